@@ -1,0 +1,237 @@
+//! The contract between what is measured and what measures it, then one file an engine.
+//!
+//! An engine stores tables and runs declared statements in transactions. It must never know
+//! what the rows mean, who sends the statements, how they are timed, or what stands above or
+//! beside it: no workload, no disk model, no report. [`null`] shows the whole contract on one page.
+
+use std::path::Path as FilePath;
+
+pub mod null;
+pub mod schema;
+pub mod statement;
+mod value;
+
+pub use schema::Schema;
+pub use statement::{Action, Statement};
+pub use value::{Rows, Value};
+
+/// What can go wrong in an engine.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The engine wants the whole transaction run again: a conflict, a deadlock, a lock that took
+    /// too long.
+    #[error("conflict: {0}")]
+    Conflict(String),
+    /// A row with this key, or these columns of a unique index, is there already.
+    #[error("duplicate: {0}")]
+    Duplicate(String),
+    /// The contract was not kept by the caller.
+    #[error("misuse of an engine: {0}")]
+    Usage(String),
+    /// Whatever the engine itself says.
+    #[error("{0}")]
+    Engine(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// Wraps what an engine says.
+    pub fn engine(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::engine(error)
+    }
+}
+
+/// What an engine's call returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What a commit promises, from the weakest to the strongest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Durability {
+    /// A power cut may lose or break anything.
+    None,
+    /// A power cut may lose about the last second of commits, and never breaks the rest.
+    Relaxed,
+    /// No acknowledged commit is ever lost.
+    Strict,
+}
+
+impl Durability {
+    /// Every level, from the weakest to the strongest.
+    pub const ALL: [Self; 3] = [Self::None, Self::Relaxed, Self::Strict];
+
+    /// The level's name in files and flags.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Relaxed => "relaxed",
+            Self::Strict => "strict",
+        }
+    }
+
+    /// The level of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// The terms under which an engine is opened; they may differ each time it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// What a commit promises.
+    pub durability: Durability,
+    /// Bytes that the engine may use for a cache of its own, beside the system's page cache.
+    pub cache_bytes: u64,
+}
+
+/// How an engine gives one durability level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The level.
+    pub durability: Durability,
+    /// The engine's settings that give it, as its users write them; `None` when it can't be had.
+    pub settings: Option<&'static str>,
+    /// What the engine's documentation says they promise, in our words, and where it says so.
+    pub source: &'static str,
+}
+
+/// What a user should know of an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its name in files and flags.
+    pub name: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// The version that is built in or installed.
+    pub version: String,
+    /// How it gives each durability level, weakest first.
+    pub promises: [Promise; 3],
+}
+
+/// An engine, closed: it knows how to open databases of its kind.
+pub trait Engine: Send + Sync {
+    /// What a user should know of it.
+    fn about(&self) -> About;
+
+    /// Opens the database in a directory, and creates the schema if the directory is empty.
+    /// Recovers whatever an earlier process that was killed has left.
+    ///
+    /// # Errors
+    /// A schema that is not valid, a level that the engine can't give, or the engine's own error.
+    fn open(
+        &self,
+        directory: &FilePath,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>>;
+}
+
+/// An open database. Dropping it closes it cleanly; nothing of it runs on after that.
+pub trait Database: Send + Sync {
+    /// A new connection, to be used on the calling thread alone.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn session(&self) -> Result<Box<dyn Session + '_>>;
+
+    /// Fills an empty table as fast as the engine can; nobody else uses the database meanwhile.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>>;
+
+    /// Waits until everything put off is done: checkpoints, flushes, compactions. All that was
+    /// committed is in the engine's own files afterwards, synced.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn drain(&self) -> Result<()>;
+
+    /// Runs the engine's own check of its integrity; returns what it found wrong.
+    ///
+    /// # Errors
+    /// The engine's own, when the check itself can't run.
+    fn check(&self) -> Result<Vec<String>>;
+
+    /// What the engine counts of itself since it was opened (name, value), for the record.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// A bulk load of one table.
+pub trait Loader {
+    /// Adds a row, every column given, keys too. Rows come in ascending order of their keys.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn row(&mut self, row: &[Value<'_>]) -> Result<()>;
+
+    /// Ends the load; builds the table's indexes, if they were put off.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// What a transaction is going to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It only reads, from one snapshot.
+    Read,
+    /// It may write.
+    Write,
+}
+
+/// One client's connection.
+///
+/// A transaction sees its own writes and nobody's unfinished ones, and takes effect as a whole or
+/// not at all. Rows that a writing transaction changes, or reads `for_update`, are its own until
+/// it ends: two transactions that would overwrite each other's work follow one another, or one
+/// of them ends in [`Error::Conflict`]. A statement outside `begin` and `commit` is a transaction
+/// of its own. After an error in a transaction the only call that is allowed is `rollback`.
+pub trait Session {
+    /// Starts a transaction.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] inside a transaction; [`Error::Conflict`]; the engine's own.
+    fn begin(&mut self, access: Access) -> Result<()>;
+
+    /// Runs the statement of that number (as given to [`Engine::open`]) and puts what it answers
+    /// into `rows`, which it resets first. Returns the number of rows read or changed.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`], [`Error::Duplicate`], [`Error::Usage`], or the engine's own.
+    fn run(
+        &mut self,
+        statement: usize,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<u64>;
+
+    /// Makes the transaction's work visible, and as durable as was promised. The transaction has
+    /// ended whatever this returns: with an error, it has had no effect.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`], [`Error::Usage`] outside a transaction, or the engine's own.
+    fn commit(&mut self) -> Result<()>;
+
+    /// Undoes the transaction's work; does nothing outside a transaction.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn rollback(&mut self) -> Result<()>;
+}
+
+/// Every engine, in the order in which they are listed.
+pub static ENGINES: &[&dyn Engine] = &[&null::Null];
+
+/// The engine of that name.
+pub fn find(name: &str) -> Option<&'static dyn Engine> {
+    ENGINES.iter().copied().find(|engine| engine.about().name == name)
+}

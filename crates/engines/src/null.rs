@@ -1,0 +1,155 @@
+//! The engine that does nothing, for measuring the harness; it also shows the whole contract.
+//!
+//! Faked: everything. A read finds as many rows as it may (its limit, or one), every integer in
+//! them is 1 and every text empty; an insert answers with the next number; an update or a
+//! delete says that it changed one row. Nothing is stored, and nothing ever conflicts.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::statement::{Action, Yield};
+use crate::{
+    About, Access, Database, Durability, Engine, Error, Loader, Promise, Result, Rows, Schema,
+    Session, Statement, Terms, Value, schema,
+};
+
+/// See the module.
+pub struct Null;
+
+impl Engine for Null {
+    fn about(&self) -> About {
+        let promise = |durability| Promise {
+            durability,
+            settings: Some("nothing is stored"),
+            source: "answers as if it kept the promise; use it to measure the harness only",
+        };
+        About {
+            name: "null",
+            summary: "does nothing: what the harness itself costs",
+            version: env!("CARGO_PKG_VERSION").into(),
+            promises: Durability::ALL.map(promise),
+        }
+    }
+
+    fn open(
+        &self,
+        _: &Path,
+        _: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        schema.validate()?;
+        let plans = statements.iter().map(|statement| plan(schema, &statement.action)).collect();
+        Ok(Box::new(Open { plans, next: AtomicI64::new(1 << 40) }))
+    }
+}
+
+/// What a statement answers with.
+enum Answer {
+    Rows { rows: u64, columns: Vec<Value<'static>> },
+    Key,
+    Changed,
+}
+
+fn plan(schema: &Schema, action: &Action) -> Answer {
+    let made_up = |table: usize, column: usize| match schema.tables[table].columns[column].kind {
+        schema::Type::Int => Value::Int(1),
+        schema::Type::Text | schema::Type::LongText => Value::Text(""),
+    };
+    match action {
+        Action::Read(read) => {
+            let columns = match &read.yields {
+                Yield::Columns(columns) => columns.as_slice(),
+                Yield::Sum(column) | Yield::Distinct(column) => std::slice::from_ref(column),
+            };
+            Answer::Rows {
+                rows: u64::from(read.limit.unwrap_or(1)),
+                columns: columns.iter().map(|column| made_up(read.table, *column)).collect(),
+            }
+        }
+        Action::Insert { .. } => Answer::Key,
+        Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => Answer::Changed,
+    }
+}
+
+struct Open {
+    plans: Vec<Answer>,
+    next: AtomicI64,
+}
+
+impl Database for Open {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(Connection { database: self, open: false }))
+    }
+
+    fn load(&self, _: usize) -> Result<Box<dyn Loader + '_>> {
+        Ok(Box::new(Discard))
+    }
+
+    fn drain(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+}
+
+struct Discard;
+
+impl Loader for Discard {
+    fn row(&mut self, _: &[Value<'_>]) -> Result<()> {
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct Connection<'a> {
+    database: &'a Open,
+    open: bool,
+}
+
+impl Session for Connection<'_> {
+    fn begin(&mut self, _: Access) -> Result<()> {
+        if std::mem::replace(&mut self.open, true) {
+            return Err(Error::Usage("begin inside a transaction".into()));
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, statement: usize, _: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        match &self.database.plans[statement] {
+            Answer::Rows { rows: count, columns } => {
+                rows.reset(columns.len());
+                for _ in 0..*count {
+                    columns.iter().for_each(|value| rows.push(*value));
+                }
+                Ok(*count)
+            }
+            Answer::Key => {
+                rows.reset(1);
+                rows.push(Value::Int(self.database.next.fetch_add(1, Ordering::Relaxed)));
+                Ok(1)
+            }
+            Answer::Changed => {
+                rows.reset(0);
+                Ok(1)
+            }
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        if !std::mem::replace(&mut self.open, false) {
+            return Err(Error::Usage("commit outside a transaction".into()));
+        }
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.open = false;
+        Ok(())
+    }
+}

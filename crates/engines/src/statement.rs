@@ -1,0 +1,185 @@
+//! Statements, as a workload declares them up front and an engine prepares them once.
+//!
+//! Statements are data, not SQL: an engine that speaks SQL writes its text once, and a key-value
+//! engine makes a plan of it once. They name tables, columns and indexes by their numbers.
+
+/// A bound of a range: whether the value itself belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The value itself belongs to the range.
+    Inclusive,
+    /// It does not.
+    Exclusive,
+}
+
+/// In which order a range is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As the engine likes; for statements whose application does not ask for an order.
+    Any,
+    /// By the path's columns, then by the table's key; nulls first.
+    Ascending,
+    /// The exact reverse.
+    Descending,
+}
+
+/// The order in which a read finds rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// The primary key.
+    Key,
+    /// A secondary index, by its number in the table.
+    Index(usize),
+}
+
+/// Which part of a path is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The first `equal` columns of the path equal parameters, and the column after them lies
+    /// between two more. No column and no bound: the whole table.
+    Range {
+        /// How many leading columns are fixed.
+        equal: usize,
+        /// Whether the next column has a lower bound.
+        from: Option<Bound>,
+        /// Whether the next column has an upper bound.
+        to: Option<Bound>,
+    },
+    /// The first column of the path is one of so many parameters; a row is found once even if
+    /// its value is given twice. The order is [`Order::Any`] and there is no limit.
+    Among(usize),
+}
+
+/// A condition on a column, checked on the rows that a path finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// The column, by its number in the table.
+    pub column: usize,
+    /// The column equals one of so many parameters (one: plain equality).
+    pub any_of: usize,
+}
+
+/// What a read answers with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// These columns of each row.
+    Columns(Vec<usize>),
+    /// One row with the sum of an integer column, 0 for no rows; nulls count for nothing.
+    Sum(usize),
+    /// The distinct values of a column, ascending, one a row.
+    Distinct(usize),
+}
+
+/// A read of one table along one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The table, by its number.
+    pub table: usize,
+    /// The path.
+    pub path: Path,
+    /// Which part of the path.
+    pub scope: Scope,
+    /// Conditions on the rows found; all must hold.
+    pub filters: Vec<Filter>,
+    /// The order of the rows.
+    pub order: Order,
+    /// At most so many rows, counted after the filters.
+    pub limit: Option<u32>,
+    /// What is answered.
+    pub yields: Yield,
+    /// Whether the transaction means to write what it reads here: nobody else may change these
+    /// rows before it ends, or it ends in a conflict. Only in a writing transaction.
+    pub for_update: bool,
+}
+
+/// How an update sets a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// The column becomes the parameter.
+    To(usize),
+    /// The parameter, an integer, is added to the column.
+    Add(usize),
+}
+
+/// A statement and the order of its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Reads rows. Parameters: the equal values (or the list), the lower bound, the upper bound,
+    /// then the filters' values in their order.
+    Read(Read),
+    /// Adds a row; answers with one row of one cell, the value of the key's first column.
+    /// Parameters: every column in order; null for a generated key.
+    Insert {
+        /// The table.
+        table: usize,
+    },
+    /// Adds a row, or replaces the row of the same key. A clash with another row in a unique
+    /// index is an [`crate::Error::Duplicate`]. Parameters: every column in order; the key
+    /// is given.
+    Upsert {
+        /// The table.
+        table: usize,
+    },
+    /// Changes the row of a key, if there is one and the filters hold. Never changes key
+    /// columns. Parameters: a value a set column, the key, then the filters' values.
+    Update {
+        /// The table.
+        table: usize,
+        /// What is set.
+        set: Vec<Set>,
+        /// Conditions on the row as it was before.
+        only_if: Vec<Filter>,
+    },
+    /// Removes the row of a key, if there is one. Parameters: the key.
+    Delete {
+        /// The table.
+        table: usize,
+    },
+}
+
+/// A named statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// What a reader of a trace calls it.
+    pub name: String,
+    /// What it does.
+    pub action: Action,
+}
+
+impl Read {
+    /// Reads the row of one key, given in full.
+    pub fn by_key(table: usize, key_columns: usize, columns: &[usize]) -> Self {
+        Self::range(table, Path::Key, key_columns, columns)
+    }
+
+    /// Reads the rows whose first `equal` columns of the path equal the parameters, in any order.
+    pub fn range(table: usize, path: Path, equal: usize, columns: &[usize]) -> Self {
+        Self {
+            table,
+            path,
+            scope: Scope::Range { equal, from: None, to: None },
+            filters: Vec::new(),
+            order: Order::Any,
+            limit: None,
+            yields: Yield::Columns(columns.to_vec()),
+            for_update: false,
+        }
+    }
+}
+
+impl Scope {
+    /// The number of parameters that the scope takes.
+    pub fn parameters(&self) -> usize {
+        match self {
+            Scope::Range { equal, from, to } => {
+                equal + usize::from(from.is_some()) + usize::from(to.is_some())
+            }
+            Scope::Among(count) => *count,
+        }
+    }
+}
+
+/// The number of parameters of some filters.
+pub fn filter_parameters(filters: &[Filter]) -> usize {
+    filters.iter().map(|filter| filter.any_of).sum()
+}

@@ -1,0 +1,210 @@
+//! The documented JSON of a run: plain figures, no histograms. Times in seconds, sizes in bytes.
+//!
+//! `docs/results.schema.json` describes it; a change that readers could trip over raises
+//! [`SCHEMA`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Canary, Cpu, Facts, Levels, Run};
+
+/// The version of the document's form.
+pub const SCHEMA: u32 = 1;
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// What was run, and on what.
+    pub run: RunState,
+    /// Every trial that ended, in the order in which they ran.
+    pub trials: Vec<TrialView>,
+    /// What the valid trials of each cell have in common, in the order of the plan's factors.
+    pub cells: Vec<CellView>,
+    /// The compared factor's levels against the baseline, paired inside blocks.
+    pub comparisons: Vec<Comparison>,
+    /// The same for a level entered twice: what is measured where there is no difference.
+    pub noise: Vec<Comparison>,
+    /// The machine alone, before each block.
+    pub canaries: Vec<Canary>,
+    /// What a reader should know of the run as a whole, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// The run, and how far it came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunState {
+    /// What was known before the first trial.
+    #[serde(flatten)]
+    pub run: Run,
+    /// How it ended.
+    pub status: Status,
+    /// When the last trial ended, in seconds since 1970.
+    pub ended_s: Option<f64>,
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It is running, or was killed.
+    Unfinished,
+    /// It was asked to stop.
+    Interrupted,
+    /// All planned trials have ended.
+    Finished,
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialView {
+    /// Which pass over all blocks, from 0.
+    pub repetition: u32,
+    /// Which block, from 0.
+    pub block: u32,
+    /// Which attempt at the block, from 0.
+    pub attempt: u32,
+    /// Its place in the block, from 0.
+    pub order: u32,
+    /// The cell.
+    pub levels: Levels,
+    /// When it started, in seconds since 1970.
+    pub started_s: f64,
+    /// Figures of each operation; empty for a trial that failed.
+    pub operations: Vec<OperationView>,
+    /// Size on disk after the drain.
+    pub space_bytes: Option<u64>,
+    /// Processor seconds.
+    pub cpu_s: Option<Cpu>,
+    /// Everything else that was measured: input and output, the neighbour, the engine's counters.
+    #[serde(flatten)]
+    pub facts: Option<FactsView>,
+    /// Whether it counts in comparisons.
+    pub valid: bool,
+    /// Why not.
+    pub reason: Option<String>,
+}
+
+/// The rest of a trial's facts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FactsView {
+    /// Input and output.
+    pub io: crate::record::Io,
+    /// The other load on the disk.
+    pub neighbour: crate::record::Neighbour,
+    /// Sum of latencies over window times clients.
+    pub littles_law: f64,
+    /// Whether the throughput had settled.
+    pub steady: bool,
+    /// What the engine counts of itself.
+    pub counters: std::collections::BTreeMap<String, u64>,
+    /// What a reader of the trial should know.
+    pub warnings: Vec<String>,
+}
+
+/// One operation's figures, from the window of a trial or of all of a cell's trials.
+///
+/// A quantile q is there only when N (1 - q) >= 100 operations back it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationView {
+    /// Its name.
+    pub name: String,
+    /// How many ended in the window.
+    pub count: u64,
+    /// Mean latency; `None` when there is none.
+    pub mean_s: Option<f64>,
+    /// Median latency.
+    pub p50_s: Option<f64>,
+    /// 95th percentile.
+    pub p95_s: Option<f64>,
+    /// 99th percentile.
+    pub p99_s: Option<f64>,
+    /// 99.9th percentile.
+    pub p999_s: Option<f64>,
+    /// The longest.
+    pub max_s: Option<f64>,
+    /// The mean over the whole trial, nothing dropped; `None` for a cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untrimmed_mean_s: Option<f64>,
+    /// Operations a second in the window.
+    pub per_second: f64,
+    /// Operations that ended in an error.
+    pub errors: u64,
+    /// Transactions that were run again after a conflict.
+    pub retries: u64,
+}
+
+/// What the valid trials of a cell have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellView {
+    /// The cell.
+    pub levels: Levels,
+    /// How many trials back it.
+    pub trials: u32,
+    /// Operations: mean and rate are means over the trials, quantiles come from the merged
+    /// histograms, counts are sums.
+    pub operations: Vec<OperationView>,
+    /// Median size on disk.
+    pub space_bytes: u64,
+    /// Mean processor seconds a trial.
+    pub cpu_s: Cpu,
+    /// Mean requests a second of the neighbours.
+    pub neighbour_per_second: f64,
+}
+
+/// Two levels of the compared factor against each other, all other levels equal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The operation.
+    pub operation: String,
+    /// What is compared.
+    pub metric: String,
+    /// The compared factor.
+    pub factor: String,
+    /// The other factors' levels.
+    pub levels: Levels,
+    /// The level that the other is held against.
+    pub baseline: String,
+    /// The level.
+    pub level: String,
+    /// The level's mean over the baseline's: above 1 is slower. `None` without a pair.
+    pub ratio: Option<f64>,
+    /// The 95 % interval's lower end; `None` with fewer than two pairs.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
+    /// How many blocks back it.
+    pub blocks: u32,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// What a comparison says, with a margin of 5 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The interval lies wholly below the margin.
+    Faster,
+    /// The interval lies wholly above the margin.
+    Slower,
+    /// The interval lies within the margin.
+    Same,
+    /// None of these.
+    Undecided,
+    /// The paired mean and the Hodges-Lehmann estimate disagree.
+    Spiky,
+}
+
+impl FactsView {
+    /// The rest of a trial's facts.
+    pub fn of(facts: &Facts) -> Self {
+        Self {
+            io: facts.io,
+            neighbour: facts.neighbour,
+            littles_law: facts.littles_law,
+            steady: facts.steady,
+            counters: facts.counters.clone(),
+            warnings: facts.warnings.clone(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The contract of a workload, then one file a workload.
+//!
+//! A workload declares a schema, statements and rows to load, and makes clients that run
+//! operations out of transactions on an engine's session. It must never know which engine it
+//! runs on, how it is timed or paced, how many repetitions there are, or what becomes of the
+//! figures.
+
+use std::sync::Arc;
+
+use bakeoff_engines::{Access, Error, Result, Schema, Session, Statement, Value};
+
+pub mod text;
+
+pub use text::Text;
+
+/// A workload: what a user names in an experiment.
+pub trait Workload: Send + Sync {
+    /// Its name in files and flags.
+    fn name(&self) -> &'static str;
+
+    /// One line on what it stands for.
+    fn summary(&self) -> &'static str;
+
+    /// The scales that it comes in, from small to large; the first is the default.
+    fn scales(&self) -> &'static [Scale];
+
+    /// The operations that its clients run; a client's choice is a number into these.
+    fn operations(&self) -> &'static [&'static str];
+
+    /// Gets it ready at a scale (a name out of [`Workload::scales`]), for a seed: the same scale,
+    /// seed and text give the same rows and the same clients on every machine.
+    ///
+    /// # Panics
+    /// When there is no such scale.
+    fn prepare(&self, scale: &str, seed: u64, text: Arc<Text>) -> Box<dyn Prepared>;
+}
+
+/// A size of a workload's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Its name in files and flags.
+    pub name: &'static str,
+    /// What it holds, in a few words.
+    pub summary: &'static str,
+}
+
+/// A workload at a scale, ready to be loaded and run.
+pub trait Prepared: Send + Sync {
+    /// The tables.
+    fn schema(&self) -> &Schema;
+
+    /// The statements that clients run, by number.
+    fn statements(&self) -> &[Statement];
+
+    /// Gives the rows of a table, one by one, in ascending order of their keys.
+    ///
+    /// # Errors
+    /// Whatever `row` returns; it stops there.
+    fn rows(&self, table: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()>;
+
+    /// Client `number` of `clients`, both fixed for a trial.
+    fn client(&self, number: usize, clients: usize) -> Box<dyn Client + '_>;
+}
+
+/// One user of the application.
+pub trait Client {
+    /// Decides what to do next; the number of an operation in [`Workload::operations`].
+    fn choose(&mut self) -> usize;
+
+    /// Runs one operation, as often as conflicts make it necessary, and adds what it had to
+    /// retry to the tally.
+    ///
+    /// # Errors
+    /// The engine's error that ended the operation; no transaction is left open.
+    fn perform(
+        &mut self,
+        operation: usize,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+    ) -> Result<()>;
+}
+
+/// What an operation did besides succeeding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Transactions that were committed.
+    pub transactions: u64,
+    /// Transactions that were run again after a conflict.
+    pub retries: u64,
+}
+
+/// How often a transaction is tried before its conflict is an error.
+pub const MOST_TRIES: u32 = 1000;
+
+/// Runs `body` in a writing transaction, again and again while it ends in a conflict, and counts.
+/// Between two tries it waits a little, longer each time up to a few milliseconds, so that
+/// clients that clash do not clash in step.
+///
+/// # Errors
+/// Any error but a conflict, at once; the conflict, after [`MOST_TRIES`].
+pub fn transaction<T>(
+    session: &mut dyn Session,
+    tally: &mut Tally,
+    mut body: impl FnMut(&mut dyn Session) -> Result<T>,
+) -> Result<T> {
+    for tries in 1.. {
+        let attempt = session.begin(Access::Write).and_then(|()| {
+            let answer = body(session)?;
+            session.commit().map(|()| answer)
+        });
+        match attempt {
+            Ok(answer) => {
+                tally.transactions += 1;
+                return Ok(answer);
+            }
+            Err(error) => {
+                // What the rollback itself says adds nothing to why it was needed.
+                let _ = session.rollback();
+                if !matches!(error, Error::Conflict(_)) || tries == MOST_TRIES {
+                    return Err(error);
+                }
+                tally.retries += 1;
+                back_off(tries);
+            }
+        }
+    }
+    unreachable!("the loop ends by returning")
+}
+
+fn back_off(tries: u32) {
+    if tries > 1 {
+        let longest = 50u64 << tries.min(7);
+        std::thread::sleep(std::time::Duration::from_micros(rand::random_range(0..longest)));
+    }
+}
+
+/// Every workload, in the order in which they are listed.
+pub static WORKLOADS: &[&dyn Workload] = &[];
+
+/// The workload of that name.
+pub fn find(name: &str) -> Option<&'static dyn Workload> {
+    WORKLOADS.iter().copied().find(|workload| workload.name() == name)
+}
