@@ -1,0 +1,46 @@
+//! What the harness itself costs: measured on the machine it runs on, so that it can be told.
+
+use std::convert::Infallible;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::{Client, Done, Plan, drive};
+
+/// Processor time an operation, in nanoseconds, for the harness alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// On the client's thread: reading the clock, pacing, keeping the sample. It is inside every
+    /// latency.
+    pub client_ns: f64,
+    /// On the collector's thread: sorting the sample into its histogram. It is in no latency.
+    pub collector_ns: f64,
+}
+
+impl Cost {
+    /// Both together.
+    pub fn total_ns(&self) -> f64 {
+        self.client_ns + self.collector_ns
+    }
+}
+
+/// The client that does nothing.
+struct Idle;
+
+impl Client for Idle {
+    fn operate(&mut self) -> Done {
+        Done::default()
+    }
+}
+
+/// Drives one client that does nothing for 20 ms, and divides the processor time by the
+/// operations. Processor time, since other load on the machine should not count.
+pub fn measure() -> Cost {
+    let duration = Duration::from_millis(20);
+    let plan = Plan { clients: 1, operations: 1, duration, trim: 0.0 };
+    let idle = |_| Ok::<_, Infallible>(Idle);
+    let outcome = drive(&plan, idle, &AtomicBool::new(false), &mut |_| ())
+        .unwrap_or_else(|error| panic!("a client that does nothing can't fail: {error}"));
+    let operations: u64 = outcome.operations[0].slots.iter().map(|slot| slot.histogram.len()).sum();
+    let each = |cpu: Duration| cpu.as_nanos() as f64 / operations.max(1) as f64;
+    Cost { client_ns: each(outcome.clients[0].cpu), collector_ns: each(outcome.collector_cpu) }
+}

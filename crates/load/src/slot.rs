@@ -1,0 +1,101 @@
+//! Slots: the pieces of a trial that each have a histogram of their own.
+
+use hdrhistogram::Histogram;
+
+use crate::Plan;
+use crate::recorder::nanoseconds;
+
+/// One operation's latencies in a piece of a trial, in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// Where it starts, in seconds from the clients' start.
+    pub start_s: f64,
+    /// Where it ends; what ends exactly then belongs to the next slot.
+    pub end_s: f64,
+    /// The latencies of the operations that ended in it, in nanoseconds, to 3 significant digits.
+    pub histogram: Histogram<u64>,
+}
+
+/// A histogram of nanoseconds, to 3 significant digits, that grows with what is put in.
+pub(crate) fn histogram() -> Histogram<u64> {
+    Histogram::new(3).expect("3 is a number of digits that a histogram can have")
+}
+
+/// Merges the slots that lie wholly between two points, in seconds from the clients' start.
+pub fn kept(slots: &[Slot], from_s: f64, to_s: f64) -> Histogram<u64> {
+    // Half a nanosecond: the slots' edges are whole ones.
+    const ROUNDING: f64 = 0.5e-9;
+    let mut sum = histogram();
+    for slot in slots {
+        if slot.start_s >= from_s - ROUNDING && slot.end_s <= to_s + ROUNDING {
+            sum.add(&slot.histogram).expect("a histogram that grows takes any other");
+        }
+    }
+    sum
+}
+
+/// A point in nanoseconds as seconds.
+pub(crate) fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+/// The window that a plan keeps: all but its trim at each end, in nanoseconds.
+pub(crate) fn window(plan: &Plan) -> (u64, u64) {
+    let whole = nanoseconds(plan.duration);
+    let cut = (whole as f64 * plan.trim).round() as u64;
+    (cut, whole - cut)
+}
+
+/// Where slots begin and end, ascending, in nanoseconds: at every full second, at the window's
+/// edges, and at both ends of the plan. So the window is a union of slots.
+pub(crate) fn edges(plan: &Plan) -> Vec<u64> {
+    let whole = nanoseconds(plan.duration);
+    let (from, to) = window(plan);
+    let mut edges: Vec<u64> = (0..whole).step_by(1_000_000_000).chain([from, to, whole]).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn edges_of(seconds: f64, trim: f64) -> Vec<u64> {
+        let duration = Duration::from_secs_f64(seconds);
+        edges(&Plan { clients: 1, operations: 1, duration, trim })
+    }
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn edges_are_full_seconds_and_the_windows() {
+        assert_eq!(edges_of(1.5, 0.1), [0, 150, 1000, 1350, 1500].map(|edge| edge * MS));
+        assert_eq!(edges_of(0.3, 0.1), [0, 30, 270, 300].map(|edge| edge * MS));
+        assert_eq!(edges_of(2.0, 0.0), [0, 1000, 2000].map(|edge| edge * MS));
+    }
+
+    #[test]
+    fn an_edge_that_falls_on_a_second_is_there_once() {
+        for seconds in [10.0, 20.0, 30.0, 70.0] {
+            assert_eq!(edges_of(seconds, 0.1).len(), seconds as usize + 1);
+        }
+    }
+
+    #[test]
+    fn kept_takes_whole_slots_only() {
+        let slots: Vec<Slot> = (0u32..4)
+            .map(|second| {
+                let mut histogram = histogram();
+                histogram.record_n(1, 10u64.pow(second)).unwrap();
+                Slot { start_s: f64::from(second), end_s: f64::from(second + 1), histogram }
+            })
+            .collect();
+        assert_eq!(kept(&slots, 1.0, 3.0).len(), 110);
+        assert_eq!(kept(&slots, 0.5, 3.0).len(), 110);
+        assert_eq!(kept(&slots, 0.0, 9.0).len(), 1111);
+        assert_eq!(kept(&slots, 3.5, 3.6).len(), 0);
+    }
+}
