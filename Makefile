@@ -1,0 +1,25 @@
+# What a user types: `make demo`. What CI runs: `make test`.
+
+BAKEOFF = target/release/bakeoff
+
+.PHONY: build demo test bench clean
+
+build:
+	cargo build --release --locked
+
+# Which embedded engine serves an issue tracker best on this machine? At most 3 minutes.
+demo: build
+	$(BAKEOFF) run redmine --quick
+
+test:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --workspace --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# Figures beside their limits; ends with an error when one is missed.
+bench: build
+	./benches/all
+
+clean:
+	cargo clean
