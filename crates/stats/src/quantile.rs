@@ -1,0 +1,87 @@
+//! Medians, and how many values must back a quantile.
+
+/// How many values must lie beyond a quantile before it is printed.
+pub const BEYOND: u64 = 100;
+
+/// How many values are needed before the quantile `q` is printed: N with N (1 - q) ≥ [`BEYOND`];
+/// `None` when `q` does not lie in [0, 1), where no number would do.
+///
+/// ```
+/// use bakeoff_stats::quantile::needed;
+/// assert_eq!([0.5, 0.95, 0.99, 0.999].map(needed), [200, 2_000, 10_000, 100_000].map(Some));
+/// ```
+pub fn needed(q: f64) -> Option<u64> {
+    // 1 - 0.9 is not 0.1 in binary: rounding must not ask for one value more.
+    (0.0..1.0).contains(&q).then(|| (BEYOND as f64 / (1.0 - q) * (1.0 - 1e-12)).ceil() as u64)
+}
+
+/// Whether `count` values are enough to print the quantile `q`.
+pub fn backed(count: u64, q: f64) -> bool {
+    needed(q).is_some_and(|needed| count >= needed)
+}
+
+/// The median: the middle value, or the mean of the middle two; `None` without a value or with
+/// one that is not finite.
+pub fn median(values: &[f64]) -> Option<f64> {
+    if values.is_empty() || !crate::finite(values) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() % 2 {
+        1 => Some(sorted[middle]),
+        // Halved first: the sum of two large values may be infinite.
+        _ => Some(sorted[middle - 1] / 2.0 + sorted[middle] / 2.0),
+    }
+}
+
+/// By what the median absolute deviation of normal values must be multiplied to give their
+/// standard deviation: 1 / Φ⁻¹(3/4). Source: Hampel, "The influence curve and its role in robust
+/// estimation" (1974).
+pub const NORMAL_MAD: f64 = 1.4826;
+
+/// The median absolute deviation from the median, not multiplied by anything; `None` as
+/// [`median`].
+pub fn mad(values: &[f64]) -> Option<f64> {
+    let middle = median(values)?;
+    median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_needs_a_hundred_values_beyond_it() {
+        for (q, n) in [(0.9, 1_000), (0.95, 2_000), (0.99, 10_000), (0.999, 100_000)] {
+            assert!(backed(n, q) && !backed(n - 1, q), "{q}");
+        }
+        assert!(backed(100, 0.0) && !backed(99, 0.0));
+    }
+
+    #[test]
+    fn nothing_backs_what_is_no_quantile() {
+        for q in [1.0, 1.1, -0.1, f64::NAN, f64::INFINITY] {
+            assert!(!backed(u64::MAX, q), "{q}");
+        }
+    }
+
+    #[test]
+    fn medians_by_hand() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(median(&[f64::MAX, f64::MAX]), Some(f64::MAX));
+        assert_eq!((median(&[]), median(&[1.0, f64::NAN])), (None, None));
+        // Median 2; deviations 1, 1, 0, 0, 2, 4, 7.
+        assert_eq!(mad(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
+        assert_eq!(mad(&[]), None);
+    }
+
+    #[test]
+    fn the_factor_is_that_of_the_normal_distribution() {
+        use statrs::distribution::{ContinuousCDF, Normal};
+        let quartile = Normal::new(0.0, 1.0).unwrap().inverse_cdf(0.75);
+        assert!((NORMAL_MAD - 1.0 / quartile).abs() < 5e-5);
+    }
+}
