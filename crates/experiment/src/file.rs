@@ -1,1 +1,290 @@
+//! The file of an experiment: TOML, by its path or built in as a preset.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::slice;
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+use crate::layer::{self, Given, Layer};
+use crate::message::{Place, Problem, Source};
+use crate::{Factor, Vocabulary, level};
+
+/// An experiment that is built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// Its file.
+    pub toml: &'static str,
+}
+
+/// The experiments that are built in, in the order in which they are listed.
+pub fn presets() -> &'static [Preset] {
+    &[Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") }]
+}
+
+/// The keys that are not factors.
+const KEYS: [&str; 9] = [
+    "name",
+    "title",
+    "workload",
+    "text",
+    "compare",
+    "seconds",
+    "repetitions",
+    "seed",
+    "noise_floor",
+];
+const QUICK: &str = "quick";
+
+/// How long a file may be; who names another one by mistake is told so at once.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// A preset's file, or the one of that path.
+pub(crate) fn open(preset_or_path: &str) -> Result<Source, Problem> {
+    if let Some(preset) = presets().iter().find(|preset| preset.name == preset_or_path) {
+        return Ok(Source { name: preset.name.to_owned(), text: preset.toml.to_owned() });
+    }
+    let bytes = read_bytes(preset_or_path).map_err(|error| unreadable(preset_or_path, &error))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Problem::new(format!(
+            "`{preset_or_path}` is over {MOST_BYTES} bytes long: it can't be an experiment"
+        )));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to() + 1;
+        Problem::new(format!("`{preset_or_path}` is not UTF-8 text: byte {byte} is wrong"))
+    })?;
+    Ok(Source { name: preset_or_path.to_owned(), text })
+}
+
+/// Reads a file, and stops after [`MOST_BYTES`] and one.
+fn read_bytes(path: &str) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn unreadable(preset_or_path: &str, error: &std::io::Error) -> Problem {
+    let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
+    let missing = error.kind() == std::io::ErrorKind::NotFound;
+    if missing && !preset_or_path.contains(['/', '.']) {
+        return Problem::unknown("preset", preset_or_path, &names)
+            .help("an experiment of your own is a file: `bakeoff run FILE.toml`");
+    }
+    Problem::new(format!("can't read `{preset_or_path}`: {error}"))
+        .help(format!("give the path of a file, or a preset: {}", names.join(", ")))
+}
+
+/// What a file says: by itself, and in its table `[quick]` if it has one. Notes what is wrong.
+pub(crate) fn read(
+    source: &Arc<Source>,
+    vocabulary: &Vocabulary,
+    problems: &mut Vec<Problem>,
+) -> (Layer, Option<Layer>) {
+    let mut reader = Reader { source, vocabulary, problems };
+    let table = match DeTable::parse(&source.text) {
+        Ok(table) => table,
+        Err(error) => {
+            let place = reader.place(error.span());
+            reader.problems.push(Problem::new(error.message()).at(&place));
+            return (Layer::default(), None);
+        }
+    };
+    let mut layer = Layer::default();
+    let mut quick = None;
+    for (key, value) in in_order(table.get_ref()) {
+        if key.get_ref() != QUICK {
+            reader.set(&mut layer, key, value, &[QUICK]);
+        } else if let DeValue::Table(table) = value.get_ref() {
+            let quick = quick.insert(Layer::default());
+            for (key, value) in in_order(table) {
+                reader.set(quick, key, value, &[]);
+            }
+        } else {
+            let problem = wrong_type(QUICK, "a table", value);
+            reader.problems.push(problem.at(&reader.place(Some(value.span()))));
+        }
+    }
+    (layer, quick)
+}
+
+type Key<'a> = Spanned<toml::de::DeString<'a>>;
+type Value<'a> = Spanned<DeValue<'a>>;
+
+/// The entries of a table in the order in which they were written.
+fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+struct Reader<'r> {
+    source: &'r Arc<Source>,
+    vocabulary: &'r Vocabulary,
+    problems: &'r mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn place(&self, span: Option<std::ops::Range<usize>>) -> Place {
+        Place { source: Arc::clone(self.source), span }
+    }
+
+    /// Puts one entry into a layer. `more` are keys that the caller would have taken.
+    fn set(&mut self, layer: &mut Layer, key: &Key<'_>, value: &Value<'_>, more: &[&str]) {
+        let name = key.get_ref().as_ref();
+        if let Some(factor) = Factor::parse(name) {
+            let levels = self.levels(factor, value);
+            layer.factors.insert(factor, levels);
+            return;
+        }
+        if !KEYS.contains(&name) {
+            let valid = [&KEYS[..], &Factor::ALL.map(Factor::name), more].concat();
+            let problem = Problem::unknown("key", name, &valid);
+            self.problems.push(problem.at(&self.place(Some(key.span()))));
+        } else if let Err(problem) = self.set_plain(layer, name, value) {
+            self.problems.push(problem.at(&self.place(Some(value.span()))));
+        }
+    }
+
+    /// Puts the entry of a key that is no factor into a layer.
+    fn set_plain(&self, layer: &mut Layer, name: &str, value: &Value<'_>) -> Result<(), Problem> {
+        match name {
+            "name" => layer.name = Some(run_name(string(name, value)?)?),
+            "title" => layer.title = Some(one_line(string(name, value)?)?),
+            "workload" => {
+                let workloads: Vec<&str> =
+                    self.vocabulary.workloads.iter().map(|workload| &*workload.name).collect();
+                layer.workload = Some(level::one_of(name, string(name, value)?, &workloads)?);
+            }
+            "text" => {
+                let folder = Path::new(&self.source.name).parent().unwrap_or(Path::new(""));
+                layer.text = Some(text(folder, Path::new(string(name, value)?))?);
+            }
+            "compare" => layer.compare = Some(layer::compare(string(name, value)?)?),
+            "seconds" => layer.seconds = Some(layer::seconds(number(name, value)?)?),
+            "repetitions" => layer.repetitions = Some(layer::repetitions(whole(name, value)?)?),
+            "seed" => layer.seed = Some(layer::seed(whole(name, value)?)?),
+            "noise_floor" => {
+                let answer = value.get_ref().as_bool();
+                layer.noise_floor =
+                    Some(answer.ok_or_else(|| wrong_type(name, "true or false", value))?);
+            }
+            _ => unreachable!("`{name}` is not in KEYS"),
+        }
+        Ok(())
+    }
+
+    /// The levels of a factor: one, or a list.
+    fn levels(&mut self, factor: Factor, value: &Value<'_>) -> layer::Levels {
+        let items = match value.get_ref() {
+            DeValue::Array(array) => &array[..],
+            _ => slice::from_ref(value),
+        };
+        if items.is_empty() {
+            let problem = Problem::new(format!("`{factor}` has no level"))
+                .help(format!("valid: {}", factor.syntax()));
+            self.problems.push(problem.at(&self.place(Some(value.span()))));
+        }
+        let raw: Vec<_> = items.iter().map(|item| self.level(factor, item)).collect();
+        layer::levels(factor, raw, self.vocabulary, self.problems)
+    }
+
+    fn level(&self, factor: Factor, item: &Value<'_>) -> Result<Given<String>, Problem> {
+        let place = self.place(Some(item.span()));
+        match item.get_ref() {
+            DeValue::String(text) => Ok(Given { value: text.to_string(), place }),
+            DeValue::Integer(integer) => Ok(Given { value: decimal(integer), place }),
+            _ => {
+                let expected = "a string, a whole number, or a list of these";
+                Err(wrong_type(factor.name(), expected, item).at(&place))
+            }
+        }
+    }
+}
+
+fn wrong_type(name: &str, expected: &str, value: &Value<'_>) -> Problem {
+    let found = match value.get_ref() {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a point",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    };
+    Problem::new(format!("`{name}` has to be {expected}, and this is {found}"))
+}
+
+fn string<'v>(name: &str, value: &'v Value<'_>) -> Result<&'v str, Problem> {
+    value.get_ref().as_str().ok_or_else(|| wrong_type(name, "a string", value))
+}
+
+fn number(name: &str, value: &Value<'_>) -> Result<f64, Problem> {
+    let number = match value.get_ref() {
+        DeValue::Integer(integer) => decimal(integer).parse().ok(),
+        DeValue::Float(float) => float.as_str().parse().ok(),
+        _ => None,
+    };
+    number.ok_or_else(|| wrong_type(name, "a number", value))
+}
+
+fn whole(name: &str, value: &Value<'_>) -> Result<u64, Problem> {
+    let DeValue::Integer(integer) = value.get_ref() else {
+        return Err(wrong_type(name, "a whole number", value));
+    };
+    let digits = decimal(integer);
+    digits
+        .parse()
+        .map_err(|_| Problem::new(format!("`{name}` can't be {digits}")).help("valid: 0 and above"))
+}
+
+/// An integer in decimal digits, however it was written.
+fn decimal(integer: &DeInteger<'_>) -> String {
+    i128::from_str_radix(integer.as_str(), integer.radix())
+        .map_or_else(|_| integer.as_str().to_owned(), |value| value.to_string())
+}
+
+/// A name may become part of a folder's.
+fn run_name(name: &str) -> Result<String, Problem> {
+    let valid = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    if !name.is_empty() && !name.starts_with('.') && name.len() <= 100 && name.chars().all(valid) {
+        return Ok(name.to_owned());
+    }
+    Err(Problem::new(format!("`{name}` can't be an experiment's name")).help(
+        "a name is made of letters, digits, `-`, `_` and `.`, at most 100 bytes long, and \
+               doesn't begin with a point",
+    ))
+}
+
+fn one_line(title: &str) -> Result<String, Problem> {
+    if title.is_empty() || title.contains(char::is_control) {
+        return Err(Problem::new("a title is one line of text"));
+    }
+    Ok(title.to_owned())
+}
+
+/// The absolute path of a text file; `folder` is where a relative path starts.
+pub(crate) fn text(folder: &Path, path: &Path) -> Result<PathBuf, Problem> {
+    if path.as_os_str().is_empty() {
+        return Err(Problem::new("`text` names no file")
+            .help("give the path of a text file, or leave it out for text that is made up"));
+    }
+    let path = std::path::absolute(folder.join(path))
+        .map_err(|error| Problem::new(format!("can't tell where the file is: {error}")))?;
+    if path.to_str().is_none() {
+        return Err(Problem::new("the path of the text file is not UTF-8")
+            .help("an experiment is kept as TOML, which is: rename the file or a folder over it"));
+    }
+    Ok(path)
+}
+
+/// A name for an experiment that gives none: its file's, without the ending.
+pub(crate) fn default_name(source: &Source) -> String {
+    let stem = Path::new(&source.name).file_stem().unwrap_or_default().to_string_lossy();
+    run_name(&stem).unwrap_or_else(|_| "experiment".to_owned())
+}

@@ -4,6 +4,38 @@
 //! shuffled. It must never know an engine, a workload or a disk itself: which names are valid is
 //! told to it in a [`Vocabulary`]. It starts nothing and measures nothing.
 
+mod experiment;
 mod factor;
 mod file;
+mod flags;
+mod layer;
+mod level;
+mod message;
 mod plan;
+mod random;
+
+pub use experiment::{Experiment, MOST_TRIALS};
+pub use factor::Factor;
+pub use file::{Preset, presets};
+pub use flags::Changes;
+pub use level::Neighbours;
+pub use message::Error;
+pub use plan::{Block, Cell, Plan, PlannedTrial};
+
+/// The names that are valid in an experiment, in the order in which they are listed to a user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vocabulary {
+    /// The engines.
+    pub engines: Vec<String>,
+    /// The workloads.
+    pub workloads: Vec<WorkloadNames>,
+}
+
+/// What may be said of one workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadNames {
+    /// Its name.
+    pub name: String,
+    /// The scales that it comes in; the first is the default.
+    pub scales: Vec<String>,
+}

@@ -1,0 +1,217 @@
+//! An experiment: a workload, its factors and how to measure.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use toml::Value;
+
+use crate::layer::{Layer, Levels};
+use crate::message::{Place, Problem, Source};
+use crate::plan::{self, Plan};
+use crate::{Changes, Error, Factor, Vocabulary, file, level};
+
+/// How many trials a plan may have.
+pub const MOST_TRIALS: u64 = 100_000;
+
+const DEFAULT_SECONDS: f64 = 10.0;
+const DEFAULT_REPETITIONS: u32 = 5;
+const DEFAULT_SEED: u64 = 1;
+
+/// A workload, its factors and how to measure; every level is valid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// Its name; it may become part of a folder's.
+    pub name: String,
+    /// One line on what it asks.
+    pub title: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Where the workload's text comes from, an absolute path; `None` for text that is made up.
+    pub text: Option<PathBuf>,
+    /// The compared factor; its first level is what the others are held against.
+    pub compare: Factor,
+    /// The levels of every factor, canonical, in the order in which they were given.
+    pub factors: BTreeMap<Factor, Vec<String>>,
+    /// How many seconds the clients of a trial run.
+    pub seconds: f64,
+    /// How often each block is run.
+    pub repetitions: u32,
+    /// The seed of everything that is random.
+    pub seed: u64,
+    /// Whether the compared factor's first level is entered once more, under the alias `again`:
+    /// what is measured between the two is noise.
+    pub noise_floor: bool,
+}
+
+impl Experiment {
+    /// Loads a preset, or a file by its path, and lays the flags' changes over it.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the file or the flags, all of it at once.
+    pub fn load(
+        preset_or_path: &str,
+        changes: &Changes,
+        vocabulary: &Vocabulary,
+    ) -> Result<Self, Error> {
+        let source = Arc::new(file::open(preset_or_path)?);
+        let mut problems = Vec::new();
+        let (mut layer, quick) = file::read(&source, vocabulary, &mut problems);
+        match quick {
+            Some(quick) if changes.quick => layer = layer.under(quick),
+            None if changes.quick && problems.is_empty() => problems.push(
+                Problem::new("`--quick` asks for the table `[quick]`, and there is none")
+                    .at(&Place { source: Arc::clone(&source), span: None })
+                    .help("add a line `[quick]`, and below it the keys that make the run short"),
+            ),
+            _ => {}
+        }
+        layer = layer.under(changes.layer(vocabulary, &mut problems));
+        if problems.is_empty() {
+            Self::settle(layer, &source, vocabulary)
+        } else {
+            Err(problems.into())
+        }
+    }
+
+    /// The levels of a factor that are run: those given, and the one that the noise floor needs.
+    pub fn levels(&self, factor: Factor) -> Vec<String> {
+        let mut levels = self.factors[&factor].clone();
+        if self.noise_floor && factor == self.compare {
+            levels.extend(level::again(&levels));
+        }
+        levels
+    }
+
+    /// All trials, in the order in which they run: the same for the same experiment, always.
+    pub fn plan(&self) -> Plan {
+        plan::lay_out(self)
+    }
+
+    /// How many trials the plan has; saturates.
+    fn trials(&self) -> u64 {
+        let levels = Factor::ALL.into_iter().map(|factor| self.levels(factor).len() as u64);
+        levels.fold(self.repetitions.into(), u64::saturating_mul)
+    }
+
+    /// The experiment as a file, every key given; loading it gives the same experiment.
+    pub fn to_toml(&self) -> String {
+        let mut toml = String::new();
+        let mut put = |key: &str, value: Value| {
+            writeln!(toml, "{key} = {value}").expect("a string takes everything");
+        };
+        put("name", self.name.as_str().into());
+        put("title", self.title.as_str().into());
+        put("workload", self.workload.as_str().into());
+        if let Some(text) = &self.text {
+            put("text", text.to_string_lossy().as_ref().into());
+        }
+        put("compare", self.compare.name().into());
+        for (factor, levels) in &self.factors {
+            put(factor.name(), levels.clone().into());
+        }
+        put("seconds", self.seconds.into());
+        put("repetitions", i64::from(self.repetitions).into());
+        put("seed", Value::Integer(self.seed as i64));
+        put("noise_floor", self.noise_floor.into());
+        toml
+    }
+
+    /// Makes the experiment out of all that was said, and checks what can only be checked
+    /// together.
+    fn settle(layer: Layer, source: &Arc<Source>, vocabulary: &Vocabulary) -> Result<Self, Error> {
+        let place = Place { source: Arc::clone(source), span: None };
+        let Some(workload) = layer.workload else {
+            let names: Vec<&str> = vocabulary.workloads.iter().map(|w| &*w.name).collect();
+            return Err(missing("workload", &names, &place));
+        };
+        if !layer.factors.contains_key(&Factor::Engine) {
+            return Err(missing("engine", &vocabulary.engines, &place));
+        }
+        let scales = &vocabulary
+            .workloads
+            .iter()
+            .find(|names| names.name == workload)
+            .expect("a layer holds known workloads alone")
+            .scales;
+        let compare = layer.compare.unwrap_or(Factor::Engine);
+        let problems = check_together(&layer.factors, compare, scales);
+        if !problems.is_empty() {
+            return Err(problems.into());
+        }
+        let name = layer.name.unwrap_or_else(|| file::default_name(source));
+        let experiment = Self {
+            title: layer.title.unwrap_or_else(|| name.clone()),
+            name,
+            workload,
+            text: layer.text,
+            compare,
+            factors: with_defaults(&layer.factors, &scales[0]),
+            seconds: layer.seconds.unwrap_or(DEFAULT_SECONDS),
+            repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
+            seed: layer.seed.unwrap_or(DEFAULT_SEED),
+            noise_floor: layer.noise_floor.unwrap_or(false),
+        };
+        match experiment.trials() {
+            ..=MOST_TRIALS => Ok(experiment),
+            trials => Err(too_many(trials).at(&place).into()),
+        }
+    }
+}
+
+fn missing(key: &str, valid: &[impl AsRef<str>], place: &Place) -> Error {
+    let valid: Vec<&str> = valid.iter().map(AsRef::as_ref).collect();
+    Problem::new(format!("the experiment names no {key}"))
+        .at(place)
+        .help(format!("add a line `{key} = \"NAME\"`; valid: {}", valid.join(", ")))
+        .into()
+}
+
+fn too_many(trials: u64) -> Problem {
+    Problem::new(format!("the experiment comes to {trials} trials; at most {MOST_TRIALS} are run"))
+        .help(
+            "every level of one factor meets every level of the others in every repetition: \
+               name fewer levels, or lower `repetitions`",
+        )
+}
+
+/// Aliases and scales, which are right or wrong only beside other keys.
+fn check_together(
+    factors: &BTreeMap<Factor, Levels>,
+    compare: Factor,
+    scales: &[String],
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (&factor, levels) in factors {
+        for given in levels {
+            if factor != compare && level::has_alias(&given.value) {
+                let title = format!(
+                    "an alias enters a level into a comparison once more, and `{factor}` is not \
+                     compared"
+                );
+                let problem = Problem::new(title).at(&given.place).help(format!(
+                    "write `{}`, or compare by `{factor}`",
+                    level::base(&given.value)
+                ));
+                problems.push(problem);
+            }
+            if factor == Factor::Scale {
+                let scale = level::base(&given.value);
+                if let Err(problem) = level::one_of("scale", scale, scales) {
+                    problems.push(problem.at(&given.place));
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// The levels of every factor.
+fn with_defaults(given: &BTreeMap<Factor, Levels>, scale: &str) -> BTreeMap<Factor, Vec<String>> {
+    let levels = |factor: Factor| match given.get(&factor) {
+        Some(levels) => levels.iter().map(|level| level.value.clone()).collect(),
+        None => vec![factor.default_level().unwrap_or(scale).to_owned()],
+    };
+    Factor::ALL.into_iter().map(|factor| (factor, levels(factor))).collect()
+}

@@ -1,0 +1,155 @@
+//! One value of a factor: how it is written, and its one canonical form.
+//!
+//! A level is kept as text. `04` and `4` clients are the same level, so every level is brought
+//! into its canonical form where it comes in. A level may carry an alias, `sqlite@again`, which
+//! enters it into a comparison once more under another name.
+
+use std::fmt;
+
+use crate::message::Problem;
+use crate::{Factor, Vocabulary};
+
+/// What stands between a level and its alias.
+const ALIAS: char = '@';
+/// The alias under which the noise floor is measured.
+const AGAIN: &str = "again";
+const DURABILITIES: [&str; 3] = ["none", "relaxed", "strict"];
+const MOST_CLIENTS: u32 = 1024;
+const MOST_STREAMS: u32 = 64;
+
+/// Other load on the same disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Neighbours {
+    /// None.
+    None,
+    /// So many percent (1 to 100) of the rate that one stream reaches alone.
+    Percent(u32),
+    /// So many streams (1 to 64) that go as fast as they can.
+    Streams(u32),
+}
+
+impl Neighbours {
+    /// Reads a level of [`Factor::Neighbours`], without an alias.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(percent) = text.strip_suffix('%') {
+            return number(percent).filter(|n| (1..=100).contains(n)).map(Self::Percent);
+        }
+        if let Some(streams) = text.strip_prefix('x') {
+            return number(streams).filter(|n| (1..=MOST_STREAMS).contains(n)).map(Self::Streams);
+        }
+        (number(text) == Some(0)).then_some(Self::None)
+    }
+}
+
+impl fmt::Display for Neighbours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("0"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+            Self::Streams(streams) => write!(f, "x{streams}"),
+        }
+    }
+}
+
+/// The level without its alias.
+pub(crate) fn base(level: &str) -> &str {
+    level.split_once(ALIAS).map_or(level, |(base, _)| base)
+}
+
+/// Whether the level carries an alias.
+pub(crate) fn has_alias(level: &str) -> bool {
+    level.contains(ALIAS)
+}
+
+/// The level that measures the noise floor of others: the first, entered once more under another
+/// name. `None` where it is among them already.
+pub(crate) fn again(levels: &[String]) -> Option<String> {
+    let (first, others) = levels.split_first()?;
+    let name = base(first);
+    if others.iter().any(|other| base(other) == name) {
+        return None;
+    }
+    Some(if has_alias(first) { name.to_owned() } else { format!("{name}{ALIAS}{AGAIN}") })
+}
+
+/// Brings a level into its canonical form. A scale is taken as it is: which there are depends on
+/// the workload.
+pub(crate) fn canonical(
+    factor: Factor,
+    text: &str,
+    vocabulary: &Vocabulary,
+) -> Result<String, Problem> {
+    let Some((base, alias)) = text.split_once(ALIAS) else {
+        return without_alias(factor, text, vocabulary);
+    };
+    if alias.is_empty() || !alias.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+        return Err(Problem::new(format!("`{alias}` is no alias"))
+            .help("an alias is made of letters, digits and dashes: `sqlite@again`"));
+    }
+    Ok(format!("{}{ALIAS}{alias}", without_alias(factor, base, vocabulary)?))
+}
+
+fn without_alias(factor: Factor, text: &str, vocabulary: &Vocabulary) -> Result<String, Problem> {
+    if text.is_empty() {
+        return Err(Problem::new(format!("an empty level of `{factor}`"))
+            .help(format!("valid: {}", factor.syntax())));
+    }
+    match factor {
+        Factor::Engine => one_of("engine", text, &vocabulary.engines),
+        Factor::Durability => one_of("durability", text, &DURABILITIES),
+        Factor::Memory => only("unlimited", text, "limits of memory are not there yet"),
+        Factor::Disk => only("host", text, "models of disks are not there yet"),
+        Factor::Neighbours => neighbours(text),
+        Factor::Clients => clients(text),
+        Factor::Scale => Ok(text.to_owned()),
+    }
+}
+
+/// Checks a name against all that there are; `kind` says what they are names of.
+pub(crate) fn one_of(kind: &str, text: &str, valid: &[impl AsRef<str>]) -> Result<String, Problem> {
+    if valid.iter().any(|name| name.as_ref() == text) {
+        return Ok(text.to_owned());
+    }
+    Err(Problem::unknown(kind, text, valid))
+}
+
+fn only(valid: &str, text: &str, why: &str) -> Result<String, Problem> {
+    if text == valid {
+        return Ok(text.to_owned());
+    }
+    Err(Problem::new(format!("`{text}` can't be had: {why}")).help(format!("write `{valid}`")))
+}
+
+fn neighbours(text: &str) -> Result<String, Problem> {
+    if let Some(neighbours) = Neighbours::parse(text) {
+        return Ok(neighbours.to_string());
+    }
+    let lower = text.to_ascii_lowercase().replace(' ', "");
+    let meant = [lower.clone(), format!("x{lower}"), format!("x{}", lower.trim_end_matches('x'))];
+    let mut problem = Problem::new(format!("`{text}` is no level of `neighbours`"));
+    if matches!(lower.as_str(), "0%" | "x0" | "none" | "off") {
+        problem = problem.help("did you mean `0`?");
+    } else if let Some(meant) = meant.iter().find_map(|text| Neighbours::parse(text)) {
+        problem = problem.help(format!("did you mean `{meant}`?"));
+    }
+    Err(problem.help(format!("valid: {}", Factor::Neighbours.syntax())))
+}
+
+fn clients(text: &str) -> Result<String, Problem> {
+    let range = format!("valid: {}", Factor::Clients.syntax());
+    match text.parse::<u32>() {
+        Ok(0) => Err(Problem::new("with 0 clients there is nothing to measure").help(range)),
+        Ok(clients) if clients <= MOST_CLIENTS => Ok(clients.to_string()),
+        Ok(_) => Err(Problem::new(format!(
+            "{text} clients are too many: each is a thread of this machine, and so many would \
+             measure its scheduler"
+        ))
+        .help(range)),
+        Err(_) => Err(Problem::new(format!("`{text}` is no number of clients")).help(range)),
+    }
+}
+
+/// A number of plain digits.
+fn number(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}

@@ -1,0 +1,130 @@
+//! What is wrong with an experiment, told so that it can be mended: what, where, the valid
+//! choices, and the nearest one.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use annotate_snippets::{
+    AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str as one_line,
+};
+
+/// Everything that is wrong with an experiment, or with the flags that change it.
+///
+/// Its text is whole: it needs no word before or after it.
+#[derive(Clone, Debug)]
+pub struct Error {
+    problems: Vec<Problem>,
+}
+
+impl Error {
+    /// The text, in colours or plain.
+    pub fn render(&self, colour: bool) -> String {
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let texts: Vec<String> =
+            self.problems.iter().map(|problem| problem.render(&renderer)).collect();
+        texts.join("\n\n")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Vec<Problem>> for Error {
+    fn from(problems: Vec<Problem>) -> Self {
+        Self { problems }
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        vec![problem].into()
+    }
+}
+
+/// A text that a user wrote: a file, or a flag with its value.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// What the user calls it.
+    pub(crate) name: String,
+    /// All of it.
+    pub(crate) text: String,
+}
+
+/// A piece of what a user wrote; without a span, no piece in particular.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) source: Arc<Source>,
+    pub(crate) span: Option<Range<usize>>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    title: String,
+    place: Option<Place>,
+    helps: Vec<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), place: None, helps: Vec::new() }
+    }
+
+    /// A name that is none of the valid ones.
+    pub(crate) fn unknown(kind: &str, name: &str, valid: &[impl AsRef<str>]) -> Self {
+        let mut problem = Self::new(format!("unknown {kind} `{name}`"));
+        if let Some(nearest) = nearest(name, valid) {
+            problem = problem.help(format!("did you mean `{nearest}`?"));
+        }
+        let valid: Vec<&str> = valid.iter().map(AsRef::as_ref).collect();
+        problem.help(format!("valid: {}", valid.join(", ")))
+    }
+
+    /// Adds a line on how to mend it.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.helps.push(help.into());
+        self
+    }
+
+    /// Says where it is.
+    pub(crate) fn at(mut self, place: &Place) -> Self {
+        self.place = Some(place.clone());
+        self
+    }
+
+    fn render(&self, renderer: &Renderer) -> String {
+        let mut group = Group::with_title(Level::ERROR.primary_title(one_line(&self.title)));
+        if let Some(Place { source, span }) = &self.place {
+            group = match span {
+                Some(span) => group.element(
+                    Snippet::source(&source.text)
+                        .path(&source.name)
+                        .annotation(AnnotationKind::Primary.span(span.clone())),
+                ),
+                None => group.element(Origin::path(&source.name)),
+            };
+        }
+        let helps = self.helps.iter().map(|help| Level::HELP.message(one_line(help)));
+        renderer.render(&[group.elements(helps)])
+    }
+}
+
+/// The name that was most likely meant: one that begins with what was written, or that differs
+/// from it in at most a third of its letters.
+fn nearest<'a>(name: &str, valid: &'a [impl AsRef<str>]) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let valid = || valid.iter().map(AsRef::as_ref);
+    let distance = |other: &str| strsim::osa_distance(&name, &other.to_lowercase());
+    valid()
+        .map(|other| (distance(other), other))
+        .filter(|&(distance, other)| distance <= other.len().max(3) / 3)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, other)| other)
+        .or_else(|| valid().find(|other| name.len() >= 2 && other.starts_with(&name)))
+}

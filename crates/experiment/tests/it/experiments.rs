@@ -1,0 +1,168 @@
+//! What an experiment says, out of its file, its table `[quick]` and the flags.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::common::{GOOD, load, vocabulary};
+use bakeoff_experiment::{Changes, Experiment, Factor, presets};
+use proptest::prelude::*;
+use proptest::sample::subsequence;
+
+#[test]
+fn what_is_left_out_has_a_default() {
+    let experiment = load(GOOD, &Changes::default()).expect("it is right");
+    let toml = "\
+name = \"my\"
+title = \"my\"
+workload = \"redmine\"
+compare = \"engine\"
+engine = [\"sqlite\"]
+durability = [\"strict\"]
+memory = [\"unlimited\"]
+disk = [\"host\"]
+neighbours = [\"0\"]
+clients = [\"1\"]
+scale = [\"small\"]
+seconds = 10.0
+repetitions = 5
+seed = 1
+noise_floor = false
+";
+    assert_eq!(experiment.to_toml(), toml);
+}
+
+#[test]
+fn levels_come_in_many_forms_and_leave_in_one() {
+    let toml = format!("{GOOD}clients = [4, \"01\", 0x10]\nneighbours = [0, \"x04\", \"025%\"]\n");
+    let experiment = load(&toml, &Changes::default()).expect("it is right");
+    assert_eq!(experiment.levels(Factor::Clients), ["4", "1", "16"]);
+    assert_eq!(experiment.levels(Factor::Neighbours), ["0", "x4", "25%"]);
+}
+
+#[test]
+fn flags_lie_over_quick_and_quick_over_the_file() {
+    let toml = format!("{GOOD}clients = 2\nseconds = 60\nseed = 7\n[quick]\nclients = 4\nseed = 8");
+    let full = load(&toml, &Changes::default()).expect("it is right");
+    assert_eq!(
+        (full.levels(Factor::Clients), full.seconds, full.seed),
+        (vec!["2".into()], 60.0, 7)
+    );
+    let changes = Changes {
+        factors: vec![(Factor::Engine, "lmdb, fjall".to_owned())],
+        seed: Some(9),
+        quick: true,
+        ..Changes::default()
+    };
+    let quick = load(&toml, &changes).expect("it is right");
+    assert_eq!(quick.levels(Factor::Engine), ["lmdb", "fjall"]);
+    assert_eq!((quick.levels(Factor::Clients), quick.seed), (vec!["4".into()], 9));
+    assert_eq!(quick.seconds, 60.0);
+}
+
+#[test]
+fn a_flag_mends_what_the_file_leaves_out() {
+    let engines = (Factor::Engine, "lmdb".to_owned());
+    let changes = Changes { factors: vec![engines], ..Changes::default() };
+    assert!(load("workload = \"reads\"", &changes).is_ok());
+}
+
+#[test]
+fn a_text_is_looked_for_beside_the_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("e.toml");
+    std::fs::write(&path, format!("{GOOD}text = \"mails/all.txt\"")).expect("a file");
+    let load = |changes| {
+        let loaded = Experiment::load(path.to_str().expect("UTF-8"), &changes, &vocabulary());
+        loaded.expect("it is right").text.expect("a text is given")
+    };
+    assert_eq!(load(Changes::default()), folder.path().join("mails/all.txt"));
+    let flag = load(Changes { text: Some("all.txt".into()), ..Changes::default() });
+    assert_eq!(flag, std::env::current_dir().expect("a folder").join("all.txt"));
+}
+
+#[test]
+fn the_noise_floor_is_the_first_level_once_more() {
+    let levels = |engines: &str| {
+        let toml = format!("workload = \"reads\"\nengine = {engines}\nnoise_floor = true");
+        load(&toml, &Changes::default()).expect("it is right").levels(Factor::Engine)
+    };
+    assert_eq!(levels("[\"lmdb\", \"null\"]"), ["lmdb", "null", "lmdb@again"]);
+    assert_eq!(levels("[\"lmdb\", \"lmdb@mine\"]"), ["lmdb", "lmdb@mine"]);
+    assert_eq!(levels("\"lmdb@again\""), ["lmdb@again", "lmdb"]);
+}
+
+#[test]
+fn presets_are_right_and_as_long_as_they_say() {
+    for preset in presets() {
+        for quick in [false, true] {
+            let changes = Changes { quick, ..Changes::default() };
+            let experiment = Experiment::load(preset.name, &changes, &vocabulary())
+                .unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(experiment.name, preset.name);
+            let trials = experiment.plan().trials();
+            assert!(preset.toml.contains(&format!(": {trials} trials, ")), "{trials}");
+            // A trial costs about 0.35 s besides what it measures.
+            let minutes = trials as f64 * (experiment.seconds + 0.35) / 60.0;
+            assert!(minutes < if quick { 2.75 } else { 210.0 }, "{minutes}");
+        }
+    }
+}
+
+/// Levels of a factor that are valid and canonical.
+fn valid(factor: Factor) -> Vec<&'static str> {
+    match factor {
+        Factor::Engine => vec!["sqlite", "lmdb", "fjall", "null"],
+        Factor::Durability => vec!["none", "relaxed", "strict"],
+        Factor::Memory => vec!["unlimited"],
+        Factor::Disk => vec!["host"],
+        Factor::Neighbours => vec!["0", "1%", "25%", "100%", "x1", "x64"],
+        Factor::Clients => vec!["1", "4", "1024"],
+        Factor::Scale => vec!["small", "large", "giant"],
+    }
+}
+
+fn factors() -> impl Strategy<Value = BTreeMap<Factor, Vec<String>>> {
+    let levels = Factor::ALL.map(|factor| {
+        let valid = valid(factor);
+        let most = valid.len();
+        subsequence(valid, 1..=most).prop_shuffle()
+    });
+    levels.prop_map(|levels| {
+        let owned = |levels: Vec<&str>| levels.into_iter().map(str::to_owned).collect();
+        Factor::ALL.into_iter().zip(levels.map(owned)).collect()
+    })
+}
+
+prop_compose! {
+    fn experiments()(
+        name in "[a-zé0-9][a-z0-9._-]{0,20}",
+        title in "\\PC{1,40}",
+        text in prop::option::of("/\\PC{1,20}".prop_map(PathBuf::from)),
+        compare in prop::sample::select(&Factor::ALL[..]),
+        factors in factors(),
+        alias in prop::option::of("[a-zA-Z0-9-]{1,8}"),
+        seconds in 0.5..=86_400.0,
+        repetitions in 1u32..20,
+        seed in 0..=i64::MAX as u64,
+        noise_floor: bool,
+    ) -> Experiment {
+        let mut factors = factors;
+        if let Some(alias) = alias {
+            let levels = factors.get_mut(&compare).expect("every factor is there");
+            levels.push(format!("{}@{alias}", levels[0]));
+        }
+        let workload = "redmine".to_owned();
+        Experiment {
+            name, title, workload, text, compare, factors, seconds, repetitions, seed, noise_floor,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_again(experiment in experiments()) {
+        let toml = experiment.to_toml();
+        let again = load(&toml, &Changes::default());
+        prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(experiment));
+    }
+}

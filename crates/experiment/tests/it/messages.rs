@@ -1,0 +1,272 @@
+//! Every mistake says what is wrong, where, and what to write instead.
+
+use crate::common::{self, GOOD, vocabulary};
+use bakeoff_experiment::{Changes, Experiment, Factor};
+use proptest::prelude::*;
+
+/// The message for a file of that text, without the folder's name.
+fn message(toml: &str, changes: &Changes) -> String {
+    let error = common::load(toml, changes).expect_err("something is wrong").to_string();
+    let line = |line: &str| match (line.find("--> /"), line.find("my.toml")) {
+        (Some(start), Some(end)) => format!("{}{}", &line[..start + 4], &line[end..]),
+        _ => line.to_owned(),
+    };
+    error.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_unknown_engine_is_shown_with_the_nearest() {
+    let toml = "workload = \"redmine\"\nengine = [\"sqlite\", \"lmbd\"] # two\n";
+    let expected = "\
+error: unknown engine `lmbd`
+ --> my.toml:2:21
+  |
+2 | engine = [\"sqlite\", \"lmbd\"] # two
+  |                     ^^^^^^
+  |
+  = help: did you mean `lmdb`?
+  = help: valid: sqlite, lmdb, fjall, null";
+    assert_eq!(message(toml, &Changes::default()), expected);
+}
+
+#[test]
+fn an_unknown_key_is_shown_with_the_nearest() {
+    let expected = "\
+error: unknown key `neighbors`
+ --> my.toml:3:1
+  |
+3 | neighbors = 0
+  | ^^^^^^^^^
+  |
+  = help: did you mean `neighbours`?
+  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
+engine, durability, memory, disk, neighbours, clients, scale, quick";
+    assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_shown_where_it_breaks() {
+    let expected = "\
+error: unclosed array, expected `]`
+ --> my.toml:1:11
+  |
+1 | engine = [
+  |           ^";
+    assert_eq!(message("engine = [", &Changes::default()), expected);
+}
+
+#[test]
+fn a_flag_is_shown_like_a_line_of_a_file() {
+    let clients = (Factor::Clients, "1, 10000".to_owned());
+    let changes = Changes { factors: vec![clients], ..Changes::default() };
+    let expected = "\
+error: 10000 clients are too many: each is a thread of this machine, and so many would measure \
+its scheduler
+ --> the command line:1:14
+  |
+1 | --clients 1, 10000
+  |              ^^^^^
+  |
+  = help: valid: 1 to 1024";
+    assert_eq!(message(GOOD, &changes), expected);
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once() {
+    let message = message(
+        &format!("{GOOD}memory = \"2G\"\n[quick]\nsecnds = 1\n"),
+        &Changes { seconds: Some(0.1), compare: Some("engin".to_owned()), ..Changes::default() },
+    );
+    let expected = "\
+error: `2G` can't be had: limits of memory are not there yet
+ --> my.toml:3:10
+  |
+3 | memory = \"2G\"
+  |          ^^^^
+  |
+  = help: write `unlimited`
+
+error: unknown key `secnds`
+ --> my.toml:5:1
+  |
+5 | secnds = 1
+  | ^^^^^^
+  |
+  = help: did you mean `seconds`?
+  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
+engine, durability, memory, disk, neighbours, clients, scale
+
+error: unknown factor `engin`
+ --> the command line:1:11
+  |
+1 | --compare engin
+  |           ^^^^^
+  |
+  = help: did you mean `engine`?
+  = help: valid: engine, durability, memory, disk, neighbours, clients, scale
+
+error: a trial can't last 0.1 seconds
+ --> the command line:1:11
+  |
+1 | --seconds 0.1
+  |           ^^^
+  |
+  = help: valid: 0.5 to 86400, which is a day";
+    assert_eq!(message, expected);
+}
+
+/// A line that is added to a good file, its title, and what helps.
+const LINES: &[(&str, &str, &str)] = &[
+    ("clients = 0", "with 0 clients there is nothing to measure", "valid: 1 to 1024"),
+    ("clients = [1, 10_000]", "10000 clients are too many", "valid: 1 to 1024"),
+    ("clients = \"four\"", "`four` is no number of clients", "valid: 1 to 1024"),
+    ("clients = -1", "`-1` is no number of clients", "valid: 1 to 1024"),
+    ("clients = 1.5", "`clients` has to be a string, a whole number, or a list", ""),
+    ("clients = []", "`clients` has no level", "valid: 1 to 1024"),
+    ("clients = [1, \"01\"]", "`1` is twice among the levels of `clients`", "leave one out"),
+    ("clients = \"1@b\"", "`clients` is not compared", "write `1`, or compare by `clients`"),
+    ("clients = [[1]]", "and this is a list", ""),
+    ("neighbours = 4", "`4` is no level of `neighbours`", "did you mean `x4`?"),
+    ("neighbours = \"4x\"", "`4x` is no level of `neighbours`", "did you mean `x4`?"),
+    ("neighbours = \"25 %\"", "`25 %` is no level", "did you mean `25%`?"),
+    ("neighbours = \"0%\"", "`0%` is no level of `neighbours`", "did you mean `0`?"),
+    ("neighbours = \"101%\"", "`101%` is no level", "1% to 100%"),
+    ("neighbours = \"x65\"", "`x65` is no level", "x1 to x64"),
+    ("neighbours = \"x+1\"", "`x+1` is no level", "x1 to x64"),
+    ("durability = \"Strict\"", "unknown durability `Strict`", "did you mean `strict`?"),
+    ("disk = \"hdd\"", "models of disks are not there yet", "write `host`"),
+    ("scale = \"smal\"", "unknown scale `smal`", "did you mean `small`?"),
+    ("scale = \"tiny\"", "unknown scale `tiny`", "valid: small, large, giant"),
+    ("compare = \"engines\"", "unknown factor `engines`", "did you mean `engine`?"),
+    ("compare = 1", "`compare` has to be a string, and this is a whole number", ""),
+    ("seconds = \"9\"", "`seconds` has to be a number, and this is a string", ""),
+    ("seconds = nan", "a trial can't last NaN seconds", "valid: 0.5 to 86400"),
+    ("seconds = 86401", "a trial can't last 86401 seconds", "valid: 0.5 to 86400"),
+    ("repetitions = 0", "blocks can't be repeated 0 times", "valid: 1 to 1000"),
+    ("repetitions = 2.0", "`repetitions` has to be a whole number", ""),
+    ("seed = -1", "`seed` can't be -1", "valid: 0 and above"),
+    ("noise_floor = \"yes\"", "`noise_floor` has to be true or false", ""),
+    ("name = \"a/b\"", "`a/b` can't be an experiment's name", "letters, digits"),
+    ("title = \"a\\nb\"", "a title is one line of text", ""),
+    ("text = \"\"", "`text` names no file", "leave it out"),
+    ("quick = true", "`quick` has to be a table, and this is true or false", ""),
+    ("rep = 1", "unknown key `rep`", "did you mean `repetitions`?"),
+    ("engine = \"lmdb\"", "duplicate key", ""),
+    ("[quick]\nscale = \"tiny\"\nquick = 1", "unknown key `quick`", "valid: name"),
+];
+
+#[test]
+fn each_wrong_line_is_told_where_it_stands() {
+    for (line, title, help) in LINES {
+        let message = message(&format!("{GOOD}{line}\n"), &Changes::default());
+        let found = message.lines().next().is_some_and(|first| first.contains(title));
+        assert!(found && message.contains(help), "{line}\n{message}");
+        let place = if line.starts_with('[') { "--> my.toml:5:" } else { "--> my.toml:3:" };
+        assert!(message.contains(place), "{line}\n{message}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let no_workload = "\
+error: the experiment names no workload
+--> my.toml
+ = help: add a line `workload = \"NAME\"`; valid: redmine, reads";
+    assert_eq!(message("", &Changes::default()), no_workload);
+    let no_engine = message("workload = \"reads\"", &Changes::default());
+    assert!(no_engine.contains("names no engine"), "{no_engine}");
+    let quick = Changes { quick: true, ..Changes::default() };
+    assert!(message(GOOD, &quick).contains("`--quick` asks for the table `[quick]`"));
+}
+
+#[test]
+fn an_alias_needs_letters() {
+    let toml = "workload = \"redmine\"\nengine = [\"sqlite\", \"sqlite@\"]\n";
+    assert!(message(toml, &Changes::default()).starts_with("error: `` is no alias"));
+}
+
+#[test]
+fn a_plan_without_end_is_refused() {
+    let clients: Vec<String> = (1..=101).map(|n| n.to_string()).collect();
+    let toml = format!("{GOOD}clients = [{}]\nrepetitions = 1000\n", clients.join(", "));
+    let message = message(&toml, &Changes::default());
+    assert!(
+        message.starts_with(
+            "error: the experiment comes to 101000 trials; at most 100000 are run\n--> my.toml"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
+fn flags_are_checked_like_the_file() {
+    let engines = |list: &str| Changes {
+        factors: vec![(Factor::Engine, list.to_owned())],
+        ..Changes::default()
+    };
+    let changes: [(Changes, &str); 8] = [
+        (engines("sqlite,,lmdb"), "an empty level of `engine`"),
+        (engines(""), "an empty level of `engine`"),
+        (engines("lmdb,lmdb"), "`lmdb` is twice"),
+        (Changes { seconds: Some(f64::INFINITY), ..Changes::default() }, "last inf seconds"),
+        (Changes { repetitions: Some(1001), ..Changes::default() }, "repeated 1001 times"),
+        (Changes { seed: Some(u64::MAX), ..Changes::default() }, "too large for a seed"),
+        (Changes { text: Some("".into()), ..Changes::default() }, "`text` names no file"),
+        (Changes { quick: true, ..engines("lmbd") }, "asks for the table `[quick]`"),
+    ];
+    for (changes, title) in changes {
+        let message = message(GOOD, &changes);
+        assert!(message.lines().next().is_some_and(|line| line.contains(title)), "{message}");
+    }
+}
+
+#[test]
+fn what_can_not_be_opened_is_named() {
+    let open = |name: &str| {
+        let loaded = Experiment::load(name, &Changes::default(), &vocabulary());
+        loaded.expect_err("there is no such thing").to_string()
+    };
+    let unknown = "\
+error: unknown preset `redmin`
+ |
+ = help: did you mean `redmine`?
+ = help: valid: redmine
+ = help: an experiment of your own is a file: `bakeoff run FILE.toml`";
+    assert_eq!(open("redmin"), unknown);
+    assert!(open("no/such.toml").starts_with("error: can't read `no/such.toml`: No such file"));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    assert!(open(folder.path().to_str().expect("UTF-8")).contains("Is a directory"));
+    assert!(open("/dev/zero").contains("it can't be an experiment"));
+    let bytes = folder.path().join("bytes.toml");
+    std::fs::write(&bytes, b"name = \"\xff\"").expect("a file");
+    let message = open(bytes.to_str().expect("UTF-8"));
+    assert!(message.contains("is not UTF-8 text: byte 9 is wrong"), "{message}");
+}
+
+#[test]
+fn colours_are_there_when_they_are_asked_for() {
+    let error = common::load("", &Changes::default()).expect_err("nothing is there");
+    assert!(error.render(true).contains("\u{1b}["));
+    assert!(!error.render(false).contains('\u{1b}'));
+}
+
+proptest! {
+    /// Whatever a file holds, there is an experiment or a message.
+    #[test]
+    fn nothing_a_file_holds_is_too_much(
+        lines in prop::collection::vec(
+            prop_oneof![
+                "(engine|clients|neighbours|seed|title|quick|seconds) ?= ?\\PC{0,12}",
+                "(engine|clients|scale|text) = \\[?(\"\\PC{0,6}\"|[0-9_.-]{1,6})\\]?",
+                "\\PC{0,20}",
+                "\\s\\[quick\\]",
+            ],
+            0..6,
+        ),
+        end in "\r?\n|\t|\u{feff}",
+    ) {
+        if let Err(error) = common::load(&lines.join(&end), &Changes::default()) {
+            prop_assert!(error.to_string().starts_with("error: "));
+        }
+    }
+}
