@@ -57,6 +57,21 @@ pub enum Verdict {
     Spiky,
 }
 
+impl Verdict {
+    /// What an interval alone says; never [`Verdict::Spiky`].
+    pub fn of(low: f64, high: f64, margin: f64) -> Self {
+        if high < 1.0 - margin {
+            Self::Faster
+        } else if low > 1.0 + margin {
+            Self::Slower
+        } else if low >= 1.0 - margin && high <= 1.0 + margin {
+            Self::Same
+        } else {
+            Self::Undecided
+        }
+    }
+}
+
 /// The ratio b / a from pairs (a, b) of one block each, with an interval at that confidence.
 ///
 /// With d = ln b - ln a of each pair, the ratio is exp(mean d) and the interval
@@ -153,16 +168,9 @@ impl Estimate {
     /// interval, or the two are further apart than the margin.
     pub fn verdict(&self, margin: f64) -> Verdict {
         let (Some(low), Some(high)) = (self.low, self.high) else { return Verdict::Undecided };
-        if self.is_spiky(low, high, margin) {
-            Verdict::Spiky
-        } else if high < 1.0 - margin {
-            Verdict::Faster
-        } else if low > 1.0 + margin {
-            Verdict::Slower
-        } else if low >= 1.0 - margin && high <= 1.0 + margin {
-            Verdict::Same
-        } else {
-            Verdict::Undecided
+        match self.is_spiky(low, high, margin) {
+            true => Verdict::Spiky,
+            false => Verdict::of(low, high, margin),
         }
     }
 
