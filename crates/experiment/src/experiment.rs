@@ -76,6 +76,9 @@ impl Experiment {
     }
 
     /// The levels of a factor that are run: those given, and the one that the noise floor needs.
+    ///
+    /// # Panics
+    /// When [`Experiment::factors`] has been robbed of the factor.
     pub fn levels(&self, factor: Factor) -> Vec<String> {
         let mut levels = self.factors[&factor].clone();
         if self.noise_floor && factor == self.compare {

@@ -51,8 +51,8 @@ impl fmt::Display for Neighbours {
     }
 }
 
-/// The level without its alias.
-pub(crate) fn base(level: &str) -> &str {
+/// The level without its alias: `sqlite` for `sqlite@again`.
+pub fn base(level: &str) -> &str {
     level.split_once(ALIAS).map_or(level, |(base, _)| base)
 }
 
