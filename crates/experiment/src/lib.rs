@@ -36,6 +36,6 @@ pub struct Vocabulary {
 pub struct WorkloadNames {
     /// Its name.
     pub name: String,
-    /// The scales that it comes in; the first is the default.
+    /// The scales that it comes in, at least one; the first is the default.
     pub scales: Vec<String>,
 }
