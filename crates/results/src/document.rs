@@ -3,12 +3,19 @@
 //! `docs/results.schema.json` describes it; a change that readers could trip over raises
 //! [`SCHEMA`].
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::record::{Canary, Cpu, Facts, Levels, Run};
+use crate::store::RunFolder;
+use crate::{Result, cells, compare, warnings};
 
 /// The version of the document's form.
 pub const SCHEMA: u32 = 1;
+
+/// The JSON Schema (2020-12) of the document.
+pub const JSON_SCHEMA: &str = include_str!("../../../docs/results.schema.json");
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,7 +84,10 @@ pub struct TrialView {
     /// Processor seconds.
     pub cpu_s: Option<Cpu>,
     /// Everything else that was measured: input and output, the neighbour, the engine's counters.
-    #[serde(flatten)]
+    ///
+    /// In the JSON of a trial that failed the fields are there and `null`; the counters and the
+    /// warnings are empty.
+    #[serde(flatten, serialize_with = "with_nulls")]
     pub facts: Option<FactsView>,
     /// Whether it counts in comparisons.
     pub valid: bool,
@@ -97,7 +107,7 @@ pub struct FactsView {
     /// Whether the throughput had settled.
     pub steady: bool,
     /// What the engine counts of itself.
-    pub counters: std::collections::BTreeMap<String, u64>,
+    pub counters: BTreeMap<String, u64>,
     /// What a reader of the trial should know.
     pub warnings: Vec<String>,
 }
@@ -193,6 +203,92 @@ pub enum Verdict {
     Undecided,
     /// The paired mean and the Hodges-Lehmann estimate disagree.
     Spiky,
+}
+
+impl Document {
+    /// What a run folder has to tell, as it is at this moment.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`] where the folder can't be read.
+    pub fn of(folder: &RunFolder) -> Result<Self> {
+        let _snapshot = folder.snapshot()?;
+        let run = folder.state()?;
+        let rows = folder.trials()?;
+        let counted = cells::counted(&rows);
+        let cells = cells::cells(folder, &run.run, &counted)?;
+        let (comparisons, noise) = compare::all(&run.run, &rows, &counted, |view| view.mean_s);
+        let mut document = Self {
+            schema: SCHEMA,
+            run,
+            trials: Vec::new(),
+            cells,
+            comparisons,
+            noise,
+            canaries: folder.canaries()?,
+            warnings: Vec::new(),
+        };
+        document.warnings = warnings::all(&document, &rows, &counted);
+        document.trials = rows.into_iter().map(|row| row.view).collect();
+        Ok(document)
+    }
+}
+
+impl Status {
+    const NAMES: [(Self, &str); 3] = [
+        (Self::Unfinished, "unfinished"),
+        (Self::Interrupted, "interrupted"),
+        (Self::Finished, "finished"),
+    ];
+
+    /// Its name, as in the JSON and in the tables.
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES[self as usize].1
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(status, _)| *status)
+    }
+}
+
+impl From<bakeoff_stats::Verdict> for Verdict {
+    fn from(verdict: bakeoff_stats::Verdict) -> Self {
+        use bakeoff_stats::Verdict as From;
+        match verdict {
+            From::Faster => Self::Faster,
+            From::Slower => Self::Slower,
+            From::Same => Self::Same,
+            From::Undecided => Self::Undecided,
+            From::Spiky => Self::Spiky,
+        }
+    }
+}
+
+/// Writes the facts, or a field of nothing for each.
+fn with_nulls<S: Serializer>(
+    facts: &Option<FactsView>,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Nothing {
+        io: (),
+        neighbour: (),
+        littles_law: (),
+        steady: (),
+        counters: BTreeMap<String, u64>,
+        warnings: [String; 0],
+    }
+    match facts {
+        Some(facts) => facts.serialize(to),
+        None => Nothing {
+            io: (),
+            neighbour: (),
+            littles_law: (),
+            steady: (),
+            counters: BTreeMap::new(),
+            warnings: [],
+        }
+        .serialize(to),
+    }
 }
 
 impl FactsView {

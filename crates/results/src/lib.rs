@@ -3,8 +3,22 @@
 //! It stores and reads back records, and holds the compared levels against each other. It must
 //! never know how a trial is run, how an engine works, or how a report looks.
 
+mod cells;
+mod compare;
 pub mod document;
+mod error;
+mod figures;
+mod read;
 pub mod record;
+mod store;
+mod warnings;
+mod write;
 
-pub use document::Document;
+pub use document::{Document, JSON_SCHEMA};
+pub use error::Error;
+pub use read::Done;
 pub use record::*;
+pub use store::{DATABASE, EXPERIMENT, RunFolder};
+
+/// What comes of working on a run folder.
+pub type Result<T> = std::result::Result<T, Error>;

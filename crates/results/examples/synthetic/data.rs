@@ -1,0 +1,146 @@
+//! Synthetic test data: records of a run that never was, plausible and seeded. Its figures say
+//! nothing of any engine.
+
+use bakeoff_results::{
+    Cpu, EngineFact, Facts, Io, Levels, Machine, Measured, Neighbour, Operation, Run, Slot, Trial,
+};
+use hdrhistogram::Histogram;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+
+/// The levels of the compared factor, and how slow each is made: the last is the first again.
+pub const ENGINES: [(&str, f64); 4] =
+    [("alpha", 1.0), ("beta", 2.0), ("gamma", 0.5), ("alpha@again", 1.0)];
+
+/// The operations, and their mean latency in seconds on an engine of slowness 1.
+const OPERATIONS: [(&str, f64); 2] = [("create_issue", 0.004), ("process_issues", 0.010)];
+
+/// Seconds that a trial's clients run, which is also its number of slots.
+const SECONDS: u32 = 20;
+
+/// Seconds dropped at either end of a trial.
+const DROPPED: u32 = 2;
+
+/// A run over all engines and `clients` and `neighbours` levels.
+pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
+    let names = |levels: &[&str]| levels.iter().map(|&level| level.to_owned()).collect();
+    Run {
+        name: "synthetic".to_owned(),
+        title: "Synthetic test data: no engine was run".to_owned(),
+        workload: "none".to_owned(),
+        operations: names(&OPERATIONS.map(|(name, _)| name)),
+        compare: "engine".to_owned(),
+        baseline: "alpha".to_owned(),
+        factors: vec![
+            ("engine".to_owned(), names(&ENGINES.map(|(name, _)| name))),
+            ("durability".to_owned(), names(&["strict"])),
+            ("clients".to_owned(), names(clients)),
+            ("neighbours".to_owned(), names(neighbours)),
+        ],
+        seconds: f64::from(SECONDS),
+        repetitions: planned / (ENGINES.len() * clients.len() * neighbours.len()) as u32,
+        seed: 1,
+        planned,
+        command: "none: synthetic test data".to_owned(),
+        version: "0.0.0".to_owned(),
+        started_s: 1.7e9,
+        machine: Machine { system: "synthetic".to_owned(), processors: 2, ..Machine::default() },
+        engines: vec![EngineFact {
+            name: "alpha".to_owned(),
+            version: "0".to_owned(),
+            settings: vec![("strict".to_owned(), "sync = always".to_owned())],
+        }],
+        neighbour_alone_per_second: Some(800.0),
+        text: "none".to_owned(),
+    }
+}
+
+/// Makes trials, the same for the same seed.
+pub struct Trials {
+    random: Xoshiro256PlusPlus,
+    /// Operations that end in a slot.
+    pub per_slot: u32,
+}
+
+impl Trials {
+    /// A generator.
+    pub fn new(seed: u64) -> Self {
+        Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), per_slot: 40 }
+    }
+
+    /// All trials of a block: an engine each.
+    pub fn block(&mut self, repetition: u32, block: u32, cell: [&str; 2]) -> Vec<Trial> {
+        let common = self.spread(0.05);
+        let trial = |(order, (engine, slowness)): (usize, (&str, f64))| {
+            let levels = [("engine", engine), ("durability", "strict")].into_iter();
+            let levels: Levels = levels
+                .chain([("clients", cell[0]), ("neighbours", cell[1])])
+                .map(|(factor, level)| (factor.to_owned(), level.to_owned()))
+                .collect();
+            let slowness = slowness * common * self.spread(0.01);
+            Trial {
+                repetition,
+                block,
+                attempt: 0,
+                order: order as u32,
+                levels,
+                started_s: 1.7e9 + f64::from(block),
+                valid: true,
+                reason: None,
+                measured: Some(self.measured(slowness)),
+            }
+        };
+        ENGINES.into_iter().enumerate().map(trial).collect()
+    }
+
+    fn measured(&mut self, slowness: f64) -> Measured {
+        Measured {
+            ran_s: f64::from(SECONDS),
+            window_s: (f64::from(DROPPED), f64::from(SECONDS - DROPPED)),
+            operations: OPERATIONS
+                .map(|(name, mean_s)| self.operation(name, mean_s * slowness))
+                .into(),
+            facts: Facts {
+                space_bytes: 50_000_000,
+                cpu_s: Cpu { client: 1.5, engine: 9.25 },
+                io: Io { write_bytes: 1 << 30, device_write_bytes: Some(3 << 29), ..Io::default() },
+                neighbour: Neighbour {
+                    achieved_per_second: 700.0,
+                    mean_s: 0.001,
+                    ..Neighbour::default()
+                },
+                littles_law: 1.0,
+                steady: true,
+                counters: [("commits".to_owned(), 12_345)].into(),
+                warnings: Vec::new(),
+            },
+        }
+    }
+
+    fn operation(&mut self, name: &str, mean_s: f64) -> Operation {
+        let mut kept = histogram();
+        let slots = (0..SECONDS).map(|second| {
+            let mut histogram = histogram();
+            for _ in 0..self.per_slot {
+                histogram.saturating_record((mean_s * self.spread(0.3) * 1e9) as u64);
+            }
+            if (DROPPED..SECONDS - DROPPED).contains(&second) {
+                kept.add(&histogram).expect("both have the same bounds");
+            }
+            Slot { start_s: f64::from(second), end_s: f64::from(second + 1), histogram }
+        });
+        let slots = slots.collect();
+        Operation { name: name.to_owned(), kept, slots, errors: 0, retries: 3 }
+    }
+
+    /// Around 1, log-normal but for the far tails: twelve uniform numbers are as good as normal.
+    fn spread(&mut self, sigma: f64) -> f64 {
+        let normal = (0..12).map(|_| self.random.random::<f64>()).sum::<f64>() - 6.0;
+        (sigma * normal).exp()
+    }
+}
+
+/// Nanoseconds up to an hour, to three digits.
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are sane")
+}

@@ -1,0 +1,41 @@
+//! A run folder of synthetic test data, of any size.
+
+use std::path::Path;
+
+use bakeoff_results::document::Status;
+use bakeoff_results::{Canary, Result, RunFolder};
+
+use crate::data::{self, Trials};
+
+const CLIENTS: [&str; 5] = ["1", "2", "4", "8", "16"];
+const NEIGHBOURS: [&str; 5] = ["0", "25%", "x1", "x2", "x4"];
+
+/// Writes a finished run of `trials` trials into `dir`.
+pub fn write(dir: &Path, trials: u32) -> Result<()> {
+    let run = data::run(&CLIENTS, &NEIGHBOURS, trials);
+    let mut folder = RunFolder::create(dir, &run, "# synthetic test data\n")?;
+    let mut generator = Trials::new(1);
+    let (mut written, mut block) = (0, 0);
+    while written < trials {
+        let combination = block as usize % (CLIENTS.len() * NEIGHBOURS.len());
+        let cell =
+            [CLIENTS[combination / NEIGHBOURS.len()], NEIGHBOURS[combination % NEIGHBOURS.len()]];
+        let at_s = run.started_s + f64::from(block);
+        folder.commit_canary(&Canary {
+            at_s,
+            cpu_s: 0.1,
+            memory_s: 0.05,
+            sync_s: 0.001,
+            read_s: None,
+        })?;
+        let repetition = block / (CLIENTS.len() * NEIGHBOURS.len()) as u32;
+        for trial in
+            generator.block(repetition, block, cell).iter().take((trials - written) as usize)
+        {
+            folder.commit_trial(trial)?;
+            written += 1;
+        }
+        block += 1;
+    }
+    folder.set_status(Status::Finished, Some(run.started_s + f64::from(block)))
+}

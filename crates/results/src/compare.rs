@@ -1,0 +1,135 @@
+//! The compared factor's levels against each other, paired inside blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bakeoff_stats::{CONFIDENCE, Estimate, MARGIN, holm, paired};
+
+use crate::cells::{Rank, rank};
+use crate::document::{Comparison, OperationView, Verdict};
+use crate::read::TrialRow;
+use crate::record::{Levels, Run};
+
+/// What of an operation of a trial is compared.
+pub(crate) type Mean = fn(&OperationView) -> Option<f64>;
+
+/// Blocks that differ in nothing but the repetition.
+#[derive(Default)]
+struct Group<'a> {
+    /// The compared factor's levels that were run or tried, in the plan's order.
+    levels: BTreeSet<(Rank, &'a str)>,
+    /// For each block, the trials that count, by level.
+    blocks: BTreeMap<u32, BTreeMap<&'a str, &'a TrialRow>>,
+}
+
+/// All comparisons against the baseline, then all of a level with itself under an alias
+/// (`sqlite@again`), each in the order of the workload's operations, then of the plan's factors.
+pub(crate) fn all(
+    run: &Run,
+    rows: &[TrialRow],
+    counted: &[&TrialRow],
+    mean: Mean,
+) -> (Vec<Comparison>, Vec<Comparison>) {
+    let groups = groups(run, rows, counted);
+    let (mut comparisons, mut noise) = (Vec::new(), Vec::new());
+    for operation in &run.operations {
+        for ((_, others), group) in &groups {
+            let new = |baseline: &str, level: &str| Comparison {
+                operation: operation.clone(),
+                metric: "mean_s".to_owned(),
+                factor: run.compare.clone(),
+                levels: others.clone(),
+                baseline: baseline.to_owned(),
+                level: level.to_owned(),
+                ratio: None,
+                low: None,
+                high: None,
+                blocks: 0,
+                verdict: Verdict::Undecided,
+            };
+            let mut family = Vec::new();
+            for (_, level) in &group.levels {
+                match base(level, group) {
+                    Some(base) => {
+                        let mut alone = [new(base, level)];
+                        judge(&mut alone, group, mean);
+                        noise.extend(alone);
+                    }
+                    None if *level != run.baseline => family.push(new(&run.baseline, level)),
+                    None => {}
+                }
+            }
+            judge(&mut family, group, mean);
+            comparisons.append(&mut family);
+        }
+    }
+    (comparisons, noise)
+}
+
+/// The level that `level` is an alias of.
+fn base<'a>(level: &'a str, group: &Group) -> Option<&'a str> {
+    let (base, _) = level.split_once('@')?;
+    group.levels.iter().any(|(_, known)| *known == base).then_some(base)
+}
+
+/// The trials, by the levels of all factors but the compared one.
+fn groups<'a>(
+    run: &Run,
+    rows: &'a [TrialRow],
+    counted: &[&'a TrialRow],
+) -> BTreeMap<(Rank, Levels), Group<'a>> {
+    let key = |row: &TrialRow| {
+        let mut others = row.view.levels.clone();
+        others.remove(&run.compare);
+        (rank(run, &others), others)
+    };
+    let mut groups: BTreeMap<(Rank, Levels), Group> = BTreeMap::new();
+    for row in rows {
+        if let Some(level) = row.view.levels.get(&run.compare) {
+            let place = rank(run, &row.view.levels);
+            groups.entry(key(row)).or_default().levels.insert((place, level));
+        }
+    }
+    for &row in counted {
+        if let Some(level) = row.view.levels.get(&run.compare) {
+            let group = groups.entry(key(row)).or_default();
+            group.blocks.entry(row.view.block).or_default().insert(level, row);
+        }
+    }
+    groups
+}
+
+/// Fills in what the pairs say. The comparisons are one family: of several levels held against
+/// one baseline, one may look different by chance (Holm's adjustment).
+fn judge(family: &mut [Comparison], group: &Group, mean: Mean) {
+    let mut estimates: Vec<Estimate> = Vec::new();
+    let mut judged: Vec<&mut Comparison> = Vec::new();
+    for comparison in family {
+        let pairs = pairs(comparison, group, mean);
+        let Ok(estimate) = paired::ratio(&pairs, CONFIDENCE) else { continue };
+        comparison.ratio = Some(estimate.ratio);
+        // Two pairs far apart can have an interval up to infinity, for which JSON has no word.
+        comparison.low = estimate.low.filter(|low| low.is_finite());
+        comparison.high = estimate.high.filter(|high| high.is_finite());
+        comparison.blocks = pairs.len() as u32;
+        estimates.push(estimate);
+        judged.push(comparison);
+    }
+    let verdicts = holm::verdicts(&estimates, MARGIN, CONFIDENCE);
+    for (comparison, verdict) in judged.into_iter().zip(verdicts) {
+        comparison.verdict = verdict.into();
+    }
+}
+
+/// The means of the baseline and of the level in every block that has both.
+fn pairs(comparison: &Comparison, group: &Group, mean: Mean) -> Vec<(f64, f64)> {
+    let of = |row: &TrialRow| {
+        let operations = &row.view.operations;
+        let found = operations.iter().find(|view| view.name == comparison.operation)?;
+        mean(found).filter(|mean| *mean > 0.0)
+    };
+    let pair = |block: &BTreeMap<&str, &TrialRow>| {
+        let baseline = of(block.get(comparison.baseline.as_str())?)?;
+        Some((baseline, of(block.get(comparison.level.as_str())?)?))
+    };
+    group.blocks.values().filter_map(pair).collect()
+}

@@ -1,0 +1,143 @@
+//! What can go wrong with a run folder, in words that say what to do.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// What can go wrong with a run folder.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder for a new run holds something.
+    #[error(
+        "{} exists and is not empty; name another folder with --out, or go on with the run \
+         in it: --resume {}", .0.display(), .0.display()
+    )]
+    Exists(PathBuf),
+    /// The folder, or a file in it, can't be written.
+    #[error("cannot write {}: {cause}; name a folder that you may write to with --out",
+        path.display())]
+    CannotWrite {
+        /// What was to be written.
+        path: PathBuf,
+        /// What the system says.
+        cause: String,
+    },
+    /// The folder, or a file in it, can't be read.
+    #[error("cannot read {}: {cause}; a run that was killed is readable once its folder is \
+        copied to where you may write", path.display())]
+    CannotRead {
+        /// What was to be read.
+        path: PathBuf,
+        /// What the system says.
+        cause: String,
+    },
+    /// The folder holds no run.
+    #[error("{} is not a run folder: {why}; name the folder that `bakeoff run` wrote", path.display())]
+    NotARun {
+        /// The folder or the file.
+        path: PathBuf,
+        /// How it shows.
+        why: String,
+    },
+    /// The run was written by a bakeoff that keeps its results in another form.
+    #[error("{} has form {found}, and this bakeoff reads form {known}; use the bakeoff that \
+        wrote it", path.display())]
+    OtherForm {
+        /// The file.
+        path: PathBuf,
+        /// Its form.
+        found: i64,
+        /// The form that this bakeoff reads and writes.
+        known: i64,
+    },
+    /// The run's database is broken.
+    #[error("{path} is damaged: {why}; put back a copy, or save what is left of it with \
+        sqlite3 {path} .recover | sqlite3 saved.sqlite", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// How it shows.
+        why: String,
+    },
+    /// The experiment is not the one that the run began with.
+    #[error("{file} was edited or removed after the run began; start a new run with --out, or \
+        put the old experiment back: sqlite3 {database} \
+        \"SELECT writefile('{file}', experiment) FROM run\"",
+        file = dir.join(crate::store::EXPERIMENT).display(),
+        database = dir.join(crate::store::DATABASE).display())]
+    ExperimentChanged {
+        /// The run folder.
+        dir: PathBuf,
+    },
+    /// Another bakeoff is at work in the folder.
+    #[error("another bakeoff is writing to {}; wait until it ends, or name another folder with \
+        --out", .0.display())]
+    Busy(PathBuf),
+    /// There is no room left.
+    #[error("no space left for {}; every trial committed so far is kept: free some space, then \
+        --resume {}", path.display(), dir(path).display())]
+    Full {
+        /// What was to be written.
+        path: PathBuf,
+    },
+    /// The caller handed over what can't be kept.
+    #[error("cannot keep the trial: {0}")]
+    Unfit(String),
+    /// Whatever else SQLite says.
+    #[error("{}: {cause}", path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        cause: rusqlite::Error,
+    },
+}
+
+/// The folder that a path in it is named by.
+fn dir(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}
+
+impl Error {
+    /// What SQLite says of the database at `path`.
+    pub(crate) fn sqlite(path: &Path, cause: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        use rusqlite::Error::{
+            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType,
+        };
+        if matches!(
+            cause,
+            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..)
+        ) {
+            return Self::Damaged { path, why: cause.to_string() };
+        }
+        match cause.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                Self::Damaged { path, why: cause.to_string() }
+            }
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::SystemIoFailure) if no_room(&path) => Self::Full { path },
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::CannotRead { path, cause: cause.to_string() }
+            }
+            Some(ErrorCode::ReadOnly) => Self::CannotWrite { path, cause: cause.to_string() },
+            _ => Self::Other { path, cause },
+        }
+    }
+
+    /// What the system says of writing the file or folder at `path`.
+    pub(crate) fn write(path: &Path, cause: std::io::Error) -> Self {
+        Self::CannotWrite { path: path.to_owned(), cause: cause.to_string() }
+    }
+
+    /// The database at `path` holds what nobody writes.
+    pub(crate) fn damaged(path: &Path, why: impl ToString) -> Self {
+        Self::Damaged { path: path.to_owned(), why: why.to_string() }
+    }
+}
+
+/// Whether the file system under `path` has no page to spare: SQLite calls a full disk by its name
+/// in most places, but not where it grows its shared memory.
+fn no_room(path: &Path) -> bool {
+    rustix::fs::statvfs(dir(path)).is_ok_and(|fs| fs.f_bavail * fs.f_frsize < 64 * 1024)
+}

@@ -1,0 +1,235 @@
+//! The run folder as files: who may write it, and whether it is what it seems.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+
+use crate::record::Run;
+use crate::{Error, Result};
+
+/// The file of a run folder that holds its records.
+pub const DATABASE: &str = "run.sqlite";
+
+/// The file of a run folder that holds the experiment.
+pub const EXPERIMENT: &str = "experiment.toml";
+
+/// Marks a database as ours: "bake" in ASCII.
+const APPLICATION: i64 = 0x6261_6b65;
+
+/// The form of the tables.
+const FORM: i64 = 1;
+
+/// The length of SQLite's smallest page: no database is shorter.
+const SMALLEST: u64 = 512;
+
+const TABLES: &str = include_str!("tables.sql");
+
+/// A run folder. One process at a time writes to it; others may read it meanwhile.
+#[derive(Debug)]
+pub struct RunFolder {
+    dir: PathBuf,
+    pub(crate) connection: Connection,
+    /// Held by the one that writes; the kernel lets go of it when the process ends, however.
+    lock: Option<OwnedFd>,
+}
+
+impl RunFolder {
+    /// Makes the folder of a new run, with the experiment as the user wrote it.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] where `dir` holds anything, [`Error::CannotWrite`], [`Error::Busy`]. A
+    /// folder that could not be finished is taken away again.
+    pub fn create(dir: &Path, run: &Run, experiment: &str) -> Result<Self> {
+        let ours = !dir.exists();
+        fs::create_dir_all(dir).map_err(|error| Error::write(dir, error))?;
+        let lock = lock(dir)?;
+        let mut entries = fs::read_dir(dir).map_err(|error| Error::write(dir, error))?;
+        if entries.next().is_some() {
+            return Err(Error::Exists(dir.to_owned()));
+        }
+        Self::fill(dir, run, experiment, lock).map_err(|error| {
+            // Nothing better can be done where even this fails.
+            let _ = fs::remove_file(dir.join(DATABASE));
+            let _ = fs::remove_file(dir.join(EXPERIMENT));
+            if ours {
+                let _ = fs::remove_dir(dir);
+            }
+            match error {
+                // There is no trial yet to go on from.
+                Error::Full { path } => {
+                    Error::CannotWrite { path, cause: "no space left on the device".to_owned() }
+                }
+                error => error,
+            }
+        })
+    }
+
+    fn fill(dir: &Path, run: &Run, experiment: &str, lock: OwnedFd) -> Result<Self> {
+        let file = dir.join(EXPERIMENT);
+        fs::write(&file, experiment).map_err(|error| Error::write(&file, error))?;
+        let path = dir.join(DATABASE);
+        let build = || -> rusqlite::Result<Connection> {
+            let mut connection = Connection::open(&path)?;
+            connection.pragma_update(None, "application_id", APPLICATION)?;
+            connection.pragma_update(None, "user_version", FORM)?;
+            set_up(&connection)?;
+            let transaction = connection.transaction()?;
+            transaction.execute_batch(TABLES)?;
+            transaction.execute(
+                "INSERT INTO run (id, description, experiment, status)
+                 VALUES (1, ?1, ?2, 'unfinished')",
+                (serde_json::to_string(run).expect("a run is plain data"), experiment),
+            )?;
+            transaction.commit()?;
+            Ok(connection)
+        };
+        let connection = build().map_err(|cause| match Error::sqlite(&path, cause) {
+            Error::CannotRead { path, cause } => Error::CannotWrite { path, cause },
+            error => error,
+        })?;
+        Ok(Self { dir: dir.to_owned(), connection, lock: Some(lock) })
+    }
+
+    /// Opens the folder of a run that did not finish, to go on writing to it.
+    ///
+    /// # Errors
+    /// [`Error::NotARun`], [`Error::Damaged`] (every page is looked at), [`Error::OtherForm`],
+    /// [`Error::ExperimentChanged`], [`Error::Busy`], [`Error::CannotWrite`].
+    pub fn resume(dir: &Path) -> Result<Self> {
+        let path = existing(dir)?;
+        let lock = Some(lock(dir)?);
+        let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let folder = Self { dir: dir.to_owned(), connection, lock };
+        folder.check()?;
+        folder.check_pages()?;
+        set_up(&folder.connection).map_err(folder.failed())?;
+        let began_with: Vec<u8> = folder
+            .connection
+            .query_row("SELECT CAST(experiment AS BLOB) FROM run", [], |row| row.get(0))
+            .map_err(folder.failed())?;
+        if fs::read(dir.join(EXPERIMENT)).is_ok_and(|now| now == began_with) {
+            Ok(folder)
+        } else {
+            Err(Error::ExperimentChanged { dir: dir.to_owned() })
+        }
+    }
+
+    /// Opens the folder of a run to read it; the run may be going on.
+    ///
+    /// # Errors
+    /// [`Error::NotARun`], [`Error::Damaged`], [`Error::OtherForm`], [`Error::CannotRead`].
+    pub fn open(dir: &Path) -> Result<Self> {
+        let path = existing(dir)?;
+        let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let folder = Self { dir: dir.to_owned(), connection, lock: None };
+        folder.check()?;
+        Ok(folder)
+    }
+
+    /// Where the folder is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where its database is.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.join(DATABASE)
+    }
+
+    /// Turns what SQLite says into what a user can act on.
+    pub(crate) fn failed(&self) -> impl Fn(rusqlite::Error) -> Error + use<> {
+        let path = self.path();
+        move |cause| Error::sqlite(&path, cause)
+    }
+
+    /// Whether the database is one of ours, in the form that we know.
+    fn check(&self) -> Result<()> {
+        let path = self.path();
+        // SQLite takes what is shorter than its header for a new database.
+        if fs::metadata(&path).is_ok_and(|file| file.len() < SMALLEST) {
+            return Err(Error::damaged(&path, "it is cut short"));
+        }
+        let number = |pragma| self.connection.pragma_query_value(None, pragma, |row| row.get(0));
+        let application: i64 = number("application_id").map_err(self.failed())?;
+        if application != APPLICATION {
+            let why = "run.sqlite was not written by bakeoff".to_owned();
+            return Err(Error::NotARun { path, why });
+        }
+        let found: i64 = number("user_version").map_err(self.failed())?;
+        if found != FORM {
+            return Err(Error::OtherForm { path, found, known: FORM });
+        }
+        let runs: Option<i64> = self
+            .connection
+            .query_row("SELECT id FROM run", [], |row| row.get(0))
+            .optional()
+            .map_err(|cause| Error::damaged(&path, cause))?;
+        runs.map(|_| ()).ok_or_else(|| Error::damaged(&path, "it does not say what was run"))
+    }
+
+    /// Whether every page is as SQLite left it.
+    fn check_pages(&self) -> Result<()> {
+        let verdict: String = self
+            .connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(self.failed())?;
+        if verdict == "ok" { Ok(()) } else { Err(Error::damaged(&self.path(), verdict)) }
+    }
+}
+
+impl Drop for RunFolder {
+    /// Leaves one plain file, readable from a medium that can't be written. Where somebody reads
+    /// it at this moment it stays in two, which is as good.
+    fn drop(&mut self) {
+        if self.lock.is_some() {
+            let _ = self.connection.busy_timeout(Duration::ZERO);
+            let _ = self.connection.pragma_update(None, "journal_mode", "DELETE");
+        }
+    }
+}
+
+/// The database of a folder that should hold a run.
+fn existing(dir: &Path) -> Result<PathBuf> {
+    let path = dir.join(DATABASE);
+    match fs::metadata(&path) {
+        Ok(file) if file.is_file() => Ok(path),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(Error::CannotRead { path, cause: error.to_string() })
+        }
+        _ => {
+            let why = if dir.exists() { "it has no run.sqlite" } else { "it does not exist" };
+            Err(Error::NotARun { path: dir.to_owned(), why: why.to_owned() })
+        }
+    }
+}
+
+/// Takes the folder for writing. The lock is on the folder itself: SQLite's own locks on its file
+/// would go if another handle on that file were closed, and a lock file would have to be taken
+/// away.
+fn lock(dir: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let handle = rustix::fs::open(dir, flags, Mode::empty())
+        .map_err(|error| Error::write(dir, error.into()))?;
+    match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(handle),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::Busy(dir.to_owned())),
+        Err(error) => Err(Error::write(dir, error.into())),
+    }
+}
+
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection> {
+    Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|cause| Error::sqlite(path, cause))
+}
+
+/// What a connection that writes needs: readers beside it, and a commit that outlives a power cut.
+fn set_up(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)
+}

@@ -1,0 +1,65 @@
+-- The tables of run.sqlite, form 1; docs/results.md describes them.
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    description TEXT NOT NULL,  -- JSON: what was known before the first trial
+    experiment TEXT NOT NULL,   -- experiment.toml as it was when the run began
+    status TEXT NOT NULL CHECK (status IN ('unfinished', 'interrupted', 'finished')),
+    ended_s REAL
+) STRICT;
+
+CREATE TABLE canary (
+    id INTEGER PRIMARY KEY,
+    at_s REAL NOT NULL,
+    cpu_s REAL NOT NULL,
+    memory_s REAL NOT NULL,
+    sync_s REAL NOT NULL,
+    read_s REAL
+) STRICT;
+
+CREATE TABLE trial (
+    id INTEGER PRIMARY KEY,
+    repetition INTEGER NOT NULL,
+    block INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    position INTEGER NOT NULL,  -- in the block
+    levels TEXT NOT NULL,       -- JSON: factor to level
+    started_s REAL NOT NULL,
+    valid INTEGER NOT NULL,
+    reason TEXT,
+    -- NULL from here on for a trial that failed
+    ran_s REAL,
+    window_start_s REAL,
+    window_end_s REAL,
+    facts TEXT,                 -- JSON: everything measured besides latencies
+    UNIQUE (block, attempt, position)
+) STRICT;
+
+CREATE TABLE operation (
+    trial INTEGER NOT NULL REFERENCES trial (id),
+    position INTEGER NOT NULL,  -- in the workload
+    name TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    mean_s REAL,
+    p50_s REAL,
+    p95_s REAL,
+    p99_s REAL,
+    p999_s REAL,
+    max_s REAL,
+    untrimmed_mean_s REAL,
+    per_second REAL NOT NULL,
+    errors INTEGER NOT NULL,
+    retries INTEGER NOT NULL,
+    kept BLOB NOT NULL,         -- HdrHistogram V2: nanoseconds, the window
+    PRIMARY KEY (trial, position)
+) STRICT;
+
+CREATE TABLE slot (
+    trial INTEGER NOT NULL,
+    operation INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    start_s REAL NOT NULL,
+    end_s REAL NOT NULL,
+    histogram BLOB NOT NULL,    -- HdrHistogram V2: nanoseconds, this slot
+    PRIMARY KEY (trial, operation, position),
+    FOREIGN KEY (trial, operation) REFERENCES operation (trial, position)
+) STRICT;

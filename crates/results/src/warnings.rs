@@ -1,0 +1,310 @@
+//! What a reader should know of a run as a whole: one sentence a kind, with how often it is so
+//! and where it is worst.
+
+use std::collections::BTreeMap;
+
+use bakeoff_stats::{drift, quantile};
+
+use crate::cells::achieved;
+use crate::compare::{self, Mean};
+use crate::document::{CellView, Comparison, Document, OperationView};
+use crate::read::TrialRow;
+use crate::record::{Canary, Levels, Run};
+
+/// How far the sum of latencies may be from the clients' time.
+const LITTLE_OFF: f64 = 0.10;
+
+/// The share of a processor that a client may use before it measures itself.
+const CLIENT_BUSY: f64 = 0.70;
+
+/// The share of another level's neighbours that a level's may fall short by.
+const STARVED: f64 = 0.20;
+
+/// Transactions run again, for each operation, that are worth a word.
+const RETRIES: f64 = 0.01;
+
+/// The quantile whose absence is worth a word.
+const WANTED: f64 = 0.99;
+
+/// All warnings of a run, the gravest first.
+pub(crate) fn all(document: &Document, rows: &[TrialRow], counted: &[&TrialRow]) -> Vec<String> {
+    let run = &document.run.run;
+    let warnings = [
+        failed(run, rows),
+        invalid(run, rows),
+        drifted(&document.canaries),
+        noise(run, &document.noise),
+        errors(run, counted),
+        starved(run, counted),
+        busy_clients(run, counted),
+        little(run, counted),
+        unsteady(run, counted),
+        retries(run, counted),
+        untrimmed(run, rows, counted, &document.comparisons),
+        few_operations(run, &document.cells),
+    ];
+    warnings.into_iter().flatten().collect()
+}
+
+/// How often something is so, and where it is worst.
+struct Tally<'a> {
+    times: usize,
+    of: usize,
+    /// How bad it is at its worst, and where that is.
+    worst: Option<(f64, &'a Levels)>,
+}
+
+impl<'a> Tally<'a> {
+    /// Goes through `items`; `how_bad` is above 0 where there is something to say.
+    fn of<T>(
+        items: impl IntoIterator<Item = T>,
+        levels: impl Fn(&T) -> &'a Levels,
+        how_bad: impl Fn(&T) -> f64,
+    ) -> Self {
+        let mut tally = Self { times: 0, of: 0, worst: None };
+        for item in items {
+            tally.of += 1;
+            let bad = how_bad(&item);
+            if bad > 0.0 {
+                tally.times += 1;
+                if tally.worst.is_none_or(|(worst, _)| bad > worst) {
+                    tally.worst = Some((bad, levels(&item)));
+                }
+            }
+        }
+        tally
+    }
+
+    /// As [`Tally::of`], over trials.
+    fn of_trials(rows: &[&'a TrialRow], how_bad: impl Fn(&'a TrialRow) -> f64) -> Self {
+        Self::of(rows.iter().copied(), |row| &row.view.levels, |row| how_bad(row))
+    }
+
+    /// The sentence: how often, of how many, the worst, and where.
+    fn say(
+        &self,
+        run: &Run,
+        sentence: impl FnOnce(usize, usize, f64, &str) -> String,
+    ) -> Option<String> {
+        let (worst, levels) = self.worst?;
+        Some(sentence(self.times, self.of, worst, &place(run, levels)))
+    }
+}
+
+/// The levels of the factors that the run varies, in the plan's order.
+fn place(run: &Run, levels: &Levels) -> String {
+    let varied = run.factors.iter().filter(|(_, known)| known.len() > 1);
+    let words: Vec<String> = varied
+        .filter_map(|(factor, _)| levels.get(factor).map(|level| format!("{factor} {level}")))
+        .collect();
+    if words.is_empty() { "the only cell".to_owned() } else { words.join(", ") }
+}
+
+fn trials(number: usize) -> String {
+    if number == 1 { "1 trial".to_owned() } else { format!("{number} trials") }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+fn failed(run: &Run, rows: &[TrialRow]) -> Option<String> {
+    let failed: Vec<&TrialRow> = rows.iter().filter(|row| row.view.facts.is_none()).collect();
+    let first = &failed.first()?.view;
+    let reason = first.reason.as_deref().unwrap_or("no reason was given");
+    Some(format!(
+        "{} of {} failed; the first at {}: {reason}",
+        trials(failed.len()),
+        rows.len(),
+        place(run, &first.levels)
+    ))
+}
+
+fn invalid(run: &Run, rows: &[TrialRow]) -> Option<String> {
+    let measured = |row: &&TrialRow| !row.view.valid && row.view.facts.is_some();
+    let invalid: Vec<&TrialRow> = rows.iter().filter(measured).collect();
+    let first = &invalid.first()?.view;
+    let reason = first.reason.as_deref().unwrap_or("no reason was given");
+    Some(format!(
+        "{} of {} do not count, though they ended; the first at {}: {reason}",
+        trials(invalid.len()),
+        rows.len(),
+        place(run, &first.levels)
+    ))
+}
+
+type Measurement = fn(&Canary) -> Option<f64>;
+
+/// Each of the canary's measurements, by name.
+const MEASUREMENTS: [(&str, Measurement); 4] = [
+    ("arithmetic", |canary| Some(canary.cpu_s)),
+    ("copying in memory", |canary| Some(canary.memory_s)),
+    ("a synced append", |canary| Some(canary.sync_s)),
+    ("a random read", |canary| canary.read_s),
+];
+
+fn drifted(canaries: &[Canary]) -> Option<String> {
+    let changes: Vec<String> = MEASUREMENTS
+        .iter()
+        .filter_map(|(name, value)| {
+            let series: Vec<f64> = canaries.iter().filter_map(value).collect();
+            let drift = drift::drift(&series).filter(drift::Drift::matters)?;
+            let direction = if drift.change > 0.0 { "slower" } else { "faster" };
+            Some(format!("{name} {} {direction}", percent(drift.change.abs())))
+        })
+        .collect();
+    (!changes.is_empty()).then(|| {
+        format!(
+            "the machine itself changed during the run ({} at its end); comparisons inside blocks \
+             bear that, figures of cells do not",
+            changes.join(", ")
+        )
+    })
+}
+
+fn noise(run: &Run, noise: &[Comparison]) -> Option<String> {
+    // How far the nearer end of the interval is from 1.
+    let off = |comparison: &&Comparison| match (comparison.low, comparison.high) {
+        (Some(low), Some(high)) => (low - 1.0).max(1.0 - high),
+        _ => 0.0,
+    };
+    Tally::of(noise, |comparison| &comparison.levels, off).say(run, |n, m, worst, at| {
+        format!(
+            "a level entered twice differs from itself in {n} of {m} comparisons, at worst by {} \
+             or more, at {at}: take differences of that size for noise (one in twenty is off \
+             by chance)",
+            percent(worst)
+        )
+    })
+}
+
+fn errors(run: &Run, counted: &[&TrialRow]) -> Option<String> {
+    let errors = |row: &TrialRow| row.view.operations.iter().map(|op| op.errors).sum::<u64>();
+    let sum: u64 = counted.iter().map(|row| errors(row)).sum();
+    Tally::of_trials(counted, |row| errors(row) as f64).say(run, |n, m, worst, at| {
+        format!("{sum} operations ended in an error, in {n} of {m} trials; most ({worst}) at {at}")
+    })
+}
+
+fn retries(run: &Run, counted: &[&TrialRow]) -> Option<String> {
+    let share = |row: &TrialRow| {
+        let sum = |of: fn(&OperationView) -> u64| row.view.operations.iter().map(of).sum::<u64>();
+        sum(|op| op.retries) as f64 / sum(|op| op.count).max(1) as f64
+    };
+    let above = |row| Some(share(row)).filter(|share| *share > RETRIES).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} trials conflicts made clients run transactions again, at worst {worst:.2} \
+             for each operation, at {at}; the latencies include it"
+        )
+    })
+}
+
+/// The neighbours of one level against the other levels' of the same block: an engine whose
+/// neighbours got less had more of the disk for itself.
+fn starved(run: &Run, counted: &[&TrialRow]) -> Option<String> {
+    if run.compare == "neighbours" {
+        return None;
+    }
+    let mut most: BTreeMap<u32, f64> = BTreeMap::new();
+    for (row, achieved) in counted.iter().filter_map(|row| Some((row, achieved(row)?))) {
+        let most = most.entry(row.view.block).or_default();
+        *most = most.max(achieved);
+    }
+    let short = |row: &TrialRow| {
+        let most = most.get(&row.view.block).copied().unwrap_or_default();
+        let short = 1.0 - achieved(row).unwrap_or_default() / most;
+        if most > 0.0 && short > STARVED { short } else { 0.0 }
+    };
+    Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} trials the neighbours reached over {} less than beside another level of \
+             the same block, at worst {} less, at {at}: a starved neighbour makes a level look good",
+            percent(STARVED),
+            percent(worst)
+        )
+    })
+}
+
+fn busy_clients(run: &Run, counted: &[&TrialRow]) -> Option<String> {
+    let share = |row: &TrialRow| {
+        let clients: f64 = row.view.levels.get("clients")?.parse().ok()?;
+        Some(row.view.cpu_s?.client / (row.ran_s? * clients))
+    };
+    let above = |row| share(row).filter(|share| *share > CLIENT_BUSY).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} trials a client used over {} of a processor itself, at worst {}, at {at}: \
+             there the clients are measured more than what serves them",
+            percent(CLIENT_BUSY),
+            percent(worst)
+        )
+    })
+}
+
+fn little(run: &Run, counted: &[&TrialRow]) -> Option<String> {
+    let off = |row: &TrialRow| row.view.facts.as_ref().map(|facts| (facts.littles_law - 1.0).abs());
+    let above = |row| off(row).filter(|off| *off > LITTLE_OFF).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} trials the latencies do not add up to the clients' time, at worst by {}, \
+             at {at}: clients waited for something that is in no latency, or operations are long \
+             beside the trial (a longer --seconds mends that)",
+            percent(worst)
+        )
+    })
+}
+
+fn unsteady(run: &Run, counted: &[&TrialRow]) -> Option<String> {
+    let unsteady = |row: &TrialRow| row.view.facts.as_ref().is_some_and(|facts| !facts.steady);
+    Tally::of_trials(counted, |row| f64::from(u8::from(unsteady(row)))).say(run, |n, m, _, at| {
+        format!(
+            "{} of {m} had not settled when they ended, first at {at}; a longer --seconds shows \
+             where they go",
+            trials(n)
+        )
+    })
+}
+
+/// Where the mean over whole trials leads to another verdict than the mean over the window.
+fn untrimmed(
+    run: &Run,
+    rows: &[TrialRow],
+    counted: &[&TrialRow],
+    trimmed: &[Comparison],
+) -> Option<String> {
+    let mean: Mean = |view| view.untrimmed_mean_s;
+    let (whole, _) = compare::all(run, rows, counted, mean);
+    let differ: Vec<_> =
+        trimmed.iter().zip(&whole).filter(|(a, b)| a.verdict != b.verdict).collect();
+    let (first, other) = differ.first()?;
+    let mut levels = first.levels.clone();
+    levels.insert(first.factor.clone(), first.level.clone());
+    Some(format!(
+        "with nothing dropped at the start and the end of trials, {} of {} verdicts would differ; \
+         the first is {} at {}: {:?} instead of {:?}",
+        differ.len(),
+        trimmed.len(),
+        first.operation,
+        place(run, &levels),
+        other.verdict,
+        first.verdict
+    ))
+}
+
+fn few_operations(run: &Run, cells: &[CellView]) -> Option<String> {
+    let needed = quantile::needed(WANTED)?;
+    let all = cells.iter().flat_map(|cell| cell.operations.iter().map(move |op| (cell, op)));
+    // The fewer, the worse.
+    let lack = |(_, op): &(&CellView, &OperationView)| needed as f64 / op.count.max(1) as f64;
+    let above = |item: &(&CellView, &OperationView)| {
+        Some(lack(item)).filter(|lack| *lack > 1.0).unwrap_or_default()
+    };
+    Tally::of(all, |(cell, _)| &cell.levels, above).say(run, |n, m, worst, at| {
+        format!(
+            "p99 is left out for {n} of {m} operations of cells: fewer than {needed} of them back \
+             it, fewest at {at}; --seconds {:.0} would bring enough there",
+            (run.seconds * worst).ceil()
+        )
+    })
+}

@@ -1,0 +1,174 @@
+//! What is committed to a run folder: one transaction a trial, on the disk when it returns.
+
+use rusqlite::{Transaction, params};
+
+use crate::document::{OperationView, Status};
+use crate::record::{Canary, Facts, Measured, Operation, Trial};
+use crate::store::RunFolder;
+use crate::{Error, Result, figures};
+
+impl RunFolder {
+    /// Keeps a trial, with all its histograms. A trial that measured nothing never counts,
+    /// whatever `valid` says.
+    ///
+    /// # Errors
+    /// [`Error::Full`], [`Error::CannotWrite`], [`Error::Unfit`] where a figure is not a number or
+    /// the trial is there already. Nothing of the trial is kept then, and nothing else is lost.
+    pub fn commit_trial(&mut self, trial: &Trial) -> Result<()> {
+        let facts = trial.measured.as_ref().map(|measured| facts(&measured.facts)).transpose()?;
+        let failed = self.failed();
+        let mut write = || -> rusqlite::Result<()> {
+            let transaction = self.connection.transaction()?;
+            insert_trial(&transaction, trial, facts.as_deref())?;
+            let id = transaction.last_insert_rowid();
+            if let Some(measured) = &trial.measured {
+                insert_operations(&transaction, id, measured)?;
+            }
+            transaction.commit()
+        };
+        write().map_err(|cause| unfit(cause, &failed))
+    }
+
+    /// Keeps what a look at the machine alone has shown.
+    ///
+    /// # Errors
+    /// As [`RunFolder::commit_trial`].
+    pub fn commit_canary(&mut self, canary: &Canary) -> Result<()> {
+        let Canary { at_s, cpu_s, memory_s, sync_s, read_s } = canary;
+        self.connection
+            .execute(
+                "INSERT INTO canary (at_s, cpu_s, memory_s, sync_s, read_s)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                (at_s, cpu_s, memory_s, sync_s, read_s),
+            )
+            .map(|_| ())
+            .map_err(|cause| unfit(cause, self.failed()))
+    }
+
+    /// Says how far the run came, and when it ended, in seconds since 1970.
+    ///
+    /// # Errors
+    /// [`Error::Full`], [`Error::CannotWrite`].
+    pub fn set_status(&mut self, status: Status, ended_s: Option<f64>) -> Result<()> {
+        self.connection
+            .execute("UPDATE run SET status = ?1, ended_s = ?2", (status.name(), ended_s))
+            .map(|_| ())
+            .map_err(self.failed())
+    }
+
+    /// Keeps the trials of a disturbed block, but counts them no more. A reason that a trial has
+    /// already stands.
+    ///
+    /// # Errors
+    /// [`Error::Full`], [`Error::CannotWrite`].
+    pub fn invalidate(&mut self, block: u32, attempt: u32, reason: &str) -> Result<()> {
+        self.connection
+            .execute(
+                "UPDATE trial SET valid = 0, reason = coalesce(reason, ?3)
+                 WHERE block = ?1 AND attempt = ?2",
+                (block, attempt, reason),
+            )
+            .map(|_| ())
+            .map_err(self.failed())
+    }
+}
+
+/// The facts as JSON, which has no word for what is not a number.
+fn facts(facts: &Facts) -> Result<String> {
+    let json = serde_json::to_string(facts).map_err(|error| Error::Unfit(error.to_string()))?;
+    match serde_json::from_str::<Facts>(&json) {
+        Ok(_) => Ok(json),
+        Err(error) => Err(Error::Unfit(format!("a figure is not a number ({error})"))),
+    }
+}
+
+/// A constraint says that the caller is at fault, not the disk.
+fn unfit(cause: rusqlite::Error, failed: impl Fn(rusqlite::Error) -> Error) -> Error {
+    match cause.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::ConstraintViolation) => Error::Unfit(cause.to_string()),
+        _ => failed(cause),
+    }
+}
+
+fn insert_trial(to: &Transaction, trial: &Trial, facts: Option<&str>) -> rusqlite::Result<()> {
+    let measured = trial.measured.as_ref();
+    to.prepare_cached(
+        "INSERT INTO trial (repetition, block, attempt, position, levels, started_s, valid,
+             reason, ran_s, window_start_s, window_end_s, facts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?
+    .execute(params![
+        trial.repetition,
+        trial.block,
+        trial.attempt,
+        trial.order,
+        serde_json::to_string(&trial.levels).expect("names and names are plain data"),
+        trial.started_s,
+        trial.valid && measured.is_some(),
+        trial.reason,
+        measured.map(|measured| measured.ran_s),
+        measured.map(|measured| measured.window_s.0),
+        measured.map(|measured| measured.window_s.1),
+        facts,
+    ])?;
+    Ok(())
+}
+
+fn insert_operations(to: &Transaction, trial: i64, measured: &Measured) -> rusqlite::Result<()> {
+    let window_s = measured.window_s.1 - measured.window_s.0;
+    for (position, operation) in measured.operations.iter().enumerate() {
+        let view = figures::of_trial(operation, window_s);
+        insert_operation(to, trial, position, &view, operation)?;
+        insert_slots(to, trial, position, operation)?;
+    }
+    Ok(())
+}
+
+fn insert_operation(
+    to: &Transaction,
+    trial: i64,
+    position: usize,
+    view: &OperationView,
+    operation: &Operation,
+) -> rusqlite::Result<()> {
+    to.prepare_cached(
+        "INSERT INTO operation (trial, position, name, count, mean_s, p50_s, p95_s, p99_s,
+             p999_s, max_s, untrimmed_mean_s, per_second, errors, retries, kept)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+    )?
+    .execute(params![
+        trial,
+        position,
+        view.name,
+        view.count,
+        view.mean_s,
+        view.p50_s,
+        view.p95_s,
+        view.p99_s,
+        view.p999_s,
+        view.max_s,
+        view.untrimmed_mean_s,
+        view.per_second,
+        view.errors,
+        view.retries,
+        figures::to_bytes(&operation.kept),
+    ])?;
+    Ok(())
+}
+
+fn insert_slots(
+    to: &Transaction,
+    trial: i64,
+    position: usize,
+    operation: &Operation,
+) -> rusqlite::Result<()> {
+    let mut statement = to.prepare_cached(
+        "INSERT INTO slot (trial, operation, position, start_s, end_s, histogram)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    for (number, slot) in operation.slots.iter().enumerate() {
+        let bytes = figures::to_bytes(&slot.histogram);
+        statement.execute((trial, position, number, slot.start_s, slot.end_s, bytes))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,377 @@
+//! The run folder as files: what is kept, who may write it, and what is said of a broken one.
+
+#[path = "../examples/synthetic/data.rs"]
+mod data;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use bakeoff_results::document::Status;
+use bakeoff_results::{
+    Canary, DATABASE, Document, Done, EXPERIMENT, Error, Operation, RunFolder, Trial,
+};
+use data::{Trials, run};
+
+const TOML: &str = "name = \"synthetic\" # and a comment\n";
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("deep/run");
+    (dir, path)
+}
+
+fn trials(block: u32) -> Vec<Trial> {
+    Trials::new(u64::from(block)).block(0, block, ["1", "0"])
+}
+
+/// A folder with one block in it, closed.
+fn written(path: &Path) -> Vec<Trial> {
+    let mut folder = RunFolder::create(path, &run(&["1"], &["0"], 8), TOML).unwrap();
+    let trials = trials(0);
+    trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+    trials
+}
+
+fn same_operation(a: &Operation, b: &Operation) {
+    assert_eq!((&a.name, a.errors, a.retries), (&b.name, b.errors, b.retries));
+    assert_eq!((&a.kept, a.slots.len()), (&b.kept, b.slots.len()));
+    for (a, b) in a.slots.iter().zip(&b.slots) {
+        assert_eq!((a.start_s, a.end_s, &a.histogram), (b.start_s, b.end_s, &b.histogram));
+    }
+}
+
+fn same(a: &Trial, b: &Trial) {
+    assert_eq!(
+        (a.repetition, a.block, a.attempt, a.order, &a.levels, a.started_s, a.valid, &a.reason),
+        (b.repetition, b.block, b.attempt, b.order, &b.levels, b.started_s, b.valid, &b.reason)
+    );
+    let (Some(a), Some(b)) = (&a.measured, &b.measured) else {
+        return assert!(a.measured.is_none() && b.measured.is_none());
+    };
+    assert_eq!((a.ran_s, a.window_s, &a.facts), (b.ran_s, b.window_s, &b.facts));
+    assert_eq!(a.operations.len(), b.operations.len());
+    a.operations.iter().zip(&b.operations).for_each(|(a, b)| same_operation(a, b));
+}
+
+#[test]
+fn everything_of_a_trial_comes_back() {
+    let (_dir, path) = folder();
+    let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap();
+    let trials = trials(7);
+    let canary = Canary { at_s: 1.5, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None };
+    folder.commit_canary(&canary).unwrap();
+    trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+    let failed = Trial {
+        attempt: 1,
+        valid: true, // which it can't be
+        reason: Some("the engine crashed".to_owned()),
+        measured: None,
+        ..trials[0].clone()
+    };
+    folder.commit_trial(&failed).unwrap();
+    drop(folder);
+
+    let folder = RunFolder::open(&path).unwrap();
+    for trial in &trials {
+        let back = folder.trial(7, 0, trial.order).unwrap().expect("it was committed");
+        same(trial, &back);
+    }
+    same(&Trial { valid: false, ..failed }, &folder.trial(7, 1, 0).unwrap().unwrap());
+    assert!(folder.trial(8, 0, 0).unwrap().is_none());
+    assert_eq!(folder.run().unwrap(), run(&["1"], &["0"], 8));
+    assert_eq!(folder.canaries().unwrap(), [canary]);
+    assert_eq!(fs::read_to_string(path.join(EXPERIMENT)).unwrap(), TOML);
+    let done = folder.done().unwrap();
+    assert_eq!(done.len(), 5);
+    assert_eq!(done[3], Done { block: 7, attempt: 0, order: 3, valid: true });
+    assert_eq!(done[4], Done { block: 7, attempt: 1, order: 0, valid: false });
+}
+
+#[test]
+fn a_closed_folder_is_two_plain_files() {
+    let (_dir, path) = folder();
+    written(&path);
+    let names = || {
+        let entries = fs::read_dir(&path).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(), [EXPERIMENT, DATABASE]);
+    drop(RunFolder::open(&path).unwrap());
+    drop(RunFolder::resume(&path).unwrap());
+    assert_eq!(names(), [EXPERIMENT, DATABASE], "neither reading nor resuming leaves anything");
+}
+
+#[test]
+fn a_disturbed_block_is_kept_but_does_not_count() {
+    let (_dir, path) = folder();
+    written(&path);
+    let mut folder = RunFolder::resume(&path).unwrap();
+    folder.invalidate(0, 0, "the canary was off").unwrap();
+    folder.invalidate(0, 0, "another word").unwrap();
+    folder.set_status(Status::Interrupted, Some(2.5)).unwrap();
+    let state = folder.state().unwrap();
+    assert_eq!((state.status, state.ended_s), (Status::Interrupted, Some(2.5)));
+    assert!(folder.done().unwrap().iter().all(|done| !done.valid));
+    let trial = folder.trial(0, 0, 2).unwrap().unwrap();
+    assert_eq!(trial.reason.as_deref(), Some("the canary was off"));
+    assert!(trial.measured.is_some());
+}
+
+#[test]
+fn a_folder_that_holds_anything_is_refused_and_left_alone() {
+    let (_dir, path) = folder();
+    fs::create_dir_all(&path).unwrap();
+    fs::write(path.join("letter"), "mine").unwrap();
+    let error = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap_err();
+    assert!(matches!(error, Error::Exists(_)), "{error:?}");
+    assert!(error.to_string().contains("--out") && error.to_string().contains("--resume"));
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 1);
+    fs::remove_file(path.join("letter")).unwrap();
+    RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).expect("an empty folder will do");
+}
+
+#[test]
+fn what_cannot_be_written_is_named() {
+    let (_dir, path) = folder();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "a file where a folder should be").unwrap();
+    for target in [path.clone(), path.join("below")] {
+        let error = RunFolder::create(&target, &run(&["1"], &["0"], 8), TOML).unwrap_err();
+        assert!(matches!(error, Error::CannotWrite { .. }), "{error:?}");
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), "a file where a folder should be");
+}
+
+#[test]
+fn an_edited_experiment_is_not_resumed() {
+    let (_dir, path) = folder();
+    written(&path);
+    let file = path.join(EXPERIMENT);
+    fs::write(&file, TOML.replace('#', "# ")).unwrap();
+    let error = RunFolder::resume(&path).unwrap_err();
+    assert!(matches!(error, Error::ExperimentChanged { .. }), "{error:?}");
+    RunFolder::open(&path).expect("reading it goes on");
+    fs::remove_file(&file).unwrap();
+    assert!(matches!(RunFolder::resume(&path), Err(Error::ExperimentChanged { .. })));
+    fs::write(&file, TOML).unwrap();
+    RunFolder::resume(&path).unwrap();
+}
+
+#[test]
+fn the_advice_for_an_edited_experiment_works() {
+    let (_dir, path) = folder();
+    written(&path);
+    fs::write(path.join(EXPERIMENT), "").unwrap();
+    let message = RunFolder::resume(&path).unwrap_err().to_string();
+    let command = &message[message.find("sqlite3").expect("it names a command")..];
+    // The shell of SQLite need not be there where the tests run.
+    if Command::new("sqlite3").arg("-version").stdout(Stdio::null()).status().is_ok() {
+        let status = Command::new("sh").args(["-c", command]).stdout(Stdio::null()).status();
+        assert!(status.unwrap().success(), "{command}");
+        RunFolder::resume(&path).unwrap();
+    }
+}
+
+#[test]
+fn one_writes_and_others_read() {
+    let (_dir, path) = folder();
+    let mut writer = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap();
+    let trials = trials(0);
+    writer.commit_trial(&trials[0]).unwrap();
+    let reader = RunFolder::open(&path).unwrap();
+    assert_eq!(reader.done().unwrap().len(), 1);
+    writer.commit_trial(&trials[1]).unwrap();
+    assert_eq!(reader.done().unwrap().len(), 2);
+    assert!(matches!(RunFolder::resume(&path), Err(Error::Busy(_))));
+    assert!(matches!(RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML), Err(Error::Busy(_))));
+    drop(writer);
+    RunFolder::resume(&path).expect("the lock goes with its holder");
+}
+
+#[test]
+fn a_reader_cannot_write() {
+    let (_dir, path) = folder();
+    let trials = written(&path);
+    let mut reader = RunFolder::open(&path).unwrap();
+    let new = Trial { attempt: 1, ..trials[0].clone() };
+    assert!(matches!(reader.commit_trial(&new), Err(Error::CannotWrite { .. })));
+}
+
+#[test]
+fn what_can_not_be_kept_is_refused_whole() {
+    let (_dir, path) = folder();
+    let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap();
+    let mut trial = trials(0).remove(0);
+    trial.measured.as_mut().unwrap().facts.littles_law = f64::NAN;
+    assert!(matches!(folder.commit_trial(&trial), Err(Error::Unfit(_))));
+    trial.measured.as_mut().unwrap().facts.littles_law = 1.0;
+    trial.measured.as_mut().unwrap().operations[1].slots[3].end_s = f64::NAN;
+    assert!(matches!(folder.commit_trial(&trial), Err(Error::Unfit(_))));
+    assert!(folder.done().unwrap().is_empty());
+    trial.measured.as_mut().unwrap().operations[1].slots[3].end_s = 4.0;
+    folder.commit_trial(&trial).unwrap();
+    assert!(matches!(folder.commit_trial(&trial), Err(Error::Unfit(_))), "it is there already");
+}
+
+#[test]
+fn what_is_no_run_is_said_so() {
+    let (dir, path) = folder();
+    let not_a_run = |path: &Path| {
+        for error in [RunFolder::open(path).unwrap_err(), RunFolder::resume(path).unwrap_err()] {
+            assert!(matches!(error, Error::NotARun { .. }), "{error:?}");
+        }
+    };
+    not_a_run(&path);
+    not_a_run(dir.path());
+    fs::create_dir_all(path.join(DATABASE)).unwrap();
+    not_a_run(&path);
+    fs::remove_dir(path.join(DATABASE)).unwrap();
+    let foreign = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
+    foreign.execute_batch("CREATE TABLE run (id)").unwrap();
+    drop(foreign);
+    not_a_run(&path);
+}
+
+#[test]
+fn a_later_form_is_not_guessed_at() {
+    let (_dir, path) = folder();
+    written(&path);
+    let later = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
+    later.pragma_update(None, "user_version", 2).unwrap();
+    drop(later);
+    assert!(matches!(RunFolder::open(&path), Err(Error::OtherForm { found: 2, known: 1, .. })));
+}
+
+/// A folder whose database is damaged again and again.
+struct Victim {
+    _dir: tempfile::TempDir,
+    path: PathBuf,
+    pristine: Vec<u8>,
+}
+
+impl Victim {
+    fn new() -> Self {
+        let (_dir, path) = folder();
+        written(&path);
+        let pristine = fs::read(path.join(DATABASE)).unwrap();
+        Self { _dir, path, pristine }
+    }
+
+    /// What reading all of it brings, and resuming it.
+    fn damage(&self, damage: impl FnOnce(&mut Vec<u8>)) -> [Option<Error>; 2] {
+        let mut bytes = self.pristine.clone();
+        damage(&mut bytes);
+        for rest in ["run.sqlite-wal", "run.sqlite-shm", "run.sqlite-journal"] {
+            let _ = fs::remove_file(self.path.join(rest));
+        }
+        fs::write(self.path.join(DATABASE), bytes).unwrap();
+        let read = RunFolder::open(&self.path).and_then(|folder| Document::of(&folder));
+        [read.err(), RunFolder::resume(&self.path).err()]
+    }
+}
+
+#[test]
+fn a_damaged_database_is_called_so_with_advice() {
+    let cases: [fn(&mut Vec<u8>); 5] = [
+        Vec::clear,
+        |bytes| bytes.truncate(50),
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| bytes.fill(b'x'),
+        |bytes| bytes[100..].fill(0xff),
+    ];
+    let victim = Victim::new();
+    for (number, damage) in cases.into_iter().enumerate() {
+        for error in victim.damage(damage) {
+            let error = error.unwrap_or_else(|| panic!("case {number} goes unnoticed"));
+            assert!(matches!(error, Error::Damaged { .. }), "case {number}: {error:?}");
+            assert!(error.to_string().contains(".recover"), "{error}");
+        }
+    }
+}
+
+/// A page of noise may hit what reading does not touch, but nothing may panic, and resuming looks
+/// at the structure of everything.
+#[test]
+fn no_damage_makes_it_panic() {
+    let victim = Victim::new();
+    for page in 0..victim.pristine.len() / 4096 {
+        let found = victim.damage(|bytes| {
+            for (at, byte) in bytes[page * 4096..][..4096].iter_mut().enumerate() {
+                *byte = (at * 31 % 251) as u8;
+            }
+        });
+        for error in found.into_iter().flatten() {
+            assert!(matches!(error, Error::Damaged { .. }), "page {page}: {error:?}");
+        }
+    }
+    assert_eq!(victim.damage(|_| ()).map(|error| error.is_some()), [false, false]);
+}
+
+/// Histograms hold lengths of their own; SQLite can't see that they are wrong.
+#[test]
+fn a_broken_histogram_is_damage() {
+    for blob in ["x''", "x'1c849303ffffffff'", "zeroblob(300)", "substr(kept, 1, 60)"] {
+        let (_dir, path) = folder();
+        written(&path);
+        let breaker = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
+        breaker.execute_batch(&format!("UPDATE operation SET kept = {blob}")).unwrap();
+        drop(breaker);
+        let folder = RunFolder::open(&path).unwrap();
+        let error = Document::of(&folder).unwrap_err();
+        assert!(matches!(error, Error::Damaged { .. }), "{blob}: {error:?}");
+        assert!(matches!(folder.trial(0, 0, 0), Err(Error::Damaged { .. })), "{blob}");
+    }
+}
+
+/// Set in the child that a test starts of itself.
+const CHILD: &str = "BAKEOFF_TEST_FOLDER";
+
+/// The child of the test below: commits trials until it is killed.
+#[test]
+fn child_that_commits() {
+    let Some(path) = std::env::var_os(CHILD) else { return };
+    let mut folder = RunFolder::create(Path::new(&path), &run(&["1"], &["0"], 8), TOML).unwrap();
+    for block in 0.. {
+        for trial in trials(block) {
+            folder.commit_trial(&trial).unwrap();
+            println!("committed {block} {}", trial.order);
+        }
+    }
+}
+
+#[test]
+fn a_killed_run_is_readable_and_goes_on() {
+    let (_dir, path) = folder();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_that_commits", "--nocapture"])
+        .env(CHILD, &path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let committed = lines.filter(|line| line.contains("committed")).take(9).count();
+    assert_eq!(committed, 9, "the child wrote until it was told to stop");
+    assert!(matches!(RunFolder::resume(&path), Err(Error::Busy(_))), "it is still at work");
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let seen = RunFolder::open(&path).unwrap().done().unwrap().len();
+    assert!(seen >= 9, "{seen}");
+    let mut folder = RunFolder::resume(&path).unwrap();
+    assert_eq!(folder.state().unwrap().status, Status::Unfinished);
+    let done = folder.done().unwrap();
+    for Done { block, attempt, order, .. } in &done {
+        same(
+            &trials(*block)[*order as usize],
+            &folder.trial(*block, *attempt, *order).unwrap().unwrap(),
+        );
+    }
+    let next = &trials(1000)[0];
+    folder.commit_trial(next).unwrap();
+    assert_eq!(folder.done().unwrap().len(), done.len() + 1);
+}
