@@ -1,0 +1,170 @@
+//! The threads that send requests.
+
+use std::fs;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use rustix::thread::set_current_timer_slack;
+
+use super::file::{Aligned, BLOCK};
+use super::tally::{Snapshot, Tally};
+
+/// When requests are due.
+pub(super) enum Pace {
+    /// Whenever a thread is free.
+    Closed,
+    /// At the times of a Poisson process.
+    Poisson { per_second: f64, arrivals: Mutex<Arrivals> },
+}
+
+/// A Poisson process: the gaps between arrivals are exponential.
+pub(super) struct Arrivals {
+    next: Instant,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Pace {
+    /// # Panics
+    /// When the rate is no positive number.
+    pub fn poisson(per_second: f64, seed: u64) -> Self {
+        assert!(per_second > 0.0 && per_second.is_finite(), "{per_second} requests a second");
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let arrivals = Mutex::new(Arrivals { next: Instant::now(), rng });
+        Self::Poisson { per_second, arrivals }
+    }
+
+    /// Takes the next request's time; nobody else gets the same.
+    fn next(&self) -> Instant {
+        match self {
+            Self::Closed => Instant::now(),
+            Self::Poisson { per_second, arrivals } => {
+                let mut arrivals = lock(arrivals);
+                // The inverse of the distribution function, of a number above 0.
+                let gap = -(1.0 - arrivals.rng.random::<f64>()).ln() / per_second;
+                arrivals.next += Duration::from_secs_f64(gap);
+                arrivals.next
+            }
+        }
+    }
+}
+
+/// What the threads share.
+pub(super) struct Shared {
+    file: Arc<fs::File>,
+    pace: Pace,
+    stop: AtomicBool,
+    tally: Mutex<Tally>,
+}
+
+impl Shared {
+    pub fn new(file: Arc<fs::File>, pace: Pace) -> Self {
+        Self { file, pace, stop: AtomicBool::new(false), tally: Mutex::new(Tally::new()) }
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        let intended_per_second = match self.pace {
+            Pace::Closed => None,
+            Pace::Poisson { per_second, .. } => Some(per_second),
+        };
+        let tally = lock(&self.tally);
+        Snapshot { at: Instant::now(), tally: tally.clone(), intended_per_second }
+    }
+
+    /// Asks the threads to end; those that wait must be unparked.
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    /// Keeps why a thread can't go on.
+    pub fn fail(&self, error: &io::Error) {
+        lock(&self.tally).fail(error);
+    }
+
+    /// Waits for a moment; false when asked to stop.
+    fn wait(&self, until: Instant) -> bool {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if self.stop.load(Relaxed) {
+                return false;
+            }
+            if left.is_zero() {
+                return true;
+            }
+            thread::park_timeout(left);
+        }
+    }
+}
+
+/// Sends requests, one at a time, until it is asked to stop or one fails.
+pub(super) fn work(shared: &Shared, seed: u64) {
+    // By default the kernel may wake a thread 50 µs late. Without leave to change that, it does.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    if let Err(error) = send(shared, seed) {
+        shared.fail(&error);
+    }
+}
+
+fn send(shared: &Shared, seed: u64) -> io::Result<()> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut block = Aligned::new(BLOCK);
+    rng.fill_bytes(block.bytes());
+    let blocks = shared.file.metadata()?.len() / BLOCK as u64;
+    loop {
+        let due = shared.pace.next();
+        if !shared.wait(due) {
+            return Ok(());
+        }
+        let (is_read, place) = (rng.random::<bool>(), rng.random_range(0..blocks) * BLOCK as u64);
+        let began = Instant::now();
+        if is_read {
+            shared.file.read_exact_at(block.bytes(), place)?;
+        } else {
+            shared.file.write_all_at(block.bytes(), place)?;
+        }
+        lock(&shared.tally).add(is_read, due, began);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no thread panics while it holds the lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::neighbour::{File, Level, Neighbours, measure_alone};
+
+    #[test]
+    fn a_request_that_fails_is_reported_and_ends_its_stream() {
+        let mut temporary = tempfile::NamedTempFile::new().unwrap();
+        io::Write::write_all(&mut temporary, &[0; 4 * BLOCK]).unwrap();
+        // Its reads succeed, its writes don't.
+        let file = File::from_handle(fs::File::open(temporary.path()).unwrap());
+        let neighbours = Neighbours::start(&file, Level::Streams(2), 0.0, 1);
+        thread::sleep(Duration::from_millis(200));
+        let report = neighbours.finish();
+        assert_eq!(report.writes, 0);
+        assert!(report.error.is_some_and(|text| text.contains("Bad file descriptor")));
+        let error = measure_alone(&file, Duration::from_millis(50)).unwrap_err();
+        assert!(error.to_string().contains("Bad file descriptor"), "{error}");
+    }
+
+    #[test]
+    fn poisson_arrivals_have_the_mean_and_the_spread_of_an_exponential() {
+        let pace = Pace::poisson(1000.0, 7);
+        let times: Vec<Instant> = (0..20_000).map(|_| pace.next()).collect();
+        let gaps = times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64());
+        let (count, sum) = (gaps.len() as f64, gaps.clone().sum::<f64>());
+        let (mean, squares) = (sum / count, gaps.map(|gap| gap * gap).sum::<f64>() / count);
+        // Both are 1/rate; with 20,000 gaps their standard errors are 0.7 % and about 1 %.
+        assert!((mean * 1000.0 - 1.0).abs() < 0.04, "{mean}");
+        assert!(((squares - mean * mean).sqrt() * 1000.0 - 1.0).abs() < 0.06, "{squares}");
+    }
+}
