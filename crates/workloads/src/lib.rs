@@ -8,10 +8,23 @@
 use std::sync::Arc;
 
 use bakeoff_engines::{Access, Error, Result, Schema, Session, Statement, Value};
+use rand::SeedableRng;
 
+mod point;
+mod redmine;
 pub mod text;
+mod vocabulary;
 
-pub use text::Text;
+pub use text::{Text, TextError};
+
+/// The generator behind rows and clients: small, fast, and the same on every machine.
+type Random = rand::rngs::Xoshiro256PlusPlus;
+
+/// A generator of its own for each number and seed.
+fn stream(seed: u64, number: u64) -> Random {
+    let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Random::seed_from_u64(seed.wrapping_add(spread))
+}
 
 /// A workload: what a user names in an experiment.
 pub trait Workload: Send + Sync {
@@ -92,6 +105,16 @@ pub struct Tally {
 /// How often a transaction is tried before its conflict is an error.
 pub const MOST_TRIES: u32 = 1000;
 
+/// How the body of a transaction wants it to end, and what it answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End<T> {
+    /// All of it takes effect.
+    Commit(T),
+    /// None of it does; it is the application that wants this, so it counts as neither a
+    /// transaction nor a retry.
+    Rollback(T),
+}
+
 /// Runs `body` in a writing transaction, again and again while it ends in a conflict, and counts.
 /// Between two tries it waits a little, longer each time up to a few milliseconds, so that
 /// clients that clash do not clash in step.
@@ -101,18 +124,18 @@ pub const MOST_TRIES: u32 = 1000;
 pub fn transaction<T>(
     session: &mut dyn Session,
     tally: &mut Tally,
-    mut body: impl FnMut(&mut dyn Session) -> Result<T>,
+    mut body: impl FnMut(&mut dyn Session) -> Result<End<T>>,
 ) -> Result<T> {
     for tries in 1.. {
-        let attempt = session.begin(Access::Write).and_then(|()| {
-            let answer = body(session)?;
-            session.commit().map(|()| answer)
+        let attempt = session.begin(Access::Write).and_then(|()| match body(session)? {
+            End::Commit(answer) => session.commit().map(|()| {
+                tally.transactions += 1;
+                answer
+            }),
+            End::Rollback(answer) => session.rollback().map(|()| answer),
         });
         match attempt {
-            Ok(answer) => {
-                tally.transactions += 1;
-                return Ok(answer);
-            }
+            Ok(answer) => return Ok(answer),
             Err(error) => {
                 // What the rollback itself says adds nothing to why it was needed.
                 let _ = session.rollback();
@@ -135,7 +158,7 @@ fn back_off(tries: u32) {
 }
 
 /// Every workload, in the order in which they are listed.
-pub static WORKLOADS: &[&dyn Workload] = &[];
+pub static WORKLOADS: &[&dyn Workload] = &[&redmine::Redmine, &point::Point];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

@@ -1,0 +1,96 @@
+//! The workload `redmine`: an issue tracker as Redmine 5.0 uses its database, statement for
+//! statement, at the sizes of the article of 2017 that compared MyRocks with InnoDB.
+
+use std::sync::Arc;
+
+use bakeoff_engines::{Result, Schema, Statement, Value};
+
+use crate::{Client, Prepared, Scale, Text, Workload, stream};
+
+mod client;
+mod configuration;
+mod people;
+mod rows;
+mod saves;
+mod schema;
+mod statements;
+
+use client::Person;
+use people::Size;
+
+/// See the module.
+pub struct Redmine;
+
+static SCALES: [Scale; 3] = [
+    Scale { name: "small", summary: "30 users, 13 projects, 1,000 issues with 10 comments each" },
+    Scale {
+        name: "large",
+        summary: "1,000 users, 120 projects, 10,000 issues with 10 comments each",
+    },
+    Scale {
+        name: "giant",
+        summary: "10,000 users, 1,200 projects, 100,000 issues with 10 comments each",
+    },
+];
+
+impl Workload for Redmine {
+    fn name(&self) -> &'static str {
+        "redmine"
+    }
+
+    fn summary(&self) -> &'static str {
+        "an issue tracker: people create issues, comment on them and process their own"
+    }
+
+    fn scales(&self) -> &'static [Scale] {
+        &SCALES
+    }
+
+    fn operations(&self) -> &'static [&'static str] {
+        &["create_issue", "process_issues"]
+    }
+
+    fn prepare(&self, scale: &str, seed: u64, text: Arc<Text>) -> Box<dyn Prepared> {
+        let size = match scale {
+            "small" => Size { users: 30, projects: 13, issues: 1_000 },
+            "large" => Size { users: 1_000, projects: 120, issues: 10_000 },
+            "giant" => Size { users: 10_000, projects: 1_200, issues: 100_000 },
+            _ => panic!("redmine has no scale {scale}"),
+        };
+        let schema = schema::schema();
+        let statements = statements::statements(&schema);
+        let numbers = (0..=size.users).map(|number| number.to_string()).collect();
+        Box::new(Tracker { size, seed, text, schema, statements, numbers })
+    }
+}
+
+/// A tracker of some size.
+struct Tracker {
+    size: Size,
+    seed: u64,
+    text: Arc<Text>,
+    schema: Schema,
+    statements: Vec<Statement>,
+    /// Users' numbers as text, by number.
+    numbers: Vec<String>,
+}
+
+impl Prepared for Tracker {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn rows(&self, table: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+        let random = stream(self.seed, table as u64);
+        rows::rows(&self.schema.tables[table].name, &self.size, &self.text, random, row)
+    }
+
+    fn client(&self, number: usize, clients: usize) -> Box<dyn Client + '_> {
+        let random = stream(self.seed, (self.schema.tables.len() + number) as u64);
+        Box::new(Person::new(self.size, &self.text, &self.numbers, random, number, clients))
+    }
+}

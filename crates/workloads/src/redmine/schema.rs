@@ -1,0 +1,326 @@
+//! The tables of Redmine 5.0 that the operations touch, with every column and index. Dates and
+//! times are microseconds since 1970, decimal hours are minutes, booleans 0 and 1.
+//!
+//! Tables that join two others have no number of their own in Redmine; here their two columns are
+//! their key, in the order in which they are asked for.
+
+use bakeoff_engines::Schema;
+use bakeoff_engines::schema::Table;
+use bakeoff_engines::schema::Type::{Int, LongText, Text};
+
+/// Numbers of columns that clients use: whole rows are read and inserted.
+pub mod columns {
+    /// Of every table that is numbered.
+    pub const ID: usize = 0;
+    /// Of `issues`.
+    pub mod issues {
+        pub const TRACKER: usize = 1;
+        pub const PROJECT: usize = 2;
+        pub const SUBJECT: usize = 3;
+        pub const DESCRIPTION: usize = 4;
+        pub const STATUS: usize = 7;
+        pub const ASSIGNEE: usize = 8;
+        pub const PRIORITY: usize = 9;
+        pub const AUTHOR: usize = 11;
+        pub const LOCK_VERSION: usize = 12;
+        pub const CREATED_ON: usize = 13;
+        pub const UPDATED_ON: usize = 14;
+        pub const START_DATE: usize = 15;
+        pub const DONE_RATIO: usize = 16;
+        pub const IS_PRIVATE: usize = 22;
+    }
+    /// Of `trackers`.
+    pub mod trackers {
+        pub const POSITION: usize = 3;
+    }
+}
+
+/// All tables; those that others point at come first.
+pub fn schema() -> Schema {
+    let mut tables = Vec::from(people());
+    tables.extend(rules());
+    tables.extend(fields());
+    tables.extend([issues(), journals(), journal_details(), watchers()]);
+    Schema { tables }
+}
+
+fn people() -> [Table; 6] {
+    let users = Table::new("users")
+        .generated_key("id")
+        .column("login", Text)
+        .column("hashed_password", Text)
+        .column("firstname", Text)
+        .column("lastname", Text)
+        .column("admin", Int)
+        .column("status", Int)
+        .nullable("last_login_on", Int)
+        .nullable("language", Text)
+        .nullable("auth_source_id", Int)
+        .nullable("created_on", Int)
+        .nullable("updated_on", Int)
+        .nullable("type", Text)
+        .column("mail_notification", Text)
+        .nullable("salt", Text)
+        .column("must_change_passwd", Int)
+        .nullable("passwd_changed_on", Int)
+        .nullable("twofa_scheme", Text)
+        .index(&["id", "type"])
+        .index(&["auth_source_id"])
+        .index(&["type"]);
+    let projects = Table::new("projects")
+        .generated_key("id")
+        .column("name", Text)
+        .nullable("description", LongText)
+        .nullable("homepage", Text)
+        .column("is_public", Int)
+        .nullable("parent_id", Int)
+        .nullable("created_on", Int)
+        .nullable("updated_on", Int)
+        .nullable("identifier", Text)
+        .column("status", Int)
+        .nullable("lft", Int)
+        .nullable("rgt", Int)
+        .column("inherit_members", Int)
+        .nullable("default_version_id", Int)
+        .nullable("default_assigned_to_id", Int)
+        .index(&["lft"])
+        .index(&["rgt"]);
+    let enabled_modules = Table::new("enabled_modules")
+        .generated_key("id")
+        .nullable("project_id", Int)
+        .column("name", Text)
+        .index(&["project_id"]);
+    let roles = Table::new("roles")
+        .generated_key("id")
+        .column("name", Text)
+        .nullable("position", Int)
+        .column("assignable", Int)
+        .column("builtin", Int)
+        .nullable("permissions", LongText)
+        .column("issues_visibility", Text)
+        .column("users_visibility", Text)
+        .column("time_entries_visibility", Text)
+        .column("all_roles_managed", Int)
+        .nullable("settings", LongText);
+    let members = Table::new("members")
+        .generated_key("id")
+        .column("user_id", Int)
+        .column("project_id", Int)
+        .nullable("created_on", Int)
+        .column("mail_notification", Int)
+        .index(&["user_id"])
+        .index(&["project_id"])
+        .unique(&["user_id", "project_id"]);
+    let member_roles = Table::new("member_roles")
+        .generated_key("id")
+        .column("member_id", Int)
+        .column("role_id", Int)
+        .nullable("inherited_from", Int)
+        .index(&["member_id"])
+        .index(&["role_id"])
+        .index(&["inherited_from"]);
+    [users, projects, enabled_modules, roles, members, member_roles]
+}
+
+fn rules() -> [Table; 5] {
+    let trackers = Table::new("trackers")
+        .generated_key("id")
+        .column("name", Text)
+        .nullable("description", Text)
+        .nullable("position", Int)
+        .column("is_in_roadmap", Int)
+        .nullable("fields_bits", Int)
+        .nullable("default_status_id", Int);
+    let projects_trackers = Table::new("projects_trackers")
+        .key_column("project_id", Int)
+        .key_column("tracker_id", Int)
+        .index(&["project_id"]);
+    let issue_statuses = Table::new("issue_statuses")
+        .generated_key("id")
+        .column("name", Text)
+        .column("is_closed", Int)
+        .nullable("position", Int)
+        .nullable("default_done_ratio", Int)
+        .index(&["position"])
+        .index(&["is_closed"]);
+    let enumerations = Table::new("enumerations")
+        .generated_key("id")
+        .column("name", Text)
+        .nullable("position", Int)
+        .column("is_default", Int)
+        .nullable("type", Text)
+        .column("active", Int)
+        .nullable("project_id", Int)
+        .nullable("parent_id", Int)
+        .nullable("position_name", Text)
+        .index(&["project_id"])
+        .index(&["id", "type"]);
+    let workflows = Table::new("workflows")
+        .generated_key("id")
+        .column("tracker_id", Int)
+        .column("old_status_id", Int)
+        .column("new_status_id", Int)
+        .column("role_id", Int)
+        .column("assignee", Int)
+        .column("author", Int)
+        .nullable("type", Text)
+        .nullable("field_name", Text)
+        .nullable("rule", Text)
+        .index(&["role_id", "tracker_id", "old_status_id"])
+        .index(&["old_status_id"])
+        .index(&["role_id"])
+        .index(&["new_status_id"])
+        .index(&["tracker_id"]);
+    [trackers, projects_trackers, issue_statuses, enumerations, workflows]
+}
+
+fn fields() -> [Table; 4] {
+    let custom_fields = Table::new("custom_fields")
+        .generated_key("id")
+        .column("type", Text)
+        .column("name", Text)
+        .column("field_format", Text)
+        .nullable("possible_values", LongText)
+        .nullable("regexp", Text)
+        .nullable("min_length", Int)
+        .nullable("max_length", Int)
+        .column("is_required", Int)
+        .column("is_for_all", Int)
+        .column("is_filter", Int)
+        .nullable("position", Int)
+        .nullable("searchable", Int)
+        .nullable("default_value", LongText)
+        .nullable("editable", Int)
+        .column("visible", Int)
+        .nullable("multiple", Int)
+        .nullable("format_store", LongText)
+        .nullable("description", LongText)
+        .index(&["id", "type"]);
+    let custom_fields_projects = Table::new("custom_fields_projects")
+        .key_column("project_id", Int)
+        .key_column("custom_field_id", Int);
+    let custom_fields_trackers = Table::new("custom_fields_trackers")
+        .key_column("tracker_id", Int)
+        .key_column("custom_field_id", Int);
+    let custom_values = Table::new("custom_values")
+        .generated_key("id")
+        .column("customized_type", Text)
+        .column("customized_id", Int)
+        .column("custom_field_id", Int)
+        .nullable("value", LongText)
+        .index(&["customized_type", "customized_id"])
+        .index(&["custom_field_id"]);
+    [custom_fields, custom_fields_projects, custom_fields_trackers, custom_values]
+}
+
+fn issues() -> Table {
+    Table::new("issues")
+        .generated_key("id")
+        .column("tracker_id", Int)
+        .column("project_id", Int)
+        .column("subject", Text)
+        .nullable("description", LongText)
+        .nullable("due_date", Int)
+        .nullable("category_id", Int)
+        .column("status_id", Int)
+        .nullable("assigned_to_id", Int)
+        .column("priority_id", Int)
+        .nullable("fixed_version_id", Int)
+        .column("author_id", Int)
+        .column("lock_version", Int)
+        .nullable("created_on", Int)
+        .nullable("updated_on", Int)
+        .nullable("start_date", Int)
+        .column("done_ratio", Int)
+        .nullable("estimated_hours", Int)
+        .nullable("parent_id", Int)
+        .nullable("root_id", Int)
+        .nullable("lft", Int)
+        .nullable("rgt", Int)
+        .column("is_private", Int)
+        .nullable("closed_on", Int)
+        .index(&["project_id"])
+        .index(&["status_id"])
+        .index(&["category_id"])
+        .index(&["assigned_to_id"])
+        .index(&["fixed_version_id"])
+        .index(&["tracker_id"])
+        .index(&["priority_id"])
+        .index(&["author_id"])
+        .index(&["created_on"])
+        .index(&["root_id", "lft", "rgt"])
+        .index(&["parent_id"])
+}
+
+fn journals() -> Table {
+    Table::new("journals")
+        .generated_key("id")
+        .column("journalized_id", Int)
+        .column("journalized_type", Text)
+        .column("user_id", Int)
+        .nullable("notes", LongText)
+        .column("created_on", Int)
+        .column("private_notes", Int)
+        .nullable("updated_on", Int)
+        .nullable("updated_by_id", Int)
+        .index(&["journalized_id", "journalized_type"])
+        .index(&["user_id"])
+        .index(&["journalized_id"])
+        .index(&["created_on"])
+}
+
+fn journal_details() -> Table {
+    Table::new("journal_details")
+        .generated_key("id")
+        .column("journal_id", Int)
+        .column("property", Text)
+        .column("prop_key", Text)
+        .nullable("old_value", LongText)
+        .nullable("value", LongText)
+        .index(&["journal_id"])
+}
+
+fn watchers() -> Table {
+    Table::new("watchers")
+        .generated_key("id")
+        .column("watchable_type", Text)
+        .column("watchable_id", Int)
+        .nullable("user_id", Int)
+        .index(&["user_id", "watchable_type"])
+        .index(&["user_id"])
+        .index(&["watchable_id", "watchable_type"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_is_valid_and_its_columns_are_where_clients_look() {
+        let schema = schema();
+        schema.validate().unwrap();
+        let issues = schema.table("issues");
+        assert_eq!(issues.columns.len(), 24);
+        for (name, number) in [
+            ("id", columns::ID),
+            ("tracker_id", columns::issues::TRACKER),
+            ("project_id", columns::issues::PROJECT),
+            ("subject", columns::issues::SUBJECT),
+            ("description", columns::issues::DESCRIPTION),
+            ("status_id", columns::issues::STATUS),
+            ("assigned_to_id", columns::issues::ASSIGNEE),
+            ("priority_id", columns::issues::PRIORITY),
+            ("author_id", columns::issues::AUTHOR),
+            ("lock_version", columns::issues::LOCK_VERSION),
+            ("created_on", columns::issues::CREATED_ON),
+            ("updated_on", columns::issues::UPDATED_ON),
+            ("start_date", columns::issues::START_DATE),
+            ("done_ratio", columns::issues::DONE_RATIO),
+            ("is_private", columns::issues::IS_PRIVATE),
+        ] {
+            assert_eq!(issues.column_number(name), number, "{name}");
+        }
+        let trackers = schema.table("trackers");
+        assert_eq!(trackers.column_number("position"), columns::trackers::POSITION);
+    }
+}

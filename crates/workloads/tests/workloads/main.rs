@@ -1,0 +1,43 @@
+//! The workloads, held against what they promise.
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use bakeoff_engines::{Database, Durability, Statement, Terms};
+use bakeoff_workloads::{Prepared, Text};
+
+mod books;
+mod rows;
+mod statements;
+mod text;
+
+/// The generated text of one seed, made once.
+fn text() -> Arc<Text> {
+    static TEXT: LazyLock<Arc<Text>> = LazyLock::new(|| Arc::new(Text::generated(1)));
+    Arc::clone(&TEXT)
+}
+
+/// A workload at a scale, for seed 1.
+fn prepare(workload: &str, scale: &str) -> Box<dyn Prepared> {
+    bakeoff_workloads::find(workload).unwrap().prepare(scale, 1, text())
+}
+
+/// Loads a workload into a new database; `more` statements follow the workload's own.
+fn load(
+    engine: &str,
+    directory: &Path,
+    prepared: &dyn Prepared,
+    more: Vec<Statement>,
+) -> Box<dyn Database> {
+    let mut statements = prepared.statements().to_vec();
+    statements.extend(more);
+    let terms = Terms { durability: Durability::None, cache_bytes: 16 << 20 };
+    let engine = bakeoff_engines::find(engine).expect("the engine is registered");
+    let database = engine.open(directory, &terms, prepared.schema(), &statements).unwrap();
+    for table in 0..prepared.schema().tables.len() {
+        let mut loader = database.load(table).unwrap();
+        prepared.rows(table, &mut |row| loader.row(row)).unwrap();
+        loader.finish().unwrap();
+    }
+    database
+}

@@ -1,0 +1,194 @@
+//! The rows to load: as many as promised, always the same, and pointing at each other.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use bakeoff_engines::Value;
+use bakeoff_workloads::Prepared;
+
+use crate::{prepare, text};
+
+/// The integers of some columns of every row of a table; nulls are left out as -1.
+fn integers(prepared: &dyn Prepared, table: &str, columns: &[&str]) -> Vec<Vec<i64>> {
+    let number = prepared.schema().table_number(table);
+    let columns: Vec<usize> =
+        columns.iter().map(|name| prepared.schema().table(table).column_number(name)).collect();
+    let mut found = Vec::new();
+    prepared
+        .rows(number, &mut |row| {
+            found.push(columns.iter().map(|column| integer(&row[*column])).collect());
+            Ok(())
+        })
+        .unwrap();
+    found
+}
+
+fn integer(value: &Value<'_>) -> i64 {
+    match value {
+        Value::Int(integer) => *integer,
+        _ => -1,
+    }
+}
+
+fn count(prepared: &dyn Prepared, table: &str) -> usize {
+    let mut count = 0;
+    let number = prepared.schema().table_number(table);
+    prepared
+        .rows(number, &mut |_| {
+            count += 1;
+            Ok(())
+        })
+        .unwrap();
+    count
+}
+
+#[test]
+fn scales_hold_what_they_say() {
+    for (scale, users, projects, issues) in
+        [("small", 30, 13, 1_000), ("large", 1_000, 120, 10_000)]
+    {
+        let redmine = prepare("redmine", scale);
+        for (table, rows) in [
+            ("users", users),
+            ("projects", projects),
+            ("members", 10 * projects),
+            ("member_roles", 10 * projects),
+            ("issues", issues),
+            ("journals", 10 * issues),
+            ("journal_details", 0),
+            ("watchers", 9 * issues),
+        ] {
+            assert_eq!(count(&*redmine, table), rows, "{table} at {scale}");
+        }
+    }
+    let giant = prepare("redmine", "giant");
+    assert_eq!(count(&*giant, "users"), 10_000);
+    assert_eq!(count(&*giant, "projects"), 1_200);
+    assert_eq!(count(&*giant, "members"), 12_000);
+    assert_eq!(count(&*giant, "issues"), 100_000);
+    assert_eq!(count(&*prepare("point", "small"), "points"), 10_000);
+}
+
+#[test]
+fn rows_keep_the_schema_and_come_in_the_order_of_their_keys() {
+    for prepared in [prepare("redmine", "small"), prepare("point", "small")] {
+        for (number, table) in prepared.schema().tables.iter().enumerate() {
+            let mut last = None;
+            prepared
+                .rows(number, &mut |row| {
+                    assert_eq!(row.len(), table.columns.len(), "{}", table.name);
+                    for (value, column) in row.iter().zip(&table.columns) {
+                        let fits = match value {
+                            Value::Null => column.nullable,
+                            Value::Int(_) => column.kind == bakeoff_engines::schema::Type::Int,
+                            Value::Text(_) => column.kind != bakeoff_engines::schema::Type::Int,
+                        };
+                        assert!(fits, "{}.{}: {value:?}", table.name, column.name);
+                    }
+                    let key: Vec<i64> =
+                        table.key.iter().map(|column| integer(&row[*column])).collect();
+                    assert!(last.as_ref().is_none_or(|last| *last < key), "{}", table.name);
+                    last = Some(key);
+                    Ok(())
+                })
+                .unwrap();
+        }
+    }
+}
+
+fn digest(prepared: &dyn Prepared) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for table in 0..prepared.schema().tables.len() {
+        prepared
+            .rows(table, &mut |row| {
+                row.hash(&mut hasher);
+                Ok(())
+            })
+            .unwrap();
+    }
+    hasher.finish()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_rows_and_another_gives_others() {
+    for name in ["redmine", "point"] {
+        let workload = bakeoff_workloads::find(name).unwrap();
+        let of_seed = |seed| digest(&*workload.prepare("small", seed, text()));
+        assert_eq!(of_seed(1), of_seed(1), "{name}");
+        assert_ne!(of_seed(1), of_seed(2), "{name}");
+    }
+}
+
+#[test]
+fn what_rows_point_at_is_there() {
+    let redmine = prepare("redmine", "small");
+    let ids = |table| -> HashSet<i64> {
+        integers(&*redmine, table, &["id"]).into_iter().map(|row| row[0]).collect()
+    };
+    for (table, column, target) in [
+        ("enabled_modules", "project_id", "projects"),
+        ("members", "user_id", "users"),
+        ("members", "project_id", "projects"),
+        ("member_roles", "member_id", "members"),
+        ("member_roles", "role_id", "roles"),
+        ("projects_trackers", "project_id", "projects"),
+        ("projects_trackers", "tracker_id", "trackers"),
+        ("custom_fields_projects", "project_id", "projects"),
+        ("custom_fields_projects", "custom_field_id", "custom_fields"),
+        ("custom_fields_trackers", "tracker_id", "trackers"),
+        ("custom_fields_trackers", "custom_field_id", "custom_fields"),
+        ("custom_values", "custom_field_id", "custom_fields"),
+        ("workflows", "tracker_id", "trackers"),
+        ("workflows", "role_id", "roles"),
+        ("issues", "tracker_id", "trackers"),
+        ("issues", "project_id", "projects"),
+        ("issues", "status_id", "issue_statuses"),
+        ("issues", "assigned_to_id", "users"),
+        ("issues", "priority_id", "enumerations"),
+        ("issues", "author_id", "users"),
+        ("issues", "root_id", "issues"),
+        ("journals", "journalized_id", "issues"),
+        ("journals", "user_id", "users"),
+        ("watchers", "watchable_id", "issues"),
+        ("watchers", "user_id", "users"),
+    ] {
+        let known = ids(target);
+        let rows = integers(&*redmine, table, &[column]);
+        assert!(!rows.is_empty() && rows.iter().all(|row| known.contains(&row[0])), "{table}");
+    }
+}
+
+#[test]
+fn people_work_on_the_issues_of_their_projects_only() {
+    for scale in ["small", "large"] {
+        let redmine = prepare("redmine", scale);
+        let members: HashSet<(i64, i64)> =
+            integers(&*redmine, "members", &["project_id", "user_id"])
+                .iter()
+                .map(|row| (row[0], row[1]))
+                .collect();
+        let mut sizes: HashMap<i64, usize> = HashMap::new();
+        members.iter().for_each(|(project, _)| *sizes.entry(*project).or_default() += 1);
+        assert!(sizes.values().all(|size| *size == 10), "{sizes:?}");
+
+        let mut assigned: HashMap<i64, i64> = HashMap::new();
+        let mut issues = HashMap::new();
+        let columns = ["id", "project_id", "author_id", "assigned_to_id", "updated_on"];
+        for row in integers(&*redmine, "issues", &columns) {
+            let [id, project, author, assignee, updated] = row.try_into().unwrap();
+            assert!(members.contains(&(project, author)) && members.contains(&(project, assignee)));
+            assert_ne!(author, assignee);
+            *assigned.entry(assignee).or_default() += 1;
+            issues.insert(id, (project, author, updated));
+        }
+        assert!(assigned.values().all(|count| *count >= 10), "everybody has ten issues");
+
+        let mut last: HashMap<i64, i64> = HashMap::new();
+        for row in integers(&*redmine, "journals", &["journalized_id", "user_id", "created_on"]) {
+            let (project, author, _) = issues[&row[0]];
+            assert!(members.contains(&(project, row[1])) && row[1] != author);
+            last.insert(row[0], row[2]);
+        }
+        assert!(issues.iter().all(|(id, (.., updated))| last[id] == *updated));
+    }
+}
