@@ -1,0 +1,333 @@
+//! fjall: log-structured merge trees in Rust, with optimistic transactions.
+//!
+//! Several clients prepare their writes at once; at commit, one after another, a transaction that
+//! has read what another has changed since is refused with a conflict. Every read in a writing
+//! transaction counts, not only those for an update: the interface has no read that counts for
+//! nothing and yet sees the transaction's own writes. So they are serialisable without exception.
+//!
+//! fjall writes and syncs its journal inside the lock that orders commits: at `strict`, commits
+//! are synced one by one, never together. Its memtables (up to 64 MiB for each key space) come
+//! on top of the cache.
+
+use std::ops::{Bound, ControlFlow};
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use fjall::{
+    Iter, Keyspace, KeyspaceCreateOptions, OptimisticTxDatabase, OptimisticWriteTx, PersistMode,
+    Readable, Slice, Snapshot,
+};
+
+use crate::kv::{self, Visit};
+use crate::{
+    About, Database, Durability, Engine, Error, Promise, Result, Schema, Statement, Terms,
+};
+
+/// See the module.
+pub struct Fjall;
+
+/// fjall doesn't tell its version; a test holds this against the lock file.
+const VERSION: &str = "3.1.13";
+
+/// How often `relaxed` syncs the journal.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+impl Engine for Fjall {
+    fn about(&self) -> About {
+        About {
+            name: "fjall",
+            summary: "fjall: log-structured merge trees in Rust, optimistic transactions",
+            version: VERSION.into(),
+            promises: [
+                Promise {
+                    durability: Durability::None,
+                    settings: Some("PersistMode::Buffer at every commit"),
+                    source: "commits go to the system's buffers, and to the disk when a memtable \
+                             is flushed; nothing is promised after a power cut (docs.rs/fjall, \
+                             PersistMode)",
+                },
+                Promise {
+                    durability: Durability::Relaxed,
+                    settings: Some("PersistMode::Buffer at every commit, SyncData every second"),
+                    source: "as none, and a thread syncs the journal every second, so a power cut \
+                             costs what was committed since; the journal's batches are \
+                             checksummed and recovered in order (docs.rs/fjall, PersistMode and \
+                             Database::persist)",
+                },
+                Promise {
+                    durability: Durability::Strict,
+                    settings: Some("PersistMode::SyncData at every commit"),
+                    source: "the journal is synced with fdatasync before a commit returns \
+                             (docs.rs/fjall, PersistMode); fdatasync writes all that is needed \
+                             to read the data again (fdatasync(2))",
+                },
+            ],
+        }
+    }
+
+    fn open(
+        &self,
+        directory: &Path,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        let database = OptimisticTxDatabase::builder(directory)
+            .cache_size(terms.cache_bytes)
+            .open()
+            .map_err(Error::engine)?;
+        let open_space = |name: &String| {
+            let space = database.keyspace(name, KeyspaceCreateOptions::default);
+            space.map(|space| space.inner().clone()).map_err(Error::engine)
+        };
+        let spaces = kv::spaces(schema).iter().map(open_space).collect::<Result<_>>()?;
+        let relaxed = terms.durability == Durability::Relaxed;
+        let syncer = relaxed.then(|| Syncer::start(database.clone())).transpose()?;
+        let commit = match terms.durability {
+            Durability::None | Durability::Relaxed => PersistMode::Buffer,
+            Durability::Strict => PersistMode::SyncData,
+        };
+        kv::open(Store { _syncer: syncer, spaces, database, commit }, schema, statements)
+    }
+}
+
+/// The thread that syncs the journal every second, until it is dropped.
+struct Syncer {
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Syncer {
+    fn start(database: OptimisticTxDatabase) -> Result<Self> {
+        let (stop, stopped) = mpsc::channel();
+        let run = move || {
+            while stopped.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
+                // After a failed sync fjall refuses every commit: the clients will hear of it.
+                if database.persist(PersistMode::SyncData).is_err() {
+                    break;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("fjall-sync".into()).spawn(run)?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It can't panic, and there is nobody to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Store {
+    /// Dropped first: it holds the database.
+    _syncer: Option<Syncer>,
+    spaces: Vec<Keyspace>,
+    database: OptimisticTxDatabase,
+    commit: PersistMode,
+}
+
+impl kv::Store for Store {
+    type Read<'s> = Read<'s>;
+    type Write<'s> = Write<'s>;
+    type Bulk<'s> = Load<'s>;
+
+    fn read(&self) -> Result<Read<'_>> {
+        Ok(Read { snapshot: self.database.read_tx(), spaces: &self.spaces })
+    }
+
+    fn write(&self) -> Result<Write<'_>> {
+        let transaction = self.database.write_tx().map_err(Error::engine)?;
+        let transaction = transaction.durability(Some(self.commit));
+        Ok(Write { transaction, spaces: &self.spaces })
+    }
+
+    fn bulk(&self) -> Result<Load<'_>> {
+        Ok(Load { spaces: &self.spaces, current: None })
+    }
+
+    /// Syncs the journal, flushes every memtable, and waits until no compaction runs or waits.
+    fn drain(&self) -> Result<()> {
+        self.database.persist(PersistMode::SyncAll).map_err(Error::engine)?;
+        for space in &self.spaces {
+            space.rotate_memtable_and_wait().map_err(Error::engine)?;
+        }
+        // A worker that is told to compact takes a moment to begin, and its queue can't be seen:
+        // it is over when nothing has run or ended for a while.
+        let database = self.database.inner();
+        let state = || (database.active_compactions(), database.compactions_completed());
+        let (mut calm, mut before) = (0, state());
+        while calm < 10 {
+            thread::sleep(Duration::from_millis(10));
+            let now = state();
+            let still = now == before && now.0 == 0 && database.outstanding_flushes() == 0;
+            calm = if still { calm + 1 } else { 0 };
+            before = now;
+        }
+        Ok(())
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let database = self.database.inner();
+        vec![
+            ("compactions", database.compactions_completed() as u64),
+            ("compaction microseconds", database.time_compacting().as_micros() as u64),
+            ("journals", database.journal_count() as u64),
+            ("memtable bytes", database.write_buffer_size()),
+            ("cache bytes", database.cache_size()),
+        ]
+    }
+}
+
+struct Read<'s> {
+    snapshot: Snapshot,
+    spaces: &'s [Keyspace],
+}
+
+struct Write<'s> {
+    transaction: OptimisticWriteTx,
+    spaces: &'s [Keyspace],
+}
+
+impl kv::Reader for Read<'_> {
+    type Bytes<'t>
+        = Slice
+    where
+        Self: 't;
+
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<Slice>> {
+        self.snapshot.get(&self.spaces[space], key).map_err(Error::engine)
+    }
+
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        visit_all(
+            self.snapshot.range::<&[u8], _>(&self.spaces[space], bounds(from, to)),
+            reverse,
+            visit,
+        )
+    }
+}
+
+impl kv::Reader for Write<'_> {
+    type Bytes<'t>
+        = Slice
+    where
+        Self: 't;
+
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<Slice>> {
+        self.transaction.get(&self.spaces[space], key).map_err(Error::engine)
+    }
+
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        visit_all(
+            self.transaction.range::<&[u8], _>(&self.spaces[space], bounds(from, to)),
+            reverse,
+            visit,
+        )
+    }
+}
+
+fn bounds<'b>(from: &'b [u8], to: &'b [u8]) -> (Bound<&'b [u8]>, Bound<&'b [u8]>) {
+    (Bound::Included(from), if to.is_empty() { Bound::Unbounded } else { Bound::Excluded(to) })
+}
+
+fn visit_all(mut pairs: Iter, reverse: bool, visit: &mut Visit<'_>) -> Result<()> {
+    while let Some(pair) = if reverse { pairs.next_back() } else { pairs.next() } {
+        let (key, value) = pair.into_inner().map_err(Error::engine)?;
+        if visit(&key, &value)? == ControlFlow::Break(()) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl kv::Writer for Write<'_> {
+    fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        self.transaction.insert(&self.spaces[space], key, value);
+        Ok(())
+    }
+
+    fn delete(&mut self, space: usize, key: &[u8]) -> Result<()> {
+        self.transaction.remove(&self.spaces[space], key);
+        Ok(())
+    }
+
+    fn commit(self) -> Result<()> {
+        match self.transaction.commit().map_err(Error::engine)? {
+            Ok(()) => Ok(()),
+            Err(conflict) => Err(Error::Conflict(conflict.to_string())),
+        }
+    }
+}
+
+/// Writes sorted tables directly, without journal and memtable.
+struct Load<'s> {
+    spaces: &'s [Keyspace],
+    current: Option<(usize, Ingest<'s>)>,
+}
+
+/// Takes a key and a value, or ends. A closure, because fjall has no public name for an ingestion.
+type Ingest<'s> = Box<dyn FnMut(Option<(&[u8], &[u8])>) -> fjall::Result<()> + 's>;
+
+fn ingest(space: &Keyspace) -> fjall::Result<Ingest<'_>> {
+    let mut ingestion = Some(space.start_ingestion()?);
+    Ok(Box::new(move |pair| match (pair, &mut ingestion) {
+        (Some((key, value)), Some(ingestion)) => ingestion.write(key, value),
+        (None, _) => ingestion.take().map_or(Ok(()), |ingestion| ingestion.finish()),
+        (Some(_), None) => Err(fjall::Error::Locked),
+    }))
+}
+
+impl Load<'_> {
+    fn end_space(&mut self) -> Result<()> {
+        match self.current.take() {
+            Some((_, mut ingest)) => ingest(None).map_err(Error::engine),
+            None => Ok(()),
+        }
+    }
+}
+
+impl kv::Bulk for Load<'_> {
+    fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.current.as_ref().is_none_or(|(current, _)| *current != space) {
+            self.end_space()?;
+            self.current = Some((space, ingest(&self.spaces[space]).map_err(Error::engine)?));
+        }
+        let (_, ingest) = self.current.as_mut().expect("was set above");
+        ingest(Some((key, value))).map_err(Error::engine)
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.end_space()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_version_is_the_one_that_is_built_in() {
+        let lock = include_str!("../../../Cargo.lock");
+        let wanted = format!("name = \"fjall\"\nversion = \"{}\"", super::VERSION);
+        assert!(lock.contains(&wanted), "the lock file has another version of fjall");
+    }
+}

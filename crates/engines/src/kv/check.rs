@@ -1,0 +1,109 @@
+//! The check of a database's integrity: every row has exactly its index entries, every entry its
+//! row, and all of them can be decoded.
+
+use std::ops::ControlFlow;
+
+use super::codec::Cells;
+use super::plan::Layout;
+use super::{Reader, SCHEMA_KEY, SCHEMA_SPACE, decode, encode_entry};
+use crate::{Error, Result};
+
+/// What is reported before the rest is left out: a wreck needs no longer a list.
+const MOST_FAULTS: usize = 100;
+
+/// Checks all tables in one snapshot; returns what is wrong.
+///
+/// # Errors
+/// The store's own.
+pub fn check(reader: &impl Reader, layouts: &[Layout]) -> Result<Vec<String>> {
+    let mut faults = Faults(Vec::new());
+    if reader.get(SCHEMA_SPACE, SCHEMA_KEY)?.is_none() {
+        let _ = faults.add("the schema is missing".into());
+    }
+    for layout in layouts {
+        check_rows(reader, layout, &mut faults)?;
+        for index in 0..layout.table.indexes.len() {
+            check_entries(reader, layout, index, &mut faults)?;
+        }
+    }
+    Ok(faults.0)
+}
+
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn add(&mut self, fault: String) -> ControlFlow<()> {
+        self.0.push(fault);
+        if self.0.len() < MOST_FAULTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Takes what a check of one row or entry found; an error is a fault too.
+    fn take(&mut self, found: Result<Option<String>>, place: &str) -> ControlFlow<()> {
+        match found {
+            Ok(None) => ControlFlow::Continue(()),
+            Ok(Some(fault)) => self.add(format!("{place}: {fault}")),
+            Err(error) => self.add(format!("{place}: {error}")),
+        }
+    }
+}
+
+fn check_rows(reader: &impl Reader, layout: &Layout, faults: &mut Faults) -> Result<()> {
+    let (mut cells, mut entry) = (Cells::default(), Vec::new());
+    let table = &layout.table;
+    reader.scan(layout.space, &[], &[], false, &mut |key, row| {
+        let mut check = || {
+            decode(layout, key, row, &mut cells)?;
+            for column in 0..table.columns.len() {
+                cells.get(column, row)?;
+            }
+            for (number, index) in table.indexes.iter().enumerate() {
+                encode_entry(layout, number, &|column| cells.get(column, row), key, &mut entry)?;
+                if reader.get(layout.index_space(number), &entry)?.is_none() {
+                    return Ok(Some(format!("no entry in index {}", index.name)));
+                }
+            }
+            Ok(None)
+        };
+        let found = check();
+        Ok(faults.take(found, &format!("table {}, row {}", table.name, hex(key))))
+    })
+}
+
+fn check_entries(
+    reader: &impl Reader,
+    layout: &Layout,
+    number: usize,
+    faults: &mut Faults,
+) -> Result<()> {
+    let table = &layout.table;
+    let index = &table.indexes[number];
+    let (mut cells, mut wanted) = (Cells::default(), Vec::new());
+    let mut last: Option<Vec<u8>> = None;
+    reader.scan(layout.index_space(number), &[], &[], false, &mut |entry, _| {
+        let mut check = || {
+            cells.reset(table.columns.len());
+            let own = cells.decode_key(&table.columns, &index.columns, entry)?;
+            let key = &entry[own..];
+            let Some(row) = reader.get(layout.space, key)? else {
+                return Ok(Some("it has no row".to_owned()));
+            };
+            decode(layout, key, &row, &mut cells)?;
+            let value = |column| cells.get(column, &row);
+            let filled = encode_entry(layout, number, &value, key, &mut wanted)?;
+            if wanted != entry {
+                return Ok(Some("its row has other cells".to_owned()));
+            }
+            if index.unique && filled.is_some() && last.as_deref() == Some(&entry[..own]) {
+                return Ok(Some("another row has the same cells".to_owned()));
+            }
+            last = Some(entry[..own].to_vec());
+            Ok::<_, Error>(None)
+        };
+        let found = check();
+        Ok(faults.take(found, &format!("index {}, entry {}", index.name, hex(entry))))
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,140 @@
+//! Bulk load: rows straight into the store, then each index's entries, sorted.
+
+use std::cmp::Ordering;
+
+use super::codec::encode_row;
+use super::{Bulk, Database, Reader, Store, encode_entry, write};
+use crate::{Error, Loader, Result, Value};
+
+/// A bulk load of one table. The entries of its indexes wait in memory until the end.
+pub struct Load<'d, S: Store + 'd> {
+    database: &'d Database<S>,
+    table: usize,
+    bulk: S::Bulk<'d>,
+    indexes: Vec<Entries>,
+    /// The key of the row before.
+    last: Vec<u8>,
+    key: Vec<u8>,
+    row: Vec<u8>,
+    entry: Vec<u8>,
+}
+
+impl<'d, S: Store> Load<'d, S> {
+    /// Starts the load of an empty table.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a table that is not empty, or the store's own.
+    pub fn new(database: &'d Database<S>, table: usize) -> Result<Self> {
+        let layout = database.layout(table)?;
+        let mut empty = true;
+        database.store.read()?.scan(layout.space, &[], &[], false, &mut |_, _| {
+            empty = false;
+            Ok(std::ops::ControlFlow::Break(()))
+        })?;
+        if !empty {
+            let name = &layout.table.name;
+            return Err(Error::Usage(format!("{name} is not empty: it can't be loaded")));
+        }
+        Ok(Self {
+            database,
+            table,
+            bulk: database.store.bulk()?,
+            indexes: layout.table.indexes.iter().map(|_| Entries::default()).collect(),
+            last: Vec::new(),
+            key: Vec::new(),
+            row: Vec::new(),
+            entry: Vec::new(),
+        })
+    }
+}
+
+impl<S: Store> Loader for Load<'_, S> {
+    fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
+        let layout = self.database.layout(self.table)?;
+        if row.len() != layout.table.columns.len() {
+            return Err(Error::Usage(format!("a row of {} has too few cells", layout.table.name)));
+        }
+        let value = |column: usize| Ok(row[column]);
+        write::encode_key(layout, &value, &mut self.key)?;
+        if self.key <= self.last {
+            return Err(Error::Usage("rows are loaded in ascending order of their keys".into()));
+        }
+        encode_row(&layout.table.columns, &layout.stored, &value, &mut self.row)?;
+        self.bulk.append(layout.space, &self.key, &self.row)?;
+        for (index, entries) in self.indexes.iter_mut().enumerate() {
+            let cells = encode_entry(layout, index, &value, &self.key, &mut self.entry)?;
+            entries.push(&self.entry, cells.unwrap_or(0));
+        }
+        self.database.note_key(self.table, row);
+        std::mem::swap(&mut self.key, &mut self.last);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let Self { database, table, mut bulk, indexes, .. } = *self;
+        let layout = database.layout(table)?;
+        for (number, mut entries) in indexes.into_iter().enumerate() {
+            let index = &layout.table.indexes[number];
+            entries.sort();
+            if index.unique && entries.repeat() {
+                let what = format!("two rows have the same columns of index {}", index.name);
+                return Err(Error::Duplicate(what));
+            }
+            for entry in entries.iter() {
+                bulk.append(layout.index_space(number), entry, &[])?;
+            }
+        }
+        bulk.finish()
+    }
+}
+
+/// The entries of an index, in one piece of memory.
+#[derive(Default)]
+struct Entries {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    start: usize,
+    length: u32,
+    /// The length of the indexed cells; 0 when one of them is null.
+    cells: u32,
+}
+
+impl Entries {
+    fn push(&mut self, entry: &[u8], cells: usize) {
+        let (start, length) = (self.bytes.len(), entry.len() as u32);
+        self.bytes.extend_from_slice(entry);
+        self.entries.push(Entry { start, length, cells: cells as u32 });
+    }
+
+    /// Stable, because it is quick where entries come in runs: keys ascend already.
+    fn sort(&mut self) {
+        let Self { bytes, entries } = self;
+        entries.sort_by(|a, b| a.all(bytes).cmp(b.all(bytes)));
+    }
+
+    /// Whether two neighbours have the same cells, and no null among them.
+    fn repeat(&self) -> bool {
+        self.entries.windows(2).any(|pair| {
+            let (a, b) = (pair[0], pair[1]);
+            a.cells > 0 && a.cells(&self.bytes).cmp(b.cells(&self.bytes)) == Ordering::Equal
+        })
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.entries.iter().map(|entry| entry.all(&self.bytes))
+    }
+}
+
+impl Entry {
+    fn all(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.start..self.start + self.length as usize]
+    }
+
+    fn cells(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.start..self.start + self.cells as usize]
+    }
+}

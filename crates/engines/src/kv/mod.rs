@@ -1,0 +1,312 @@
+//! Tables, rows and secondary indexes over an ordered key-value store.
+//!
+//! Every table has a key space of its own, from the primary key to the other columns, and so has
+//! every index: an entry's key is the indexed cells followed by the primary key, and its value is
+//! empty. A store is whatever implements [`Store`]; it must never know what its bytes mean.
+//! Statements become plans when the database is opened: nothing is looked up by name later, and a
+//! session's buffers are used again and again.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::schema::Table;
+use crate::{Error, Result, Schema, Statement, Value};
+
+mod check;
+mod codec;
+mod load;
+mod plan;
+mod read;
+mod session;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use codec::{Cells, damaged};
+use plan::{Layout, Plan};
+
+/// An ordered key-value store with so many key spaces, open.
+pub trait Store: Send + Sync + Sized + 'static {
+    /// A reading transaction: one snapshot.
+    type Read<'s>: Reader
+    where
+        Self: 's;
+    /// A writing transaction; serialisable with every other. Dropping it undoes it.
+    type Write<'s>: Writer
+    where
+        Self: 's;
+    /// A bulk load.
+    type Bulk<'s>: Bulk
+    where
+        Self: 's;
+
+    /// Starts a reading transaction.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn read(&self) -> Result<Self::Read<'_>>;
+
+    /// Starts a writing transaction.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`], or the store's own.
+    fn write(&self) -> Result<Self::Write<'_>>;
+
+    /// Starts a bulk load into empty key spaces.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn bulk(&self) -> Result<Self::Bulk<'_>>;
+
+    /// See [`crate::Database::drain`].
+    ///
+    /// # Errors
+    /// The store's own.
+    fn drain(&self) -> Result<()>;
+
+    /// See [`crate::Database::counters`].
+    fn counters(&self) -> Vec<(&'static str, u64)>;
+}
+
+/// What a scan calls for every key and value, until it breaks.
+pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'v;
+
+/// A transaction that can read.
+pub trait Reader {
+    /// A value, as the store lends it.
+    type Bytes<'t>: std::ops::Deref<Target = [u8]>
+    where
+        Self: 't;
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<Self::Bytes<'_>>>;
+
+    /// Visits the keys from `from` on (empty: from the first), before `to` (empty: to the last),
+    /// in ascending order or in reverse.
+    ///
+    /// # Errors
+    /// Whatever the visitor returns, or the store's own.
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()>;
+}
+
+/// A transaction that can write, and sees what it has written.
+pub trait Writer: Reader {
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Removes a key.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn delete(&mut self, space: usize, key: &[u8]) -> Result<()>;
+
+    /// Makes everything visible, as durable as was promised when the store was opened.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`], or the store's own; there is no effect then.
+    fn commit(self) -> Result<()>;
+}
+
+/// A bulk load: fills one key space after another.
+pub trait Bulk {
+    /// Adds a key greater than all in its space.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Ends the load, as durable as was promised when the store was opened.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn finish(self) -> Result<()>;
+}
+
+/// The key space that says which schema the others follow, under this key, and what the largest
+/// generated keys were.
+const SCHEMA_SPACE: usize = 0;
+const SCHEMA_KEY: &[u8] = b"schema";
+
+/// The names of the key spaces that a store needs for a schema, in their order.
+pub fn spaces(schema: &Schema) -> Vec<String> {
+    let mut names = vec!["schema".to_owned()];
+    for table in &schema.tables {
+        names.push(format!("table.{}", table.name));
+        names.extend(table.indexes.iter().map(|index| format!("index.{}", index.name)));
+    }
+    names
+}
+
+/// Opens the tables of a schema in a store whose key spaces are those of [`spaces`].
+///
+/// # Errors
+/// [`Error::Usage`] for statements that don't fit the schema, or a store that was filled under
+/// another schema; the store's own.
+pub fn open<S: Store>(
+    store: S,
+    schema: &Schema,
+    statements: &[Statement],
+) -> Result<Box<dyn crate::Database>> {
+    schema.validate()?;
+    let layouts = Layout::of(schema, SCHEMA_SPACE + 1);
+    let plans = statements.iter().map(|statement| plan::plan(&layouts, statement));
+    let plans = plans.collect::<Result<_>>()?;
+    settle_schema(&store, schema)?;
+    let snapshot = store.read()?;
+    let largest = layouts.iter().map(|layout| largest_key(&snapshot, layout).map(AtomicI64::new));
+    let largest = largest.collect::<Result<_>>()?;
+    drop(snapshot);
+    Ok(Box::new(Database { store, layouts, plans, largest }))
+}
+
+/// Writes down the schema in a new store; holds it against what an old one was filled under.
+fn settle_schema<S: Store>(store: &S, schema: &Schema) -> Result<()> {
+    let wanted = format!("{schema:?}");
+    let mut transaction = store.write()?;
+    let found = transaction.get(SCHEMA_SPACE, SCHEMA_KEY)?.map(|found| found.to_vec());
+    match found {
+        Some(found) if found == wanted.as_bytes() => Ok(()),
+        Some(_) => Err(Error::Usage("the database was created with another schema".into())),
+        None => {
+            transaction.put(SCHEMA_SPACE, SCHEMA_KEY, wanted.as_bytes())?;
+            transaction.commit()
+        }
+    }
+}
+
+/// The largest generated key that a table has ever had, or 0.
+fn largest_key(snapshot: &impl Reader, layout: &Layout) -> Result<i64> {
+    let mut largest = kept_key(snapshot, layout)?;
+    if layout.table.generated {
+        let columns = &layout.table.columns;
+        snapshot.scan(layout.space, &[], &[], true, &mut |key, _| {
+            let mut cells = Cells::default();
+            cells.reset(columns.len());
+            cells.decode_key(columns, &layout.table.key, key)?;
+            if let Value::Int(key) = cells.get(layout.table.key[0], &[])? {
+                largest = largest.max(key);
+            }
+            Ok(ControlFlow::Break(()))
+        })?;
+    }
+    Ok(largest)
+}
+
+/// The largest generated key that was kept when a row was deleted, or 0.
+fn kept_key(reader: &impl Reader, layout: &Layout) -> Result<i64> {
+    let Some(kept) = reader.get(SCHEMA_SPACE, &layout.largest)? else { return Ok(0) };
+    let kept = (*kept).try_into().map_err(|_| damaged("a largest key is cut short"))?;
+    Ok(i64::from_be_bytes(kept))
+}
+
+/// Tables in an open store.
+struct Database<S> {
+    store: S,
+    layouts: Vec<Layout>,
+    plans: Vec<Plan>,
+    /// The largest key that each table has ever given or been given; 0 to begin with.
+    largest: Vec<AtomicI64>,
+}
+
+impl<S: Store> Database<S> {
+    /// The next generated key of a table.
+    fn next_key(&self, table: usize) -> Result<i64> {
+        let next = |largest: i64| largest.checked_add(1);
+        let largest = &self.largest[table];
+        match largest.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next) {
+            Ok(before) => Ok(before + 1),
+            Err(_) => Err(Error::engine("the table has given its last number")),
+        }
+    }
+
+    /// Takes note of a number that a row was given, so that it is not generated again.
+    fn note_key(&self, table: usize, row: &[Value<'_>]) {
+        let Table { generated, key, .. } = &self.layouts[table].table;
+        if let (true, Value::Int(key)) = (*generated, row[key[0]]) {
+            self.largest[table].fetch_max(key, Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps the largest key of a table whose rows are deleted, so that keys grow on when the
+    /// database is opened again.
+    fn keep_largest(&self, table: usize, writer: &mut impl Writer) -> Result<()> {
+        let layout = &self.layouts[table];
+        let largest = self.largest[table].load(Ordering::Relaxed);
+        if !layout.table.generated || kept_key(writer, layout)? >= largest {
+            return Ok(());
+        }
+        writer.put(SCHEMA_SPACE, &layout.largest, &largest.to_be_bytes())
+    }
+
+    fn layout(&self, table: usize) -> Result<&Layout> {
+        self.layouts.get(table).ok_or_else(|| Error::Usage(format!("there is no table {table}")))
+    }
+}
+
+impl<S: Store> crate::Database for Database<S> {
+    fn session(&self) -> Result<Box<dyn crate::Session + '_>> {
+        Ok(Box::new(session::Session::new(self)))
+    }
+
+    fn load(&self, table: usize) -> Result<Box<dyn crate::Loader + '_>> {
+        Ok(Box::new(load::Load::new(self, table)?))
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.store.drain()
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        check::check(&self.store.read()?, &self.layouts)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.store.counters()
+    }
+}
+
+/// Writes the entry of an index for a row: the indexed cells, then the row's key. Returns the
+/// length of the cells, or `None` when one of them is null.
+fn encode_entry<'v>(
+    layout: &Layout,
+    index: usize,
+    value: &dyn Fn(usize) -> Result<Value<'v>>,
+    key: &[u8],
+    entry: &mut Vec<u8>,
+) -> Result<Option<usize>> {
+    let mut null = false;
+    entry.clear();
+    for &column in &layout.table.indexes[index].columns {
+        let value = value(column)?;
+        null |= value == Value::Null;
+        codec::push_key(&layout.table.columns[column], value, entry)?;
+    }
+    let length = entry.len();
+    entry.extend_from_slice(key);
+    Ok((!null).then_some(length))
+}
+
+/// Decodes a whole row out of its key and value.
+fn decode(layout: &Layout, key: &[u8], row: &[u8], cells: &mut Cells) -> Result<()> {
+    let columns = &layout.table.columns;
+    cells.reset(columns.len());
+    let key_length = cells.decode_key(columns, &layout.table.key, key)?;
+    let row_length = cells.decode_row(columns, &layout.stored, &layout.stored, row)?;
+    if key_length != key.len() || row_length != row.len() {
+        return Err(damaged("a row is too long"));
+    }
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! Statements as plans: everything that can be known before a statement runs, worked out once.
+
+use crate::schema::{Column, Table, Type};
+use crate::statement::{Action, Bound, Filter, Order, Path, Read, Scope, Set, Yield};
+use crate::statement::{Statement, filter_parameters};
+use crate::{Error, Result, Schema};
+
+/// Where a table's rows and index entries are kept.
+#[derive(Debug)]
+pub struct Layout {
+    /// The table as it was declared.
+    pub table: Table,
+    /// The key space of its rows; its indexes' spaces follow in their order.
+    pub space: usize,
+    /// The columns that are not in the key, in order: what a row's value holds.
+    pub stored: Vec<usize>,
+    /// The key under which the largest generated key outlives its row.
+    pub largest: Vec<u8>,
+}
+
+impl Layout {
+    /// The layouts of a schema's tables, which fill the key spaces from `first` on.
+    pub fn of(schema: &Schema, first: usize) -> Vec<Self> {
+        let mut space = first;
+        let layout = |table: &Table| {
+            let stored = (0..table.columns.len()).filter(|column| !table.key.contains(column));
+            let largest = format!("largest.{}", table.name).into_bytes();
+            let layout = Self { table: table.clone(), space, stored: stored.collect(), largest };
+            space += 1 + table.indexes.len();
+            layout
+        };
+        schema.tables.iter().map(layout).collect()
+    }
+
+    /// The key space of an index, by its number in the table.
+    pub fn index_space(&self, index: usize) -> usize {
+        self.space + 1 + index
+    }
+
+    fn stored_until(&self, wanted: &[usize]) -> usize {
+        let last = self.stored.iter().rposition(|column| wanted.contains(column));
+        last.map_or(0, |last| last + 1)
+    }
+}
+
+/// A statement, ready to run.
+#[derive(Debug)]
+pub struct Plan {
+    /// The table.
+    pub table: usize,
+    /// The number of parameters.
+    pub parameters: usize,
+    /// What is done.
+    pub work: Work,
+}
+
+/// What a plan does.
+#[derive(Debug)]
+pub enum Work {
+    /// See [`Action::Read`].
+    Read(ReadPlan),
+    /// See [`Action::Insert`].
+    Insert,
+    /// See [`Action::Upsert`].
+    Upsert,
+    /// See [`Action::Update`].
+    Update(UpdatePlan),
+    /// See [`Action::Delete`].
+    Delete,
+}
+
+/// A read of one table along one path.
+#[derive(Debug)]
+pub struct ReadPlan {
+    /// The key space that is read.
+    pub space: usize,
+    /// The path's own columns; an index entry holds the table's key after them.
+    pub path: Vec<usize>,
+    /// Whether the path is an index.
+    pub index: bool,
+    /// Whether the scope names at most one row a value: the whole key.
+    pub point: bool,
+    /// Which part of the path.
+    pub scope: Scope,
+    /// Whether rows whose bounded column is null have to be passed over.
+    pub skip_nulls: bool,
+    /// Conditions, each with the number of its first parameter.
+    pub filters: Vec<(Filter, usize)>,
+    /// Whether the path is read backwards.
+    pub reverse: bool,
+    /// At most so many rows.
+    pub limit: Option<u32>,
+    /// What is answered.
+    pub yields: Yield,
+    /// The columns of the answer's rows.
+    pub answer: Vec<usize>,
+    /// Whether the cells of the key are needed (always decoded out of an index).
+    pub needs_key: bool,
+    /// How many of the stored columns have to be decoded; with none, an index alone answers.
+    pub stored_until: usize,
+    /// Whether the transaction means to write what it reads.
+    pub for_update: bool,
+}
+
+/// An update of one row.
+#[derive(Debug)]
+pub struct UpdatePlan {
+    /// How each column of the table is set, with the number of its parameter.
+    pub sets: Vec<Option<(Set, usize)>>,
+    /// The number of the key's first parameter.
+    pub key: usize,
+    /// Conditions, each with the number of its first parameter.
+    pub only_if: Vec<(Filter, usize)>,
+    /// The indexes that hold a column that is set.
+    pub indexes: Vec<usize>,
+}
+
+/// Makes a plan of a statement.
+///
+/// # Errors
+/// [`Error::Usage`] for a statement that doesn't fit the schema.
+pub fn plan(layouts: &[Layout], statement: &Statement) -> Result<Plan> {
+    let fault = |what: &str| Error::Usage(format!("statement {}: {what}", statement.name));
+    let number = match &statement.action {
+        Action::Read(read) => read.table,
+        Action::Insert { table }
+        | Action::Upsert { table }
+        | Action::Update { table, .. }
+        | Action::Delete { table } => *table,
+    };
+    let layout = layouts.get(number).ok_or_else(|| fault("there is no such table"))?;
+    let table = &layout.table;
+    let (parameters, work) = match &statement.action {
+        Action::Read(read) => {
+            let parameters = read.scope.parameters() + filter_parameters(&read.filters);
+            (parameters, Work::Read(plan_read(layout, read).map_err(fault)?))
+        }
+        Action::Insert { .. } => (table.columns.len(), Work::Insert),
+        Action::Upsert { .. } => (table.columns.len(), Work::Upsert),
+        Action::Update { set, only_if, .. } => {
+            let parameters = set.len() + table.key.len() + filter_parameters(only_if);
+            (parameters, Work::Update(plan_update(layout, set, only_if).map_err(fault)?))
+        }
+        Action::Delete { .. } => (table.key.len(), Work::Delete),
+    };
+    Ok(Plan { table: number, parameters, work })
+}
+
+fn plan_read(layout: &Layout, read: &Read) -> std::result::Result<ReadPlan, &'static str> {
+    let table = &layout.table;
+    let (space, path, index) = match read.path {
+        Path::Key => (layout.space, &table.key, false),
+        Path::Index(number) => {
+            let index = table.indexes.get(number).ok_or("there is no such index")?;
+            (layout.index_space(number), &index.columns, true)
+        }
+    };
+    let (fixed, bounded) = match read.scope {
+        Scope::Range { equal, from, to } => (equal, from.is_some() || to.is_some()),
+        Scope::Among(_) => (1, false),
+    };
+    if fixed + usize::from(bounded) > path.len() {
+        return Err("its scope has more columns than its path");
+    }
+    let answer = match &read.yields {
+        Yield::Columns(columns) => columns.clone(),
+        Yield::Sum(column) | Yield::Distinct(column) => vec![*column],
+    };
+    let mut wanted = answer.clone();
+    wanted.extend(read.filters.iter().map(|filter| filter.column));
+    check_columns(table, &wanted)?;
+    if let Yield::Sum(column) = read.yields
+        && table.columns[column].kind != Type::Int
+    {
+        return Err("only integers have a sum");
+    }
+    let needs_key = index || wanted.iter().any(|column| table.key.contains(column));
+    let elsewhere: Vec<usize> =
+        wanted.into_iter().filter(|column| !(index && path.contains(column))).collect();
+    Ok(ReadPlan {
+        space,
+        path: path.clone(),
+        index,
+        point: !index && !bounded && fixed == path.len(),
+        scope: read.scope,
+        skip_nulls: skips_nulls(&table.columns, path, read.scope),
+        filters: number_filters(&read.filters, read.scope.parameters()),
+        reverse: read.order == Order::Descending,
+        limit: read.limit,
+        yields: read.yields.clone(),
+        answer,
+        needs_key,
+        stored_until: layout.stored_until(&elsewhere),
+        for_update: read.for_update,
+    })
+}
+
+/// Nulls sort first, and are inside no bounds.
+fn skips_nulls(columns: &[Column], path: &[usize], scope: Scope) -> bool {
+    let Scope::Range { equal, from: None, to: Some(Bound::Inclusive | Bound::Exclusive) } = scope
+    else {
+        return false;
+    };
+    columns[path[equal]].nullable
+}
+
+fn plan_update(
+    layout: &Layout,
+    set: &[Set],
+    only_if: &[Filter],
+) -> std::result::Result<UpdatePlan, &'static str> {
+    let table = &layout.table;
+    let mut sets = vec![None; table.columns.len()];
+    for (parameter, set) in set.iter().enumerate() {
+        let (Set::To(column) | Set::Add(column)) = *set;
+        check_columns(table, &[column])?;
+        if table.key.contains(&column) {
+            return Err("an update can't change the key");
+        }
+        if matches!(set, Set::Add(_)) && table.columns[column].kind != Type::Int {
+            return Err("only to an integer can be added");
+        }
+        if sets[column].replace((*set, parameter)).is_some() {
+            return Err("it sets a column twice");
+        }
+    }
+    for filter in only_if {
+        check_columns(table, &[filter.column])?;
+    }
+    let touched =
+        |index: &usize| table.indexes[*index].columns.iter().any(|column| sets[*column].is_some());
+    Ok(UpdatePlan {
+        key: set.len(),
+        only_if: number_filters(only_if, set.len() + table.key.len()),
+        indexes: (0..table.indexes.len()).filter(touched).collect(),
+        sets,
+    })
+}
+
+fn check_columns(table: &Table, columns: &[usize]) -> std::result::Result<(), &'static str> {
+    if columns.iter().all(|column| *column < table.columns.len()) {
+        return Ok(());
+    }
+    Err("there is no such column")
+}
+
+fn number_filters(filters: &[Filter], first: usize) -> Vec<(Filter, usize)> {
+    let mut next = first;
+    let number = |filter: &Filter| {
+        let numbered = (*filter, next);
+        next += filter.any_of;
+        numbered
+    };
+    filters.iter().map(number).collect()
+}

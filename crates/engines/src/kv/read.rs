@@ -1,0 +1,314 @@
+//! Reads: from a plan and its parameters to the rows of the answer.
+
+use std::ops::ControlFlow;
+
+use super::Reader;
+use super::codec::{Cells, damaged, push_key, successor};
+use super::plan::{Layout, ReadPlan};
+use crate::statement::{Bound, Filter, Scope, Yield};
+use crate::{Error, Result, Rows, Value};
+
+/// The buffers of reads, used again for every one.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    from: Vec<u8>,
+    to: Vec<u8>,
+    cells: Cells,
+    list: Keys,
+    distinct: Keys,
+}
+
+/// A set of keys that sorts itself: for lists of keys and for distinct values.
+#[derive(Debug, Default)]
+struct Keys {
+    bytes: Vec<u8>,
+    ends: Vec<(usize, usize)>,
+}
+
+impl Keys {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Adds what `push` adds to the bytes, unless it is what was added last.
+    fn add(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let start = self.bytes.len();
+        push(&mut self.bytes)?;
+        match self.ends.last() {
+            Some(&(last, end)) if self.bytes[last..end] == self.bytes[start..] => {
+                self.bytes.truncate(start);
+            }
+            _ => self.ends.push((start, self.bytes.len())),
+        }
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        let Self { bytes, ends } = self;
+        ends.sort_unstable_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
+        ends.dedup_by(|a, b| bytes[a.0..a.1] == bytes[b.0..b.1]);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.ends.iter().map(|(start, end)| &self.bytes[*start..*end])
+    }
+}
+
+/// Runs a read; returns the number of rows in the answer.
+///
+/// # Errors
+/// [`Error::Usage`] for parameters that don't fit, damaged data, or the store's own.
+pub fn read<R: Reader>(
+    reader: &R,
+    layout: &Layout,
+    plan: &ReadPlan,
+    parameters: &[Value<'_>],
+    buffers: &mut Buffers,
+    rows: &mut Rows,
+) -> Result<u64> {
+    rows.reset(plan.answer.len());
+    let Buffers { from, to, cells, list, distinct } = buffers;
+    distinct.clear();
+    let path = Path { reader, layout, plan };
+    let mut answer = Answer { layout, plan, parameters, rows, found: 0, sum: 0, distinct };
+    match plan.scope {
+        _ if plan.limit == Some(0) => {}
+        Scope::Among(count) => {
+            path.list(&parameters[..count], list)?;
+            for key in list.iter() {
+                path.prefix(key, from, to, cells, &mut answer)?;
+            }
+        }
+        Scope::Range { equal, from: lower, to: upper } => {
+            let bounded = path.range(equal, lower, upper, parameters, from, to)?;
+            if bounded && plan.point {
+                path.point(from, cells, &mut answer)?;
+            } else if bounded {
+                path.scan(from, to, cells, &mut answer)?;
+            }
+        }
+    }
+    answer.finish(cells)
+}
+
+/// Where rows come from.
+struct Path<'p, R> {
+    reader: &'p R,
+    layout: &'p Layout,
+    plan: &'p ReadPlan,
+}
+
+impl<R: Reader> Path<'_, R> {
+    fn push(&self, column: usize, value: Value<'_>, key: &mut Vec<u8>) -> Result<()> {
+        push_key(&self.layout.table.columns[self.plan.path[column]], value, key)
+    }
+
+    /// Writes the keys of a list, each once; nulls equal nothing.
+    fn list(&self, parameters: &[Value<'_>], list: &mut Keys) -> Result<()> {
+        list.clear();
+        for value in parameters.iter().filter(|value| **value != Value::Null) {
+            list.add(|bytes| self.push(0, *value, bytes))?;
+        }
+        list.sort();
+        Ok(())
+    }
+
+    /// Writes the first key of a range and the first one after it; `false` if it is empty.
+    fn range(
+        &self,
+        equal: usize,
+        lower: Option<Bound>,
+        upper: Option<Bound>,
+        parameters: &[Value<'_>],
+        from: &mut Vec<u8>,
+        to: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let bounds = usize::from(lower.is_some()) + usize::from(upper.is_some());
+        if parameters[..equal + bounds].contains(&Value::Null) {
+            return Ok(false);
+        }
+        from.clear();
+        for (column, value) in parameters[..equal].iter().enumerate() {
+            self.push(column, *value, from)?;
+        }
+        to.clear();
+        to.extend_from_slice(from);
+        match upper {
+            None => successor(to),
+            Some(bound) => {
+                self.push(equal, parameters[equal + bounds - 1], to)?;
+                if bound == Bound::Inclusive {
+                    successor(to);
+                }
+            }
+        }
+        if let Some(bound) = lower {
+            self.push(equal, parameters[equal], from)?;
+            if bound == Bound::Exclusive {
+                successor(from);
+                if from.is_empty() {
+                    return Ok(false);
+                }
+            }
+        } else if self.plan.skip_nulls {
+            from.push(1);
+        }
+        Ok(to.is_empty() || from < to)
+    }
+
+    fn prefix(
+        &self,
+        key: &[u8],
+        from: &mut Vec<u8>,
+        to: &mut Vec<u8>,
+        cells: &mut Cells,
+        answer: &mut Answer<'_>,
+    ) -> Result<()> {
+        from.clear();
+        from.extend_from_slice(key);
+        if self.plan.point {
+            return self.point(from, cells, answer);
+        }
+        to.clear();
+        to.extend_from_slice(key);
+        successor(to);
+        self.scan(from, to, cells, answer)
+    }
+
+    fn point(&self, key: &[u8], cells: &mut Cells, answer: &mut Answer<'_>) -> Result<()> {
+        if let Some(row) = self.reader.get(self.layout.space, key)? {
+            self.decode_row(key, &row, cells)?;
+            let _ = answer.add(cells, &row)?;
+        }
+        Ok(())
+    }
+
+    fn scan(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        cells: &mut Cells,
+        answer: &mut Answer<'_>,
+    ) -> Result<()> {
+        self.reader.scan(self.plan.space, from, to, self.plan.reverse, &mut |key, row| {
+            if self.plan.index {
+                return self.entry(key, cells, answer);
+            }
+            self.decode_row(key, row, cells)?;
+            answer.add(cells, row)
+        })
+    }
+
+    /// Adds the row of an index entry; fetches it only if the entry itself lacks a column.
+    fn entry(
+        &self,
+        entry: &[u8],
+        cells: &mut Cells,
+        answer: &mut Answer<'_>,
+    ) -> Result<ControlFlow<()>> {
+        let table = &self.layout.table;
+        cells.reset(table.columns.len());
+        let own = cells.decode_key(&table.columns, &self.plan.path, entry)?;
+        let key = &entry[own..];
+        cells.decode_key(&table.columns, &table.key, key)?;
+        if self.plan.stored_until == 0 {
+            return answer.add(cells, &[]);
+        }
+        let row = self.reader.get(self.layout.space, key)?;
+        let row = row.ok_or_else(|| damaged("an index entry has no row"))?;
+        self.decode_stored(&row, cells)?;
+        answer.add(cells, &row)
+    }
+
+    fn decode_row(&self, key: &[u8], row: &[u8], cells: &mut Cells) -> Result<()> {
+        let table = &self.layout.table;
+        cells.reset(table.columns.len());
+        if self.plan.needs_key {
+            cells.decode_key(&table.columns, &table.key, key)?;
+        }
+        self.decode_stored(row, cells)
+    }
+
+    fn decode_stored(&self, row: &[u8], cells: &mut Cells) -> Result<()> {
+        let (columns, all) = (&self.layout.table.columns, &self.layout.stored);
+        cells.decode_row(columns, all, &all[..self.plan.stored_until], row).map(drop)
+    }
+}
+
+/// What becomes of the rows that are found.
+struct Answer<'a> {
+    layout: &'a Layout,
+    plan: &'a ReadPlan,
+    parameters: &'a [Value<'a>],
+    rows: &'a mut Rows,
+    found: u64,
+    sum: i64,
+    distinct: &'a mut Keys,
+}
+
+impl Answer<'_> {
+    fn add(&mut self, cells: &Cells, row: &[u8]) -> Result<ControlFlow<()>> {
+        if !hold(&self.plan.filters, self.parameters, cells, row)? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        match self.plan.yields {
+            Yield::Columns(ref columns) => {
+                for &column in columns {
+                    self.rows.push(cells.get(column, row)?);
+                }
+            }
+            Yield::Sum(column) => {
+                if let Value::Int(int) = cells.get(column, row)? {
+                    let sum = self.sum.checked_add(int);
+                    self.sum = sum.ok_or_else(|| Error::engine("a sum is too large"))?;
+                }
+            }
+            Yield::Distinct(number) => {
+                let column = &self.layout.table.columns[number];
+                let value = cells.get(number, row)?;
+                self.distinct.add(|bytes| push_key(column, value, bytes))?;
+            }
+        }
+        self.found += 1;
+        Ok(match self.plan.limit {
+            Some(limit) if self.found >= u64::from(limit) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
+    }
+
+    fn finish(self, cells: &mut Cells) -> Result<u64> {
+        match self.plan.yields {
+            Yield::Columns(_) => return Ok(self.found),
+            Yield::Sum(_) => self.rows.push(Value::Int(self.sum)),
+            Yield::Distinct(column) => {
+                self.distinct.sort();
+                for key in self.distinct.iter() {
+                    cells.reset(self.layout.table.columns.len());
+                    cells.decode_key(&self.layout.table.columns, &[column], key)?;
+                    self.rows.push(cells.get(column, &[])?);
+                }
+            }
+        }
+        Ok(self.rows.len() as u64)
+    }
+}
+
+/// Whether all conditions hold for a row.
+///
+/// # Errors
+/// Damaged data.
+pub fn hold(
+    filters: &[(Filter, usize)],
+    parameters: &[Value<'_>],
+    cells: &Cells,
+    row: &[u8],
+) -> Result<bool> {
+    for (filter, first) in filters {
+        let value = cells.get(filter.column, row)?;
+        if value == Value::Null || !parameters[*first..*first + filter.any_of].contains(&value) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

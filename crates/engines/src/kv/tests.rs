@@ -1,0 +1,331 @@
+//! Tests of the encodings and of the integrity check, over a store in memory.
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use proptest::prelude::*;
+
+use super::codec::{Cells, encode_row, push_key, successor};
+use super::{Visit, open, spaces};
+use crate::schema::{Column, Table, Type};
+use crate::{Result, Rows, Schema, Statement, Value};
+
+/// A cell that owns its text.
+#[derive(Clone, Debug)]
+enum Owned {
+    Null,
+    Int(i64),
+    Text(String),
+}
+
+impl Owned {
+    fn value(&self) -> Value<'_> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Int(int) => Value::Int(*int),
+            Self::Text(text) => Value::Text(text),
+        }
+    }
+}
+
+fn int() -> impl Strategy<Value = i64> {
+    prop_oneof![-3..3i64, any::<i64>(), Just(i64::MIN), Just(i64::MAX)]
+}
+
+/// Texts that are often prefixes of each other, with bytes that the encoding treats apart.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[\0\u{1}a]{0,4}", "[ab\u{7f}é]{0,4}", any::<String>()]
+}
+
+fn column(kind: Type, nullable: bool) -> Column {
+    Column { name: "c".into(), kind, nullable }
+}
+
+fn cell(column: &Column) -> BoxedStrategy<Owned> {
+    let filled = match column.kind {
+        Type::Int => int().prop_map(Owned::Int).boxed(),
+        Type::Text | Type::LongText => text().prop_map(Owned::Text).boxed(),
+    };
+    if column.nullable { prop_oneof![Just(Owned::Null), filled].boxed() } else { filled }
+}
+
+/// Columns, and so many rows of them.
+fn table(rows: usize) -> impl Strategy<Value = (Vec<Column>, Vec<Vec<Owned>>)> {
+    let kind = prop_oneof![Just(Type::Int), Just(Type::Text)];
+    let columns = prop::collection::vec((kind, any::<bool>()), 1..12);
+    columns.prop_flat_map(move |columns| {
+        let columns: Vec<_> = columns.into_iter().map(|(k, n)| column(k, n)).collect();
+        let row: Vec<_> = columns.iter().map(cell).collect();
+        (Just(columns), prop::collection::vec(row, rows))
+    })
+}
+
+fn values(row: &[Owned]) -> Vec<Value<'_>> {
+    row.iter().map(Owned::value).collect()
+}
+
+fn key(columns: &[Column], row: &[Owned]) -> Vec<u8> {
+    let mut key = Vec::new();
+    for (column, cell) in columns.iter().zip(row) {
+        push_key(column, cell.value(), &mut key).unwrap();
+    }
+    key
+}
+
+proptest! {
+    #[test]
+    fn keys_sort_as_their_cells((columns, rows) in table(2)) {
+        let order = values(&rows[0]).cmp(&values(&rows[1]));
+        prop_assert_eq!(key(&columns, &rows[0]).cmp(&key(&columns, &rows[1])), order);
+    }
+
+    #[test]
+    fn keys_decode_to_their_cells((columns, rows) in table(1)) {
+        let key = key(&columns, &rows[0]);
+        let all: Vec<_> = (0..columns.len()).collect();
+        let mut cells = Cells::default();
+        cells.reset(columns.len());
+        prop_assert_eq!(cells.decode_key(&columns, &all, &key).unwrap(), key.len());
+        for (number, cell) in rows[0].iter().enumerate() {
+            prop_assert_eq!(cells.get(number, &[]).unwrap(), cell.value());
+        }
+    }
+
+    #[test]
+    fn a_prefix_ends_before_its_successor((columns, rows) in table(2), length in 0..12usize) {
+        let length = length.min(columns.len());
+        let prefix = key(&columns[..length], &rows[0][..length]);
+        let mut end = prefix.clone();
+        successor(&mut end);
+        let agree = values(&rows[0])[..length] == values(&rows[1])[..length];
+        let other = key(&columns, &rows[1]);
+        prop_assert_eq!(other >= prefix && (end.is_empty() || other < end), agree);
+    }
+
+    #[test]
+    fn rows_decode_to_their_cells((columns, rows) in table(1), until in 0..12usize) {
+        let all: Vec<_> = (0..columns.len()).collect();
+        let until = until.min(columns.len());
+        let (mut row, mut cells) = (Vec::new(), Cells::default());
+        encode_row(&columns, &all, &|number| Ok(rows[0][number].value()), &mut row).unwrap();
+        cells.reset(columns.len());
+        let read = cells.decode_row(&columns, &all, &all[..until], &row).unwrap();
+        prop_assert!(read <= row.len() && (until < all.len() || read == row.len()));
+        for (number, cell) in rows[0][..until].iter().enumerate() {
+            prop_assert_eq!(cells.get(number, &row).unwrap(), cell.value());
+        }
+    }
+
+    #[test]
+    fn damaged_bytes_are_an_error_or_cells(
+        (columns, _) in table(0),
+        bytes in prop::collection::vec(any::<u8>(), 0..40),
+    ) {
+        let all: Vec<_> = (0..columns.len()).collect();
+        let mut cells = Cells::default();
+        cells.reset(columns.len());
+        let _ = cells.decode_key(&columns, &all, &bytes);
+        cells.reset(columns.len());
+        if cells.decode_row(&columns, &all, &all, &bytes).is_ok() {
+            all.iter().for_each(|number| drop(cells.get(*number, &bytes)));
+        }
+    }
+}
+
+#[test]
+fn values_that_a_column_cannot_hold_are_refused() {
+    let mut key = Vec::new();
+    assert!(push_key(&column(Type::Int, true), Value::Text("1"), &mut key).is_err());
+    assert!(push_key(&column(Type::Text, true), Value::Int(1), &mut key).is_err());
+    assert!(push_key(&column(Type::Int, false), Value::Null, &mut key).is_err());
+}
+
+/// A store in memory: one transaction at a time, which is all these tests need.
+#[derive(Clone)]
+struct Memory(Arc<Mutex<Spaces>>);
+
+type Spaces = Vec<BTreeMap<Vec<u8>, Vec<u8>>>;
+
+impl Memory {
+    fn new(schema: &Schema) -> Self {
+        Self(Arc::new(Mutex::new(vec![BTreeMap::new(); spaces(schema).len()])))
+    }
+}
+
+/// What a transaction sees; it takes effect when it is committed.
+struct Transaction<'s>(MutexGuard<'s, Spaces>, Spaces);
+
+impl super::Store for Memory {
+    type Read<'s> = Transaction<'s>;
+    type Write<'s> = Transaction<'s>;
+    type Bulk<'s> = Transaction<'s>;
+
+    fn read(&self) -> Result<Transaction<'_>> {
+        let spaces = self.0.lock().unwrap();
+        let copy = spaces.clone();
+        Ok(Transaction(spaces, copy))
+    }
+
+    fn write(&self) -> Result<Transaction<'_>> {
+        self.read()
+    }
+
+    fn bulk(&self) -> Result<Transaction<'_>> {
+        self.read()
+    }
+
+    fn drain(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+impl super::Reader for Transaction<'_> {
+    type Bytes<'t>
+        = &'t [u8]
+    where
+        Self: 't;
+
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
+        Ok(self.1[space].get(key).map(Vec::as_slice))
+    }
+
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let to = if to.is_empty() { Bound::Unbounded } else { Bound::Excluded(to) };
+        let mut pairs = self.1[space].range::<[u8], _>((Bound::Included(from), to));
+        while let Some((key, value)) = if reverse { pairs.next_back() } else { pairs.next() } {
+            if visit(key, value)? == ControlFlow::Break(()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl super::Writer for Transaction<'_> {
+    fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        self.1[space].insert(key.to_vec(), value.to_vec());
+        Ok(())
+    }
+
+    fn delete(&mut self, space: usize, key: &[u8]) -> Result<()> {
+        self.1[space].remove(key);
+        Ok(())
+    }
+
+    fn commit(mut self) -> Result<()> {
+        *self.0 = self.1;
+        Ok(())
+    }
+}
+
+impl super::Bulk for Transaction<'_> {
+    fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        super::Writer::put(self, space, key, value)
+    }
+
+    fn finish(self) -> Result<()> {
+        super::Writer::commit(self)
+    }
+}
+
+fn people() -> Schema {
+    let people = Table::new("people")
+        .generated_key("id")
+        .nullable("town", Type::Text)
+        .column("email", Type::Text)
+        .index(&["town"])
+        .unique(&["email"]);
+    Schema { tables: vec![people] }
+}
+
+/// The key spaces of [`people`]: its rows and its first index.
+const ROWS: usize = 1;
+const TOWNS: usize = 2;
+
+/// Loads two rows, lets `damage` loose on the key spaces, and checks them.
+fn faults_after(damage: impl FnOnce(&mut Spaces)) -> Vec<String> {
+    let schema = people();
+    let insert = Statement { name: "insert".into(), action: crate::Action::Insert { table: 0 } };
+    let memory = Memory::new(&schema);
+    let database = open(memory.clone(), &schema, &[insert]).unwrap();
+    let mut session = database.session().unwrap();
+    let mut rows = Rows::new();
+    for (town, email) in [("Kyiv", "a@x"), ("Lviv", "b@x")] {
+        let row = [Value::Null, Value::Text(town), Value::Text(email)];
+        session.run(0, &row, &mut rows).unwrap();
+    }
+    assert_eq!(database.check().unwrap(), Vec::<String>::new());
+    damage(&mut memory.0.lock().unwrap());
+    database.check().unwrap()
+}
+
+fn first_key(space: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
+    space.keys().next().unwrap().clone()
+}
+
+#[test]
+fn check_finds_a_missing_index_entry() {
+    let faults = faults_after(|spaces| {
+        let key = first_key(&spaces[TOWNS]);
+        spaces[TOWNS].remove(&key);
+    });
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(faults[0].contains("no entry in index people_town"), "{faults:?}");
+}
+
+#[test]
+fn check_finds_an_index_entry_without_its_row() {
+    let faults = faults_after(|spaces| {
+        let mut extra = first_key(&spaces[TOWNS]);
+        *extra.last_mut().unwrap() = 77;
+        spaces[TOWNS].insert(extra, Vec::new());
+    });
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(faults[0].contains("it has no row"), "{faults:?}");
+}
+
+#[test]
+fn check_finds_an_entry_that_its_row_does_not_have() {
+    let faults = faults_after(|spaces| {
+        let mut extra = first_key(&spaces[TOWNS]);
+        extra[1] = b'X';
+        spaces[TOWNS].insert(extra, Vec::new());
+    });
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(faults[0].contains("its row has other cells"), "{faults:?}");
+}
+
+#[test]
+fn check_finds_a_row_that_is_cut_short() {
+    let faults = faults_after(|spaces| {
+        let key = first_key(&spaces[ROWS]);
+        spaces[ROWS].get_mut(&key).unwrap().pop();
+    });
+    // The row itself, and both entries that lead to it.
+    assert_eq!(faults.len(), 3, "{faults:?}");
+    assert!(faults[0].contains("a row is cut short"), "{faults:?}");
+}
+
+#[test]
+fn a_store_filled_under_another_schema_is_refused() {
+    let schema = people();
+    let memory = Memory::new(&schema);
+    drop(open(memory.clone(), &schema, &[]).unwrap());
+    drop(open(memory.clone(), &schema, &[]).unwrap());
+    let mut other = people();
+    other.tables[0].columns[1].nullable = false;
+    let refused = open(memory, &other, &[]).err().unwrap();
+    assert!(refused.to_string().contains("another schema"), "{refused}");
+}

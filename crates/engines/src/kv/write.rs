@@ -1,0 +1,221 @@
+//! Writes: rows and the index entries that belong to them.
+
+use std::ops::ControlFlow;
+
+use super::codec::{Cells, encode_row, push_key, successor};
+use super::plan::{Layout, UpdatePlan};
+use super::{Reader, Writer, encode_entry};
+use crate::statement::Set;
+use crate::{Error, Result, Value};
+
+/// The buffers of writes, used again for every one.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    key: Vec<u8>,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    cells: Cells,
+    entries: Entries,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    old: Vec<u8>,
+    new: Vec<u8>,
+    end: Vec<u8>,
+}
+
+/// Gives a cell of a row, by its column.
+type Row<'r, 'v> = &'r dyn Fn(usize) -> Result<Value<'v>>;
+
+/// A table in a transaction.
+pub struct Target<'t, W> {
+    /// The transaction.
+    pub writer: &'t mut W,
+    /// The table.
+    pub layout: &'t Layout,
+    /// The session's buffers.
+    pub buffers: &'t mut Buffers,
+}
+
+impl<W: Writer> Target<'_, W> {
+    /// Adds a row. `fresh`: its key was generated, so no row can have it.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`], [`Error::Usage`] for values that don't fit, or the store's own.
+    pub fn insert<'v>(&mut self, row: Row<'_, 'v>, fresh: bool) -> Result<()> {
+        let Self { writer, layout, buffers } = self;
+        let Buffers { key, new, entries, .. } = &mut **buffers;
+        encode_key(layout, row, key)?;
+        if !fresh && writer.get(layout.space, key)?.is_some() {
+            return Err(Error::Duplicate(format!("a row of {} has this key", layout.table.name)));
+        }
+        encode_row(&layout.table.columns, &layout.stored, row, new)?;
+        for index in 0..layout.table.indexes.len() {
+            replace_entry(*writer, layout, index, key, None, Some(row), entries)?;
+        }
+        writer.put(layout.space, key, new)
+    }
+
+    /// Adds a row or replaces the one of the same key.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn upsert<'v>(&mut self, row: Row<'_, 'v>) -> Result<()> {
+        encode_key(self.layout, row, &mut self.buffers.key)?;
+        let there = self.fetch()?;
+        let Self { writer, layout, buffers } = self;
+        let Buffers { key, old, new, cells, entries } = &mut **buffers;
+        encode_row(&layout.table.columns, &layout.stored, row, new)?;
+        let before = |column| cells.get(column, old);
+        let before: Option<Row<'_, '_>> = if there { Some(&before) } else { None };
+        for index in 0..layout.table.indexes.len() {
+            replace_entry(*writer, layout, index, key, before, Some(row), entries)?;
+        }
+        writer.put(layout.space, key, new)
+    }
+
+    /// Changes the row of a key, if there is one and the conditions hold; whether it did.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn update(&mut self, plan: &UpdatePlan, parameters: &[Value<'_>]) -> Result<bool> {
+        self.push_key(&parameters[plan.key..])?;
+        if !self.fetch()? {
+            return Ok(false);
+        }
+        let Self { writer, layout, buffers } = self;
+        let Buffers { key, old, new, cells, entries } = &mut **buffers;
+        if !super::read::hold(&plan.only_if, parameters, cells, old)? {
+            return Ok(false);
+        }
+        let before = |column| cells.get(column, old);
+        let after = |column: usize| match plan.sets[column] {
+            None => cells.get(column, old),
+            Some((Set::To(_), parameter)) => Ok(parameters[parameter]),
+            Some((Set::Add(_), parameter)) => add(cells.get(column, old)?, parameters[parameter]),
+        };
+        encode_row(&layout.table.columns, &layout.stored, &after, new)?;
+        for &index in &plan.indexes {
+            replace_entry(*writer, layout, index, key, Some(&before), Some(&after), entries)?;
+        }
+        writer.put(layout.space, key, new)?;
+        Ok(true)
+    }
+
+    /// Removes the row of a key, if there is one; whether there was.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for values that don't fit, or the store's own.
+    pub fn delete(&mut self, parameters: &[Value<'_>]) -> Result<bool> {
+        self.push_key(parameters)?;
+        if !self.fetch()? {
+            return Ok(false);
+        }
+        let Self { writer, layout, buffers } = self;
+        let Buffers { key, old, cells, entries, .. } = &mut **buffers;
+        let before = |column| cells.get(column, old);
+        for index in 0..layout.table.indexes.len() {
+            replace_entry(*writer, layout, index, key, Some(&before), None, entries)?;
+        }
+        writer.delete(layout.space, key)?;
+        Ok(true)
+    }
+
+    fn push_key(&mut self, values: &[Value<'_>]) -> Result<()> {
+        let (table, key) = (&self.layout.table, &mut self.buffers.key);
+        key.clear();
+        for (column, value) in table.key.iter().zip(values) {
+            push_key(&table.columns[*column], *value, key)?;
+        }
+        Ok(())
+    }
+
+    /// Copies and decodes the row of the key, if there is one; whether there is.
+    fn fetch(&mut self) -> Result<bool> {
+        let Buffers { key, old, cells, .. } = &mut *self.buffers;
+        let Some(row) = self.writer.get(self.layout.space, key)? else { return Ok(false) };
+        old.clear();
+        old.extend_from_slice(&row);
+        super::decode(self.layout, key, old, cells)?;
+        Ok(true)
+    }
+}
+
+/// Writes the key of a row.
+pub fn encode_key<'v>(layout: &Layout, row: Row<'_, 'v>, key: &mut Vec<u8>) -> Result<()> {
+    key.clear();
+    for &column in &layout.table.key {
+        push_key(&layout.table.columns[column], row(column)?, key)?;
+    }
+    Ok(())
+}
+
+fn add<'v>(before: Value<'v>, by: Value<'_>) -> Result<Value<'v>> {
+    let Value::Int(by) = by else {
+        return Err(Error::Usage(format!("{by:?} can't be added to a column")));
+    };
+    match before {
+        Value::Int(before) => match before.checked_add(by) {
+            Some(sum) => Ok(Value::Int(sum)),
+            None => Err(Error::engine("a sum is too large")),
+        },
+        null => Ok(null),
+    }
+}
+
+/// Brings an index from one state of a row to another; does nothing if its entry stays the same.
+fn replace_entry<W: Writer>(
+    writer: &mut W,
+    layout: &Layout,
+    index: usize,
+    key: &[u8],
+    before: Option<Row<'_, '_>>,
+    after: Option<Row<'_, '_>>,
+    entries: &mut Entries,
+) -> Result<()> {
+    let space = layout.index_space(index);
+    let Entries { old, new, end } = entries;
+    if let Some(before) = before {
+        encode_entry(layout, index, before, key, old)?;
+    }
+    if let Some(after) = after {
+        let cells = encode_entry(layout, index, after, key, new)?;
+        if before.is_some() && old == new {
+            return Ok(());
+        }
+        if let (true, Some(length)) = (layout.table.indexes[index].unique, cells) {
+            check_unique(writer, layout, index, &new[..length], end)?;
+        }
+    }
+    if before.is_some() {
+        writer.delete(space, old)?;
+    }
+    if after.is_some() {
+        writer.put(space, new, &[])?;
+    }
+    Ok(())
+}
+
+/// The row's own old entry can't be found here: it was passed over if its cells were the same.
+fn check_unique(
+    reader: &impl Reader,
+    layout: &Layout,
+    index: usize,
+    cells: &[u8],
+    end: &mut Vec<u8>,
+) -> Result<()> {
+    end.clear();
+    end.extend_from_slice(cells);
+    successor(end);
+    let mut taken = false;
+    reader.scan(layout.index_space(index), cells, end, false, &mut |_, _| {
+        taken = true;
+        Ok(ControlFlow::Break(()))
+    })?;
+    if !taken {
+        return Ok(());
+    }
+    let name = &layout.table.indexes[index].name;
+    Err(Error::Duplicate(format!("a row has the same columns of the unique index {name}")))
+}

@@ -1,0 +1,290 @@
+//! LMDB: a copy-on-write B+ tree in a memory map, one writer at a time, readers that never wait.
+//!
+//! Writing transactions queue for LMDB's own lock, a robust mutex shared by all processes. It is
+//! not fair: whoever comes by when it is released may be let in before those that wait.
+
+use std::ops::{Bound, ControlFlow};
+use std::path::Path;
+
+use heed::types::Bytes;
+use heed::{
+    CommitOrAbort, CommitToken, Env, EnvFlags, EnvOpenOptions, OnCommit, PutFlags, RoTxn, RwTxn,
+    WithoutTls,
+};
+use self_cell::self_cell;
+
+use crate::kv::{self, Visit};
+use crate::{
+    About, Database, Durability, Engine, Error, Promise, Result, Schema, Statement, Terms,
+};
+
+/// See the module.
+pub struct Lmdb;
+
+/// The address space that is set aside for the map, in bytes, and so the largest database. The
+/// file takes only what is written to it.
+const MAP_BYTES: usize = 1 << 38;
+
+/// The most transactions that may read at the same time; each takes 64 bytes of the lock file.
+const MOST_READERS: u32 = 16_384;
+
+impl Engine for Lmdb {
+    fn about(&self) -> About {
+        let version = heed::lmdb_version();
+        About {
+            name: "lmdb",
+            summary: "LMDB: a memory-mapped copy-on-write B+ tree; caches in the page cache alone",
+            version: format!("{}.{}.{}", version.major, version.minor, version.patch),
+            promises: [
+                Promise {
+                    durability: Durability::None,
+                    settings: Some("MDB_NOSYNC"),
+                    source: "commits are left to the system to write; a crash may lose or break \
+                             anything, unless the file system keeps the order of writes \
+                             (lmdb.h, MDB_NOSYNC)",
+                },
+                Promise {
+                    durability: Durability::Relaxed,
+                    settings: Some("MDB_NOMETASYNC"),
+                    source: "one flush a commit instead of two: a crash may undo the last \
+                             transaction and breaks nothing; LMDB has nothing cheaper that \
+                             keeps the file whole (lmdb.h, MDB_NOMETASYNC)",
+                },
+                Promise {
+                    durability: Durability::Strict,
+                    settings: Some("default (data and meta page are flushed at every commit)"),
+                    source: "a commit is on the disk when it returns (lmdb.h, mdb_txn_commit \
+                             without MDB_NOSYNC and MDB_NOMETASYNC)",
+                },
+            ],
+        }
+    }
+
+    fn open(
+        &self,
+        directory: &Path,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        let names = kv::spaces(schema);
+        let mut options = EnvOpenOptions::new().read_txn_without_tls();
+        options.map_size(MAP_BYTES).max_readers(MOST_READERS).max_dbs(names.len() as u32);
+        let flags = match terms.durability {
+            Durability::None => EnvFlags::NO_SYNC,
+            Durability::Relaxed => EnvFlags::NO_META_SYNC,
+            Durability::Strict => EnvFlags::empty(),
+        };
+        // SAFETY: both flags only leave out flushes, which matters after a crash of the system
+        // alone; the level that asked for them allows what they risk.
+        unsafe { options.flags(flags) };
+        // SAFETY: the directory is bakeoff's own, so nobody else changes the mapped file while it
+        // is open, and LMDB's lock file keeps processes apart.
+        let env = unsafe { options.open(directory) }.map_err(from_heed)?;
+        env.clear_stale_readers().map_err(from_heed)?;
+        let spaces = Spaces::try_new(env, |env| open_spaces(env, &names)).map_err(from_heed)?;
+        kv::open(Store { spaces }, schema, statements)
+    }
+}
+
+type Space<'e> = heed::Database<'e, Bytes, Bytes>;
+type SpaceList<'e> = Vec<Space<'e>>;
+
+self_cell!(
+    struct Spaces {
+        owner: Env<WithoutTls>,
+
+        #[covariant]
+        dependent: SpaceList,
+    }
+);
+
+/// Key spaces that can be used once the transaction that opens them is committed.
+struct Opening<'e>(SpaceList<'e>);
+
+impl<'e> OnCommit for Opening<'e> {
+    type Committed = SpaceList<'e>;
+
+    fn on_commit(self, token: &CommitToken) -> SpaceList<'e> {
+        self.0.into_iter().map(|space| space.on_commit(token)).collect()
+    }
+}
+
+fn open_spaces<'e>(env: &'e Env<WithoutTls>, names: &[String]) -> heed::Result<SpaceList<'e>> {
+    let opened = env.create_databases_and_commit(env.write_txn()?, |opener, transaction| {
+        let spaces = names.iter().map(|name| opener.create_database(transaction, Some(name)));
+        let spaces = spaces.collect::<heed::Result<_>>()?;
+        heed::Result::Ok(CommitOrAbort::<_, ()>::Commit(Opening(spaces)))
+    });
+    Ok(opened?.unwrap_commit())
+}
+
+fn from_heed(error: heed::Error) -> Error {
+    match error {
+        heed::Error::Mdb(heed::MdbError::BadValSize) => {
+            Error::Usage("LMDB can't hold a key of more than 1982 bytes".into())
+        }
+        error => Error::engine(error),
+    }
+}
+
+struct Store {
+    spaces: Spaces,
+}
+
+impl Store {
+    fn env(&self) -> &Env<WithoutTls> {
+        self.spaces.borrow_owner()
+    }
+
+    fn write(&self) -> Result<Write<'_>> {
+        let transaction = self.env().write_txn().map_err(from_heed)?;
+        Ok(Write { transaction, spaces: self.spaces.borrow_dependent() })
+    }
+}
+
+impl kv::Store for Store {
+    type Read<'s> = Read<'s>;
+    type Write<'s> = Write<'s>;
+    type Bulk<'s> = Write<'s>;
+
+    fn read(&self) -> Result<Read<'_>> {
+        let transaction = self.env().read_txn().map_err(from_heed)?;
+        Ok(Read { transaction, spaces: self.spaces.borrow_dependent() })
+    }
+
+    fn write(&self) -> Result<Write<'_>> {
+        self.write()
+    }
+
+    /// One transaction for the whole load.
+    fn bulk(&self) -> Result<Write<'_>> {
+        self.write()
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.env().force_sync().map_err(from_heed)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let info = self.env().info();
+        vec![
+            ("last transaction", info.last_txn_id as u64),
+            ("last page used", info.last_page_number as u64),
+            ("reader slots used", u64::from(info.number_of_readers)),
+        ]
+    }
+}
+
+struct Read<'s> {
+    transaction: RoTxn<'s, WithoutTls>,
+    spaces: &'s [Space<'s>],
+}
+
+struct Write<'s> {
+    transaction: RwTxn<'s>,
+    spaces: &'s [Space<'s>],
+}
+
+impl kv::Reader for Read<'_> {
+    type Bytes<'t>
+        = &'t [u8]
+    where
+        Self: 't;
+
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
+        self.spaces[space].get(&self.transaction, key).map_err(from_heed)
+    }
+
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        scan(&self.spaces[space], &self.transaction, from, to, reverse, visit)
+    }
+}
+
+impl kv::Reader for Write<'_> {
+    type Bytes<'t>
+        = &'t [u8]
+    where
+        Self: 't;
+
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
+        self.spaces[space].get(&self.transaction, key).map_err(from_heed)
+    }
+
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        scan(&self.spaces[space], &self.transaction, from, to, reverse, visit)
+    }
+}
+
+fn scan(
+    space: &Space<'_>,
+    transaction: &RoTxn<'_>,
+    from: &[u8],
+    to: &[u8],
+    reverse: bool,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    // LMDB has no empty keys, and refuses them as bounds.
+    let from = if from.is_empty() { Bound::Unbounded } else { Bound::Included(from) };
+    let to = if to.is_empty() { Bound::Unbounded } else { Bound::Excluded(to) };
+    let range = (from, to);
+    if reverse {
+        visit_all(space.rev_range(transaction, &range).map_err(from_heed)?, visit)
+    } else {
+        visit_all(space.range(transaction, &range).map_err(from_heed)?, visit)
+    }
+}
+
+fn visit_all<'t>(
+    pairs: impl Iterator<Item = heed::Result<(&'t [u8], &'t [u8])>>,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    for pair in pairs {
+        let (key, value) = pair.map_err(from_heed)?;
+        if visit(key, value)? == ControlFlow::Break(()) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl kv::Writer for Write<'_> {
+    fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        self.spaces[space].put(&mut self.transaction, key, value).map_err(from_heed)
+    }
+
+    fn delete(&mut self, space: usize, key: &[u8]) -> Result<()> {
+        self.spaces[space].delete(&mut self.transaction, key).map(drop).map_err(from_heed)
+    }
+
+    fn commit(self) -> Result<()> {
+        self.transaction.commit().map_err(from_heed)
+    }
+}
+
+impl kv::Bulk for Write<'_> {
+    fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        let transaction = &mut self.transaction;
+        self.spaces[space]
+            .put_with_flags(transaction, PutFlags::APPEND, key, value)
+            .map_err(from_heed)
+    }
+
+    fn finish(self) -> Result<()> {
+        kv::Writer::commit(self)
+    }
+}
