@@ -1,0 +1,138 @@
+//! Writes synthetic reports into a folder, to look at: `samples FOLDER`.
+
+#[path = "../tests/sample/mod.rs"]
+mod sample;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use bakeoff_report::{Format, Options, render};
+use bakeoff_results::{Document, Levels};
+use sample::Sample;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = PathBuf::from(std::env::args().nth(1).ok_or("which folder?")?);
+    std::fs::create_dir_all(&folder)?;
+    for (name, document) in samples() {
+        for format in Format::ALL {
+            let start = Instant::now();
+            let options = Options { color: true, width: 80 };
+            let text = render(&document, format, &options)?;
+            let file = folder.join(format!("{name}.{}", format.name()));
+            std::fs::write(&file, &text)?;
+            println!("{:<32} {:>10} bytes {:>8.1?}", file.display(), text.len(), start.elapsed());
+        }
+    }
+    Ok(())
+}
+
+fn samples() -> Vec<(&'static str, Document)> {
+    vec![
+        ("one", Sample { engines: vec!["sqlite"], ..plausible() }.document()),
+        ("plain", plain()),
+        ("pairs4", pairs4()),
+        ("pairs15", pairs15()),
+        ("durability", durability()),
+        ("failed", failed()),
+        ("extreme", extreme()),
+        ("large", large()),
+    ]
+}
+
+/// Figures of the order that embedded engines show.
+fn plausible() -> Sample {
+    Sample { engines: vec!["sqlite", "lmdb", "fjall"], mean, half_width: 0.08, ..Sample::default() }
+}
+
+fn mean(operation: &str, levels: &Levels) -> f64 {
+    let number = |factor: &str| -> f64 {
+        let level = levels.get(factor).map_or("0", String::as_str);
+        level.trim_start_matches('x').trim_end_matches('%').parse().unwrap_or(0.0)
+    };
+    let (engine, flash) = match levels["engine"].as_str() {
+        "sqlite" => (1.0, 1.0),
+        "lmdb" => (0.48, 1.35),
+        "null" => (0.0002, 0.0),
+        _ => (0.86, 0.7),
+    };
+    let work = if operation == "create_issue" { 0.0062 } else { 0.0117 };
+    let neighbours = if levels.get("neighbours").is_some_and(|l| l == "25%") {
+        0.3
+    } else {
+        number("neighbours")
+    };
+    let strict = levels.get("durability").is_some_and(|d| d == "strict");
+    let commits = if strict { 5.5 * flash } else { 0.3 * flash };
+    work * engine * number("clients").max(1.0).powf(0.85) * (1.0 + neighbours * commits)
+}
+
+fn plain() -> Document {
+    Sample { factors: vec![], ..plausible() }.document()
+}
+
+fn pairs4() -> Document {
+    let mut document =
+        Sample { engines: vec!["sqlite", "lmdb", "fjall", "null"], ..plausible() }.document();
+    document.noise = vec![sample::noise(&document, 1.01, 0.98, 1.04)];
+    document
+}
+
+fn pairs15() -> Document {
+    let factors =
+        vec![("clients", vec!["1", "2", "4"]), ("neighbours", vec!["0", "25%", "x1", "x2", "x4"])];
+    Sample { factors, ..plausible() }.document()
+}
+
+fn durability() -> Document {
+    let factors = vec![
+        ("durability", vec!["relaxed", "strict"]),
+        ("clients", vec!["1", "4"]),
+        ("neighbours", vec!["0", "x2"]),
+    ];
+    Sample { factors, ..plausible() }.document()
+}
+
+fn failed() -> Document {
+    let mut document = pairs4();
+    sample::fail(
+        &mut document,
+        "fjall",
+        "the engine's process ended with signal 9 <script>alert(1)</script>",
+    );
+    document.run.status = bakeoff_results::document::Status::Interrupted;
+    document.trials.truncate(50);
+    document.warnings = vec![
+        "The disk got 9 % slower during the run (Mann-Kendall p = 0.003): do not compare single trials.".into(),
+        "sqlite retried 3 % of its transactions.".into(),
+    ];
+    document
+}
+
+/// Long names, and values from nanoseconds to hours.
+fn extreme() -> Document {
+    let mean = |operation: &str, levels: &Levels| {
+        let engine: f64 = match levels["engine"].as_str() {
+            "an_engine_with_a_very_long_name_indeed" => 1.0,
+            "tiny" => 1e-6,
+            _ => 40.0,
+        };
+        engine * if operation == "x" { 3e-3 } else { 900.0 }
+    };
+    let engines = vec!["an_engine_with_a_very_long_name_indeed", "tiny", "huge"];
+    let operations = vec!["x", "an_operation_whose_name_goes_on_and_on_and_on_and_on"];
+    Sample { engines, operations, mean, half_width: 0.9, ..Sample::default() }.document()
+}
+
+/// 10,000 trials.
+fn large() -> Document {
+    let factors = vec![
+        ("durability", vec!["relaxed", "strict"]),
+        ("clients", vec!["1", "2", "4", "8"]),
+        ("neighbours", vec!["0", "25%", "x1", "x2", "x4"]),
+    ];
+    let engines = vec!["sqlite", "lmdb", "fjall", "null"];
+    let mut document = Sample { engines, factors, blocks: 63, ..plausible() }.document();
+    document.trials.truncate(10_000);
+    document
+}

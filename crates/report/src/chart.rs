@@ -1,0 +1,399 @@
+//! Charts as SVG: bars of amounts in groups, and over them the ratios to the baseline.
+//!
+//! A series keeps its colour, pattern and marker in every chart of a page, so that it can be
+//! told from the others without colour. The page defines the patterns `p0` … and the classes.
+
+use std::fmt::Write;
+
+use crate::scale::{Linear, Log};
+use crate::words;
+
+/// How many colours, patterns and markers there are; further series start over.
+pub const STYLES: usize = 8;
+
+/// A chart of grouped bars with the ratios of their heights above them.
+pub struct Grouped {
+    /// Unique in the page.
+    pub id: String,
+    /// What it shows, in a few words.
+    pub title: String,
+    /// What it shows, for a reader who doesn't see it.
+    pub description: String,
+    /// What each row of labels under the groups says.
+    pub factors: Vec<String>,
+    /// The names of the series, each with the number of its style.
+    pub series: Vec<(String, usize)>,
+    /// The groups, from left to right.
+    pub groups: Vec<Group>,
+    /// What the ratios are held against.
+    pub baseline: String,
+}
+
+/// Bars that stand together.
+pub struct Group {
+    /// A label for each of the chart's factors.
+    pub labels: Vec<String>,
+    /// A bar for each series: seconds, and their ratio to the baseline.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar, and the point over it.
+#[derive(Clone, Copy, Default)]
+pub struct Bar {
+    /// Mean seconds; `None` when no trial counts.
+    pub seconds: Option<f64>,
+    /// The ratio to the baseline; `None` for the baseline itself.
+    pub ratio: Option<Ratio>,
+}
+
+/// A ratio with its interval.
+#[derive(Clone, Copy)]
+pub struct Ratio {
+    /// The ratio.
+    pub ratio: f64,
+    /// Its interval.
+    pub interval: Option<(f64, f64)>,
+}
+
+const LEFT: f64 = 82.0;
+const RIGHT: f64 = 52.0;
+const TOP: f64 = 30.0;
+const RATIO_BAND: f64 = 130.0;
+const BETWEEN: f64 = 34.0;
+const BAR_BAND: f64 = 190.0;
+const LABEL_ROW: f64 = 19.0;
+
+/// The measures that follow from how many bars there are.
+struct Frame {
+    group: f64,
+    bar: f64,
+    width: f64,
+    height: f64,
+    bars_top: f64,
+    base: f64,
+}
+
+impl Frame {
+    fn of(chart: &Grouped, has_ratios: bool) -> Self {
+        let (groups, series) = (chart.groups.len().max(1) as f64, chart.series.len().max(1) as f64);
+        let wanted = (groups * (series * 44.0 + 34.0)).clamp(300.0, 850.0);
+        let group = (wanted / groups).max(series * 9.0 + 10.0);
+        let bar = ((group - group.min(60.0) * 0.35) / series).min(64.0);
+        let bars_top = if has_ratios { TOP + RATIO_BAND + BETWEEN } else { TOP };
+        let base = bars_top + BAR_BAND;
+        Self {
+            group,
+            bar,
+            width: LEFT + group * groups + RIGHT,
+            height: base + 8.0 + LABEL_ROW * chart.factors.len() as f64,
+            bars_top,
+            base,
+        }
+    }
+
+    fn right(&self) -> f64 {
+        self.width - RIGHT
+    }
+
+    /// The middle of a series' bar in a group.
+    fn center(&self, group: usize, series: usize, of: usize) -> f64 {
+        let middle = LEFT + self.group * (group as f64 + 0.5);
+        middle + (series as f64 - (of as f64 - 1.0) / 2.0) * self.bar
+    }
+}
+
+impl Grouped {
+    /// The chart as an `<svg>` element.
+    pub fn svg(&self) -> String {
+        let has_ratios = self.bars().any(|bar| bar.ratio.is_some());
+        let frame = Frame::of(self, has_ratios);
+        let mut out = open(&self.id, &self.title, &self.description, frame.width, frame.height);
+        self.draw_bars(&mut out, &frame);
+        if has_ratios {
+            self.draw_ratios(&mut out, &frame);
+        }
+        self.draw_labels(&mut out, &frame);
+        out + "</svg>"
+    }
+
+    fn bars(&self) -> impl Iterator<Item = &Bar> {
+        self.groups.iter().flat_map(|group| &group.bars)
+    }
+
+    fn draw_bars(&self, out: &mut String, frame: &Frame) {
+        let most = self.bars().filter_map(|bar| bar.seconds).fold(0.0, f64::max);
+        let (scale, unit) = words::second_unit(most);
+        let axis = Linear::up_to(most * scale);
+        let y = |value: f64| frame.base - axis.place(value) * BAR_BAND;
+        text(out, "axis-title", LEFT, frame.bars_top - 12.0, &format!("mean time, {unit}"));
+        for tick in &axis.ticks {
+            line(out, "grid", (LEFT, y(*tick)), (frame.right(), y(*tick)));
+            text(out, "tick end", LEFT - 8.0, y(*tick) + 4.0, &tick_label(*tick));
+        }
+        for (g, group) in self.groups.iter().enumerate() {
+            for (s, (bar, (name, style))) in group.bars.iter().zip(&self.series).enumerate() {
+                let x = frame.center(g, s, self.series.len());
+                let Some(seconds) = bar.seconds else {
+                    text(out, "missing", x, frame.base - 5.0, "×");
+                    continue;
+                };
+                // A bar too small to see is still a line.
+                let height = (frame.base - y(seconds * scale)).max(1.0);
+                let (left, width) = (x - frame.bar / 2.0 + 1.0, (frame.bar - 2.0).max(2.0));
+                let _ = write!(
+                    out,
+                    "<rect class=\"bar c{style}\" fill=\"url(#p{style})\" x=\"{left:.1}\" \
+                     y=\"{:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"><title>{}</title></rect>",
+                    frame.base - height,
+                    escape(&format!("{name}: {}", words::seconds(seconds))),
+                );
+                let label = words::digits(seconds * scale);
+                if frame.bar >= 6.4 * label.chars().count() as f64 {
+                    text(out, "value", x, frame.base - height - 5.0, &label);
+                }
+            }
+        }
+        line(out, "base", (LEFT, frame.base), (frame.right(), frame.base));
+    }
+
+    fn draw_ratios(&self, out: &mut String, frame: &Frame) {
+        let axis = Log::around(self.ratio_extent());
+        let bottom = TOP + RATIO_BAND;
+        let y = |ratio: f64| bottom - axis.place(ratio) * RATIO_BAND;
+        let title = format!("time ÷ {}’s", self.baseline);
+        text(out, "axis-title end", frame.right(), TOP - 12.0, &title);
+        for tick in &axis.ticks {
+            let class = if (tick - 1.0).abs() < 1e-9 { "one" } else { "grid" };
+            line(out, class, (LEFT, y(*tick)), (frame.right(), y(*tick)));
+            text(
+                out,
+                "tick",
+                frame.right() + 8.0,
+                y(*tick) + 4.0,
+                &format!("×{}", tick_label(*tick)),
+            );
+        }
+        for series in 0..self.series.len() {
+            self.draw_slowdown(out, frame, series, y);
+        }
+    }
+
+    /// A series' ratios: points with whiskers, and a line where only the last factor changes.
+    fn draw_slowdown(
+        &self,
+        out: &mut String,
+        frame: &Frame,
+        series: usize,
+        y: impl Fn(f64) -> f64,
+    ) {
+        let (name, style) = &self.series[series];
+        let outer = |group: &Group| group.labels.len().saturating_sub(1);
+        let points: Vec<_> = self
+            .groups
+            .iter()
+            .enumerate()
+            .filter_map(|(number, group)| {
+                let ratio = group.bars[series].ratio?;
+                let x = frame.center(number, series, self.series.len());
+                Some((number, &group.labels[..outer(group)], x, ratio))
+            })
+            .collect();
+        // A line stops where a bar is missing, and where one of the slower factors changes.
+        for run in points.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 == b.1) {
+            let corners: Vec<String> =
+                run.iter().map(|(_, _, x, r)| format!("{x:.1},{:.1}", y(r.ratio))).collect();
+            if corners.len() > 1 {
+                let corners = corners.join(" ");
+                let _ = write!(out, "<polyline class=\"slow c{style}\" points=\"{corners}\"/>");
+            }
+        }
+        for (_, _, x, ratio) in points {
+            whisker(out, *style, x, ratio.interval.map(|(low, high)| (y(low), y(high))));
+            let words = escape(&format!("{name}: {}", ratio_words(ratio)));
+            let marker = marker(*style, x, y(ratio.ratio));
+            let _ = write!(out, "<g class=\"mark c{style}\">{marker}<title>{words}</title></g>");
+        }
+    }
+
+    /// What the ratios' axis must hold: every ratio, and its interval unless that is very wide.
+    fn ratio_extent(&self) -> impl Iterator<Item = f64> {
+        let ratios: Vec<Ratio> = self.bars().filter_map(|bar| bar.ratio).collect();
+        let least = ratios.iter().map(|r| r.ratio).fold(1.0, f64::min);
+        let most = ratios.iter().map(|r| r.ratio).fold(1.0, f64::max);
+        let ends = |r: Ratio| r.interval.map_or([r.ratio; 2], |(low, high)| [low, high]);
+        ratios.into_iter().flat_map(ends).map(move |end| end.clamp(least / 2.0, most * 2.0))
+    }
+
+    /// A row of labels a factor; equal neighbours in a row share one label and a line over it.
+    fn draw_labels(&self, out: &mut String, frame: &Frame) {
+        let rows = self.factors.len();
+        for (row, factor) in self.factors.iter().enumerate() {
+            // The factor that changes fastest stands next to the bars.
+            let level = rows - 1 - row;
+            let y = frame.base + LABEL_ROW * (level as f64 + 1.0);
+            text(out, "factor end", LEFT - 8.0, y, factor);
+            let mut start = 0;
+            while start < self.groups.len() {
+                let key = &self.groups[start].labels[..=row];
+                let same = |group: &&Group| group.labels[..=row] == *key;
+                let span = self.groups[start..].iter().take_while(same).count();
+                let left = LEFT + self.group_x(frame, start);
+                let right = LEFT + self.group_x(frame, start + span);
+                text(out, "label", (left + right) / 2.0, y, &key[row]);
+                if row + 1 < rows {
+                    line(out, "span", (left + 4.0, y - 14.0), (right - 4.0, y - 14.0));
+                }
+                start += span;
+            }
+        }
+    }
+
+    fn group_x(&self, frame: &Frame, group: usize) -> f64 {
+        frame.group * group as f64
+    }
+}
+
+/// A horizontal bar of bytes, with the least and the most of what it stands for.
+pub struct Size {
+    /// What it is.
+    pub name: String,
+    /// The number of its style.
+    pub style: usize,
+    /// The median.
+    pub bytes: u64,
+    /// The least and the most.
+    pub range: (u64, u64),
+}
+
+/// Horizontal bars of bytes as an `<svg>` element.
+pub fn sizes(id: &str, title: &str, rows: &[Size]) -> String {
+    const ROW: f64 = 30.0;
+    let widest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let left = (widest as f64 * 7.2 + 14.0).clamp(60.0, 230.0);
+    let (plot, right) = (430.0, 80.0);
+    let base = 8.0 + ROW * rows.len() as f64;
+    let most = rows.iter().map(|row| row.range.1).max().unwrap_or(0) as f64;
+    let (scale, unit) = words::byte_unit(most);
+    let axis = Linear::up_to(most * scale);
+    let x = |bytes: u64| left + axis.place(bytes as f64 * scale) * plot;
+
+    let mut out =
+        open(id, title, "The table below has every figure.", left + plot + right, base + 38.0);
+    for tick in &axis.ticks {
+        let at = left + axis.place(*tick) * plot;
+        line(&mut out, "grid", (at, 4.0), (at, base));
+        text(&mut out, "tick middle", at, base + 16.0, &tick_label(*tick));
+    }
+    text(&mut out, "axis-title", left, base + 33.0, unit);
+    for (number, row) in rows.iter().enumerate() {
+        let (y, style) = (8.0 + ROW * number as f64, row.style);
+        text(&mut out, "name end", left - 8.0, y + 16.0, &shortened(&row.name, 30));
+        let _ = write!(
+            out,
+            "<rect class=\"bar c{style}\" fill=\"url(#p{style})\" x=\"{left:.1}\" y=\"{:.1}\" \
+             width=\"{:.1}\" height=\"18\"/>",
+            y + 3.0,
+            (x(row.bytes) - left).max(1.0)
+        );
+        let (low, high) = (x(row.range.0), x(row.range.1));
+        if high - low > 2.0 {
+            line(&mut out, &format!("whisker c{style}"), (low, y + 12.0), (high, y + 12.0));
+        }
+        text(
+            &mut out,
+            "value start",
+            x(row.bytes).max(high) + 7.0,
+            y + 16.0,
+            &words::bytes(row.bytes),
+        );
+    }
+    line(&mut out, "base", (left, 4.0), (left, base));
+    out + "</svg>"
+}
+
+/// The sign of a series in a legend: its bar and its marker.
+pub fn key(style: usize) -> String {
+    format!(
+        "<svg class=\"key\" viewBox=\"0 0 34 14\" width=\"34\" height=\"14\" aria-hidden=\"true\">\
+         <rect class=\"bar c{style}\" fill=\"url(#p{style})\" x=\"0.5\" y=\"0.5\" width=\"16\" \
+         height=\"13\"/><g class=\"mark c{style}\">{}</g></svg>",
+        marker(style, 27.0, 7.0)
+    )
+}
+
+fn open(id: &str, title: &str, description: &str, width: f64, height: f64) -> String {
+    let (title, description) = (escape(title), escape(description));
+    format!(
+        "<svg role=\"img\" aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+         style=\"width:{width:.0}px;min-width:{:.0}px\">\
+         <title id=\"{id}-t\">{title}</title><desc id=\"{id}-d\">{description}</desc>",
+        // Letters stay legible: a chart that needs more room scrolls in its box.
+        width * 0.8
+    )
+}
+
+/// A marker with an outline that sets it off from what it lies on.
+fn marker(style: usize, x: f64, y: f64) -> String {
+    let polygon = |corners: &[(f64, f64)]| {
+        let points: Vec<String> =
+            corners.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy)).collect();
+        format!("<polygon points=\"{}\"/>", points.join(" "))
+    };
+    match style % 5 {
+        0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.2\"/>"),
+        1 => polygon(&[(-3.9, -3.9), (3.9, -3.9), (3.9, 3.9), (-3.9, 3.9)]),
+        2 => polygon(&[(0.0, -5.0), (4.8, 3.8), (-4.8, 3.8)]),
+        3 => polygon(&[(0.0, -5.4), (5.4, 0.0), (0.0, 5.4), (-5.4, 0.0)]),
+        _ => polygon(&[(-4.8, -3.8), (4.8, -3.8), (0.0, 5.0)]),
+    }
+}
+
+fn whisker(out: &mut String, style: usize, x: f64, ends: Option<(f64, f64)>) {
+    let Some((low, high)) = ends else { return };
+    let class = format!("whisker c{style}");
+    line(out, &class, (x, low), (x, high));
+    for y in [low, high] {
+        line(out, &class, (x - 3.5, y), (x + 3.5, y));
+    }
+}
+
+fn ratio_words(ratio: Ratio) -> String {
+    let interval = ratio.interval.map_or_else(String::new, |(low, high)| {
+        format!(" ({} to {})", words::ratio(low), words::ratio(high))
+    });
+    format!("×{}{interval}", words::ratio(ratio.ratio))
+}
+
+/// A tick's number without the zeros that round numbers don't need.
+fn tick_label(tick: f64) -> String {
+    if tick != 0.0 && !(1e-4..1e6).contains(&tick.abs()) {
+        return format!("{tick:.0e}");
+    }
+    let text = format!("{tick:.5}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+/// A name cut to so many characters, with an ellipsis.
+pub fn shortened(name: &str, most: usize) -> String {
+    if name.chars().count() <= most {
+        return name.into();
+    }
+    name.chars().take(most - 1).chain(['…']).collect()
+}
+
+fn text(out: &mut String, class: &str, x: f64, y: f64, words: &str) {
+    let words = escape(words);
+    let _ = write!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{words}</text>");
+}
+
+fn line(out: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
+    let ((x1, y1), (x2, y2)) = (from, to);
+    let _ = write!(
+        out,
+        "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+    );
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

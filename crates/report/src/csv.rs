@@ -1,0 +1,159 @@
+//! A row a trial and operation, with every figure: RFC 4180, a header first, numbers in plain
+//! decimals, nothing where there is no figure.
+
+use std::collections::BTreeSet;
+
+use bakeoff_results::Document;
+use bakeoff_results::document::{OperationView, TrialView};
+
+use crate::layout;
+
+const TRIAL: [&str; 7] =
+    ["repetition", "block", "attempt", "order", "started_s", "valid", "reason"];
+
+const OPERATION: [&str; 12] = [
+    "operation",
+    "count",
+    "mean_s",
+    "p50_s",
+    "p95_s",
+    "p99_s",
+    "p999_s",
+    "max_s",
+    "untrimmed_mean_s",
+    "per_second",
+    "errors",
+    "retries",
+];
+
+const FACTS: [&str; 16] = [
+    "space_bytes",
+    "cpu_client_s",
+    "cpu_engine_s",
+    "read_call_bytes",
+    "write_call_bytes",
+    "read_bytes",
+    "write_bytes",
+    "drain_write_bytes",
+    "device_read_bytes",
+    "device_write_bytes",
+    "neighbour_intended_per_second",
+    "neighbour_per_second",
+    "neighbour_mean_s",
+    "littles_law",
+    "steady",
+    "warnings",
+];
+
+/// The run as comma-separated values. The factors' columns come after the trial's, by their
+/// names; the engines' own counters come last, as `counter.` and their names.
+pub fn render(document: &Document) -> String {
+    let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
+    let counters: BTreeSet<&str> = document
+        .trials
+        .iter()
+        .filter_map(|trial| trial.facts.as_ref())
+        .flat_map(|facts| facts.counters.keys().map(String::as_str))
+        .collect();
+    let header = TRIAL.into_iter().chain(factors.iter().copied()).chain(OPERATION).chain(FACTS);
+    let mut header: Vec<String> = header.map(str::to_owned).collect();
+    header.extend(counters.iter().map(|name| format!("counter.{name}")));
+
+    let mut out = String::new();
+    line(&mut out, &header);
+    for trial in &document.trials {
+        let start = trial_fields(trial, &factors);
+        let end = fact_fields(trial, &counters);
+        // A trial that failed has a row too.
+        let operations: Vec<Vec<String>> = match trial.operations.as_slice() {
+            [] => vec![vec![String::new(); OPERATION.len()]],
+            operations => operations.iter().map(operation_fields).collect(),
+        };
+        for operation in operations {
+            let fields: Vec<String> = start.iter().chain(&operation).chain(&end).cloned().collect();
+            line(&mut out, &fields);
+        }
+    }
+    out
+}
+
+fn trial_fields(trial: &TrialView, factors: &[&str]) -> Vec<String> {
+    let mut fields = vec![
+        trial.repetition.to_string(),
+        trial.block.to_string(),
+        trial.attempt.to_string(),
+        trial.order.to_string(),
+        trial.started_s.to_string(),
+        trial.valid.to_string(),
+        trial.reason.clone().unwrap_or_default(),
+    ];
+    fields.extend(factors.iter().map(|factor| layout::get(&trial.levels, factor).to_owned()));
+    fields
+}
+
+fn operation_fields(operation: &OperationView) -> Vec<String> {
+    vec![
+        operation.name.clone(),
+        operation.count.to_string(),
+        maybe(operation.mean_s),
+        maybe(operation.p50_s),
+        maybe(operation.p95_s),
+        maybe(operation.p99_s),
+        maybe(operation.p999_s),
+        maybe(operation.max_s),
+        maybe(operation.untrimmed_mean_s),
+        operation.per_second.to_string(),
+        operation.errors.to_string(),
+        operation.retries.to_string(),
+    ]
+}
+
+fn fact_fields(trial: &TrialView, counters: &BTreeSet<&str>) -> Vec<String> {
+    let mut fields = vec![
+        maybe(trial.space_bytes),
+        maybe(trial.cpu_s.map(|cpu| cpu.client)),
+        maybe(trial.cpu_s.map(|cpu| cpu.engine)),
+    ];
+    let Some(facts) = &trial.facts else {
+        fields.resize(FACTS.len() + counters.len(), String::new());
+        return fields;
+    };
+    let (io, neighbour) = (facts.io, facts.neighbour);
+    fields.extend([
+        io.read_call_bytes.to_string(),
+        io.write_call_bytes.to_string(),
+        io.read_bytes.to_string(),
+        io.write_bytes.to_string(),
+        io.drain_write_bytes.to_string(),
+        maybe(io.device_read_bytes),
+        maybe(io.device_write_bytes),
+        maybe(neighbour.intended_per_second),
+        neighbour.achieved_per_second.to_string(),
+        neighbour.mean_s.to_string(),
+        facts.littles_law.to_string(),
+        facts.steady.to_string(),
+        facts.warnings.join(" "),
+    ]);
+    fields.extend(counters.iter().map(|name| maybe(facts.counters.get(*name))));
+    fields
+}
+
+fn maybe<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn line(out: &mut String, fields: &[String]) {
+    for (number, field) in fields.iter().enumerate() {
+        if number > 0 {
+            out.push(',');
+        }
+        if field.contains(['"', ',', '\r', '\n']) {
+            out.push('"');
+            out.push_str(&field.replace('"', "\"\""));
+            out.push('"');
+        } else {
+            out.push_str(field);
+        }
+    }
+    out.push_str("\r\n");
+}

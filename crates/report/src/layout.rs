@@ -1,0 +1,178 @@
+//! A document laid out for reading: which levels stand against each other, at which settings.
+
+use std::collections::{HashMap, HashSet};
+
+use bakeoff_results::Levels;
+use bakeoff_results::document::{CellView, Comparison, Document, OperationView, TrialView};
+
+use crate::chart::STYLES;
+use crate::words;
+
+/// The level that measures the harness and not an engine; it is shown but never wins.
+const HARNESS: &str = "null";
+
+/// What stands before the alias of a level that was entered twice: `sqlite@again`.
+const ALIAS: char = '@';
+
+/// The metric that reports speak of.
+const METRIC: &str = "mean_s";
+
+/// A level for each of the factors that vary beside the compared one, in their order.
+pub type Setting<'a> = Vec<&'a str>;
+
+/// The axes of a document, and its cells and comparisons by their place on them.
+pub struct Layout<'a> {
+    /// The document.
+    pub document: &'a Document,
+    /// The compared factor.
+    pub compare: &'a str,
+    /// Its levels that were tried, in the plan's order; one entered twice is here once.
+    pub levels: Vec<&'a str>,
+    /// The other factors that were given more than one level.
+    pub varying: Vec<&'a str>,
+    /// The combinations of their levels that were tried, in the plan's order.
+    pub settings: Vec<Setting<'a>>,
+    cells: HashMap<(Setting<'a>, &'a str), &'a CellView>,
+    comparisons: HashMap<(&'a str, Setting<'a>), Vec<&'a Comparison>>,
+}
+
+impl<'a> Layout<'a> {
+    /// Lays a document out.
+    pub fn new(document: &'a Document) -> Self {
+        let run = &document.run.run;
+        let compare = run.compare.as_str();
+        let varying: Vec<&str> = run
+            .factors
+            .iter()
+            .filter(|(name, levels)| name != compare && levels.len() > 1)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let trials =
+            || document.trials.iter().filter(|trial| !get(&trial.levels, compare).contains(ALIAS));
+
+        let mut levels = distinct(trials().map(|trial| get(&trial.levels, compare)));
+        levels.sort_by_key(|level| place(document, compare, level));
+        let mut settings = distinct(trials().map(|trial| pick(&trial.levels, &varying)));
+        settings.sort_by_key(|setting| {
+            varying.iter().zip(setting).map(|(f, l)| place(document, f, l)).collect::<Vec<_>>()
+        });
+
+        let cells = document
+            .cells
+            .iter()
+            .map(|cell| ((pick(&cell.levels, &varying), get(&cell.levels, compare)), cell))
+            .collect();
+        let mut comparisons: HashMap<_, Vec<_>> = HashMap::new();
+        for comparison in document.comparisons.iter().filter(|c| c.metric == METRIC) {
+            let key = (comparison.operation.as_str(), pick(&comparison.levels, &varying));
+            comparisons.entry(key).or_default().push(comparison);
+        }
+        Self { document, compare, levels, varying, settings, cells, comparisons }
+    }
+
+    /// The workload's operations.
+    pub fn operations(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.document.run.run.operations.iter().map(String::as_str)
+    }
+
+    /// The levels that compete: all but the one that measures the harness.
+    pub fn contenders(&self) -> Vec<&'a str> {
+        self.levels.iter().copied().filter(|level| !self.is_harness(level)).collect()
+    }
+
+    /// The levels that charts show: the harness only when there is nothing else.
+    pub fn charted(&self) -> Vec<&'a str> {
+        let contenders = self.contenders();
+        if contenders.is_empty() { self.levels.clone() } else { contenders }
+    }
+
+    /// Whether a level of the compared factor measures the harness and not an engine.
+    pub fn is_harness(&self, level: &str) -> bool {
+        self.compare == "engine" && level == HARNESS
+    }
+
+    /// The number of the style that a level keeps in every chart; the last is the harness's.
+    pub fn style(&self, level: &str) -> usize {
+        if self.is_harness(level) {
+            return STYLES - 1;
+        }
+        self.contenders().iter().position(|l| *l == level).unwrap_or(0) % (STYLES - 1)
+    }
+
+    /// What the valid trials of a cell have in common, if it has any.
+    pub fn cell(&self, setting: &Setting<'a>, level: &'a str) -> Option<&'a CellView> {
+        self.cells.get(&(setting.clone(), level)).copied().filter(|cell| cell.trials > 0)
+    }
+
+    /// A cell's figures of one operation.
+    pub fn figures(
+        &self,
+        operation: &str,
+        setting: &Setting<'a>,
+        level: &'a str,
+    ) -> Option<&'a OperationView> {
+        self.cell(setting, level)?.operations.iter().find(|o| o.name == operation)
+    }
+
+    /// The comparisons of an operation at a setting.
+    pub fn comparisons(&self, operation: &'a str, setting: &Setting<'a>) -> &[&'a Comparison] {
+        self.comparisons.get(&(operation, setting.clone())).map_or(&[], Vec::as_slice)
+    }
+
+    /// How a level stands against the run's baseline, if that is to be had.
+    pub fn against_baseline(
+        &self,
+        operation: &'a str,
+        setting: &Setting<'a>,
+        level: &str,
+    ) -> Option<&'a Comparison> {
+        let baseline = &self.document.run.run.baseline;
+        self.comparisons(operation, setting)
+            .iter()
+            .copied()
+            .find(|c| c.level == level && c.baseline == *baseline)
+    }
+
+    /// A level of each factor that varies.
+    pub fn setting_of(&self, levels: &'a Levels) -> Setting<'a> {
+        pick(levels, &self.varying)
+    }
+
+    /// "with 4 clients and no neighbours"; empty when nothing varies.
+    pub fn place(&self, setting: &Setting<'a>) -> String {
+        let words: Vec<String> =
+            self.varying.iter().zip(setting).map(|(f, l)| words::level(f, l)).collect();
+        if words.is_empty() { String::new() } else { format!(" with {}", words::list(&words)) }
+    }
+}
+
+/// The trials that don't count.
+pub fn invalid(document: &Document) -> impl Iterator<Item = &TrialView> {
+    document.trials.iter().filter(|trial| !trial.valid)
+}
+
+/// How many of the planned trials have ended, not counting second attempts at them.
+pub fn ended(document: &Document) -> usize {
+    document.trials.iter().map(|t| (t.block, t.order)).collect::<HashSet<_>>().len()
+}
+
+/// A factor's level in a cell; empty for a factor that the cell doesn't know.
+pub fn get<'a>(levels: &'a Levels, factor: &str) -> &'a str {
+    levels.get(factor).map_or("", String::as_str)
+}
+
+fn pick<'a>(levels: &'a Levels, factors: &[&str]) -> Setting<'a> {
+    factors.iter().map(|factor| get(levels, factor)).collect()
+}
+
+/// Where a level stands among its factor's, as the experiment gave them.
+fn place(document: &Document, factor: &str, level: &str) -> usize {
+    let factors = &document.run.run.factors;
+    let levels = factors.iter().find(|(name, _)| name == factor).map(|(_, levels)| levels);
+    levels.and_then(|all| all.iter().position(|l| l == level)).unwrap_or(usize::MAX)
+}
+
+fn distinct<T: Clone + Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    items.filter(|item| seen.insert(item.clone())).collect()
+}

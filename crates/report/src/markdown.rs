@@ -1,0 +1,102 @@
+//! The run as Markdown: the verdict, the key facts and a table an operation.
+
+use std::fmt::Write;
+
+use bakeoff_results::Document;
+
+use crate::layout::Layout;
+use crate::sentence;
+use crate::tables;
+
+/// The run as GitHub's Markdown.
+pub fn render(document: &Document) -> String {
+    let layout = Layout::new(document);
+    let run = &document.run.run;
+    let mut out = format!("# {}\n\n", escape(&run.title));
+    let _ = writeln!(out, "**{}**\n", escape(&sentence::verdict(document)));
+    for (name, value) in tables::key_facts(document) {
+        let _ = writeln!(out, "- {name}: {}", escape(&value));
+    }
+    for operation in layout.operations() {
+        let _ = writeln!(out, "\n## {}\n", escape(operation));
+        operation_table(&mut out, &layout, operation);
+    }
+    let space = tables::space(&layout);
+    if !space.is_empty() {
+        out.push_str("\n## Space on disk\n\n");
+        let head = tables::panel_factors(&layout).into_iter().chain([layout.compare]);
+        row(&mut out, head.chain(["median", "least", "most"]));
+        rule(&mut out, tables::panel_factors(&layout).len() + 1, 3);
+        for line in &space {
+            let start = line.setting.iter().chain([&line.level, &line.median]);
+            row(&mut out, start.chain([&line.least, &line.most]).map(String::as_str));
+        }
+    }
+    if !document.warnings.is_empty() {
+        out.push_str("\n## Warnings\n\n");
+        for warning in &document.warnings {
+            let _ = writeln!(out, "- {}", escape(warning));
+        }
+    }
+    let _ = writeln!(out, "\n## Again\n\n{}", code(&run.command));
+    out
+}
+
+fn operation_table(out: &mut String, layout: &Layout<'_>, operation: &str) {
+    let head = layout.varying.iter().copied().chain([layout.compare]);
+    let figures = ["mean", "per second", "p50", "p95", "p99", "ratio", "95 % interval", "verdict"];
+    row(out, head.chain(figures));
+    rule(out, layout.varying.len() + 1, figures.len());
+    for line in tables::operation(layout, operation) {
+        let start = line.setting.iter().map(String::as_str).chain([line.level.as_str()]);
+        row(
+            out,
+            start.chain([
+                line.mean.as_str(),
+                line.per_second.as_str(),
+                line.p50.as_str(),
+                line.p95.as_str(),
+                line.p99.as_str(),
+                line.ratio.as_str(),
+                line.interval.as_str(),
+                line.verdict,
+            ]),
+        );
+    }
+}
+
+fn row<'a>(out: &mut String, cells: impl Iterator<Item = &'a str>) {
+    for cell in cells {
+        let _ = write!(out, "| {} ", escape(cell));
+    }
+    out.push_str("|\n");
+}
+
+fn rule(out: &mut String, left: usize, right: usize) {
+    out.push_str(&"|---".repeat(left));
+    out.push_str(&"|--:".repeat(right));
+    out.push_str("|\n");
+}
+
+/// Text that Markdown shows as it is, on one line.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' => {
+                out.push('\\');
+                out.push(character);
+            }
+            '\r' | '\n' => out.push(' '),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// A block of code whose fence is longer than any in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{text}\n{fence}")
+}

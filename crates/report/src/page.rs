@@ -1,0 +1,347 @@
+//! What the page's template shows: text and charts, ready to be set.
+
+use bakeoff_results::document::{Document, TrialView};
+use bakeoff_results::{EngineFact, Machine};
+use serde::Serialize;
+
+use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
+use crate::layout::Layout;
+use crate::sentence;
+use crate::tables::{self, LOAD, Panel, Row, Space};
+use crate::words;
+
+/// From this many trials on, their table is left out on paper.
+const PAPER: usize = 500;
+
+/// The whole page.
+#[derive(Serialize)]
+pub struct Page<'a> {
+    title: &'a str,
+    verdict: String,
+    facts: Vec<(&'static str, String)>,
+    warnings: &'a [String],
+    compare: &'a str,
+    baseline: &'a str,
+    compared: bool,
+    harness: bool,
+    varying: Vec<&'a str>,
+    levels: Vec<Level>,
+    operations: Vec<Operation>,
+    panel_factors: Vec<&'a str>,
+    space_charts: Vec<Chart>,
+    space: Vec<Space>,
+    durabilities: Vec<&'a str>,
+    engines: Vec<Engine<'a>>,
+    neighbours: Vec<(Vec<String>, Vec<String>)>,
+    neighbour_alone: Option<String>,
+    trials: Trials,
+    method: Method<'a>,
+}
+
+#[derive(Serialize)]
+struct Level {
+    name: String,
+    key: String,
+    charted: bool,
+}
+
+#[derive(Serialize)]
+struct Operation {
+    name: String,
+    charts: Vec<Chart>,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Chart {
+    caption: String,
+    svg: String,
+}
+
+#[derive(Serialize)]
+struct Engine<'a> {
+    name: &'a str,
+    version: &'a str,
+    settings: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Trials {
+    head: Vec<String>,
+    rows: Vec<TrialRow>,
+    long: bool,
+    count: String,
+}
+
+#[derive(Serialize)]
+struct TrialRow {
+    valid: bool,
+    cells: Vec<String>,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Method<'a> {
+    workload: &'a str,
+    text: &'a str,
+    seconds: String,
+    repetitions: String,
+    seed: u64,
+    version: &'a str,
+    command: &'a str,
+    name: &'a str,
+    began: String,
+    ended: Option<String>,
+    machine: &'a Machine,
+    memory: String,
+    factors: Vec<(&'a str, String)>,
+}
+
+/// Lays out a run's page.
+pub fn page(document: &Document) -> Page<'_> {
+    let layout = Layout::new(document);
+    let run = &document.run.run;
+    let space = tables::space(&layout);
+    Page {
+        title: &run.title,
+        verdict: sentence::verdict(document),
+        facts: tables::key_facts(document),
+        warnings: &document.warnings,
+        compare: layout.compare,
+        baseline: &run.baseline,
+        compared: layout.levels.len() > 1,
+        harness: layout.charted().len() < layout.levels.len(),
+        levels: layout.levels.iter().map(|level| level_key(&layout, level)).collect(),
+        operations: layout
+            .operations()
+            .enumerate()
+            .map(|(number, name)| Operation {
+                name: name.into(),
+                charts: charts(&layout, number, name),
+                rows: tables::operation(&layout, name),
+            })
+            .collect(),
+        panel_factors: tables::panel_factors(&layout),
+        space_charts: space_charts(&layout, &space),
+        space,
+        durabilities: durabilities(&run.engines),
+        engines: engines(&run.engines),
+        neighbours: tables::neighbours(&layout),
+        neighbour_alone: run.neighbour_alone_per_second.map(words::digits),
+        trials: trials(&layout),
+        method: method(document),
+        varying: layout.varying,
+    }
+}
+
+fn level_key(layout: &Layout<'_>, level: &str) -> Level {
+    let key = chart::key(layout.style(level));
+    Level { name: level.into(), key, charted: layout.charted().contains(&level) }
+}
+
+/// A chart for each combination of the factors that are no load.
+fn charts<'a>(layout: &Layout<'a>, number: usize, operation: &'a str) -> Vec<Chart> {
+    tables::panels(layout)
+        .iter()
+        .enumerate()
+        .map(|(panel_number, panel)| {
+            let caption = caption(layout, panel);
+            let id = format!("o{number}c{panel_number}");
+            let chart = grouped(layout, operation, panel, id, &caption);
+            Chart { caption, svg: chart.svg() }
+        })
+        .collect()
+}
+
+/// "strict durability, scale large": what a chart's cells share.
+fn caption(layout: &Layout<'_>, panel: &Panel<'_>) -> String {
+    let factors = tables::panel_factors(layout);
+    let words: Vec<String> =
+        factors.iter().zip(&panel.levels).map(|(f, l)| words::level(f, l)).collect();
+    words.join(", ")
+}
+
+fn grouped<'a>(
+    layout: &Layout<'a>,
+    operation: &'a str,
+    panel: &Panel<'a>,
+    id: String,
+    caption: &str,
+) -> Grouped {
+    let levels = layout.charted();
+    let is_load = |factor: &&str| LOAD.contains(factor);
+    let groups = panel
+        .settings
+        .iter()
+        .map(|setting| Group {
+            labels: layout
+                .varying
+                .iter()
+                .zip(setting)
+                .filter(|(factor, _)| is_load(factor))
+                .map(|(_, level)| (*level).into())
+                .collect(),
+            bars: levels
+                .iter()
+                .map(|level| Bar {
+                    seconds: layout.figures(operation, setting, level).and_then(|f| f.mean_s),
+                    ratio: ratio(layout, operation, setting, level),
+                })
+                .collect(),
+        })
+        .collect();
+    let of = if caption.is_empty() { String::new() } else { format!(", {caption}") };
+    Grouped {
+        id,
+        title: format!("Mean time of {operation}{of}"),
+        description: format!(
+            "A bar for each of {}; above, the ratio to {}. The table below has every figure.",
+            words::list(&levels),
+            layout.document.run.run.baseline
+        ),
+        factors: layout.varying.iter().copied().filter(is_load).map(str::to_owned).collect(),
+        series: levels.iter().map(|level| ((*level).into(), layout.style(level))).collect(),
+        groups,
+        baseline: layout.document.run.run.baseline.clone(),
+    }
+}
+
+fn ratio<'a>(
+    layout: &Layout<'a>,
+    operation: &'a str,
+    setting: &crate::layout::Setting<'a>,
+    level: &str,
+) -> Option<Ratio> {
+    let comparison = layout.against_baseline(operation, setting, level)?;
+    Some(Ratio { ratio: comparison.ratio?, interval: comparison.low.zip(comparison.high) })
+}
+
+/// A chart of sizes for each combination of the factors that are no load.
+fn space_charts(layout: &Layout<'_>, space: &[Space]) -> Vec<Chart> {
+    let levels = layout.charted();
+    tables::panels(layout)
+        .iter()
+        .enumerate()
+        .map(|(number, panel)| {
+            let rows: Vec<Size> = space
+                .iter()
+                .filter(|row| row.setting == panel.levels && levels.contains(&row.level.as_str()))
+                .map(|row| Size {
+                    name: row.level.clone(),
+                    style: layout.style(&row.level),
+                    bytes: row.bytes.0,
+                    range: (row.bytes.1, row.bytes.2),
+                })
+                .collect();
+            let svg = chart::sizes(&format!("s{number}"), "Space on disk", &rows);
+            Chart { caption: caption(layout, panel), svg }
+        })
+        .collect()
+}
+
+/// Every durability level that some engine says something of, in the order of the first.
+fn durabilities(engines: &[EngineFact]) -> Vec<&str> {
+    let mut all: Vec<&str> = Vec::new();
+    for (durability, _) in engines.iter().flat_map(|engine| &engine.settings) {
+        if !all.contains(&durability.as_str()) {
+            all.push(durability);
+        }
+    }
+    all
+}
+
+fn engines(engines: &[EngineFact]) -> Vec<Engine<'_>> {
+    let durabilities = durabilities(engines);
+    let settings = |engine: &'_ EngineFact, durability: &str| {
+        engine.settings.iter().position(|(name, _)| name == durability)
+    };
+    engines
+        .iter()
+        .map(|engine| Engine {
+            name: &engine.name,
+            version: &engine.version,
+            settings: durabilities
+                .iter()
+                .map(|d| settings(engine, d).map_or("can’t give it", |n| &engine.settings[n].1))
+                .collect(),
+        })
+        .collect()
+}
+
+fn trials(layout: &Layout<'_>) -> Trials {
+    let document = layout.document;
+    let mut head: Vec<String> = ["block", "order"].map(str::to_owned).into();
+    head.extend(layout.varying.iter().copied().chain([layout.compare]).map(str::to_owned));
+    for operation in layout.operations() {
+        head.extend(["mean, ms", "p99, ms", "per s"].map(|unit| format!("{operation} {unit}")));
+    }
+    head.extend(
+        ["errors", "retries", "space, MB", "client CPU, s", "engine CPU, s", "neighbours, 1/s"]
+            .map(str::to_owned),
+    );
+    Trials {
+        head,
+        rows: document.trials.iter().map(|trial| trial_row(layout, trial)).collect(),
+        long: document.trials.len() > PAPER,
+        count: words::many(document.trials.len(), "trial"),
+    }
+}
+
+fn trial_row(layout: &Layout<'_>, trial: &TrialView) -> TrialRow {
+    let figure = |value: Option<f64>| value.map_or(tables::NONE.into(), words::digits);
+    let mut cells = vec![trial.block.to_string(), trial.order.to_string()];
+    for factor in layout.varying.iter().copied().chain([layout.compare]) {
+        cells.push(crate::layout::get(&trial.levels, factor).into());
+    }
+    for name in layout.operations() {
+        let operation = trial.operations.iter().find(|o| o.name == name);
+        cells.push(figure(operation.and_then(|o| o.mean_s).map(|s| s * 1e3)));
+        cells.push(figure(operation.and_then(|o| o.p99_s).map(|s| s * 1e3)));
+        cells.push(figure(operation.map(|o| o.per_second)));
+    }
+    let sum = |of: fn(&bakeoff_results::document::OperationView) -> u64| {
+        words::count(trial.operations.iter().map(of).sum())
+    };
+    cells.push(sum(|o| o.errors));
+    cells.push(sum(|o| o.retries));
+    cells.push(figure(trial.space_bytes.map(|bytes| bytes as f64 / 1e6)));
+    cells.push(figure(trial.cpu_s.map(|cpu| cpu.client)));
+    cells.push(figure(trial.cpu_s.map(|cpu| cpu.engine)));
+    cells.push(figure(trial.facts.as_ref().map(|facts| facts.neighbour.achieved_per_second)));
+    TrialRow { valid: trial.valid, cells, reason: note(trial) }
+}
+
+/// Why a trial doesn't count, or what a reader of it should know.
+fn note(trial: &TrialView) -> String {
+    let mut notes: Vec<&str> = trial.reason.iter().map(String::as_str).collect();
+    if let Some(facts) = &trial.facts {
+        notes.extend(facts.warnings.iter().map(String::as_str));
+        if !facts.steady {
+            notes.push("not steady");
+        }
+    }
+    notes.join("; ")
+}
+
+fn method(document: &Document) -> Method<'_> {
+    let run = &document.run.run;
+    Method {
+        workload: &run.workload,
+        text: &run.text,
+        seconds: words::span(run.seconds),
+        repetitions: words::many(run.repetitions as usize, "time"),
+        seed: run.seed,
+        version: &run.version,
+        command: &run.command,
+        name: &run.name,
+        began: words::date(run.started_s),
+        ended: document.run.ended_s.map(words::date),
+        machine: &run.machine,
+        memory: words::bytes(run.machine.memory_bytes),
+        factors: run
+            .factors
+            .iter()
+            .map(|(name, levels)| (name.as_str(), levels.join(", ")))
+            .collect(),
+    }
+}

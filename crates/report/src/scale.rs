@@ -1,0 +1,107 @@
+//! Where a value stands on an axis, and where the axis has its ticks.
+
+/// An axis from 0 up, for amounts.
+pub struct Linear {
+    /// Where the axis ends: a tick, at or above every value.
+    pub end: f64,
+    /// The ticks, from 0 to the end.
+    pub ticks: Vec<f64>,
+}
+
+impl Linear {
+    /// An axis for amounts up to `most`, with at most six ticks at round numbers.
+    pub fn up_to(most: f64) -> Self {
+        let most = if most > 0.0 && most.is_finite() { most } else { 1.0 };
+        let step = round_step(most / 5.0);
+        let steps = (most / step - 1e-9).ceil().max(1.0) as usize;
+        Self { end: steps as f64 * step, ticks: (0..=steps).map(|n| n as f64 * step).collect() }
+    }
+
+    /// A value's place, from 0 to 1.
+    pub fn place(&self, value: f64) -> f64 {
+        (value / self.end).clamp(0.0, 1.0)
+    }
+}
+
+/// A logarithmic axis, for ratios.
+pub struct Log {
+    low: f64,
+    high: f64,
+    /// The ticks, ascending.
+    pub ticks: Vec<f64>,
+}
+
+impl Log {
+    /// An axis for the given ratios and for 1.
+    pub fn around(ratios: impl Iterator<Item = f64>) -> Self {
+        let usable = ratios.filter(|ratio| *ratio > 0.0 && ratio.is_finite());
+        let (least, most) = usable.fold((1.0_f64, 1.0_f64), |(l, m), r| (l.min(r), m.max(r)));
+        // At least from 0.9 to 1.1, so that noise around 1 doesn't look like a mountain.
+        let (least, most) = (least.min(0.9), most.max(1.1));
+        let pad = (most / least).powf(0.06);
+        let (low, high) = (least / pad, most * pad);
+        Self { low, high, ticks: log_ticks(low, high) }
+    }
+
+    /// A value's place, from 0 to 1; a value outside stands at the edge.
+    pub fn place(&self, value: f64) -> f64 {
+        ((value / self.low).ln() / (self.high / self.low).ln()).clamp(0.0, 1.0)
+    }
+}
+
+/// The round number (1, 2 or 5 times a power of ten) next above `least`.
+fn round_step(least: f64) -> f64 {
+    let power = 10_f64.powf(least.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= least * 0.999);
+    factor.unwrap_or(10.0) * power
+}
+
+/// Ticks between two ratios: 1 is always among them.
+fn log_ticks(low: f64, high: f64) -> Vec<f64> {
+    let span = high / low;
+    if span < 2.5 {
+        let step = round_step((high - low) / 5.0);
+        let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+        return (first..=last).map(|n| n as f64 * step).collect();
+    }
+    let decades = span.log10();
+    let every = (decades / 4.0).ceil() as i32;
+    let factors: &[f64] = match decades {
+        d if d < 0.9 => &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+        d if d < 2.0 => &[1.0, 2.0, 5.0],
+        _ => &[1.0],
+    };
+    let powers = low.log10().floor() as i32..=high.log10().floor() as i32;
+    powers
+        .filter(|power| power % every == 0)
+        .flat_map(|power| factors.iter().map(move |factor| factor * 10_f64.powi(power)))
+        .filter(|tick| (low..=high).contains(tick))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_end_at_a_round_tick() {
+        for (most, end) in [(7.3, 8.0), (10.0, 10.0), (0.0031, 0.004), (1.0, 1.0), (0.0, 1.0)] {
+            let axis = Linear::up_to(most);
+            assert!(axis.end >= most && axis.ticks.len() <= 6, "{most}: {:?}", axis.ticks);
+            assert!(axis.end <= end, "{most}: {}", axis.end);
+            assert_eq!(axis.place(axis.end), 1.0);
+        }
+    }
+
+    #[test]
+    fn ratios_keep_one_among_their_ticks() {
+        for ratios in [vec![1.02], vec![0.4, 2.0], vec![0.001, 3.0], vec![1e-9], vec![1e6, 2.0]] {
+            let axis = Log::around(ratios.iter().copied());
+            let nearest = axis.ticks.iter().map(|t| (t - 1.0).abs()).fold(9.0, f64::min);
+            assert!(nearest < 1e-9, "{ratios:?}: {:?}", axis.ticks);
+            assert!((2..=9).contains(&axis.ticks.len()), "{ratios:?}: {:?}", axis.ticks);
+            assert!(ratios.iter().all(|r| (0.0..=1.0).contains(&axis.place(*r))));
+        }
+        assert!(Log::around([f64::NAN, 0.0, f64::INFINITY].into_iter()).ticks.len() > 1);
+    }
+}

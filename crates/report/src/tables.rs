@@ -1,0 +1,260 @@
+//! The tables that more than one format shows, as text that is ready to be set.
+
+use bakeoff_results::document::{Comparison, Document, OperationView, Status, Verdict};
+use serde::Serialize;
+
+use crate::layout::{self, Layout, Setting};
+use crate::verdict;
+use crate::words;
+
+/// What stands where there is no figure.
+pub const NONE: &str = "–";
+
+/// One cell's figures of one operation.
+#[derive(Serialize)]
+pub struct Row {
+    /// The levels of the factors that vary, in their order.
+    pub setting: Vec<String>,
+    /// Whether this is the setting's first row.
+    pub first: bool,
+    /// The compared factor's level.
+    pub level: String,
+    /// Its place among the levels.
+    pub series: usize,
+    /// How many trials back the figures.
+    pub trials: u32,
+    /// Mean latency.
+    pub mean: String,
+    /// Operations a second.
+    pub per_second: String,
+    /// Median latency, where enough operations back it; so the next two.
+    pub p50: String,
+    /// 95th percentile.
+    pub p95: String,
+    /// 99th percentile.
+    pub p99: String,
+    /// Mean over the baseline's.
+    pub ratio: String,
+    /// Its 95 % interval.
+    pub interval: String,
+    /// What follows.
+    pub verdict: &'static str,
+}
+
+/// A row for each setting and level of an operation.
+pub fn operation(layout: &Layout<'_>, operation: &str) -> Vec<Row> {
+    let Some(operation) = layout.operations().find(|name| *name == operation) else {
+        return Vec::new();
+    };
+    let mut rows = Vec::new();
+    for setting in &layout.settings {
+        for (series, level) in layout.levels.iter().enumerate() {
+            let figures = layout.figures(operation, setting, level);
+            let comparison = layout.against_baseline(operation, setting, level);
+            let comparison = comparison.filter(|_| !layout.is_harness(level));
+            rows.push(Row {
+                setting: setting.iter().map(|l| (*l).into()).collect(),
+                first: series == 0,
+                level: (*level).into(),
+                series,
+                trials: layout.cell(setting, level).map_or(0, |cell| cell.trials),
+                mean: latency(figures.and_then(|f| f.mean_s)),
+                per_second: figures.map_or(NONE.into(), |f| words::digits(f.per_second)),
+                p50: latency(figures.and_then(|f| f.p50_s)),
+                p95: latency(figures.and_then(|f| f.p95_s)),
+                p99: latency(figures.and_then(|f| f.p99_s)),
+                ratio: comparison.and_then(|c| c.ratio).map_or(NONE.into(), words::ratio),
+                interval: comparison.map_or(NONE.into(), interval),
+                verdict: standing(layout, level, figures, comparison),
+            });
+        }
+    }
+    rows
+}
+
+/// What is said of a level beside its figures.
+pub fn standing(
+    layout: &Layout<'_>,
+    level: &str,
+    figures: Option<&OperationView>,
+    comparison: Option<&Comparison>,
+) -> &'static str {
+    match (figures, comparison) {
+        (None, _) => "no trial",
+        _ if layout.is_harness(level) => "harness",
+        (Some(_), Some(comparison)) => verdict_word(comparison.verdict),
+        _ if level == layout.document.run.run.baseline && layout.levels.len() > 1 => "baseline",
+        _ => "",
+    }
+}
+
+/// The word for a verdict.
+pub fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Same => "same",
+        Verdict::Undecided => "undecided",
+        Verdict::Spiky => "spiky",
+    }
+}
+
+/// "1.90 to 2.40".
+pub fn interval(comparison: &Comparison) -> String {
+    match comparison.low.zip(comparison.high) {
+        Some((low, high)) => format!("{} to {}", words::ratio(low), words::ratio(high)),
+        None => NONE.into(),
+    }
+}
+
+/// A latency, or that there is none.
+pub fn latency(seconds: Option<f64>) -> String {
+    seconds.map_or(NONE.into(), words::seconds)
+}
+
+/// What a level takes on disk over all cells that share the other levels.
+#[derive(Serialize)]
+pub struct Space {
+    /// The levels of the factors that vary, load (clients and neighbours) aside.
+    pub setting: Vec<String>,
+    /// The compared factor's level.
+    pub level: String,
+    /// Its place among the levels.
+    pub series: usize,
+    /// Median, least and most bytes over the cells.
+    #[serde(skip)]
+    pub bytes: (u64, u64, u64),
+    /// The median as text; so the next two.
+    pub median: String,
+    /// The least.
+    pub least: String,
+    /// The most.
+    pub most: String,
+}
+
+/// Space on disk after the drain, a row for each level and each combination of the factors that
+/// are not load.
+pub fn space(layout: &Layout<'_>) -> Vec<Space> {
+    let mut rows = Vec::new();
+    for panel in panels(layout) {
+        for (series, level) in layout.levels.iter().enumerate() {
+            let mut bytes: Vec<u64> = panel
+                .settings
+                .iter()
+                .filter_map(|setting| Some(layout.cell(setting, level)?.space_bytes))
+                .collect();
+            bytes.sort_unstable();
+            let (Some(least), Some(most)) = (bytes.first(), bytes.last()) else { continue };
+            let median = bytes[(bytes.len() - 1) / 2];
+            rows.push(Space {
+                setting: panel.levels.iter().map(|l| (*l).into()).collect(),
+                level: (*level).into(),
+                series,
+                bytes: (median, *least, *most),
+                median: words::bytes(median),
+                least: words::bytes(*least),
+                most: words::bytes(*most),
+            });
+        }
+    }
+    rows
+}
+
+/// The factors that are load: a chart has a group of bars for each pair of their levels.
+pub const LOAD: [&str; 2] = ["clients", "neighbours"];
+
+/// The settings that share all levels but the load's: what one chart shows.
+pub struct Panel<'a> {
+    /// The levels that they share, of the factors that [`panel_factors`] names.
+    pub levels: Vec<&'a str>,
+    /// The settings, in order.
+    pub settings: Vec<Setting<'a>>,
+}
+
+/// The factors that vary and are no load: there is a chart for each combination of their levels.
+pub fn panel_factors<'a>(layout: &Layout<'a>) -> Vec<&'a str> {
+    layout.varying.iter().copied().filter(|factor| !LOAD.contains(factor)).collect()
+}
+
+/// The settings, chart by chart.
+pub fn panels<'a>(layout: &Layout<'a>) -> Vec<Panel<'a>> {
+    let mut panels: Vec<Panel> = Vec::new();
+    for setting in &layout.settings {
+        let levels: Vec<&str> = layout
+            .varying
+            .iter()
+            .zip(setting)
+            .filter(|(factor, _)| !LOAD.contains(factor))
+            .map(|(_, level)| *level)
+            .collect();
+        match panels.iter_mut().find(|panel| panel.levels == levels) {
+            Some(panel) => panel.settings.push(setting.clone()),
+            None => panels.push(Panel { levels, settings: vec![setting.clone()] }),
+        }
+    }
+    panels
+}
+
+/// The run in a few facts: what a reader must know before believing a figure.
+pub fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
+    let run = &document.run.run;
+    let machine = &run.machine;
+    let ended = layout::ended(document);
+    let trials = match document.run.status {
+        Status::Finished if ended == run.planned as usize => words::count(ended as u64),
+        _ => {
+            let planned = words::count(run.planned.into());
+            format!("{} of {planned} planned", words::count(ended as u64))
+        }
+    };
+    vec![
+        (
+            "machine",
+            format!(
+                "{}, {}, {} memory, {}",
+                machine.processor,
+                words::many(machine.processors as usize, "processor"),
+                words::bytes(machine.memory_bytes),
+                machine.file_system
+            ),
+        ),
+        ("date", words::date(run.started_s)),
+        (
+            "trials",
+            format!(
+                "{trials}, each {}, in {}",
+                words::span(run.seconds),
+                words::many(run.repetitions as usize, "repetition")
+            ),
+        ),
+        ("noise floor", noise(document)),
+    ]
+}
+
+/// What the run can't resolve, in words.
+pub fn noise(document: &Document) -> String {
+    match (verdict::typical_noise(document), verdict::widest_noise(document)) {
+        (Some(typical), Some(widest)) if document.noise.len() > 1 => {
+            format!("{} (at most {})", words::percent(typical), words::percent(widest))
+        }
+        (Some(floor), _) => words::percent(floor),
+        _ => "not measured".into(),
+    }
+}
+
+/// What the neighbours did in each cell that had any: the setting, and a figure a level.
+pub fn neighbours(layout: &Layout<'_>) -> Vec<(Vec<String>, Vec<String>)> {
+    let mut rows = Vec::new();
+    for setting in &layout.settings {
+        let rates: Vec<Option<f64>> = layout
+            .levels
+            .iter()
+            .map(|level| Some(layout.cell(setting, level)?.neighbour_per_second))
+            .collect();
+        if rates.iter().flatten().any(|rate| *rate > 0.0) {
+            let texts = rates.iter().map(|rate| rate.map_or(NONE.into(), words::digits)).collect();
+            rows.push((setting.iter().map(|l| (*l).into()).collect(), texts));
+        }
+    }
+    rows
+}

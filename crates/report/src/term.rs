@@ -1,0 +1,171 @@
+//! The run in a terminal: a table an operation, and the verdict last, where the eye is.
+
+use bakeoff_results::Document;
+use bakeoff_results::document::Comparison;
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
+
+use crate::Options;
+use crate::layout::{Layout, Setting};
+use crate::sentence;
+use crate::tables;
+use crate::words;
+
+/// The widest text of a level's column: "0.47 (0.42–0.53)", and what the table puts around it.
+const COLUMN: usize = 19;
+
+/// The run as lines of at most `options.width` columns.
+pub fn render(document: &Document, options: &Options) -> String {
+    let layout = Layout::new(document);
+    let paint = Paint(options.color);
+    let width = options.width.max(40);
+    let mut out = String::new();
+    out += &format!("{}\n", paint.bold(&fill(&document.run.run.title, width)));
+    for operation in layout.operations() {
+        for levels in columns(&layout, width) {
+            let table = table(&layout, operation, &levels, width);
+            let heading = fill(&heading(&layout, operation), width);
+            out += &format!("\n{}\n{}\n", paint.bold(&heading), paint.verdicts(&table));
+        }
+        out += &harness(&layout, operation);
+    }
+    out.push('\n');
+    for (name, value) in tables::key_facts(document) {
+        out += &format!("{}\n", fill(&format!("{name}: {value}"), width));
+    }
+    for warning in &document.warnings {
+        out += &format!("{}\n", paint.yellow(&fill(&format!("warning: {warning}"), width)));
+    }
+    out += &format!("\n{}\n", paint.bold(&fill(&sentence::verdict(document), width)));
+    out
+}
+
+fn heading(layout: &Layout<'_>, operation: &str) -> String {
+    let baseline = &layout.document.run.run.baseline;
+    match layout.levels.len() {
+        0 | 1 => format!("{operation}: mean time"),
+        _ => format!("{operation}: mean time, and its ratio to {baseline}’s (95 % interval)"),
+    }
+}
+
+/// The levels in portions that fit beside each other.
+fn columns<'a>(layout: &Layout<'a>, width: usize) -> Vec<Vec<&'a str>> {
+    let head: usize = layout
+        .varying
+        .iter()
+        .enumerate()
+        .map(|(number, factor)| {
+            let levels = layout.settings.iter().map(|setting| setting[number].chars().count());
+            levels.chain([factor.chars().count()]).max().unwrap_or(0).min(12) + 2
+        })
+        .sum();
+    let most = (width.saturating_sub(head) / COLUMN).max(1);
+    layout.charted().chunks(most).map(<[_]>::to_vec).collect()
+}
+
+fn table<'a>(layout: &Layout<'a>, operation: &'a str, levels: &[&'a str], width: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(style()).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.set_header(layout.varying.iter().chain(levels).copied());
+    for setting in &layout.settings {
+        let heads = setting.iter().map(|level| (*level).to_owned());
+        let cells = levels.iter().map(|level| cell(layout, operation, setting, level));
+        table.add_row(heads.chain(cells).collect::<Vec<String>>());
+    }
+    for column in table.column_iter_mut().skip(layout.varying.len()) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// A rule under the header, and nothing else.
+fn style() -> TableStyle {
+    presets::NOTHING.header_separator(LineStyle::new('─', '─', '─', '─'))
+}
+
+/// What an operation takes where nothing is done, in a line.
+fn harness(layout: &Layout<'_>, operation: &str) -> String {
+    let hidden = layout.levels.iter().copied().filter(|level| !layout.charted().contains(level));
+    let line = |level: &str| {
+        let means: Vec<f64> = layout
+            .settings
+            .iter()
+            .filter_map(|setting| layout.figures(operation, setting, level)?.mean_s)
+            .collect();
+        let most = means.iter().copied().reduce(f64::max)?;
+        Some(format!(" {level}, the harness alone: at most {}\n", words::seconds(most)))
+    };
+    hidden.filter_map(line).collect()
+}
+
+/// The mean and the verdict, and below them the ratio and its interval.
+fn cell<'a>(
+    layout: &Layout<'a>,
+    operation: &'a str,
+    setting: &Setting<'a>,
+    level: &'a str,
+) -> String {
+    let figures = layout.figures(operation, setting, level);
+    let comparison = layout.against_baseline(operation, setting, level);
+    let standing = tables::standing(layout, level, figures, comparison);
+    let Some(mean) = figures.and_then(|f| f.mean_s) else { return standing.into() };
+    match comparison {
+        Some(comparison) => format!("{} {standing}\n{}", words::seconds(mean), against(comparison)),
+        None => format!("{}\n{standing}", words::seconds(mean)),
+    }
+}
+
+/// "0.47 (0.42–0.53)".
+fn against(comparison: &Comparison) -> String {
+    let ratio = comparison.ratio.map_or(tables::NONE.into(), words::ratio);
+    match comparison.low.zip(comparison.high) {
+        Some((low, high)) => format!("{ratio} ({}–{})", words::ratio(low), words::ratio(high)),
+        None => ratio,
+    }
+}
+
+/// Text broken at spaces into lines of at most `width` characters.
+fn fill(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.into());
+        }
+    }
+    lines.join("\n")
+}
+
+/// Colours, if they are wanted.
+struct Paint(bool);
+
+impl Paint {
+    fn with(&self, code: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
+    }
+
+    fn bold(&self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    fn yellow(&self, text: &str) -> String {
+        self.with("33", text)
+    }
+
+    /// A table with its verdicts coloured. It is painted when it is laid out, since the layout
+    /// counts characters.
+    fn verdicts(&self, table: &Table) -> String {
+        let mut text = table.to_string();
+        for (word, code) in
+            [("faster", "32"), ("slower", "31"), ("undecided", "33"), ("spiky", "33")]
+        {
+            text = text.replace(&format!(" {word} "), &format!(" {} ", self.with(code, word)));
+        }
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,209 @@
+//! Numbers and levels as a reader says them: three significant digits, units of the size at hand.
+
+/// A number with three significant digits, and no more than the integer part needs.
+pub fn digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value:.0}");
+    }
+    // Rounded first, so that 9.996 is a number of two digits before the point.
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    let magnitude = rounded.abs().log10().floor() as i32;
+    let decimals = (2 - magnitude).clamp(0, 9) as usize;
+    grouped(&format!("{rounded:.decimals$}"))
+}
+
+/// Thousands set apart by a narrow space that doesn't break, from five digits on.
+fn grouped(number: &str) -> String {
+    let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
+    if whole.trim_start_matches('-').len() < 5 {
+        return number.into();
+    }
+    let mut out = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && digit.is_ascii_digit() && (whole.len() - place) % 3 == 0 {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out + rest
+}
+
+/// A whole number with its thousands set apart.
+pub fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// Seconds in the unit that suits them.
+pub fn seconds(value: f64) -> String {
+    let (scale, unit) = second_unit(value);
+    format!("{} {unit}", digits(value * scale))
+}
+
+/// What to multiply seconds of this size with, and the unit that they are then in.
+pub fn second_unit(value: f64) -> (f64, &'static str) {
+    // Half of the last digit below a unit rounds up into it.
+    match value.abs() {
+        v if v >= 0.9995 => (1.0, "s"),
+        v if v >= 0.9995e-3 => (1e3, "ms"),
+        v if v >= 0.9995e-6 => (1e6, "µs"),
+        0.0 => (1.0, "s"),
+        _ => (1e9, "ns"),
+    }
+}
+
+/// Bytes in decimal units: 1 MB is 10^6 bytes.
+pub fn bytes(value: u64) -> String {
+    let (scale, unit) = byte_unit(value as f64);
+    match unit {
+        "bytes" => format!("{value} bytes"),
+        _ => format!("{} {unit}", digits(value as f64 * scale)),
+    }
+}
+
+/// What to multiply bytes of this size with, and the unit that they are then in.
+pub fn byte_unit(value: f64) -> (f64, &'static str) {
+    match value {
+        v if v >= 0.9995e12 => (1e-12, "TB"),
+        v if v >= 0.9995e9 => (1e-9, "GB"),
+        v if v >= 0.9995e6 => (1e-6, "MB"),
+        v if v >= 0.9995e3 => (1e-3, "kB"),
+        _ => (1.0, "bytes"),
+    }
+}
+
+/// A ratio: at most two digits after the point, and powers of ten where it is far from 1.
+pub fn ratio(value: f64) -> String {
+    match value {
+        v if (0.01..9.995).contains(&v) => format!("{v:.2}"),
+        v if (9.995..1e5).contains(&v) => digits(v),
+        v => format!("{v:.1e}"),
+    }
+}
+
+/// A share of one as per cent, whole unless it is below ten.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value < 9.95 { format!("{value:.1} %") } else { format!("{} %", digits(value.round())) }
+}
+
+/// `1 block`, `2 blocks`: the noun takes an s.
+pub fn many(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number as u64))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn list<S: AsRef<str>>(items: &[S]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.as_ref().into(),
+        [head @ .., last] => {
+            let head: Vec<&str> = head.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", head.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// A level of a factor as it stands in a sentence, after "with".
+pub fn level(factor: &str, level: &str) -> String {
+    match (factor, level) {
+        ("engine" | "operation", _) => level.into(),
+        ("clients", "1") => "1 client".into(),
+        ("clients", _) => format!("{level} clients"),
+        ("neighbours", "0") => "no neighbours".into(),
+        ("neighbours", "x1") => "1 neighbour".into(),
+        ("neighbours", _) if level.ends_with('%') => {
+            format!("neighbours at {} %", level.trim_end_matches('%').trim())
+        }
+        ("neighbours", _) => format!("{} neighbours", level.trim_start_matches('x')),
+        ("durability" | "memory", _) => format!("{level} {factor}"),
+        _ => format!("{factor} {level}"),
+    }
+}
+
+/// A level of the compared factor as a subject: an engine goes by its name.
+pub fn contender(factor: &str, level: &str) -> String {
+    if factor == "engine" { level.into() } else { format!("{factor} {level}") }
+}
+
+/// A time in seconds since 1970 as a date and a time of day in UTC, to the minute.
+pub fn date(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).floor() as i64;
+    let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
+    let (year, month, day) = civil(days);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minute / 60, minute % 60)
+}
+
+/// The date of a day since 1970-01-01: Howard Hinnant's `civil_from_days`.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// A span of seconds as a reader says it: seconds, minutes, or hours and minutes.
+pub fn span(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    match whole {
+        0..=119 => format!("{whole} s"),
+        120..=7199 => format!("{} min", (whole + 30) / 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_a_fitting_unit() {
+        for (value, text) in [
+            (0.0, "0 s"),
+            (3.2e-10, "0.320 ns"),
+            (0.000_000_999_9, "1.00 µs"),
+            (0.000_012_34, "12.3 µs"),
+            (0.009_996, "10.0 ms"),
+            (0.1234, "123 ms"),
+            (0.9999, "1.00 s"),
+            (75.0, "75.0 s"),
+            (123_456.0, "123\u{202f}000 s"),
+        ] {
+            assert_eq!(seconds(value), text);
+        }
+    }
+
+    #[test]
+    fn sizes_are_decimal() {
+        assert_eq!(bytes(0), "0 bytes");
+        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(bytes(1_000_000), "1.00 MB");
+        assert_eq!(bytes(999_999_999), "1.00 GB");
+        assert_eq!(bytes(52_428_800), "52.4 MB");
+    }
+
+    #[test]
+    fn dates_are_right_around_leap_days() {
+        assert_eq!(date(0.0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400.0), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_709_251_199.0), "2024-02-29 23:59 UTC");
+        assert_eq!(date(1_709_251_200.0), "2024-03-01 00:00 UTC");
+    }
+
+    #[test]
+    fn levels_read_as_english() {
+        assert_eq!(level("clients", "1"), "1 client");
+        assert_eq!(level("neighbours", "25%"), "neighbours at 25 %");
+        assert_eq!(level("neighbours", "x4"), "4 neighbours");
+        assert_eq!(level("durability", "strict"), "strict durability");
+        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(many(1, "block"), "1 block");
+        assert_eq!(many(12_345, "trial"), "12\u{202f}345 trials");
+    }
+}

@@ -1,0 +1,320 @@
+//! What each format writes.
+
+mod sample;
+
+use bakeoff_report::{Format, Options, render, verdict};
+use bakeoff_results::Document;
+use sample::Sample;
+
+const PLAIN: Options = Options { color: false, width: 80 };
+const HOSTILE: &str = "<script>alert(\"1\")</script> & 'quotes' | `ticks`, \"commas\"";
+
+fn text(document: &Document, format: Format) -> String {
+    render(document, format, &PLAIN).expect("a report")
+}
+
+fn three() -> Sample {
+    Sample {
+        engines: vec!["sqlite", "lmdb", "fjall"],
+        mean: |_, levels| match levels["engine"].as_str() {
+            "lmdb" => 0.005,
+            "fjall" => 0.012,
+            _ => 0.010,
+        },
+        ..Sample::default()
+    }
+}
+
+/// Every text that comes from outside, as bad as it can be.
+fn hostile() -> Document {
+    let mut document = three().document();
+    let run = &mut document.run.run;
+    let [first, second, ..] = run.engines.as_mut_slice() else { panic!("two engines") };
+    for text in [
+        &mut run.title,
+        &mut run.name,
+        &mut run.workload,
+        &mut run.command,
+        &mut run.version,
+        &mut run.text,
+        &mut run.machine.processor,
+        &mut run.machine.device,
+        &mut first.version,
+        &mut second.settings[0].1,
+    ] {
+        *text = HOSTILE.into();
+    }
+    document.warnings.push(HOSTILE.into());
+    let operation = HOSTILE.to_owned();
+    document.run.run.operations[0] = operation.clone();
+    document.trials[0].reason = Some(HOSTILE.into());
+    document.trials[0].valid = false;
+    document.trials.iter_mut().for_each(|trial| trial.operations[0].name = operation.clone());
+    document.cells.iter_mut().for_each(|cell| cell.operations[0].name = operation.clone());
+    for comparison in document.comparisons.iter_mut().filter(|c| c.operation == "create_issue") {
+        comparison.operation = operation.clone();
+    }
+    document
+}
+
+#[test]
+fn names_lead_back_to_formats() {
+    for format in Format::ALL {
+        assert_eq!(Format::parse(format.name()), Some(format));
+    }
+    assert_eq!(Format::parse("pdf"), None);
+}
+
+#[test]
+fn json_reads_back_as_the_same_report() {
+    let document = three().document();
+    let read: Document = serde_json::from_str(&text(&document, Format::Json)).expect("JSON");
+    // Not the same to the last bit of every number, but to a reader.
+    for format in [Format::Html, Format::Markdown, Format::Term] {
+        assert_eq!(text(&read, format), text(&document, format));
+    }
+    assert_eq!(read.trials.len(), document.trials.len());
+}
+
+#[test]
+fn csv_has_a_row_for_each_trial_and_operation() {
+    let mut document = three().document();
+    sample::fail(&mut document, "fjall", "it said \"no\",\nand left");
+    let csv = text(&document, Format::Csv);
+    let rows = parse_csv(&csv);
+    let header = &rows[0];
+    assert!(rows.iter().all(|row| row.len() == header.len()));
+    // 20 blocks of three: two engines with two operations, and a row for each failure.
+    assert_eq!(rows.len(), 1 + 20 * 2 * 2 + 20);
+    let column = |name: &str| header.iter().position(|h| h == name).expect("a column");
+    let failed = rows.iter().find(|row| row[column("engine")] == "fjall").expect("a failure");
+    assert_eq!(failed[column("reason")], "it said \"no\",\nand left");
+    assert_eq!(failed[column("mean_s")], "");
+    let first = &rows[1];
+    assert_eq!(first[column("engine")], "sqlite");
+    assert_eq!(first[column("operation")], "create_issue");
+    assert_eq!(first[column("mean_s")], "0.01");
+    assert_eq!(first[column("counter.pages")], "12");
+}
+
+/// RFC 4180, with nothing forgiven.
+fn parse_csv(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), String::new());
+    let mut characters = text.chars().peekable();
+    let mut quoted = false;
+    while let Some(character) = characters.next() {
+        match (character, quoted) {
+            ('"', true) if characters.peek() == Some(&'"') => field.extend(characters.next()),
+            ('"', _) => quoted = !quoted,
+            (',', false) => row.push(std::mem::take(&mut field)),
+            ('\r', false) => {
+                assert_eq!(characters.next(), Some('\n'));
+                row.push(std::mem::take(&mut field));
+                rows.push(std::mem::take(&mut row));
+            }
+            ('\n', false) => panic!("a bare line break"),
+            (other, _) => field.push(other),
+        }
+    }
+    assert!(field.is_empty() && row.is_empty() && !quoted, "the last line is not ended");
+    rows
+}
+
+#[test]
+fn markdown_has_tables_of_even_width() {
+    let markdown = text(&three().document(), Format::Markdown);
+    assert!(
+        markdown.contains(
+            "| 1 | 0 | lmdb | 5.00 ms | 200 | 4.50 ms | – | – | 0.50 | 0.45 to 0.55 | faster |"
+        ),
+        "{markdown}"
+    );
+    assert!(markdown.contains("## create\\_issue"));
+    for table in markdown.split("\n\n").filter(|part| part.starts_with('|')) {
+        let bars: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();
+        assert!(bars.windows(2).all(|pair| pair[0] == pair[1]), "{table}");
+    }
+    let hostile = text(&hostile(), Format::Markdown);
+    let outside_code = hostile.split("```").next().unwrap_or_default();
+    assert!(!outside_code.replace("\\<", "").contains("<script>"));
+}
+
+#[test]
+fn a_terminal_of_80_columns_is_enough() {
+    let mut sample = three();
+    sample.engines = vec!["sqlite", "lmdb", "fjall", "an_engine_with_a_long_name", "null"];
+    sample.factors.push(("durability", vec!["relaxed", "strict"]));
+    let document = sample.document();
+    for width in [60, 80, 132] {
+        let options = Options { color: false, width };
+        let report = render(&document, Format::Term, &options).expect("a report");
+        for line in report.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        assert!(!report.contains('\x1b'));
+    }
+}
+
+#[test]
+fn a_terminal_shows_what_differs_and_ends_with_the_verdict() {
+    let mut document = three().document();
+    document.warnings.push("The machine drifted.".into());
+    let report = text(&document, Format::Term);
+    assert!(report.contains("5.00 ms faster") && report.contains("12.0 ms slower"), "{report}");
+    assert!(report.contains("0.50 (0.45–0.55)"), "{report}");
+    assert!(report.contains("warning: The machine drifted."));
+    let joined = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = verdict(&document).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(joined.ends_with(&sentence), "{report}");
+    assert!(
+        !text(&Sample { factors: vec![], ..three() }.document(), Format::Term).contains("clients")
+    );
+}
+
+#[test]
+fn colours_change_no_letter() {
+    let document = three().document();
+    let options = Options { color: true, width: 80 };
+    let coloured = render(&document, Format::Term, &options).expect("a report");
+    assert!(coloured.contains("\x1b[32mfaster\x1b[0m") && coloured.contains("\x1b[31mslower"));
+    let mut plain = coloured;
+    for code in ["0", "1", "31", "32", "33"] {
+        plain = plain.replace(&format!("\x1b[{code}m"), "");
+    }
+    assert_eq!(plain, text(&document, Format::Term));
+}
+
+#[test]
+fn a_page_is_well_formed_and_loads_nothing() {
+    let mut failed = three().document();
+    sample::fail(&mut failed, "sqlite", "no");
+    let mut empty = three().document();
+    empty.trials.clear();
+    empty.cells.clear();
+    empty.comparisons.clear();
+    let one = Sample { engines: vec!["sqlite"], factors: vec![], ..three() }.document();
+    for document in [three().document(), one, failed, empty, hostile()] {
+        let page = text(&document, Format::Html);
+        assert_closed(&page);
+        for load in ["http://", "https://", "src=", "href=", "@import", "//"] {
+            let hits = page.match_indices(load).filter(|(at, _)| !in_comment(&page, *at));
+            assert_eq!(hits.count(), 0, "the page says {load}");
+        }
+    }
+}
+
+/// Whether the place is in a comment of the page's own script.
+fn in_comment(page: &str, at: usize) -> bool {
+    let start = page[..at].rfind('\n').map_or(0, |line| line + 1);
+    page[start..at + 2].starts_with("//")
+}
+
+/// Fails unless every tag is closed in the right order, and no attribute breaks out of one.
+fn assert_closed(page: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').expect("a tag's end");
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        if tag.starts_with('!') || tag.ends_with('/') {
+            continue;
+        }
+        assert_eq!(tag.matches('"').count() % 2, 0, "quotes in <{tag}>");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "closed at …{}", &rest[..rest.len().min(80)]);
+            continue;
+        }
+        let name = tag.split_whitespace().next().expect("a tag's name");
+        match name {
+            "meta" => {}
+            "style" | "script" => {
+                let closing = format!("</{name}>");
+                let body = rest.find(&closing).expect("an end");
+                rest = &rest[body + closing.len()..];
+            }
+            _ => open.push(name),
+        }
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+}
+
+#[test]
+fn a_page_escapes_what_comes_from_outside() {
+    let page = text(&hostile(), Format::Html);
+    assert_eq!(page.matches("<script>").count(), 1, "its own script alone");
+    assert!(!page.contains("alert(\""));
+    assert!(page.contains("&lt;script&gt;"));
+}
+
+#[test]
+fn a_page_has_its_parts_in_order() {
+    let mut document = three().document();
+    document.noise = vec![sample::noise(&document, 1.0, 0.97, 1.03)];
+    document.warnings.push("The machine drifted.".into());
+    let page = text(&document, Format::Html);
+    let mut at = 0;
+    for part in [
+        "<h1>Which embedded engine",
+        "lmdb is fastest in all 8 comparisons",
+        "Imaginary Processor",
+        "2025-10-09",
+        "60, each 10 s, in 5 repetitions",
+        "3.0 %",
+        "The machine drifted.",
+        "<h2>create_issue</h2>",
+        "<svg role=\"img\"",
+        "<caption>create_issue: every cell</caption>",
+        "<h2>process_issues</h2>",
+        "<h2>Space on disk</h2>",
+        "<h2>What each engine was set to</h2>",
+        "synchronous = FULL",
+        "<h2>What the neighbours did</h2>",
+        "<h2>Every trial</h2>",
+        "<h2>How it was measured</h2>",
+        "<h3>The machine</h3>",
+        "<pre><code>bakeoff run redmine",
+    ] {
+        let found = page[at..].find(part);
+        at += found.unwrap_or_else(|| panic!("{part} is missing, or out of order"));
+    }
+}
+
+#[test]
+fn charts_draw_every_bar_and_ratio() {
+    let page = text(&three().document(), Format::Html);
+    let chart = page.split("<svg role=\"img\"").nth(1).and_then(|c| c.split("</svg>").next());
+    let chart = chart.expect("a chart");
+    assert_eq!(chart.matches("<rect class=\"bar").count(), 12);
+    assert_eq!(chart.matches("<g class=\"mark").count(), 8);
+    // A line a level and number of clients: it doesn't run on from 1 client to 4.
+    assert_eq!(chart.matches("<polyline").count(), 4);
+    assert!(!chart.contains("NaN") && !chart.contains("inf"));
+
+    let factors = vec![("durability", vec!["relaxed", "strict"]), ("clients", vec!["1", "4"])];
+    let page = text(&Sample { factors, ..three() }.document(), Format::Html);
+    let captions = page.matches("<figcaption>strict durability</figcaption>").count();
+    assert_eq!(captions, 3, "a chart an operation, and one of the space");
+}
+
+#[test]
+fn a_failed_cell_is_a_cross_and_no_bar() {
+    let mut document = three().document();
+    sample::fail(&mut document, "fjall", "the disk was full");
+    let page = text(&document, Format::Html);
+    assert!(page.contains("no trial") && page.contains("class=\"missing\""));
+    assert!(page.contains("does not count:</strong> the disk was full"));
+}
+
+#[test]
+fn ten_thousand_trials_stay_small() {
+    let factors = vec![
+        ("clients", vec!["1", "2", "4", "8"]),
+        ("neighbours", vec!["0", "25%", "x1", "x2", "x4"]),
+    ];
+    let document = Sample { factors, blocks: 167, ..three() }.document();
+    assert!(document.trials.len() >= 10_000);
+    let page = text(&document, Format::Html);
+    assert!(page.len() < 8_000_000, "{} bytes", page.len());
+    assert_closed(&page);
+}

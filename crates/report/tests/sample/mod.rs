@@ -1,0 +1,287 @@
+//! Synthetic documents: every figure follows from a formula, and none was measured.
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::document::{
+    CellView, Comparison, Document, FactsView, OperationView, RunState, SCHEMA, Status, TrialView,
+    Verdict,
+};
+use bakeoff_results::{Cpu, EngineFact, Facts, Levels, Machine, Neighbour, Run};
+
+/// What a synthetic run consists of.
+pub struct Sample {
+    /// The compared engines, the baseline first.
+    pub engines: Vec<&'static str>,
+    /// The other factors.
+    pub factors: Vec<(&'static str, Vec<&'static str>)>,
+    /// The operations.
+    pub operations: Vec<&'static str>,
+    /// How many blocks each cell has.
+    pub blocks: u32,
+    /// Mean seconds of an operation in a cell.
+    pub mean: fn(&str, &Levels) -> f64,
+    /// The half-width of every interval, as a share.
+    pub half_width: f64,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Self {
+            engines: vec!["sqlite", "lmdb"],
+            factors: vec![("clients", vec!["1", "4"]), ("neighbours", vec!["0", "x2"])],
+            operations: vec!["create_issue", "process_issues"],
+            blocks: 5,
+            mean: |_, levels| if levels["engine"] == "lmdb" { 0.005 } else { 0.010 },
+            half_width: 0.1,
+        }
+    }
+}
+
+impl Sample {
+    /// The document of the run.
+    pub fn document(&self) -> Document {
+        let settings = self.settings();
+        let trials = self.trials(&settings);
+        let cells = self.cells(&settings);
+        let comparisons = self.comparisons(&settings);
+        Document {
+            schema: SCHEMA,
+            run: RunState {
+                run: self.run(trials.len()),
+                status: Status::Finished,
+                ended_s: Some(1_760_003_600.0),
+            },
+            trials,
+            cells,
+            comparisons,
+            noise: Vec::new(),
+            canaries: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn settings(&self) -> Vec<Levels> {
+        let mut settings = vec![BTreeMap::new()];
+        for (factor, levels) in &self.factors {
+            settings = settings
+                .into_iter()
+                .flat_map(|setting: Levels| {
+                    levels.iter().map(move |level| with(&setting, factor, level))
+                })
+                .collect();
+        }
+        settings
+    }
+
+    fn trials(&self, settings: &[Levels]) -> Vec<TrialView> {
+        let mut trials = Vec::new();
+        for repetition in 0..self.blocks {
+            for (number, setting) in settings.iter().enumerate() {
+                for (order, engine) in self.engines.iter().enumerate() {
+                    let levels = with(setting, "engine", engine);
+                    // A ripple, so that sorting has something to sort.
+                    let ripple = 1.0 + 0.03 * f64::from((repetition * 7 + order as u32) % 5);
+                    let cell = self.cell(&levels, ripple);
+                    trials.push(TrialView {
+                        repetition,
+                        block: repetition * settings.len() as u32 + number as u32,
+                        attempt: 0,
+                        order: order as u32,
+                        levels,
+                        started_s: 1_760_000_000.0 + 12.0 * trials.len() as f64,
+                        operations: cell.operations,
+                        space_bytes: Some(cell.space_bytes),
+                        cpu_s: Some(cell.cpu_s),
+                        facts: Some(facts(cell.neighbour_per_second)),
+                        valid: true,
+                        reason: None,
+                    });
+                }
+            }
+        }
+        trials
+    }
+
+    fn cells(&self, settings: &[Levels]) -> Vec<CellView> {
+        settings
+            .iter()
+            .flat_map(|setting| self.engines.iter().map(move |e| with(setting, "engine", e)))
+            .map(|levels| self.cell(&levels, 1.0))
+            .collect()
+    }
+
+    fn cell(&self, levels: &Levels, ripple: f64) -> CellView {
+        let clients: f64 = levels.get("clients").and_then(|c| c.parse().ok()).unwrap_or(1.0);
+        let operations: Vec<OperationView> = self
+            .operations
+            .iter()
+            .map(|name| figures(name, (self.mean)(name, levels) * ripple, clients))
+            .collect();
+        let busy = levels.get("neighbours").is_some_and(|level| level != "0");
+        let engine = self.engines.iter().position(|e| *e == levels["engine"]).unwrap_or(0) as u64;
+        CellView {
+            levels: levels.clone(),
+            trials: self.blocks,
+            operations,
+            space_bytes: 48_000_000 + engine * 21_000_000 + 1_500_000 * clients as u64,
+            cpu_s: Cpu { client: 0.4, engine: 3.1 * ripple },
+            neighbour_per_second: if busy { 1834.0 * ripple } else { 0.0 },
+        }
+    }
+
+    fn comparisons(&self, settings: &[Levels]) -> Vec<Comparison> {
+        let mut all = Vec::new();
+        for operation in &self.operations {
+            for setting in settings {
+                for level in &self.engines[1..] {
+                    let mean = |engine| (self.mean)(operation, &with(setting, "engine", engine));
+                    let ratio = mean(level) / mean(self.engines[0]);
+                    all.push(self.comparison(operation, setting, level, ratio));
+                }
+            }
+        }
+        all
+    }
+
+    fn comparison(&self, operation: &str, levels: &Levels, level: &str, ratio: f64) -> Comparison {
+        let interval = (self.blocks > 1)
+            .then_some((ratio / (1.0 + self.half_width), ratio * (1.0 + self.half_width)));
+        let verdict = match interval {
+            Some((low, _)) if low > 1.05 => Verdict::Slower,
+            Some((_, high)) if high < 0.95 => Verdict::Faster,
+            Some((low, high)) if low >= 0.95 && high <= 1.05 => Verdict::Same,
+            _ => Verdict::Undecided,
+        };
+        Comparison {
+            operation: operation.into(),
+            metric: "mean_s".into(),
+            factor: "engine".into(),
+            levels: levels.clone(),
+            baseline: self.engines[0].into(),
+            level: level.into(),
+            ratio: Some(ratio),
+            low: interval.map(|(low, _)| low),
+            high: interval.map(|(_, high)| high),
+            blocks: self.blocks,
+            verdict,
+        }
+    }
+
+    fn run(&self, planned: usize) -> Run {
+        let engines = self.engines.iter().map(|e| (*e).to_owned()).collect();
+        let mut factors = vec![("engine".to_owned(), engines)];
+        for (factor, levels) in &self.factors {
+            let levels = levels.iter().map(|level| (*level).to_owned()).collect();
+            factors.push(((*factor).into(), levels));
+        }
+        Run {
+            name: "redmine".into(),
+            title: "Which embedded engine serves an issue tracker best? (synthetic sample)".into(),
+            workload: "redmine".into(),
+            operations: self.operations.iter().map(|name| (*name).into()).collect(),
+            compare: "engine".into(),
+            baseline: self.engines[0].into(),
+            factors,
+            seconds: 10.0,
+            repetitions: self.blocks,
+            seed: 42,
+            planned: planned as u32,
+            command: "bakeoff run redmine --engine sqlite,lmdb --clients 1,4 --seed 42".into(),
+            version: "0.1.0".into(),
+            started_s: 1_760_000_000.0,
+            machine: machine(),
+            engines: self.engines.iter().map(|engine| settings_of(engine)).collect(),
+            neighbour_alone_per_second: Some(7336.0),
+            text: "generated from seed 42".into(),
+        }
+    }
+}
+
+/// A level entered twice: what it shows against itself.
+pub fn noise(document: &Document, ratio: f64, low: f64, high: f64) -> Comparison {
+    let mut noise = document.comparisons[0].clone();
+    noise.level = format!("{}@again", noise.baseline);
+    (noise.ratio, noise.low, noise.high) = (Some(ratio), Some(low), Some(high));
+    noise
+}
+
+/// Turns an engine's trials into failures, as if none of them had measured anything.
+pub fn fail(document: &mut Document, engine: &str, reason: &str) {
+    for trial in document.trials.iter_mut().filter(|t| t.levels["engine"] == engine) {
+        trial.operations.clear();
+        (trial.space_bytes, trial.cpu_s, trial.facts) = (None, None, None);
+        (trial.valid, trial.reason) = (false, Some(reason.into()));
+    }
+    document.cells.retain(|cell| cell.levels["engine"] != engine);
+    let baseline = document.run.run.baseline == engine;
+    for comparison in &mut document.comparisons {
+        if baseline || comparison.level == engine {
+            (comparison.ratio, comparison.low, comparison.high) = (None, None, None);
+            (comparison.blocks, comparison.verdict) = (0, Verdict::Undecided);
+        }
+    }
+}
+
+fn with(setting: &Levels, factor: &str, level: &str) -> Levels {
+    let mut levels = setting.clone();
+    levels.insert(factor.into(), level.into());
+    levels
+}
+
+fn figures(name: &str, mean: f64, clients: f64) -> OperationView {
+    let count = (8.0 * clients / mean) as u64;
+    let backed = |q: f64, value: f64| (count as f64 * (1.0 - q) >= 100.0).then_some(value);
+    OperationView {
+        name: name.into(),
+        count,
+        mean_s: Some(mean),
+        p50_s: backed(0.5, mean * 0.9),
+        p95_s: backed(0.95, mean * 2.1),
+        p99_s: backed(0.99, mean * 4.0),
+        p999_s: backed(0.999, mean * 9.0),
+        max_s: Some(mean * 21.0),
+        untrimmed_mean_s: Some(mean * 1.02),
+        per_second: clients / mean,
+        errors: 0,
+        retries: 3,
+    }
+}
+
+fn facts(neighbour: f64) -> FactsView {
+    FactsView::of(&Facts {
+        neighbour: Neighbour {
+            intended_per_second: None,
+            achieved_per_second: neighbour,
+            mean_s: 0.0011,
+        },
+        littles_law: 1.0,
+        steady: true,
+        counters: BTreeMap::from([("pages".to_owned(), 12)]),
+        ..Facts::default()
+    })
+}
+
+fn machine() -> Machine {
+    Machine {
+        system: "Synthetic Linux 1".into(),
+        kernel: "6.1.0".into(),
+        processor: "Imaginary Processor 9000 @ 3.00GHz".into(),
+        processors: 2,
+        memory_bytes: 8_350_000_000,
+        file_system: "ext4".into(),
+        device: "vda, virtual".into(),
+    }
+}
+
+fn settings_of(engine: &str) -> EngineFact {
+    let settings = [
+        ("none", "synchronous = OFF"),
+        ("relaxed", "journal_mode = WAL, synchronous = NORMAL"),
+        ("strict", "journal_mode = WAL, synchronous = FULL"),
+    ];
+    EngineFact {
+        name: engine.into(),
+        version: "1.2.3".into(),
+        settings: settings.iter().map(|(d, s)| ((*d).into(), (*s).into())).collect(),
+    }
+}

@@ -1,0 +1,337 @@
+//! The sentence of the whole run, case by case.
+
+mod sample;
+
+use bakeoff_report::verdict;
+use bakeoff_results::Levels;
+use bakeoff_results::document::{Document, Status, Verdict};
+use sample::Sample;
+
+/// One operation, no factor but the engine.
+fn single(mean: fn(&str, &Levels) -> f64, half_width: f64) -> Sample {
+    Sample {
+        factors: vec![],
+        operations: vec!["create_issue"],
+        mean,
+        half_width,
+        ..Sample::default()
+    }
+}
+
+fn twice(_: &str, levels: &Levels) -> f64 {
+    if levels["engine"] == "lmdb" { 0.005 } else { 0.010 }
+}
+
+fn close(_: &str, levels: &Levels) -> f64 {
+    if levels["engine"] == "lmdb" { 0.0098 } else { 0.010 }
+}
+
+#[test]
+fn a_clear_winner_of_one_comparison() {
+    assert_eq!(
+        verdict(&single(twice, 0.1).document()),
+        "lmdb is fastest: create_issue takes sqlite 2.00 times as long on average \
+         (95 % interval 1.82 to 2.20, 5 blocks)."
+    );
+}
+
+#[test]
+fn the_baseline_can_win() {
+    let mut sample = single(twice, 0.1);
+    sample.engines = vec!["lmdb", "sqlite"];
+    assert_eq!(
+        verdict(&sample.document()),
+        "lmdb is fastest: create_issue takes sqlite 2.00 times as long on average \
+         (95 % interval 1.82 to 2.20, 5 blocks)."
+    );
+}
+
+#[test]
+fn two_levels_meet_by_the_far_ends_of_their_intervals() {
+    let mut sample = single(
+        |_, levels| match levels["engine"].as_str() {
+            "lmdb" => 0.004,
+            "fjall" => 0.005,
+            _ => 0.010,
+        },
+        0.1,
+    );
+    sample.engines = vec!["sqlite", "lmdb", "fjall"];
+    // 1.25 is [1.03, 1.51] when each side is 10 % off: not proven.
+    assert_eq!(
+        verdict(&sample.document()),
+        "Nothing is shown to be fastest: create_issue takes fjall 1.25 times as long as lmdb \
+         (95 % interval 1.03 to 1.51, 5 blocks); sqlite is behind the fastest in 1."
+    );
+    sample.half_width = 0.05;
+    assert_eq!(
+        verdict(&sample.document()),
+        "lmdb is fastest: create_issue takes fjall 1.25 times as long on average \
+         (95 % interval 1.13 to 1.38, 5 blocks)."
+    );
+}
+
+#[test]
+fn a_winner_of_every_comparison_is_told_by_the_middle_one() {
+    let sample = Sample {
+        mean: |operation, levels| {
+            let clients: f64 = levels["clients"].parse().unwrap();
+            let slow = if operation == "create_issue" { 2.0 } else { 3.0 };
+            if levels["engine"] == "lmdb" { 0.005 } else { 0.005 * slow * clients.sqrt() }
+        },
+        ..Sample::default()
+    };
+    assert_eq!(
+        verdict(&sample.document()),
+        "lmdb is fastest in all 8 comparisons: the next best takes 2.00 to 6.00 times as long, \
+         and in the middle case process_issues takes sqlite 3.00 times as long on average \
+         (95 % interval 2.73 to 3.30, 5 blocks) with 1 client and 2 neighbours."
+    );
+}
+
+#[test]
+fn a_winner_of_most_says_what_the_rest_is() {
+    let sample = Sample {
+        mean: |operation, levels| {
+            let even = levels["clients"] == "4" && operation == "create_issue";
+            if levels["engine"] == "lmdb" && !even { 0.005 } else { 0.010 }
+        },
+        ..Sample::default()
+    };
+    assert_eq!(
+        verdict(&sample.document()),
+        "lmdb is fastest in 6 of 8 comparisons (2 are undecided): create_issue takes sqlite \
+         2.00 times as long on average (95 % interval 1.82 to 2.20, 5 blocks) with 1 client and \
+         no neighbours."
+    );
+}
+
+#[test]
+fn it_depends_on_one_factor() {
+    let sample = Sample {
+        mean: |_, levels| {
+            let busy = levels["neighbours"] == "x2";
+            if (levels["engine"] == "lmdb") == busy { 0.020 } else { 0.010 }
+        },
+        ..Sample::default()
+    };
+    assert_eq!(
+        verdict(&sample.document()),
+        "It depends on neighbours: lmdb is fastest with no neighbours (4 of 4, sqlite takes \
+         2.00 times as long, 95 % interval 1.82 to 2.20, 5 blocks); sqlite is fastest with \
+         2 neighbours (4 of 4, lmdb takes 2.00 times as long, 95 % interval 1.82 to 2.20, \
+         5 blocks)."
+    );
+}
+
+#[test]
+fn it_depends_on_the_operation() {
+    let sample = Sample {
+        factors: vec![],
+        mean: |operation, levels| {
+            let create = operation == "create_issue";
+            if (levels["engine"] == "lmdb") == create { 0.010 } else { 0.020 }
+        },
+        ..Sample::default()
+    };
+    let sentence = verdict(&sample.document());
+    assert!(
+        sentence.starts_with(
+            "It depends on the operation: lmdb is fastest for create_issue (sqlite takes \
+             2.00 times as long, 95 %"
+        ) && sentence.contains("; sqlite is fastest for process_issues (lmdb takes 2.00 times"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn it_depends_on_two_factors_together() {
+    let sample = Sample {
+        operations: vec!["create_issue"],
+        mean: |_, levels| {
+            let odd = (levels["neighbours"] == "x2") != (levels["clients"] == "4");
+            if (levels["engine"] == "lmdb") == odd { 0.020 } else { 0.010 }
+        },
+        ..Sample::default()
+    };
+    let sentence = verdict(&sample.document());
+    for part in [
+        "It depends: ",
+        "lmdb is fastest in 2 of 4 comparisons, such as where create_issue takes sqlite 2.00",
+        "sqlite is fastest in 2 of 4 comparisons, such as where create_issue takes lmdb 2.00",
+    ] {
+        assert!(sentence.contains(part), "{part} is not in: {sentence}");
+    }
+}
+
+#[test]
+fn wide_intervals_leave_it_open() {
+    assert_eq!(
+        verdict(&single(close, 0.2).document()),
+        "Nothing is shown to be fastest: create_issue takes sqlite 1.02 times as long as lmdb \
+         (95 % interval 0.85 to 1.22, 5 blocks)."
+    );
+}
+
+#[test]
+fn narrow_intervals_make_even() {
+    assert_eq!(
+        verdict(&single(close, 0.01).document()),
+        "sqlite and lmdb are equally fast within 5 % in the only comparison."
+    );
+}
+
+#[test]
+fn one_block_decides_nothing() {
+    let mut sample = single(twice, 0.1);
+    sample.blocks = 1;
+    assert_eq!(
+        verdict(&sample.document()),
+        "Nothing is shown to be fastest: each was run in one block only, and an interval needs \
+         two."
+    );
+}
+
+#[test]
+fn spiky_runs_decide_nothing() {
+    let mut document = single(twice, 0.1).document();
+    document.comparisons[0].verdict = Verdict::Spiky;
+    assert_eq!(
+        verdict(&document),
+        "Nothing is shown to be fastest: single blocks differ too much from the rest for an \
+         interval to be trusted."
+    );
+}
+
+#[test]
+fn a_difference_below_the_noise_is_none() {
+    let mut document = single(twice, 0.1).document();
+    document.noise = vec![sample::noise(&document, 1.0, 0.4, 2.5)];
+    let sentence = verdict(&document);
+    assert!(sentence.starts_with("Nothing is shown to be fastest: "), "{sentence}");
+    assert!(
+        sentence.ends_with(
+            "; 1 difference is no larger than what one level shows against itself, and counts \
+             as undecided."
+        ),
+        "{sentence}"
+    );
+    document.noise = vec![sample::noise(&document, 1.0, 0.98, 1.02)];
+    assert!(verdict(&document).starts_with("lmdb is fastest"));
+}
+
+#[test]
+fn one_level_is_no_comparison() {
+    let mut sample = single(twice, 0.1);
+    sample.engines = vec!["sqlite"];
+    assert_eq!(
+        verdict(&sample.document()),
+        "Nothing is compared: only sqlite was run; create_issue takes 10.0 ms on average."
+    );
+}
+
+#[test]
+fn the_harness_never_wins() {
+    let null = |_: &str, levels: &Levels| match levels["engine"].as_str() {
+        "null" => 0.000_001,
+        "lmdb" => 0.005,
+        _ => 0.010,
+    };
+    let mut sample = single(null, 0.1);
+    sample.engines = vec!["sqlite", "null", "lmdb"];
+    let without = verdict(&single(twice, 0.1).document());
+    assert_eq!(verdict(&sample.document()), without);
+    sample.engines = vec!["null", "sqlite"];
+    let sentence = verdict(&sample.document());
+    assert!(sentence.starts_with("Nothing is compared: only sqlite was run"), "{sentence}");
+    sample.engines = vec!["null"];
+    assert_eq!(
+        verdict(&sample.document()),
+        "Nothing is compared: only the harness itself was measured."
+    );
+}
+
+#[test]
+fn an_alias_is_no_level() {
+    let mut document = single(twice, 0.1).document();
+    let mut again = document.trials[0].clone();
+    again.levels.insert("engine".into(), "sqlite@again".into());
+    document.trials.push(again);
+    document.run.run.factors[0].1.push("sqlite@again".into());
+    assert_eq!(verdict(&document), verdict(&single(twice, 0.1).document()));
+}
+
+#[test]
+fn nothing_ended() {
+    let mut document = single(twice, 0.1).document();
+    document.trials.clear();
+    document.cells.clear();
+    document.comparisons.clear();
+    document.run.status = Status::Interrupted;
+    assert_eq!(
+        verdict(&document),
+        "Nothing was measured: no trial has ended; the run was interrupted after 0 of 10 trials."
+    );
+}
+
+#[test]
+fn an_interrupted_run_says_so() {
+    let mut document = single(twice, 0.1).document();
+    document.trials.truncate(7);
+    document.run.status = Status::Interrupted;
+    let sentence = verdict(&document);
+    assert!(sentence.ends_with("; the run was interrupted after 7 of 10 trials."), "{sentence}");
+    document.run.status = Status::Unfinished;
+    assert!(verdict(&document).ends_with("; the run has not finished after 7 of 10 trials."));
+}
+
+#[test]
+fn failed_trials_are_told() {
+    let mut sample = single(twice, 0.1);
+    sample.engines = vec!["sqlite", "lmdb", "fjall"];
+    let mut document: Document = sample.document();
+    sample::fail(&mut document, "fjall", "it crashed");
+    assert_eq!(
+        verdict(&document),
+        "lmdb is fastest: create_issue takes sqlite 2.00 times as long on average (95 % interval \
+         1.82 to 2.20, 5 blocks); fjall has no trial that counts; 5 of 15 trials failed or were \
+         disturbed and do not count."
+    );
+}
+
+#[test]
+fn a_failed_baseline_leaves_nothing_to_compare_with() {
+    let mut document = single(twice, 0.1).document();
+    sample::fail(&mut document, "sqlite", "it crashed");
+    assert_eq!(
+        verdict(&document),
+        "Nothing is compared: only lmdb has trials that count; 5 of 10 trials failed or were \
+         disturbed and do not count."
+    );
+}
+
+#[test]
+fn another_factor_is_compared_by_its_name() {
+    let mut document = single(twice, 0.1).document();
+    document.run.run.compare = "durability".into();
+    document.run.run.baseline = "strict".into();
+    document.run.run.factors[0] = ("durability".into(), vec!["strict".into(), "relaxed".into()]);
+    let rename = |levels: &mut Levels| {
+        let engine = levels.remove("engine").unwrap();
+        let level = if engine == "sqlite" { "strict" } else { "relaxed" };
+        levels.insert("durability".into(), level.into());
+    };
+    document.trials.iter_mut().for_each(|trial| rename(&mut trial.levels));
+    document.cells.iter_mut().for_each(|cell| rename(&mut cell.levels));
+    for comparison in &mut document.comparisons {
+        comparison.factor = "durability".into();
+        (comparison.baseline, comparison.level) = ("strict".into(), "relaxed".into());
+    }
+    assert!(
+        verdict(&document).starts_with(
+            "durability relaxed is fastest: create_issue takes durability strict 2.00 times"
+        ),
+        "{}",
+        verdict(&document)
+    );
+}
