@@ -8,7 +8,7 @@ mod folder;
 
 use std::time::Instant;
 
-use bakeoff_results::{Document, RunFolder};
+use bakeoff_results::RunFolder;
 
 const TRIALS: u32 = 10_000;
 
@@ -20,7 +20,7 @@ fn main() {
     println!("{TRIALS} trials written in {:.2} s", start.elapsed().as_secs_f64());
     let start = Instant::now();
     let folder = RunFolder::open(&path).expect("the folder can be opened");
-    let document = Document::of(&folder).expect("the folder can be read");
+    let document = folder.document().expect("the folder can be read");
     let seconds = start.elapsed().as_secs_f64();
     let peak = peak_megabytes();
     println!(

@@ -46,7 +46,7 @@ pub struct RunState {
     pub run: Run,
     /// How it ended.
     pub status: Status,
-    /// When the last trial ended, in seconds since 1970.
+    /// When it ended, in seconds since 1970; `None` while it is running, and when it was killed.
     pub ended_s: Option<f64>,
 }
 
@@ -205,26 +205,26 @@ pub enum Verdict {
     Spiky,
 }
 
-impl Document {
-    /// What a run folder has to tell, as it is at this moment.
+impl RunFolder {
+    /// What the folder has to tell, as it is at this moment.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] where the folder can't be read.
-    pub fn of(folder: &RunFolder) -> Result<Self> {
-        let _snapshot = folder.snapshot()?;
-        let run = folder.state()?;
-        let rows = folder.trials()?;
+    /// [`crate::Error::Damaged`] where it can't be read.
+    pub fn document(&self) -> Result<Document> {
+        let _snapshot = self.snapshot()?;
+        let run = self.state()?;
+        let rows = self.trials()?;
         let counted = cells::counted(&rows);
-        let cells = cells::cells(folder, &run.run, &counted)?;
+        let cells = cells::cells(self, &run.run, &counted)?;
         let (comparisons, noise) = compare::all(&run.run, &rows, &counted, |view| view.mean_s);
-        let mut document = Self {
+        let mut document = Document {
             schema: SCHEMA,
             run,
             trials: Vec::new(),
             cells,
             comparisons,
             noise,
-            canaries: folder.canaries()?,
+            canaries: self.canaries()?,
             warnings: Vec::new(),
         };
         document.warnings = warnings::all(&document, &rows, &counted);

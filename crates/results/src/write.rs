@@ -3,7 +3,7 @@
 use rusqlite::{Transaction, params};
 
 use crate::document::{OperationView, Status};
-use crate::record::{Canary, Facts, Measured, Operation, Trial};
+use crate::record::{Canary, Facts, Measured, Operation, Run, Trial};
 use crate::store::RunFolder;
 use crate::{Error, Result, figures};
 
@@ -52,6 +52,20 @@ impl RunFolder {
     pub fn set_status(&mut self, status: Status, ended_s: Option<f64>) -> Result<()> {
         self.connection
             .execute("UPDATE run SET status = ?1, ended_s = ?2", (status.name(), ended_s))
+            .map(|_| ())
+            .map_err(self.failed())
+    }
+
+    /// Notes what one neighbour stream reaches alone, in requests a second: it is measured after
+    /// the run has begun, and holds for all of it.
+    ///
+    /// # Errors
+    /// [`Error::Full`], [`Error::CannotWrite`].
+    pub fn set_neighbour_alone(&mut self, per_second: f64) -> Result<()> {
+        let run = Run { neighbour_alone_per_second: Some(per_second), ..self.run()? };
+        let description = serde_json::to_string(&run).expect("a run is plain data");
+        self.connection
+            .execute("UPDATE run SET description = ?1", [description])
             .map(|_| ())
             .map_err(self.failed())
     }
@@ -171,4 +185,62 @@ fn insert_slots(
         statement.execute((trial, position, number, slot.start_s, slot.end_s, bytes))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Levels, Machine};
+
+    fn run() -> Run {
+        Run {
+            name: String::new(),
+            title: String::new(),
+            workload: String::new(),
+            operations: Vec::new(),
+            compare: String::new(),
+            baseline: String::new(),
+            factors: Vec::new(),
+            seconds: 1.0,
+            repetitions: 1,
+            seed: 1,
+            planned: 2,
+            command: String::new(),
+            version: String::new(),
+            started_s: 0.0,
+            machine: Machine::default(),
+            engines: Vec::new(),
+            neighbour_alone_per_second: None,
+            text: String::new(),
+        }
+    }
+
+    fn failed(order: u32, reason: String) -> Trial {
+        let levels = Levels::new();
+        let reason = Some(reason);
+        let (repetition, block, attempt, started_s) = (0, 0, 0, 0.0);
+        let (valid, measured) = (false, None);
+        Trial { repetition, block, attempt, order, levels, started_s, valid, reason, measured }
+    }
+
+    /// SQLite is told that the disk ends here; what it does then is what it does on a full disk.
+    #[test]
+    fn a_full_disk_loses_nothing_and_the_run_goes_on_once_there_is_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run");
+        let mut folder = RunFolder::create(&path, &run(), "").unwrap();
+        folder.commit_trial(&failed(0, "small".to_owned())).unwrap();
+        // No more pages than it has.
+        folder.connection.query_row("PRAGMA max_page_count = 1", [], |_| Ok(())).unwrap();
+        let large = failed(1, "x".repeat(1 << 20));
+        let error = folder.commit_trial(&large).unwrap_err();
+        assert!(matches!(error, Error::Full { .. }), "{error:?}");
+        assert!(error.to_string().contains(&format!("--resume {}", path.display())), "{error}");
+        assert_eq!(folder.done().unwrap().len(), 1);
+        drop(folder);
+
+        let mut folder = RunFolder::resume(&path).unwrap();
+        folder.commit_trial(&large).unwrap();
+        assert_eq!(folder.done().unwrap().len(), 2);
+    }
 }

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use bakeoff_results::document::Status;
-use bakeoff_results::{
-    Canary, DATABASE, Document, Done, EXPERIMENT, Error, Operation, RunFolder, Trial,
-};
+use bakeoff_results::{Canary, DATABASE, Done, EXPERIMENT, Error, Operation, RunFolder, Trial};
 use data::{Trials, run};
 
 const TOML: &str = "name = \"synthetic\" # and a comment\n";
@@ -23,7 +21,7 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn trials(block: u32) -> Vec<Trial> {
-    Trials::new(u64::from(block)).block(0, block, ["1", "0"])
+    Trials::new(u64::from(block), 40).block(0, block, ["1", "0"])
 }
 
 /// A folder with one block in it, closed.
@@ -120,6 +118,20 @@ fn a_disturbed_block_is_kept_but_does_not_count() {
     let trial = folder.trial(0, 0, 2).unwrap().unwrap();
     assert_eq!(trial.reason.as_deref(), Some("the canary was off"));
     assert!(trial.measured.is_some());
+}
+
+#[test]
+fn the_neighbours_rate_is_noted_and_nothing_else_changes() {
+    let (_dir, path) = folder();
+    let run = bakeoff_results::Run {
+        neighbour_alone_per_second: None,
+        seed: u64::MAX,
+        ..run(&["1"], &["25%"], 4)
+    };
+    let mut folder = RunFolder::create(&path, &run, TOML).unwrap();
+    folder.set_neighbour_alone(812.5).unwrap();
+    let noted = bakeoff_results::Run { neighbour_alone_per_second: Some(812.5), ..run };
+    assert_eq!(folder.run().unwrap(), noted);
 }
 
 #[test]
@@ -270,7 +282,7 @@ impl Victim {
             let _ = fs::remove_file(self.path.join(rest));
         }
         fs::write(self.path.join(DATABASE), bytes).unwrap();
-        let read = RunFolder::open(&self.path).and_then(|folder| Document::of(&folder));
+        let read = RunFolder::open(&self.path).and_then(|folder| folder.document());
         [read.err(), RunFolder::resume(&self.path).err()]
     }
 }
@@ -322,7 +334,7 @@ fn a_broken_histogram_is_damage() {
         breaker.execute_batch(&format!("UPDATE operation SET kept = {blob}")).unwrap();
         drop(breaker);
         let folder = RunFolder::open(&path).unwrap();
-        let error = Document::of(&folder).unwrap_err();
+        let error = folder.document().unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }), "{blob}: {error:?}");
         assert!(matches!(folder.trial(0, 0, 0), Err(Error::Damaged { .. })), "{blob}");
     }

@@ -14,7 +14,7 @@ const NEIGHBOURS: [&str; 5] = ["0", "25%", "x1", "x2", "x4"];
 pub fn write(dir: &Path, trials: u32) -> Result<()> {
     let run = data::run(&CLIENTS, &NEIGHBOURS, trials);
     let mut folder = RunFolder::create(dir, &run, "# synthetic test data\n")?;
-    let mut generator = Trials::new(1);
+    let mut generator = Trials::new(1, 40);
     let (mut written, mut block) = (0, 0);
     while written < trials {
         let combination = block as usize % (CLIENTS.len() * NEIGHBOURS.len());
