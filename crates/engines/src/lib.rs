@@ -6,8 +6,14 @@
 
 use std::path::Path as FilePath;
 
+pub mod fjall;
+mod gate;
+mod kv;
+pub mod lmdb;
 pub mod null;
 pub mod schema;
+pub mod sql;
+pub mod sqlite;
 pub mod statement;
 mod value;
 
@@ -207,12 +213,7 @@ pub trait Session {
     ///
     /// # Errors
     /// [`Error::Conflict`], [`Error::Duplicate`], [`Error::Usage`], or the engine's own.
-    fn run(
-        &mut self,
-        statement: usize,
-        parameters: &[Value<'_>],
-        rows: &mut Rows,
-    ) -> Result<u64>;
+    fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64>;
 
     /// Makes the transaction's work visible, and as durable as was promised. The transaction has
     /// ended whatever this returns: with an error, it has had no effect.
@@ -229,7 +230,7 @@ pub trait Session {
 }
 
 /// Every engine, in the order in which they are listed.
-pub static ENGINES: &[&dyn Engine] = &[&null::Null];
+pub static ENGINES: &[&dyn Engine] = &[&sqlite::Sqlite, &lmdb::Lmdb, &fjall::Fjall, &null::Null];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static dyn Engine> {

@@ -30,7 +30,10 @@ enum Cell {
     Null,
     Int(i64),
     /// Where the text stands in the buffer, in bytes.
-    Text { start: usize, end: usize },
+    Text {
+        start: usize,
+        end: usize,
+    },
 }
 
 /// A reusable table of cells, `width` columns wide: a session writes its answer into it.

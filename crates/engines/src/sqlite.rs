@@ -1,0 +1,531 @@
+//! SQLite, in its write-ahead-log mode.
+//!
+//! A session is a connection of its own with every statement prepared. SQLite lets one
+//! transaction write at a time, and one that finds another at work polls and sleeps; an
+//! application that embeds it therefore queues its writers itself, and so does this: a writing
+//! transaction waits at a [`Gate`] before it begins.
+
+use std::fs::File;
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::types::{Null, ValueRef};
+use rusqlite::{Connection, ErrorCode, ffi};
+use self_cell::self_cell;
+
+use crate::gate::{Gate, Pass};
+use crate::sql::Dialect;
+use crate::statement::{Action, Yield};
+use crate::{
+    About, Access, Database, Durability, Engine, Error, Loader, Promise, Result, Rows, Schema,
+    Session, Statement, Terms, Value,
+};
+
+const SQL: Dialect = Dialect::Sqlite;
+
+/// The file in the database's directory; SQLite puts its log and its shared memory beside it.
+const FILE: &str = "database.sqlite";
+
+/// How long a session waits for a lock that the gate does not guard: a checkpoint's, a recovery's.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a drain waits for the last reader.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a session prepares after the declared statements, in this order.
+const CONTROL: [&str; 4] = ["BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"];
+const BEGIN_READ: usize = 0;
+const BEGIN_WRITE: usize = 1;
+const COMMIT: usize = 2;
+const ROLLBACK: usize = 3;
+
+/// See the module.
+pub struct Sqlite;
+
+impl Engine for Sqlite {
+    fn about(&self) -> About {
+        let promise =
+            |durability, settings, source| Promise { durability, settings: Some(settings), source };
+        About {
+            name: "sqlite",
+            summary: "SQLite in the process, with a write-ahead log",
+            version: rusqlite::version().into(),
+            promises: [
+                promise(
+                    Durability::None,
+                    "journal_mode=WAL, synchronous=OFF",
+                    "never syncs: a power cut may lose commits or corrupt the file \
+                     (sqlite.org/pragma.html#pragma_synchronous)",
+                ),
+                promise(
+                    Durability::Relaxed,
+                    "journal_mode=WAL, synchronous=NORMAL, and wal_checkpoint(PASSIVE) every second",
+                    "syncs the log at a checkpoint only, so one a second bounds what a power cut \
+                     takes; the file stays consistent (sqlite.org/wal.html)",
+                ),
+                promise(
+                    Durability::Strict,
+                    "journal_mode=WAL, synchronous=FULL",
+                    "syncs the log after each commit \
+                     (sqlite.org/pragma.html#pragma_synchronous)",
+                ),
+            ],
+        }
+    }
+
+    fn open(
+        &self,
+        directory: &FilePath,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        schema.validate()?;
+        std::fs::create_dir_all(directory)?;
+        let path = directory.join(FILE);
+        let mut keeper = connect(&path, "FULL")?;
+        keeper.busy_timeout(DRAIN_PATIENCE)?;
+        create(&mut keeper, schema)?;
+        let texts = statements.iter().map(|statement| SQL.statement(schema, &statement.action));
+        let mut texts = texts.collect::<Result<Vec<_>>>()?;
+        texts.extend(CONTROL.map(String::from));
+        let checkpoints = match terms.durability {
+            Durability::Relaxed => Some(Checkpoints::start(connect(&path, "NORMAL")?)?),
+            Durability::None | Durability::Strict => None,
+        };
+        Ok(Box::new(Open {
+            plans: statements.iter().map(|statement| plan(schema, &statement.action)).collect(),
+            texts,
+            schema: schema.clone(),
+            terms: *terms,
+            gate: Gate::default(),
+            sessions: AtomicUsize::new(0),
+            _checkpoints: checkpoints,
+            keeper: Mutex::new(keeper),
+            file: File::open(&path)?,
+            path,
+        }))
+    }
+}
+
+/// Opens a connection. Plans are kept as they are prepared: with the statistics that `ANALYZE`
+/// collects, SQLite would otherwise prepare a statement again whenever a parameter changes.
+fn connect(path: &FilePath, synchronous: &str) -> Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    Ok(connection)
+}
+
+/// Creates the tables and indexes, all at once; the file's user version says that it was done.
+fn create(connection: &mut Connection, schema: &Schema) -> Result<()> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version != 0 {
+        return Ok(());
+    }
+    let transaction = connection.transaction()?;
+    for table in &schema.tables {
+        transaction.execute_batch(&SQL.create_table(table))?;
+        for index in &table.indexes {
+            transaction.execute_batch(&SQL.create_index(table, index))?;
+        }
+    }
+    transaction.pragma_update(None, "user_version", 1)?;
+    Ok(transaction.commit()?)
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        let Some(failure) = error.sqlite_error() else { return Self::engine(error) };
+        match (failure.code, failure.extended_code) {
+            (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
+                Self::Conflict(error.to_string())
+            }
+            (
+                _,
+                ffi::SQLITE_CONSTRAINT_PRIMARYKEY
+                | ffi::SQLITE_CONSTRAINT_ROWID
+                | ffi::SQLITE_CONSTRAINT_UNIQUE,
+            ) => Self::Duplicate(error.to_string()),
+            _ => Self::engine(error),
+        }
+    }
+}
+
+/// What a session must know of a statement beside its text.
+#[derive(Clone, Copy)]
+enum Plan {
+    Read { width: usize },
+    Insert { key: usize },
+    Change,
+}
+
+fn plan(schema: &Schema, action: &Action) -> Plan {
+    match action {
+        Action::Read(read) => Plan::Read {
+            width: match &read.yields {
+                Yield::Columns(columns) => columns.len(),
+                Yield::Sum(_) | Yield::Distinct(_) => 1,
+            },
+        },
+        Action::Insert { table } => Plan::Insert { key: schema.tables[*table].key[0] },
+        Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => Plan::Change,
+    }
+}
+
+struct Open {
+    path: PathBuf,
+    schema: Schema,
+    terms: Terms,
+    /// The declared statements, then [`CONTROL`].
+    texts: Vec<String>,
+    plans: Vec<Plan>,
+    gate: Gate,
+    /// How many sessions there are: they share the cache.
+    sessions: AtomicUsize,
+    /// Runs until it is dropped.
+    _checkpoints: Option<Checkpoints>,
+    /// Keeps the log in place while sessions come and go, and drains and checks.
+    keeper: Mutex<Connection>,
+    /// For syncing. Closed last: POSIX drops all of a process's locks on a file with the first of
+    /// its descriptors that is closed.
+    file: File,
+}
+
+impl Open {
+    fn synchronous(&self) -> &'static str {
+        match self.terms.durability {
+            Durability::None => "OFF",
+            Durability::Relaxed => "NORMAL",
+            Durability::Strict => "FULL",
+        }
+    }
+}
+
+impl Database for Open {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let statements = prepare(connect(&self.path, self.synchronous())?, &self.texts)?;
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+        let state = State::Idle;
+        Ok(Box::new(Client { statements, database: self, state, pass: None, shared_by: 0 }))
+    }
+
+    fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
+        let connection = connect(&self.path, "OFF")?;
+        set_cache(&connection, self.terms.cache_bytes)?;
+        let table = &self.schema.tables[table];
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        for index in &table.indexes {
+            connection.execute_batch(&SQL.drop_index(index))?;
+        }
+        Ok(Box::new(Load { insert: prepare(connection, &[SQL.insert(table)])?, table }))
+    }
+
+    fn drain(&self) -> Result<()> {
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let _pass = self.gate.enter();
+        let busy: bool =
+            keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if busy {
+            return Err(Error::Conflict("a reader keeps the log from being drained".into()));
+        }
+        // A checkpoint under synchronous=OFF, a load's for one, may have left pages unsynced.
+        self.file.sync_all()?;
+        File::open(self.path.parent().expect("a file in a directory"))?.sync_all()?;
+        Ok(())
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut statement = keeper.prepare("PRAGMA integrity_check")?;
+        let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+        let found = lines.filter(|line| line.as_ref().map_or(true, |line| line != "ok"));
+        found.map(|line| Ok(line?)).collect()
+    }
+}
+
+/// Checkpoints once a second, which bounds what `relaxed` may lose: a commit under
+/// `synchronous=NORMAL` is not synced until the log is.
+struct Checkpoints {
+    /// Dropped to end the thread.
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Checkpoints {
+    fn start(connection: Connection) -> Result<Self> {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let run = move || {
+            while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                // Whoever makes it fail (a full disk) makes the next commit fail too; a busy
+                // database is tried again in a second.
+                let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            }
+        };
+        let thread = thread::Builder::new().name("sqlite-checkpoints".into()).spawn(run)?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It only panics if SQLite's bindings do, which the panic has already reported.
+            let _ = thread.join();
+        }
+    }
+}
+
+type Statements<'connection> = Vec<rusqlite::Statement<'connection>>;
+
+self_cell!(
+    /// A connection and the statements that are prepared on it.
+    struct Prepared {
+        owner: Connection,
+        #[not_covariant]
+        dependent: Statements,
+    }
+);
+
+fn prepare(connection: Connection, texts: &[String]) -> Result<Prepared> {
+    Prepared::try_new(connection, |connection| {
+        texts.iter().map(|text| Ok(connection.prepare(text)?)).collect()
+    })
+}
+
+impl Prepared {
+    fn execute(&mut self, number: usize, parameters: &[Value<'_>]) -> Result<u64> {
+        self.with_dependent_mut(|_, statements| {
+            bind(&mut statements[number], parameters)?;
+            Ok(statements[number].raw_execute()? as u64)
+        })
+    }
+
+    fn query(
+        &mut self,
+        number: usize,
+        parameters: &[Value<'_>],
+        width: usize,
+        rows: &mut Rows,
+    ) -> Result<u64> {
+        self.with_dependent_mut(|_, statements| {
+            bind(&mut statements[number], parameters)?;
+            let mut found = statements[number].raw_query();
+            while let Some(row) = found.next()? {
+                for column in 0..width {
+                    rows.push(value(row.get_ref(column)?)?);
+                }
+            }
+            Ok(rows.len() as u64)
+        })
+    }
+}
+
+fn bind(statement: &mut rusqlite::Statement<'_>, parameters: &[Value<'_>]) -> Result<()> {
+    let wanted = statement.parameter_count();
+    if parameters.len() != wanted {
+        let given = parameters.len();
+        return Err(Error::Usage(format!("{given} parameters for a statement of {wanted}")));
+    }
+    for (number, parameter) in (1..).zip(parameters) {
+        match *parameter {
+            Value::Null => statement.raw_bind_parameter(number, Null)?,
+            Value::Int(int) => statement.raw_bind_parameter(number, int)?,
+            Value::Text(text) => statement.raw_bind_parameter(number, text)?,
+        }
+    }
+    Ok(())
+}
+
+fn value(cell: ValueRef<'_>) -> Result<Value<'_>> {
+    match cell {
+        ValueRef::Null => Ok(Value::Null),
+        ValueRef::Integer(int) => Ok(Value::Int(int)),
+        ValueRef::Text(text) => Ok(Value::Text(std::str::from_utf8(text).map_err(Error::engine)?)),
+        ValueRef::Real(_) | ValueRef::Blob(_) => {
+            Err(Error::engine("SQLite answered with what is neither an integer nor text"))
+        }
+    }
+}
+
+fn set_cache(connection: &Connection, bytes: u64) -> Result<()> {
+    // A negative size is in KiB; a positive one would be in pages.
+    let kib = i64::try_from(bytes / 1024).unwrap_or(i64::MAX).max(1);
+    Ok(connection.pragma_update(None, "cache_size", -kib)?)
+}
+
+/// Where a session stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    Reading,
+    Writing,
+    /// In a transaction that had an error.
+    Failed,
+}
+
+struct Client<'a> {
+    statements: Prepared,
+    database: &'a Open,
+    state: State,
+    /// Held while the transaction may write.
+    pass: Option<Pass<'a>>,
+    /// The number of sessions that the cache was last divided by.
+    shared_by: usize,
+}
+
+impl<'a> Client<'a> {
+    fn control(&mut self, which: usize) -> Result<()> {
+        let number = self.database.plans.len() + which;
+        self.statements.execute(number, &[]).map(|_| ())
+    }
+
+    /// A connection's cache is its own, and a client's promised bytes are for all of them: each
+    /// takes an equal part, again whenever their number has changed.
+    fn share_cache(&mut self) -> Result<()> {
+        let sessions = self.database.sessions.load(Ordering::Relaxed);
+        if self.shared_by != sessions {
+            let bytes = self.database.terms.cache_bytes / sessions as u64;
+            set_cache(self.statements.borrow_owner(), bytes)?;
+            self.shared_by = sessions;
+        }
+        Ok(())
+    }
+
+    /// Lets a statement in, with a pass of its own if it writes on its own.
+    fn admit(&mut self, plan: Plan) -> Result<Option<Pass<'a>>> {
+        let writes = !matches!(plan, Plan::Read { .. });
+        match self.state {
+            State::Idle => {
+                self.share_cache()?;
+                Ok(writes.then(|| self.database.gate.enter()))
+            }
+            State::Reading if writes => {
+                Err(Error::Usage("a write in a reading transaction".into()))
+            }
+            State::Failed => Err(Error::Usage("a statement after an error".into())),
+            State::Reading | State::Writing => Ok(None),
+        }
+    }
+
+    fn try_run(&mut self, number: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        let Some(plan) = self.database.plans.get(number).copied() else {
+            return Err(Error::Usage(format!("there is no statement {number}")));
+        };
+        let _pass = self.admit(plan)?;
+        match plan {
+            Plan::Read { width } => {
+                rows.reset(width);
+                self.statements.query(number, parameters, width, rows)
+            }
+            Plan::Insert { key } => {
+                rows.reset(1);
+                let changed = self.statements.execute(number, parameters)?;
+                rows.push(match parameters[key] {
+                    Value::Null => Value::Int(self.statements.borrow_owner().last_insert_rowid()),
+                    given => given,
+                });
+                Ok(changed)
+            }
+            Plan::Change => {
+                rows.reset(0);
+                self.statements.execute(number, parameters)
+            }
+        }
+    }
+}
+
+impl Session for Client<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        if self.state != State::Idle {
+            self.state = State::Failed;
+            return Err(Error::Usage("begin inside a transaction".into()));
+        }
+        self.share_cache()?;
+        match access {
+            Access::Read => {
+                self.control(BEGIN_READ)?;
+                self.state = State::Reading;
+            }
+            Access::Write => {
+                let pass = self.database.gate.enter();
+                self.control(BEGIN_WRITE)?;
+                self.pass = Some(pass);
+                self.state = State::Writing;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        let answer = self.try_run(statement, parameters, rows);
+        if answer.is_err() && self.state != State::Idle {
+            self.state = State::Failed;
+        }
+        answer
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        let done = match self.state {
+            State::Idle => return Err(Error::Usage("commit outside a transaction".into())),
+            State::Failed => Err(Error::Usage("commit after an error".into())),
+            State::Reading | State::Writing => self.control(COMMIT),
+        };
+        if done.is_err() {
+            // Why the commit failed says more than what undoing it may add.
+            let _ = self.rollback();
+        }
+        self.state = State::Idle;
+        self.pass = None;
+        done
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        // SQLite has rolled back by itself after some errors, a full disk for one.
+        let done = match self.statements.borrow_owner().is_autocommit() {
+            true => Ok(()),
+            false => self.control(ROLLBACK),
+        };
+        self.state = State::Idle;
+        self.pass = None;
+        done
+    }
+}
+
+impl Drop for Client<'_> {
+    fn drop(&mut self) {
+        // Closing the connection undoes the transaction too, but the pass must outlast it.
+        let _ = self.rollback();
+        self.database.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+struct Load<'a> {
+    insert: Prepared,
+    table: &'a crate::schema::Table,
+}
+
+impl Loader for Load<'_> {
+    fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
+        self.insert.execute(0, row).map(|_| ())
+    }
+
+    /// Builds the indexes by sorting, which is faster than adding rows to them one by one.
+    fn finish(self: Box<Self>) -> Result<()> {
+        let connection = self.insert.borrow_owner();
+        for index in &self.table.indexes {
+            connection.execute_batch(&SQL.create_index(self.table, index))?;
+        }
+        connection.execute_batch("COMMIT")?;
+        connection.execute_batch("ANALYZE")?;
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+//! Engines with one fault each: the suite must find every one of them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bakeoff_engines::statement::{Action, Bound, Order, Scope};
+use bakeoff_engines::{
+    About, Access, Database, Engine, Loader, Result, Rows, Schema, Session, Statement, Terms, Value,
+};
+
+use crate::{Check, concurrency, engine, sequences, survival};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// None, to show that the wrapping itself breaks nothing.
+    Nothing,
+    /// Every 10th change of a row is answered, but not done.
+    LosesWrites,
+    /// Every 10th insert answers with a key that was given before.
+    RepeatsKeys,
+    CommitsOnRollback,
+    /// Each statement is a transaction of its own.
+    NoTransactions,
+    /// A reading transaction is none.
+    NoSnapshots,
+    /// A writing transaction begins with its first write.
+    LateLocks,
+    /// Only every fifth commit is one.
+    LateCommits,
+    ForgetsUnique,
+    IgnoresLimits,
+    IgnoresOrder,
+    IncludesBounds,
+}
+
+/// SQLite, but for the fault.
+struct Broken(Fault);
+
+impl Engine for Broken {
+    fn about(&self) -> About {
+        About { name: "broken", ..engine("sqlite").about() }
+    }
+
+    fn open(
+        &self,
+        directory: &std::path::Path,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        let mut schema = schema.clone();
+        if self.0 == Fault::ForgetsUnique {
+            let indexes = schema.tables.iter_mut().flat_map(|table| &mut table.indexes);
+            indexes.for_each(|index| index.unique = false);
+        }
+        let mut statements = statements.to_vec();
+        statements.iter_mut().for_each(|statement| self.spoil(&mut statement.action));
+        let inner = engine("sqlite").open(directory, terms, &schema, &statements)?;
+        Ok(Box::new(BrokenDatabase { inner, fault: self.0, statements }))
+    }
+}
+
+impl Broken {
+    fn spoil(&self, action: &mut Action) {
+        let Action::Read(read) = action else { return };
+        match (self.0, &mut read.scope) {
+            (Fault::IgnoresLimits, _) => read.limit = None,
+            (Fault::IgnoresOrder, _) if read.order == Order::Descending => {
+                read.order = Order::Ascending;
+            }
+            (Fault::IncludesBounds, Scope::Range { from, to, .. }) => {
+                *from = from.map(|_| Bound::Inclusive);
+                *to = to.map(|_| Bound::Inclusive);
+            }
+            _ => {}
+        }
+    }
+}
+
+struct BrokenDatabase {
+    inner: Box<dyn Database>,
+    fault: Fault,
+    statements: Vec<Statement>,
+}
+
+impl Database for BrokenDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let inner = self.inner.session()?;
+        Ok(Box::new(BrokenSession { inner, database: self, count: 0, open: false, late: false }))
+    }
+
+    fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
+        self.inner.load(table)
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.inner.drain()
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        self.inner.check()
+    }
+}
+
+struct BrokenSession<'a> {
+    inner: Box<dyn Session + 'a>,
+    database: &'a BrokenDatabase,
+    /// Changes, inserts or commits so far, whichever the fault counts.
+    count: u64,
+    /// Whether the inner session is in a transaction.
+    open: bool,
+    /// Whether a transaction is to begin with the next write.
+    late: bool,
+}
+
+impl BrokenSession<'_> {
+    fn tenth(&mut self) -> bool {
+        self.count += 1;
+        self.count.is_multiple_of(10)
+    }
+}
+
+impl Session for BrokenSession<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        match (self.database.fault, access) {
+            (Fault::NoTransactions, _) | (Fault::NoSnapshots, Access::Read) => Ok(()),
+            (Fault::LateLocks, Access::Write) => {
+                self.late = true;
+                Ok(())
+            }
+            (Fault::LateCommits, _) if self.open => Ok(()),
+            _ => {
+                self.open = true;
+                self.inner.begin(access)
+            }
+        }
+    }
+
+    fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        let action = self.database.statements.get(statement).map(|statement| &statement.action);
+        let inserts = matches!(action, Some(Action::Insert { .. }));
+        let writes = !matches!(action, Some(Action::Read(_)) | None);
+        let fault = self.database.fault;
+        match fault {
+            Fault::LosesWrites if writes && !inserts && self.tenth() => {
+                rows.reset(0);
+                return Ok(1);
+            }
+            Fault::RepeatsKeys if inserts && self.tenth() => {
+                let count = self.inner.run(statement, parameters, rows)?;
+                rows.reset(1);
+                rows.push(Value::Int(1));
+                return Ok(count);
+            }
+            Fault::LateLocks if writes && std::mem::take(&mut self.late) => {
+                self.open = true;
+                self.inner.begin(Access::Write)?;
+            }
+            _ => {}
+        }
+        self.inner.run(statement, parameters, rows)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.late = false;
+        let begun = std::mem::take(&mut self.open);
+        match self.database.fault {
+            Fault::NoTransactions | Fault::NoSnapshots | Fault::LateLocks if !begun => Ok(()),
+            Fault::LateCommits => {
+                self.count += 1;
+                self.open = !self.count.is_multiple_of(5);
+                if self.open { Ok(()) } else { self.inner.commit() }
+            }
+            _ => self.inner.commit(),
+        }
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.late = false;
+        match (self.database.fault, std::mem::take(&mut self.open)) {
+            (Fault::CommitsOnRollback, true) => {
+                self.inner.commit().or_else(|_| self.inner.rollback())
+            }
+            _ => self.inner.rollback(),
+        }
+    }
+}
+
+fn random(engine: &dyn Engine) {
+    sequences::try_cases(engine, 0);
+}
+
+/// Whether the check finds the fault.
+fn finds(check: impl Fn(&dyn Engine), fault: Fault) -> bool {
+    catch_unwind(AssertUnwindSafe(|| check(&Broken(fault)))).is_err()
+}
+
+#[test]
+fn faults_are_found() {
+    let checks: [(&str, Check, &[Fault]); 10] = [
+        (
+            "random sequences",
+            random,
+            &[
+                Fault::LosesWrites,
+                Fault::RepeatsKeys,
+                Fault::CommitsOnRollback,
+                Fault::NoTransactions,
+                Fault::ForgetsUnique,
+                Fault::IgnoresLimits,
+                Fault::IgnoresOrder,
+                Fault::IncludesBounds,
+            ],
+        ),
+        ("write skew", concurrency::rows_read_for_update_are_not_skewed, &[Fault::LateLocks]),
+        (
+            "generated keys",
+            concurrency::generated_keys_are_distinct_and_grow,
+            &[Fault::RepeatsKeys],
+        ),
+        ("misuse", sequences::refuses_misuse, &[Fault::NoTransactions]),
+        (
+            "increments",
+            concurrency::read_then_write_loses_no_increment,
+            &[Fault::LosesWrites, Fault::NoTransactions, Fault::LateLocks],
+        ),
+        ("additions", concurrency::adding_loses_no_increment, &[Fault::LosesWrites]),
+        (
+            "transfers",
+            concurrency::transfers_keep_the_sum_in_every_snapshot,
+            &[Fault::NoTransactions, Fault::NoSnapshots],
+        ),
+        ("unique values", concurrency::one_of_many_wins_a_unique_value, &[Fault::ForgetsUnique]),
+        (
+            "unfinished work",
+            concurrency::nobody_sees_unfinished_work,
+            &[Fault::NoTransactions, Fault::NoSnapshots, Fault::CommitsOnRollback],
+        ),
+        (
+            "dropped sessions",
+            concurrency::a_dropped_session_undoes_and_blocks_nobody,
+            &[Fault::NoTransactions],
+        ),
+    ];
+    for (name, check, faults) in checks {
+        assert!(!finds(check, Fault::Nothing), "{name}: found a fault where there is none");
+        for fault in faults {
+            assert!(finds(check, *fault), "{name}: {fault:?} was not found");
+        }
+    }
+}
+
+#[test]
+fn lost_commits_are_found() {
+    let test = "broken::lost_commits_are_found";
+    let check = |engine: &dyn Engine| survival::acknowledged_commits_survive_a_kill(engine, test);
+    assert!(finds(check, Fault::LateCommits));
+}

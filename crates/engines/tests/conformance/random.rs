@@ -1,0 +1,270 @@
+//! Random schemas, statements and values, small enough to collide often.
+
+use bakeoff_engines::schema::{Table, Type};
+use bakeoff_engines::statement::{Action, Bound, Filter, Order, Path, Read, Scope, Set, Yield};
+use bakeoff_engines::{Schema, Statement};
+
+use crate::genes::Genes;
+use crate::model::Cell;
+
+/// Integer columns whose name begins so stay small: they can be added to and summed.
+const SMALL: &str = "small";
+
+pub fn schema(genes: &[Vec<u32>]) -> Schema {
+    let tables = genes.iter().enumerate();
+    Schema { tables: tables.map(|(number, genes)| table(number, Genes::new(genes))).collect() }
+}
+
+fn table(number: usize, mut genes: Genes<'_>) -> Table {
+    let mut table = Table::new(&format!("table {number}"));
+    table = match genes.below(4) {
+        0 => table.generated_key("id"),
+        1 => table.key_column("key", Type::Int),
+        2 => table.key_column("key", Type::Text),
+        _ => (0..=1 + genes.below(2)).fold(table, |table, part| {
+            table.key_column(&format!("key{part}"), *genes.pick(&[Type::Int, Type::Text]))
+        }),
+    };
+    for column in 0..genes.below(5) {
+        let (name, kind) = match genes.below(5) {
+            0 | 1 => (SMALL, Type::Int),
+            2 => ("wide", Type::Int),
+            3 => ("text", Type::Text),
+            _ => ("long", Type::LongText),
+        };
+        // A name that has to be quoted is a name all the same.
+        let name = format!("{name} \"{column}\" select");
+        table = match genes.below(2) {
+            0 => table.column(&name, kind),
+            _ => table.nullable(&name, kind),
+        };
+    }
+    for _ in 0..genes.below(4) {
+        table = index(table, &mut genes);
+    }
+    table
+}
+
+fn index(table: Table, genes: &mut Genes<'_>) -> Table {
+    let mut columns = Vec::new();
+    for _ in 0..=genes.below(3) {
+        let column = &table.columns[table.columns.len() - 1 - genes.below(table.columns.len())];
+        if column.kind != Type::LongText && !columns.contains(&column.name) {
+            columns.push(column.name.clone());
+        }
+    }
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let name = format!("{}_{}", table.name, columns.join("_"));
+    if columns.is_empty() || table.indexes.iter().any(|index| index.name == name) {
+        return table;
+    }
+    match genes.once_in(3) {
+        false => table.index(&columns),
+        true => table.unique(&columns),
+    }
+}
+
+/// Random statements, and after them one for each order of each table: [`scans`].
+pub fn statements(schema: &Schema, genes: &[Vec<u32>]) -> Vec<Statement> {
+    let random = genes.iter().map(|genes| action(schema, Genes::new(genes)));
+    let named = |(number, action)| Statement { name: format!("statement {number}"), action };
+    random.chain(scans(schema)).enumerate().map(named).collect()
+}
+
+/// Reads of all there is, along every path, both ways.
+pub fn scans(schema: &Schema) -> Vec<Action> {
+    let mut scans = Vec::new();
+    for (number, table) in schema.tables.iter().enumerate() {
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        let paths = (0..table.indexes.len()).map(Path::Index);
+        for path in [Path::Key].into_iter().chain(paths) {
+            for order in [Order::Ascending, Order::Descending] {
+                scans.push(Action::Read(Read { order, ..Read::range(number, path, 0, &all) }));
+            }
+        }
+    }
+    scans
+}
+
+fn action(schema: &Schema, mut genes: Genes<'_>) -> Action {
+    let number = genes.below(schema.tables.len());
+    let table = &schema.tables[number];
+    match genes.below(8) {
+        0 | 1 => Action::Insert { table: number },
+        2 => Action::Upsert { table: number },
+        3 => update(number, table, &mut genes),
+        4 => Action::Delete { table: number },
+        _ => Action::Read(read(number, table, &mut genes)),
+    }
+}
+
+fn update(number: usize, table: &Table, genes: &mut Genes<'_>) -> Action {
+    let mut set = Vec::new();
+    for (column, about) in table.columns.iter().enumerate() {
+        if !table.key.contains(&column) && !genes.once_in(3) {
+            let adds = about.name.starts_with(SMALL) && genes.once_in(2);
+            set.push(if adds { Set::Add(column) } else { Set::To(column) });
+        }
+    }
+    let only_if = filters(table, genes);
+    match set.is_empty() {
+        true => Action::Delete { table: number },
+        false => Action::Update { table: number, set, only_if },
+    }
+}
+
+fn read(number: usize, table: &Table, genes: &mut Genes<'_>) -> Read {
+    let choice = genes.below(1 + table.indexes.len());
+    let (path, length) = match choice.checked_sub(1) {
+        None => (Path::Key, table.key.len()),
+        Some(index) => (Path::Index(index), table.indexes[index].columns.len()),
+    };
+    let among = genes.once_in(5);
+    let order = *genes.pick(&[Order::Any, Order::Ascending, Order::Descending]);
+    let limited = !among && order != Order::Any && genes.once_in(2);
+    let filters = filters(table, genes);
+    Read {
+        table: number,
+        path,
+        scope: if among { Scope::Among(1 + genes.below(3)) } else { range(length, genes) },
+        filters,
+        order: if among { Order::Any } else { order },
+        limit: limited.then(|| genes.below(4) as u32),
+        yields: yields(table, genes),
+        for_update: genes.once_in(4),
+    }
+}
+
+fn range(length: usize, genes: &mut Genes<'_>) -> Scope {
+    let equal = genes.below(length + 1);
+    let bounds = [None, Some(Bound::Inclusive), Some(Bound::Exclusive)];
+    let (from, to) = (*genes.pick(&bounds), *genes.pick(&bounds));
+    match equal < length {
+        true => Scope::Range { equal, from, to },
+        false => Scope::Range { equal, from: None, to: None },
+    }
+}
+
+fn filters(table: &Table, genes: &mut Genes<'_>) -> Vec<Filter> {
+    let count = [0, 0, 1, 2][genes.below(4)];
+    let mut filter =
+        || Filter { column: genes.below(table.columns.len()), any_of: 1 + genes.below(2) };
+    (0..count).map(|_| filter()).collect()
+}
+
+fn yields(table: &Table, genes: &mut Genes<'_>) -> Yield {
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let small: Vec<usize> = all
+        .iter()
+        .copied()
+        .filter(|column| table.columns[*column].name.starts_with(SMALL))
+        .collect();
+    match genes.below(5) {
+        0 if !small.is_empty() => Yield::Sum(*genes.pick(&small)),
+        1 => Yield::Distinct(*genes.pick(&all)),
+        2 => Yield::Columns(vec![*genes.pick(&all), *genes.pick(&all)]),
+        _ => Yield::Columns(all),
+    }
+}
+
+/// Parameters for a statement.
+pub fn parameters(schema: &Schema, action: &Action, genes: &mut Genes<'_>) -> Vec<Cell> {
+    match action {
+        Action::Read(read) => {
+            let table = &schema.tables[read.table];
+            let path = match read.path {
+                Path::Key => &table.key,
+                Path::Index(index) => &table.indexes[index].columns,
+            };
+            let columns: Vec<usize> = match read.scope {
+                Scope::Among(count) => vec![path[0]; count],
+                Scope::Range { equal, from, to } => {
+                    let bounds = from.iter().chain(&to).map(|_| path[equal]);
+                    path[..equal].iter().copied().chain(bounds).collect()
+                }
+            };
+            conditions(table, columns.into_iter().chain(filtered(&read.filters)), genes)
+        }
+        Action::Insert { table } => {
+            let table = &schema.tables[*table];
+            let mut row = row(table, genes);
+            if table.generated {
+                row[table.key[0]] = Cell::Null;
+            }
+            row
+        }
+        Action::Upsert { table } => row(&schema.tables[*table], genes),
+        Action::Update { table, set, only_if } => {
+            let table = &schema.tables[*table];
+            let set = set.iter().map(|set| match *set {
+                Set::To(column) => stored(table, column, genes),
+                Set::Add(_) => Cell::Int(genes.below(7) as i64 - 3),
+            });
+            let mut parameters: Vec<Cell> = set.collect();
+            parameters.extend(table.key.iter().map(|column| cell(table, *column, genes)));
+            parameters.extend(conditions(table, filtered(only_if), genes));
+            parameters
+        }
+        Action::Delete { table } => {
+            let table = &schema.tables[*table];
+            table.key.iter().map(|column| cell(table, *column, genes)).collect()
+        }
+    }
+}
+
+fn filtered(filters: &[Filter]) -> impl Iterator<Item = usize> {
+    filters.iter().flat_map(|filter| std::iter::repeat_n(filter.column, filter.any_of))
+}
+
+/// A whole row, keys too.
+pub fn row(table: &Table, genes: &mut Genes<'_>) -> Vec<Cell> {
+    (0..table.columns.len()).map(|column| stored(table, column, genes)).collect()
+}
+
+/// Values to compare columns with; a null now and then, which equals nothing.
+fn conditions(
+    table: &Table,
+    columns: impl Iterator<Item = usize>,
+    genes: &mut Genes<'_>,
+) -> Vec<Cell> {
+    columns
+        .map(|column| match genes.once_in(12) {
+            true => Cell::Null,
+            false => cell(table, column, genes),
+        })
+        .collect()
+}
+
+/// A value that a column may hold.
+fn stored(table: &Table, column: usize, genes: &mut Genes<'_>) -> Cell {
+    match table.columns[column].nullable && genes.once_in(4) {
+        true => Cell::Null,
+        false => cell(table, column, genes),
+    }
+}
+
+fn cell(table: &Table, column: usize, genes: &mut Genes<'_>) -> Cell {
+    let about = &table.columns[column];
+    match about.kind {
+        Type::Int if table.generated && table.key == [column] => {
+            Cell::Int(1 + genes.below(12) as i64)
+        }
+        Type::Int if about.name.starts_with(SMALL) => Cell::Int(genes.below(6) as i64 - 1),
+        Type::Int => Cell::Int(*genes.pick(&[0, 1, 2, -1, 255, 256, -256, i64::MIN, i64::MAX])),
+        Type::Text => Cell::Text(text(genes)),
+        Type::LongText if genes.once_in(6) => Cell::Text("long ".repeat(4000)),
+        Type::LongText => Cell::Text(text(genes)),
+    }
+}
+
+/// Empty, prefixes of one another, with bytes that an encoding of keys might trip over, and as
+/// long as an indexed text may be.
+fn text(genes: &mut Genes<'_>) -> String {
+    let texts =
+        ["a", "", "aa", "ab", "b", "A", "é", "日本", "\0", "a\0", "a\0b", "a\u{1}", "\u{10ffff}"];
+    match genes.below(texts.len() + 2) {
+        13 => "x".repeat(255),
+        14 => "x".repeat(254) + "é",
+        number => texts[number].into(),
+    }
+}

@@ -1,0 +1,123 @@
+//! A process that commits is killed with SIGKILL, and the next one looks at what is left.
+//!
+//! The system keeps what a killed process has handed to it, so every acknowledged commit must be
+//! there under every durability; only a power cut tells the levels apart.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use bakeoff_engines::{Access, Durability, Engine, Terms};
+
+use crate::TERMS;
+use crate::bank::{self, Teller};
+use crate::model::{Cell, Row, cells};
+
+/// Tells a process that it is the one to be killed: where, and under which durability.
+const FOLDER: &str = "CONFORMANCE_FOLDER";
+const DURABILITY: &str = "CONFORMANCE_DURABILITY";
+
+const ROUNDS: u64 = 3;
+const ACCOUNTS: i64 = 16;
+
+/// Runs itself again as the test of that name, which then finds itself to be the victim.
+pub fn acknowledged_commits_survive_a_kill(engine: &dyn Engine, test: &str) {
+    if let (Some(folder), Ok(level)) = (std::env::var_os(FOLDER), std::env::var(DURABILITY)) {
+        let durability = Durability::parse(&level).expect("a durability");
+        commit_for_ever(engine, Path::new(&folder), &Terms { durability, ..TERMS });
+    }
+    for promise in engine.about().promises {
+        if promise.settings.is_none() {
+            continue;
+        }
+        let terms = Terms { durability: promise.durability, ..TERMS };
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut last = 0;
+        for round in 0..ROUNDS {
+            let acknowledged = kill_a_writer(test, folder.path(), &terms, 5 + round * 20, round);
+            assert!(acknowledged > last, "the writer went on where the last one was killed");
+            last = look(engine, folder.path(), &terms, acknowledged);
+        }
+    }
+}
+
+/// Commits numbered transactions, each over two tables and three indexes, and says so.
+fn commit_for_ever(engine: &dyn Engine, folder: &Path, terms: &Terms) -> ! {
+    let database = bank::open(engine, folder, terms);
+    let mut teller = Teller::new(&*database);
+    let done = teller.run(bank::TICKETS_BY_KEY, &[]) as i64;
+    let mut out = std::io::stdout();
+    for number in done + 1.. {
+        let body = |teller: &mut Teller<'_>| {
+            teller.new_ticket(number, number % 3)?;
+            teller.try_run(bank::PUT, &[number % ACCOUNTS, number])
+        };
+        teller.transaction(Access::Write, body).expect("a transaction");
+        writeln!(out, "\nacknowledged {number}").and_then(|()| out.flush()).expect("a reader");
+    }
+    unreachable!("numbers do not end");
+}
+
+/// Starts a writer, kills it a little after so many commits, and returns the last that it said
+/// it had done.
+fn kill_a_writer(test: &str, folder: &Path, terms: &Terms, commits: u64, round: u64) -> i64 {
+    let mut writer = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder)
+        .env(DURABILITY, terms.durability.name())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a writer");
+    let mut output = BufReader::new(writer.stdout.take().expect("its output"));
+    let mut line = String::new();
+    let mut seen = 0;
+    while seen < commits {
+        line.clear();
+        assert_ne!(output.read_line(&mut line).expect("a line"), 0, "the writer ended by itself");
+        seen += u64::from(line.starts_with("acknowledged "));
+    }
+    std::thread::sleep(Duration::from_micros(137 * round));
+    writer.kill().expect("SIGKILL");
+    writer.wait().expect("its end");
+    let mut rest = line;
+    output.read_to_string(&mut rest).expect("what it still said");
+    let last = rest.lines().rev().find_map(|line| line.strip_prefix("acknowledged ")?.parse().ok());
+    last.expect("a number")
+}
+
+/// Checks that exactly the first so many transactions are there, whole, the acknowledged ones
+/// among them; returns how many.
+fn look(engine: &dyn Engine, folder: &Path, terms: &Terms, acknowledged: i64) -> i64 {
+    let level = terms.durability.name();
+    let database = bank::open(engine, folder, terms);
+    assert_eq!(database.check().expect("check"), Vec::<String>::new(), "under {level}");
+    let mut teller = Teller::new(&*database);
+    let last = teller.run(bank::TICKETS_BY_KEY, &[]) as i64;
+    assert!(
+        last >= acknowledged,
+        "{acknowledged} were acknowledged under {level}, {last} are left"
+    );
+    assert!(last <= acknowledged + 1, "{last} are there, {acknowledged} were acknowledged");
+    let codes: Vec<Cell> = sorted(&teller).into_iter().map(|row| row[1].clone()).collect();
+    assert_eq!(codes, (1..=last).map(Cell::Int).collect::<Vec<_>>());
+    let of_shelves = (0..3).map(|shelf| teller.run(bank::TICKETS_OF_SHELF, &[shelf]) as i64);
+    assert_eq!(of_shelves.sum::<i64>(), last, "an index does not fit its table");
+
+    let latest = |account| (1..=last).rev().find(|number| number % ACCOUNTS == account);
+    let balances = (0..ACCOUNTS).filter_map(|account| {
+        latest(account).map(|number| vec![Cell::Int(account), Cell::Int(number)])
+    });
+    let balances: Vec<Row> = balances.collect();
+    for statement in [bank::BY_KEY, bank::BY_BALANCE] {
+        teller.run(statement, &[]);
+        assert_eq!(sorted(&teller), balances, "half a transaction is left under {level}");
+    }
+    last
+}
+
+fn sorted(teller: &Teller<'_>) -> Vec<Row> {
+    let mut rows = cells(&teller.rows);
+    rows.sort();
+    rows
+}
