@@ -163,7 +163,7 @@ impl kv::Store for Store {
         let database = self.database.inner();
         let state = || (database.active_compactions(), database.compactions_completed());
         let (mut calm, mut before) = (0, state());
-        while calm < 10 {
+        while calm < 5 {
             thread::sleep(Duration::from_millis(10));
             let now = state();
             let still = now == before && now.0 == 0 && database.outstanding_flushes() == 0;
@@ -287,21 +287,24 @@ struct Load<'s> {
 }
 
 /// Takes a key and a value, or ends. A closure, because fjall has no public name for an ingestion.
-type Ingest<'s> = Box<dyn FnMut(Option<(&[u8], &[u8])>) -> fjall::Result<()> + 's>;
+type Ingest<'s> = Box<dyn FnMut(Option<(&[u8], &[u8])>) -> Result<()> + 's>;
 
-fn ingest(space: &Keyspace) -> fjall::Result<Ingest<'_>> {
-    let mut ingestion = Some(space.start_ingestion()?);
+fn ingest(space: &Keyspace) -> Result<Ingest<'_>> {
+    let mut ingestion = Some(space.start_ingestion().map_err(Error::engine)?);
     Ok(Box::new(move |pair| match (pair, &mut ingestion) {
-        (Some((key, value)), Some(ingestion)) => ingestion.write(key, value),
-        (None, _) => ingestion.take().map_or(Ok(()), |ingestion| ingestion.finish()),
-        (Some(_), None) => Err(fjall::Error::Locked),
+        (Some((key, value)), Some(running)) => running.write(key, value).map_err(Error::engine),
+        (None, _) => match ingestion.take() {
+            Some(running) => running.finish().map_err(Error::engine),
+            None => Ok(()),
+        },
+        (Some(_), None) => Err(Error::Usage("the load has ended".into())),
     }))
 }
 
 impl Load<'_> {
     fn end_space(&mut self) -> Result<()> {
         match self.current.take() {
-            Some((_, mut ingest)) => ingest(None).map_err(Error::engine),
+            Some((_, mut ingest)) => ingest(None),
             None => Ok(()),
         }
     }
@@ -311,10 +314,10 @@ impl kv::Bulk for Load<'_> {
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         if self.current.as_ref().is_none_or(|(current, _)| *current != space) {
             self.end_space()?;
-            self.current = Some((space, ingest(&self.spaces[space]).map_err(Error::engine)?));
+            self.current = Some((space, ingest(&self.spaces[space])?));
         }
         let (_, ingest) = self.current.as_mut().expect("was set above");
-        ingest(Some((key, value))).map_err(Error::engine)
+        ingest(Some((key, value)))
     }
 
     fn finish(mut self) -> Result<()> {

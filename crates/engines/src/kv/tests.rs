@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use super::codec::{Cells, encode_row, push_key, successor};
 use super::{Visit, open, spaces};
 use crate::schema::{Column, Table, Type};
-use crate::{Result, Rows, Schema, Statement, Value};
+use crate::statement::{Path, Read};
+use crate::{Action, Result, Rows, Schema, Statement, Value};
 
 /// A cell that owns its text.
 #[derive(Clone, Debug)]
@@ -257,7 +258,7 @@ const TOWNS: usize = 2;
 /// Loads two rows, lets `damage` loose on the key spaces, and checks them.
 fn faults_after(damage: impl FnOnce(&mut Spaces)) -> Vec<String> {
     let schema = people();
-    let insert = Statement { name: "insert".into(), action: crate::Action::Insert { table: 0 } };
+    let insert = Statement { name: "insert".into(), action: Action::Insert { table: 0 } };
     let memory = Memory::new(&schema);
     let database = open(memory.clone(), &schema, &[insert]).unwrap();
     let mut session = database.session().unwrap();
@@ -328,4 +329,25 @@ fn a_store_filled_under_another_schema_is_refused() {
     other.tables[0].columns[1].nullable = false;
     let refused = open(memory, &other, &[]).err().unwrap();
     assert!(refused.to_string().contains("another schema"), "{refused}");
+}
+
+#[test]
+fn an_index_that_holds_all_that_is_wanted_answers_without_the_rows() {
+    let schema = people();
+    let read = |columns: &[usize]| Statement {
+        name: "by town".into(),
+        action: Action::Read(Read::range(0, Path::Index(0), 1, columns)),
+    };
+    let memory = Memory::new(&schema);
+    let statements = [read(&[0, 1]), read(&[0, 2])];
+    let database = open(memory.clone(), &schema, &statements).unwrap();
+    let mut load = database.load(0).unwrap();
+    load.row(&[Value::Int(7), Value::Text("Lviv"), Value::Text("b@x")]).unwrap();
+    load.finish().unwrap();
+    memory.0.lock().unwrap()[ROWS].clear();
+
+    let (mut session, mut rows) = (database.session().unwrap(), Rows::new());
+    assert_eq!(session.run(0, &[Value::Text("Lviv")], &mut rows).unwrap(), 1);
+    assert_eq!(rows.row(0).collect::<Vec<_>>(), [Value::Int(7), Value::Text("Lviv")]);
+    assert!(session.run(1, &[Value::Text("Lviv")], &mut rows).is_err(), "the row is gone");
 }
