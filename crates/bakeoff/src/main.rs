@@ -1,1 +1,26 @@
-fn main() {}
+//! The `bakeoff` command: wiring only. What it can do is in `commands`, a file a command.
+
+mod cli;
+mod commands;
+mod exit;
+mod progress;
+
+use clap::Parser;
+
+fn main() -> std::process::ExitCode {
+    let cli = cli::Cli::parse();
+    let answer = match cli.command {
+        cli::Command::Run(arguments) => commands::run::run(&arguments),
+        cli::Command::Report(arguments) => commands::report::run(&arguments),
+        cli::Command::List(arguments) => commands::list::run(&arguments),
+        cli::Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        cli::Command::Trial => commands::trial::run(),
+    };
+    match answer {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.exit.into()
+        }
+    }
+}

@@ -1,1 +1,23 @@
-//! (being written)
+//! The lab: carries out a plan. For each trial it restores the data image, starts a process that
+//! opens the engine and runs the clients, gives the disk its neighbours, and records what came
+//! out; it takes the canary, honours a request to stop, and leaves nothing behind.
+//!
+//! It knows engines, workloads and disks by their contracts alone. It must never know how a
+//! figure is shown or judged: it records, and says what it is doing through [`Watch`].
+
+pub mod accounts;
+mod canary;
+mod child;
+mod image;
+pub mod job;
+pub mod leftovers;
+mod machine;
+mod meter;
+mod process;
+mod run;
+mod trial;
+
+pub use child::child;
+pub use machine::describe as describe_machine;
+pub use run::{CACHE_BYTES, Ending, Event, Lab, LabError, OVERHEAD_S, Watch};
+pub use trial::vocabulary;

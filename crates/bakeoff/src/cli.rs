@@ -1,0 +1,183 @@
+//! The command line: flags and what they mean.
+
+use std::path::PathBuf;
+
+use bakeoff_experiment::{Changes, Factor};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Finds out which database engine, how much memory, which disk and which durability setting an
+/// application needs, and what each change buys.
+#[derive(Debug, Parser)]
+#[command(version, about, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What bakeoff can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an experiment: a preset or a TOML file
+    Run(Box<Run>),
+    /// Show what a run found
+    Report(Report),
+    /// List what there is to choose from
+    List(List),
+    /// Say what this machine can run, and what brings what it can't
+    Doctor(Doctor),
+    /// A trial's own process; bakeoff starts it for itself
+    #[command(hide = true)]
+    Trial,
+}
+
+/// `bakeoff run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// A preset (see `bakeoff list presets`) or a TOML file; not needed with --resume
+    #[arg(value_name = "PRESET|FILE.toml", required_unless_present = "resume")]
+    pub experiment: Option<String>,
+
+    /// Engines, separated by commas (see `bakeoff list engines`)
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    pub engine: Option<String>,
+    /// none, relaxed, strict: what a power cut may take
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    pub durability: Option<String>,
+    /// unlimited (limits are not there yet)
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    pub memory: Option<String>,
+    /// host (virtual disks are not there yet)
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    pub disk: Option<String>,
+    /// Other load on the disk: 0, 25%, x1, x2, x4 …
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    pub neighbours: Option<String>,
+    /// Clients at work at the same time: 1,2,4 …
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    pub clients: Option<String>,
+    /// The size of the data (see `bakeoff list workloads`)
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    pub scale: Option<String>,
+
+    /// The factor whose levels stand against each other (engine)
+    #[arg(long, value_name = "FACTOR")]
+    pub compare: Option<String>,
+    /// Take the workload's text from this file (UTF-8)
+    #[arg(long, value_name = "FILE")]
+    pub text: Option<PathBuf>,
+    /// How long the clients of a trial run
+    #[arg(long, value_name = "S")]
+    pub seconds: Option<f64>,
+    /// How often each block is repeated
+    #[arg(long, value_name = "N")]
+    pub repetitions: Option<u32>,
+    /// The seed of rows, clients and order
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Enter the baseline twice to measure the noise floor, or don't
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub noise_floor: Option<bool>,
+    /// The experiment's quick version: a few minutes
+    #[arg(long)]
+    pub quick: bool,
+
+    /// The run folder to make (bakeoff-NAME-1, or the next number that is free)
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub out: Option<PathBuf>,
+    /// Go on with an interrupted run
+    #[arg(long, value_name = "DIR")]
+    pub resume: Option<PathBuf>,
+    /// Print the plan and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the verdict and nothing else
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+impl Run {
+    /// What the flags change in the experiment.
+    pub fn changes(&self) -> Changes {
+        let flags = [
+            (Factor::Engine, &self.engine),
+            (Factor::Durability, &self.durability),
+            (Factor::Memory, &self.memory),
+            (Factor::Disk, &self.disk),
+            (Factor::Neighbours, &self.neighbours),
+            (Factor::Clients, &self.clients),
+            (Factor::Scale, &self.scale),
+        ];
+        let given =
+            flags.into_iter().filter_map(|(factor, levels)| Some((factor, levels.clone()?)));
+        Changes {
+            factors: given.collect(),
+            compare: self.compare.clone(),
+            text: self.text.clone(),
+            seconds: self.seconds,
+            repetitions: self.repetitions,
+            seed: self.seed,
+            quick: self.quick,
+            noise_floor: self.noise_floor,
+        }
+    }
+}
+
+/// `bakeoff report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// The run folder
+    pub dir: PathBuf,
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t = Format::Term)]
+    pub format: Format,
+    /// Where to write it (standard output)
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// One file for a browser
+    Html,
+    /// The documented JSON
+    Json,
+    /// A row for each trial and operation
+    Csv,
+    /// Tables for a text
+    Md,
+    /// Tables for the terminal
+    Term,
+}
+
+/// `bakeoff list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// What to list; everything when left out
+    #[arg(value_enum)]
+    pub what: Option<Listed>,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Listed {
+    /// Experiments that are built in
+    Presets,
+    /// Engines, and what they do for each durability level
+    Engines,
+    /// Workloads, their scales and operations
+    Workloads,
+    /// Disks
+    Disks,
+    /// Factors and how their levels are written
+    Factors,
+}
+
+/// `bakeoff doctor`.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Where run folders would be made
+    #[arg(default_value = ".")]
+    pub dir: PathBuf,
+}

@@ -1,0 +1,7 @@
+//! A file a command.
+
+pub mod doctor;
+pub mod list;
+pub mod report;
+pub mod run;
+pub mod trial;

@@ -1,0 +1,85 @@
+//! `bakeoff report`: a run folder, in a form that somebody reads.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use bakeoff_report::{Format, Options};
+use bakeoff_results::{Document, RunFolder};
+
+use crate::cli;
+use crate::exit::{Exit, Failure};
+
+/// The width of tables where no terminal says otherwise.
+const WIDTH: usize = 100;
+
+/// Prints or writes the report.
+pub fn run(arguments: &cli::Report) -> Result<Exit, Failure> {
+    let document = document(&arguments.dir)?;
+    let text = render(&document, arguments.format.into(), arguments.output.is_none())?;
+    match &arguments.output {
+        Some(path) => write(path, &text)?,
+        None => print(&text)?,
+    }
+    Ok(Exit::Done)
+}
+
+impl From<cli::Format> for Format {
+    fn from(format: cli::Format) -> Self {
+        match format {
+            cli::Format::Html => Format::Html,
+            cli::Format::Json => Format::Json,
+            cli::Format::Csv => Format::Csv,
+            cli::Format::Md => Format::Markdown,
+            cli::Format::Term => Format::Term,
+        }
+    }
+}
+
+/// What a run folder holds.
+pub fn document(dir: &Path) -> Result<Document, Failure> {
+    RunFolder::open(dir).and_then(|folder| folder.document()).map_err(super::run::folder_failure)
+}
+
+/// The document as text; `terminal`: it is going to standard output.
+pub fn render(document: &Document, format: Format, terminal: bool) -> Result<String, Failure> {
+    let color = terminal && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let width = terminal_width().filter(|_| terminal).unwrap_or(WIDTH);
+    bakeoff_report::render(document, format, &Options { color, width })
+        .map_err(|error| Failure::new(Exit::Failed, error))
+}
+
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+/// Writes a file whole or not at all.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        file.as_file().set_permissions(permissions)?;
+        file.persist(path).map_err(|error| error.error)
+    });
+    written.map(|_| ()).map_err(|error| {
+        let exit = match error.kind() {
+            io::ErrorKind::StorageFull => Exit::Full,
+            _ => Exit::Failed,
+        };
+        Failure::new(exit, format!("{} can't be written: {error}", path.display()))
+    })
+}
+
+/// Prints to standard output; a reader that has gone away is no mistake of ours.
+pub fn print(text: &str) -> Result<(), Failure> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Failed, format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,271 @@
+//! `bakeoff run`: an experiment, from its file to its report.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use bakeoff_experiment::{Experiment, Factor, Plan};
+use bakeoff_lab::{Ending, Lab, LabError};
+use bakeoff_results::{Document, EngineFact, Error, Run, RunFolder, document::Status};
+use bakeoff_workloads::Text;
+
+use super::report;
+use crate::cli;
+use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
+
+/// Runs an experiment, or goes on with one.
+pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
+    let (experiment, resumed) = match &arguments.resume {
+        Some(dir) => {
+            let folder = RunFolder::resume(dir).map_err(folder_failure)?;
+            (resumed_experiment(dir, arguments)?, Some(folder))
+        }
+        None => (new_experiment(arguments)?, None),
+    };
+    if arguments.dry_run {
+        report::print(&describe_plan(&experiment, &experiment.plan()))?;
+        return Ok(Exit::Done);
+    }
+    let mut folder = match resumed {
+        Some(folder) => folder,
+        None => create_folder(arguments, &experiment)?,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    heed_signals(&stop)?;
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(Exit::Failed, format!("bakeoff's own file: {error}")))?;
+    let mut progress = Progress::new(arguments.quiet, &experiment);
+    let ended = Lab {
+        program: &program,
+        experiment: &experiment,
+        folder: &mut folder,
+        stop: &stop,
+        watch: &mut progress,
+        planned: experiment.plan().trials() as u32,
+    }
+    .run();
+    progress.finish();
+    conclude(&mut folder, ended, arguments.quiet)
+}
+
+/// Notes how the run ended, and shows what it found.
+fn conclude(
+    folder: &mut RunFolder,
+    ended: Result<Ending, LabError>,
+    quiet: bool,
+) -> Result<Exit, Failure> {
+    let status = match &ended {
+        Ok(Ending::Finished { .. }) => Status::Finished,
+        Ok(Ending::Interrupted) => Status::Interrupted,
+        Err(_) => Status::Unfinished,
+    };
+    let noted = folder.set_status(status, Some(now_s())).map_err(folder_failure);
+    let ending = ended.map_err(|error| lab_failure(error, folder.dir()))?;
+    noted?;
+    let document = folder.document().map_err(folder_failure)?;
+    if !document.trials.is_empty() {
+        show(folder, &document, quiet)?;
+    }
+    match ending {
+        Ending::Finished { .. } if document.trials.iter().any(failed) => Ok(Exit::Trials),
+        Ending::Finished { .. } => Ok(Exit::Done),
+        Ending::Interrupted => {
+            let path = folder.dir().display();
+            eprintln!("interrupted; to go on: bakeoff run --resume {path}");
+            Ok(Exit::Interrupted)
+        }
+    }
+}
+
+/// Whether a trial failed, rather than being set aside for an interruption.
+fn failed(trial: &bakeoff_results::document::TrialView) -> bool {
+    !trial.valid && trial.operations.is_empty()
+}
+
+/// Writes the HTML report and prints the tables, or only the verdict.
+fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Failure> {
+    let path = folder.dir().join("report.html");
+    report::write(&path, &report::render(document, bakeoff_report::Format::Html, false)?)?;
+    if quiet {
+        return report::print(&format!("{}\n", bakeoff_report::verdict(document)));
+    }
+    report::print(&report::render(document, bakeoff_report::Format::Term, true)?)?;
+    report::print(&format!("\nThe report: {}\n", path.display()))
+}
+
+fn new_experiment(arguments: &cli::Run) -> Result<Experiment, Failure> {
+    let name = arguments.experiment.as_deref().expect("the command line asks for it");
+    Experiment::load(name, &arguments.changes(), &bakeoff_lab::vocabulary()).map_err(usage)
+}
+
+/// The experiment of a run folder; flags can't change it any more.
+fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Failure> {
+    if arguments.changes() != bakeoff_experiment::Changes::default() {
+        return Err(usage(format!(
+            "--resume goes on with the experiment in {}; leave out the flags that change it, or \
+             start a new run without --resume",
+            dir.display()
+        )));
+    }
+    let path = dir.join("experiment.toml");
+    let path = path.to_string_lossy();
+    Experiment::load(&path, &arguments.changes(), &bakeoff_lab::vocabulary()).map_err(usage)
+}
+
+fn create_folder(arguments: &cli::Run, experiment: &Experiment) -> Result<RunFolder, Failure> {
+    let text = match &experiment.text {
+        Some(path) => Text::from_file(path).map_err(usage)?,
+        None => Text::generated(experiment.seed),
+    };
+    let dir = arguments.out.clone().unwrap_or_else(|| free_name(&experiment.name));
+    // The machine is described by the folder's disk, so what is above it must be there.
+    let above = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    let machine = bakeoff_lab::describe_machine(above)
+        .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
+    let workload = bakeoff_workloads::find(&experiment.workload).expect("it was checked");
+    let run = Run {
+        name: experiment.name.clone(),
+        title: experiment.title.clone(),
+        workload: experiment.workload.clone(),
+        operations: workload.operations().iter().map(|name| (*name).into()).collect(),
+        compare: experiment.compare.name().into(),
+        baseline: experiment.factors[&experiment.compare][0].clone(),
+        factors: Factor::ALL
+            .iter()
+            .map(|factor| (factor.name().into(), experiment.levels(*factor)))
+            .collect(),
+        seconds: experiment.seconds,
+        repetitions: experiment.repetitions,
+        seed: experiment.seed,
+        planned: experiment.plan().trials() as u32,
+        command: command_line(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        started_s: now_s(),
+        machine,
+        engines: engine_facts(experiment),
+        neighbour_alone_per_second: None,
+        text: text.describe(),
+    };
+    RunFolder::create(&dir, &run, &experiment.to_toml()).map_err(folder_failure)
+}
+
+/// `bakeoff-NAME-1`, or the next number that is free.
+fn free_name(name: &str) -> PathBuf {
+    let names = (1..).map(|number| PathBuf::from(format!("bakeoff-{name}-{number}")));
+    names.into_iter().find(|path| !path.exists()).expect("numbers do not run out")
+}
+
+fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
+    let engines = experiment.levels(Factor::Engine);
+    let durabilities = experiment.levels(Factor::Durability);
+    let fact = |level: &String| {
+        let about = bakeoff_engines::find(bakeoff_experiment::base(level))?.about();
+        let settings = about.promises.iter().filter(|promise| {
+            durabilities
+                .iter()
+                .any(|level| bakeoff_experiment::base(level) == promise.durability.name())
+        });
+        Some(EngineFact {
+            name: about.name.into(),
+            version: about.version.clone(),
+            settings: settings
+                .map(|promise| {
+                    let settings = promise.settings.unwrap_or("can't be had");
+                    (promise.durability.name().into(), settings.into())
+                })
+                .collect(),
+        })
+    };
+    let mut facts: Vec<EngineFact> = engines.iter().filter_map(fact).collect();
+    facts.dedup_by(|one, other| one.name == other.name);
+    facts
+}
+
+/// The command as it was given, quoted for a shell.
+fn command_line() -> String {
+    let quote = |argument: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
+        if !argument.is_empty() && argument.chars().all(plain) {
+            return argument;
+        }
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    };
+    let arguments = std::env::args().skip(1).map(quote);
+    std::iter::once("bakeoff".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+fn describe_plan(experiment: &Experiment, plan: &Plan) -> String {
+    let trials = plan.trials();
+    let seconds = trials as f64 * (experiment.seconds + bakeoff_lab::OVERHEAD_S);
+    let mut text = format!(
+        "{}: {trials} trials in {} blocks, {} s each, about {} and the loading\n",
+        experiment.title,
+        plan.blocks.len(),
+        experiment.seconds,
+        crate::progress::span(seconds),
+    );
+    for block in &plan.blocks {
+        let first = &block.trials[0].cell;
+        let others = Factor::ALL.iter().filter(|factor| **factor != experiment.compare);
+        let terms: Vec<String> = others
+            .filter(|factor| experiment.levels(**factor).len() > 1)
+            .map(|factor| format!("{} {}", factor.name(), first.get(*factor)))
+            .collect();
+        let order: Vec<&str> =
+            block.trials.iter().map(|trial| trial.cell.get(experiment.compare)).collect();
+        text += &format!(
+            "block {:>3}  repetition {:>2}  {:<32}  {}\n",
+            block.number + 1,
+            block.repetition + 1,
+            terms.join(", "),
+            order.join(" ")
+        );
+    }
+    text
+}
+
+/// The first signal asks the run to stop in order; a second one ends bakeoff at once, and what is
+/// left then is removed by the next bakeoff.
+fn heed_signals(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::flag;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let code = i32::from(Exit::Interrupted.code());
+        flag::register_conditional_shutdown(signal, code, Arc::clone(stop))
+            .and_then(|_| flag::register(signal, Arc::clone(stop)))
+            .map_err(|error| Failure::new(Exit::Failed, format!("signals: {error}")))?;
+    }
+    Ok(())
+}
+
+fn now_s() -> f64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.unwrap_or_default().as_secs_f64()
+}
+
+fn usage(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Usage, error)
+}
+
+/// A failure of the run folder, under its exit code.
+pub fn folder_failure(error: Error) -> Failure {
+    let exit = match &error {
+        Error::Full { .. } => Exit::Full,
+        _ => Exit::Folder,
+    };
+    Failure::new(exit, error)
+}
+
+fn lab_failure(error: LabError, folder: &Path) -> Failure {
+    match error {
+        LabError::Results(error) => folder_failure(error),
+        LabError::Full { .. } => Failure::new(
+            Exit::Full,
+            format!("{error}\nwhat is finished is kept: bakeoff run --resume {}", folder.display()),
+        ),
+        LabError::Neighbour(_) => Failure::new(Exit::Usage, error),
+        LabError::Io { .. } => Failure::new(Exit::Failed, error),
+    }
+}

@@ -1,0 +1,99 @@
+//! How bakeoff ends: named exit codes, and the failures that lead to them.
+//!
+//! docs/exit-codes.md lists them for users; a test holds it against [`Exit::ALL`].
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// What the exit code says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// What was asked for was done.
+    Done,
+    /// Something failed that bakeoff has no better name for.
+    Failed,
+    /// The command line, the experiment or a file that it names is wrong.
+    Usage,
+    /// The run folder can't be used: it is there already, is no run, is damaged, was changed, is
+    /// in use, or can't be written.
+    Folder,
+    /// A disk is full.
+    Full,
+    /// The run went to its end, but some trials failed.
+    Trials,
+    /// The run was asked to stop; `--resume` goes on.
+    Interrupted,
+}
+
+impl Exit {
+    /// Every way to end.
+    #[cfg(test)]
+    pub const ALL: [Self; 7] = [
+        Self::Done,
+        Self::Failed,
+        Self::Usage,
+        Self::Folder,
+        Self::Full,
+        Self::Trials,
+        Self::Interrupted,
+    ];
+
+    /// The process's exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Folder => 3,
+            Self::Full => 4,
+            Self::Trials => 5,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// Why a command could not do what it was asked to.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// What was wrong, where, and what to do.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure that ends in `exit`.
+    pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        Self { exit, message: message.to_string() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = self.message.trim_end();
+        if message.starts_with("error") {
+            return write!(formatter, "{message}");
+        }
+        write!(formatter, "error: {message}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Exit;
+
+    #[test]
+    fn every_code_is_documented() {
+        let page = include_str!("../../../docs/exit-codes.md");
+        for exit in Exit::ALL {
+            let row = format!("| {} | `{exit:?}`", exit.code());
+            assert!(page.contains(&row), "docs/exit-codes.md lacks the row {row:?}");
+        }
+    }
+}

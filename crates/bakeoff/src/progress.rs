@@ -1,0 +1,180 @@
+//! What a run says while it runs: two live lines on a terminal, plain lines elsewhere.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use bakeoff_experiment::{Cell, Experiment, Factor};
+use bakeoff_lab::{Event, Watch, job::Data};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+/// Shows a run's progress on standard error.
+pub struct Progress {
+    show: Show,
+    /// The factors that vary, which is what tells trials apart.
+    varied: Vec<Factor>,
+}
+
+enum Show {
+    Nothing,
+    Lines,
+    Live { all: MultiProgress, run: ProgressBar, trial: ProgressBar },
+}
+
+/// Seconds in words: `40 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn span(seconds: f64) -> String {
+    let seconds = seconds.round().max(0.0) as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// A latency with three digits and its unit.
+fn latency(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
+        s => format!("{:.1} µs", s * 1e6),
+    }
+}
+
+impl Progress {
+    /// Nothing when `quiet`, live lines on a terminal, plain ones elsewhere.
+    pub fn new(quiet: bool, experiment: &Experiment) -> Self {
+        let several = |factor: &&Factor| experiment.levels(**factor).len() > 1;
+        let varied = Factor::ALL.iter().filter(several).copied().collect();
+        let terminal = io::stderr().is_terminal()
+            && std::env::var("TERM").is_ok_and(|name| name != "dumb" && !name.is_empty());
+        let show = match (quiet, terminal) {
+            (true, _) => Show::Nothing,
+            (false, false) => Show::Lines,
+            (false, true) => live(),
+        };
+        Self { show, varied }
+    }
+
+    /// Takes the live lines away.
+    pub fn finish(&self) {
+        if let Show::Live { run, trial, .. } = &self.show {
+            trial.finish_and_clear();
+            run.finish_and_clear();
+        }
+    }
+
+    fn cell(&self, cell: &Cell) -> String {
+        let levels: Vec<String> = self
+            .varied
+            .iter()
+            .map(|factor| match factor {
+                Factor::Clients => format!("clients {}", cell.get(*factor)),
+                Factor::Neighbours => format!("neighbours {}", cell.get(*factor)),
+                _ => cell.get(*factor).to_owned(),
+            })
+            .collect();
+        levels.join(", ")
+    }
+
+    /// Says something that stays.
+    fn say(&self, text: &str) {
+        match &self.show {
+            Show::Nothing => {}
+            // Somebody who has closed standard error does not want to hear it.
+            Show::Lines => drop(writeln!(io::stderr(), "{text}")),
+            Show::Live { all, .. } => drop(all.println(text)),
+        }
+    }
+
+    /// Says what is going on right now, where that can be shown.
+    fn now(&self, text: String) {
+        if let Show::Live { trial, .. } = &self.show {
+            trial.set_message(text);
+        }
+    }
+
+    fn begins(&self, number: usize, of: usize, cell: &str, left_s: f64) {
+        match &self.show {
+            Show::Nothing => {}
+            Show::Lines => {
+                self.say(&format!("trial {number} of {of}: {cell}; {} left", span(left_s)))
+            }
+            Show::Live { run, trial, .. } => {
+                run.set_length(of as u64);
+                run.set_position(number as u64 - 1);
+                run.set_message(format!("trial {number} of {of}, {} left", span(left_s)));
+                trial.set_message(cell.to_owned());
+                trial.set_prefix(cell.to_owned());
+            }
+        }
+    }
+}
+
+fn live() -> Show {
+    let all = MultiProgress::new();
+    let style = |template: &str| {
+        ProgressStyle::with_template(template)
+            .expect("the template is a constant")
+            .progress_chars("━╸─")
+    };
+    let run = all.add(ProgressBar::new(1));
+    run.set_style(style("{bar:30} {msg}"));
+    let trial = all.add(ProgressBar::new_spinner());
+    trial.set_style(style("{spinner} {msg}"));
+    trial.enable_steady_tick(Duration::from_millis(100));
+    run.tick();
+    Show::Live { all, run, trial }
+}
+
+fn what(data: &Data) -> String {
+    format!("{} {} into {}", data.workload, data.scale, data.engine)
+}
+
+impl Watch for Progress {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Swept(path) => {
+                self.say(&format!("removed what a killed run had left: {}", path.display()));
+            }
+            Event::MeasuringNeighbour => self.now("measuring one neighbour alone".into()),
+            Event::Loading { data, rows: 0 } => self.now(format!("loading {}", what(data))),
+            Event::Loading { data, rows } => {
+                self.now(format!("loading {}: {rows} rows", what(data)));
+            }
+            Event::Loaded { data, seconds, failure: None } => {
+                self.say(&format!("loaded {} in {seconds:.1} s", what(data)));
+            }
+            Event::Loaded { data, failure: Some(reason), .. } => {
+                self.say(&format!("could not load {}: {reason}", what(data)));
+            }
+            Event::Unsettled(text) => {
+                self.now(format!("waiting for the machine to settle: {text}"));
+            }
+            Event::Begins { number, of, cell, left_s } => {
+                self.begins(number, of, &self.cell(cell), left_s);
+            }
+            Event::Progress { per_second, mean_s } => {
+                if let Show::Live { trial, .. } = &self.show {
+                    let (cell, latency) = (trial.prefix(), latency(mean_s));
+                    self.now(format!("{cell}: {per_second:.0} operations/s, {latency} each"));
+                }
+            }
+            Event::Ends(trial) => {
+                if let (false, Some(reason)) = (trial.valid, &trial.reason) {
+                    let levels: Vec<&str> = trial.levels.values().map(String::as_str).collect();
+                    self.say(&format!("a trial failed ({}): {reason}", levels.join(", ")));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_read_well() {
+        let spans = [0.4, 59.6, 200.0, 7500.0].map(span);
+        assert_eq!(spans, ["0 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]);
+    }
+}

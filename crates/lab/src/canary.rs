@@ -1,0 +1,144 @@
+//! The canary: a short measurement of the machine alone, without any engine, before each block.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use bakeoff_results::Canary;
+
+/// Bytes of the file that random reads are made on.
+const FILE: u64 = 16 << 20;
+/// Bytes of a read or a write.
+const BLOCK: usize = 4096;
+/// No part takes longer than this, on however slow a disk.
+const LIMIT: Duration = Duration::from_millis(250);
+
+/// The canary's own files and memory, made once a run.
+pub struct Cage {
+    log: File,
+    /// Opened around the page cache; `None` where the file system won't have it.
+    reads: Option<File>,
+    memory: Vec<u8>,
+    copy: Vec<u8>,
+    state: u64,
+    end: u64,
+}
+
+impl Cage {
+    /// Makes the files in `folder`.
+    ///
+    /// # Errors
+    /// When they can't be written.
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        let path = folder.join("canary-read");
+        fs::write(&path, vec![0xA5; FILE as usize])?;
+        File::open(&path)?.sync_all()?;
+        let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+        let reads = OpenOptions::new().read(true).custom_flags(direct).open(&path).ok();
+        Ok(Self {
+            log: File::create(folder.join("canary-log"))?,
+            reads,
+            memory: vec![1; 16 << 20],
+            copy: vec![0; 16 << 20],
+            state: 1,
+            end: 0,
+        })
+    }
+
+    /// Takes a reading; about 50 ms on a fast machine.
+    ///
+    /// # Errors
+    /// When the canary's files can't be read or written.
+    pub fn read(&mut self) -> io::Result<Canary> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Ok(Canary {
+            at_s: now.as_secs_f64(),
+            cpu_s: best_of(3, || self.arithmetic()),
+            memory_s: best_of(3, || self.copying()),
+            sync_s: self.sync()?,
+            read_s: self.random_read()?,
+        })
+    }
+
+    fn random(&mut self) -> u64 {
+        // xorshift64 (Marsaglia 2003): any cheap sequence does.
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state
+    }
+
+    fn arithmetic(&mut self) {
+        for _ in 0..1_000_000 {
+            self.random();
+        }
+        std::hint::black_box(self.state);
+    }
+
+    fn copying(&mut self) {
+        self.copy.copy_from_slice(&self.memory);
+        std::hint::black_box(&self.copy);
+    }
+
+    fn sync(&mut self) -> io::Result<f64> {
+        let block = [0x5A; BLOCK];
+        median_of(30, || {
+            self.log.write_all_at(&block, self.end)?;
+            self.end += BLOCK as u64;
+            self.log.sync_data()
+        })
+    }
+
+    fn random_read(&mut self) -> io::Result<Option<f64>> {
+        let Some(file) = self.reads.take() else { return Ok(None) };
+        // Direct reads want their memory aligned; room to move up to the next boundary.
+        let mut memory = vec![0; 2 * BLOCK];
+        let start = memory.as_ptr().align_offset(BLOCK);
+        let seconds = median_of(100, || {
+            let block = self.random() % (FILE / BLOCK as u64);
+            file.read_exact_at(&mut memory[start..start + BLOCK], block * BLOCK as u64)
+        })?;
+        self.reads = Some(file);
+        Ok(Some(seconds))
+    }
+}
+
+fn best_of(count: usize, mut body: impl FnMut()) -> f64 {
+    let times = (0..count).map(|_| {
+        let start = Instant::now();
+        body();
+        start.elapsed().as_secs_f64()
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
+
+/// The median of up to `count` times; fewer when they take long.
+fn median_of(count: usize, mut body: impl FnMut() -> io::Result<()>) -> io::Result<f64> {
+    let begin = Instant::now();
+    let mut times = Vec::with_capacity(count);
+    while times.len() < count && (times.len() < 3 || begin.elapsed() < LIMIT) {
+        let start = Instant::now();
+        body()?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_is_quick_and_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut cage = Cage::new(folder.path()).unwrap();
+        let start = Instant::now();
+        let canary = cage.read().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(3));
+        assert!(canary.cpu_s > 0.0 && canary.memory_s > 0.0 && canary.sync_s > 0.0);
+        assert!(canary.read_s.is_none_or(|seconds| seconds > 0.0));
+    }
+}

@@ -1,0 +1,145 @@
+//! Splits a client thread's processor time between bakeoff and the engine it calls into.
+//!
+//! An embedded engine works on its caller's thread, so the kernel can't tell the two apart. On one
+//! operation in [`EVERY`] the thread's processor clock is read before and after each call into the
+//! engine; what these samples show is taken for all operations. Reading that clock costs a
+//! system call, which is why not every operation is metered.
+
+use std::time::Duration;
+
+use bakeoff_engines::{Access, Result, Rows, Session, Value};
+use bakeoff_load::cpu::thread_cpu;
+
+/// One operation in so many is metered.
+pub const EVERY: u64 = 64;
+
+/// Processor time seen in the metered operations of a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// All of the thread's time.
+    pub total: Duration,
+    /// The part of it inside the engine's calls.
+    pub engine: Duration,
+}
+
+impl Split {
+    /// The engine's share of the time, between 0 and 1; 0 when nothing was metered.
+    pub fn engine_share(&self) -> f64 {
+        if self.total.is_zero() {
+            return 0.0;
+        }
+        (self.engine.as_secs_f64() / self.total.as_secs_f64()).min(1.0)
+    }
+
+    /// Both parts of two splits together.
+    pub fn plus(self, other: Self) -> Self {
+        Self { total: self.total + other.total, engine: self.engine + other.engine }
+    }
+}
+
+/// A session that can be metered.
+pub struct Metered<'a> {
+    inner: Box<dyn Session + 'a>,
+    operations: u64,
+    metering: bool,
+    split: Split,
+}
+
+impl<'a> Metered<'a> {
+    /// Nothing metered yet.
+    pub fn new(inner: Box<dyn Session + 'a>) -> Self {
+        Self { inner, operations: 0, metering: false, split: Split::default() }
+    }
+
+    /// Runs one whole operation on the session, metered if it is its turn.
+    pub fn operation<T>(&mut self, operation: impl FnOnce(&mut dyn Session) -> T) -> T {
+        // The first operation warms caches up and would weigh too much in a short trial.
+        self.operations += 1;
+        self.metering = self.operations % EVERY == 2;
+        if !self.metering {
+            return operation(self);
+        }
+        let start = thread_cpu();
+        let answer = operation(self);
+        self.split.total += thread_cpu() - start;
+        answer
+    }
+
+    /// What was seen so far.
+    pub fn split(&self) -> Split {
+        self.split
+    }
+
+    fn call<T>(&mut self, call: impl FnOnce(&mut dyn Session) -> T) -> T {
+        if !self.metering {
+            return call(&mut *self.inner);
+        }
+        let start = thread_cpu();
+        let answer = call(&mut *self.inner);
+        self.split.engine += thread_cpu() - start;
+        answer
+    }
+}
+
+impl Session for Metered<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.call(|session| session.begin(access))
+    }
+
+    fn run(&mut self, statement: usize, values: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        self.call(|session| session.run(statement, values, rows))
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.call(|session| session.commit())
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.call(|session| session.rollback())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    struct Busy;
+
+    fn spin(time: Duration) {
+        let start = Instant::now();
+        while start.elapsed() < time {
+            std::hint::spin_loop();
+        }
+    }
+
+    impl Session for Busy {
+        fn begin(&mut self, _: Access) -> Result<()> {
+            Ok(())
+        }
+        fn run(&mut self, _: usize, _: &[Value<'_>], _: &mut Rows) -> Result<u64> {
+            spin(Duration::from_micros(300));
+            Ok(0)
+        }
+        fn commit(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn rollback(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_split_follows_where_the_time_goes() {
+        let mut metered = Metered::new(Box::new(Busy));
+        let mut rows = Rows::new();
+        for _ in 0..10 * EVERY {
+            metered.operation(|session| {
+                spin(Duration::from_micros(100));
+                session.run(0, &[], &mut rows).unwrap();
+            });
+        }
+        let share = metered.split().engine_share();
+        assert!((0.65..0.85).contains(&share), "three quarters were the engine's: {share}");
+    }
+}

@@ -1,0 +1,140 @@
+//! A trial's process: bakeoff started again, spoken to by lines, and ended with everything it has.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::job::{GO, Job, Message};
+
+/// The hidden command that makes bakeoff a trial's process.
+pub const COMMAND: &str = "trial";
+
+/// How much of what a process says on its standard error is kept for the record.
+const TAIL: usize = 4096;
+
+/// A running process; killed when dropped.
+pub struct Process {
+    child: Child,
+    input: ChildStdin,
+    messages: Receiver<Message>,
+    complaints: Option<JoinHandle<String>>,
+}
+
+/// What became of waiting for a message.
+pub enum Heard {
+    /// It said something.
+    Message(Message),
+    /// Nothing yet.
+    Silence,
+    /// It has ended without another word.
+    End,
+}
+
+impl Process {
+    /// Starts `program` (bakeoff itself) on a job.
+    ///
+    /// # Errors
+    /// When it can't be started.
+    pub fn start(program: &std::path::Path, job: &Job) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that Ctrl-C reaches only the lab, which ends it in order.
+        command.process_group(0);
+        let lab = rustix::process::getpid();
+        // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+        unsafe {
+            command.pre_exec(move || {
+                let kill = rustix::process::Signal::KILL;
+                rustix::process::set_parent_process_death_signal(Some(kill))?;
+                // The lab may have died before the line above took effect.
+                if rustix::process::getppid() == Some(lab) {
+                    Ok(())
+                } else {
+                    Err(io::ErrorKind::BrokenPipe.into())
+                }
+            });
+        }
+        let mut child = command.spawn()?;
+        let (input, output, errors) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (sender, messages) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output.expect("piped")).lines().map_while(Result::ok) {
+                let message = serde_json::from_str(&line)
+                    .unwrap_or_else(|error| Message::Failed(format!("it said {line:?}: {error}")));
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let complaints = std::thread::spawn(move || tail(errors.expect("piped")));
+        let input = input.expect("piped");
+        let mut process = Self { child, input, messages, complaints: Some(complaints) };
+        process.say(&serde_json::to_string(job).expect("a job is plain data"))?;
+        Ok(process)
+    }
+
+    fn say(&mut self, line: &str) -> io::Result<()> {
+        self.input.write_all(line.as_bytes())?;
+        self.input.write_all(b"\n")?;
+        self.input.flush()
+    }
+
+    /// Tells a trial that is ready to run its clients.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn go(&mut self) -> io::Result<()> {
+        self.say(GO)
+    }
+
+    /// Waits a little for the next message.
+    pub fn hear(&self, patience: Duration) -> Heard {
+        match self.messages.recv_timeout(patience) {
+            Ok(message) => Heard::Message(message),
+            Err(RecvTimeoutError::Timeout) => Heard::Silence,
+            Err(RecvTimeoutError::Disconnected) => Heard::End,
+        }
+    }
+
+    /// Waits for the process to end and says how it ended: for one that ended too early.
+    pub fn autopsy(mut self) -> String {
+        let status = self.child.wait();
+        let complaints = self.complaints.take().and_then(|thread| thread.join().ok());
+        let how = match status {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("its process ended with exit code {code}"),
+                (None, Some(signal)) => format!("its process was killed by signal {signal}"),
+                (None, None) => "its process ended".into(),
+            },
+            Err(error) => format!("its process can't be waited for: {error}"),
+        };
+        match complaints.as_deref().map(str::trim) {
+            None | Some("") => how,
+            Some(text) => format!("{how}: {text}"),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only for a process that is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The last bytes of a stream.
+fn tail(mut stream: impl Read) -> String {
+    let mut kept = Vec::new();
+    let mut buffer = [0; 1024];
+    while let Ok(read @ 1..) = stream.read(&mut buffer) {
+        kept.extend_from_slice(&buffer[..read]);
+        let surplus = kept.len().saturating_sub(TAIL);
+        kept.drain(..surplus);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}

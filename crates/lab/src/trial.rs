@@ -1,0 +1,285 @@
+//! The clients of a trial: a workload's clients on an engine's sessions, driven and accounted.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bakeoff_engines::{Database, Session, Terms};
+use bakeoff_experiment::{Vocabulary, WorkloadNames};
+use bakeoff_load::{self as load, cpu::process_cpu};
+use bakeoff_results::{Cpu, Io};
+use bakeoff_workloads::{Client, Prepared, Tally, Text};
+
+use crate::accounts::{Device, ProcessIo, space};
+use crate::child::Speaker;
+use crate::job::{Counts, Data, Measured, Message, Operation};
+use crate::meter::{Metered, Split};
+
+/// The share of a trial that is dropped at each end for the headline figures.
+const TRIM: f64 = 0.1;
+/// Fewer operations than this in the window back no quantile at all.
+const FEW: u64 = 100;
+/// Slots that a warm-up is looked for in: with fewer there is no telling.
+const SLOTS_FOR_WARMUP: usize = 30;
+/// Whole seconds that a slope is looked for in.
+const SLOTS_FOR_SLOPE: usize = 10;
+
+/// The names that are valid in an experiment: every engine and workload that is built in.
+pub fn vocabulary() -> Vocabulary {
+    let engines = bakeoff_engines::ENGINES.iter().map(|engine| engine.about().name.into());
+    let workloads = bakeoff_workloads::WORKLOADS.iter().map(|workload| WorkloadNames {
+        name: workload.name().into(),
+        scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
+    });
+    Vocabulary { engines: engines.collect(), workloads: workloads.collect() }
+}
+
+fn workload(data: &Data) -> Result<&'static dyn bakeoff_workloads::Workload, String> {
+    let found = bakeoff_workloads::find(&data.workload);
+    found.ok_or_else(|| format!("there is no workload {}", data.workload))
+}
+
+/// The operations of the workload.
+pub fn operations(data: &Data) -> Result<&'static [&'static str], String> {
+    Ok(workload(data)?.operations())
+}
+
+/// Gets the workload ready, with its text.
+pub fn prepare(data: &Data) -> Result<Box<dyn Prepared>, String> {
+    let text = match &data.text {
+        Some(path) => Text::from_file(path).map_err(|error| error.to_string())?,
+        None => Text::generated(data.seed),
+    };
+    Ok(workload(data)?.prepare(&data.scale, data.seed, Arc::new(text)))
+}
+
+/// Opens the engine in `directory`.
+pub fn open(
+    data: &Data,
+    prepared: &dyn Prepared,
+    directory: &Path,
+    terms: &Terms,
+) -> Result<Box<dyn Database>, String> {
+    let engine = bakeoff_engines::find(&data.engine)
+        .ok_or_else(|| format!("there is no engine {}", data.engine))?;
+    engine
+        .open(directory, terms, prepared.schema(), prepared.statements())
+        .map_err(|error| format!("{} can't be opened: {error}", data.engine))
+}
+
+/// A workload's client on a session of its own, as the load sees it.
+struct Bound<'a> {
+    client: Box<dyn Client + 'a>,
+    session: Metered<'a>,
+    splits: &'a Mutex<Split>,
+}
+
+impl load::Client for Bound<'_> {
+    fn operate(&mut self) -> load::Done {
+        let operation = self.client.choose();
+        let mut tally = Tally::default();
+        let client = &mut self.client;
+        let perform = |session: &mut dyn Session| client.perform(operation, session, &mut tally);
+        let error = self.session.operation(perform).err().map(|error| error.to_string());
+        load::Done { operation, retries: tally.retries, error }
+    }
+}
+
+impl Drop for Bound<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut splits) = self.splits.lock() {
+            *splits = splits.plus(self.session.split());
+        }
+    }
+}
+
+/// What a trial runs on.
+pub struct Trial<'a> {
+    /// The workload.
+    pub prepared: &'a dyn Prepared,
+    /// The database that holds its rows.
+    pub database: &'a dyn Database,
+    /// The names of its operations.
+    pub names: &'static [&'static str],
+}
+
+impl Trial<'_> {
+    /// Runs the clients, drains the engine, and accounts for both.
+    pub fn run(
+        &self,
+        clients: usize,
+        duration: Duration,
+        directory: &Path,
+        speaker: &Speaker<'_>,
+    ) -> Result<Measured, String> {
+        let splits = Mutex::new(Split::default());
+        let plan = load::Plan { clients, operations: self.names.len(), duration, trim: TRIM };
+        let connect = |number| -> bakeoff_engines::Result<Bound<'_>> {
+            Ok(Bound {
+                client: self.prepared.client(number, clients),
+                session: Metered::new(self.database.session()?),
+                splits: &splits,
+            })
+        };
+        let mut observe = |progress: &load::Progress| {
+            let (per_second, mean_s) = (progress.per_second, progress.mean_s.unwrap_or(0.0));
+            speaker.say(&Message::Progress { per_second, mean_s });
+        };
+
+        let before = Account::now(directory)?;
+        let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut observe)
+            .map_err(|error| error.to_string())?;
+        let after = Account::now(directory)?;
+        speaker.say(&Message::Driven);
+        let counters = self.database.counters();
+        let drained = self.database.drain();
+        drained.map_err(|error| format!("the engine could not be drained: {error}"))?;
+        let end = Account::now(directory)?;
+
+        let split = *splits.lock().map_err(|_| "a client has panicked")?;
+        let used = (after.cpu - before.cpu).as_secs_f64();
+        let threads: f64 = outcome.clients.iter().map(|client| client.cpu.as_secs_f64()).sum();
+        let collector = outcome.collector_cpu.as_secs_f64();
+        let client = (threads * (1.0 - split.engine_share()) + collector).min(used);
+        let mut measured = Measured {
+            ran_s: outcome.ran.as_secs_f64(),
+            window_s: window(&outcome, duration),
+            operations: Vec::new(),
+            space_bytes: space(directory).map_err(|error| format!("no sizes: {error}"))?,
+            cpu_s: Cpu { client, engine: used - client },
+            io: after.since(&before, &end),
+            littles_law: 0.0,
+            steady: true,
+            counters: counters.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+            warnings: Vec::new(),
+        };
+        self.judge(&mut measured, &outcome, clients)?;
+        Ok(measured)
+    }
+
+    /// Fills in the operations and what follows from them.
+    fn judge(
+        &self,
+        measured: &mut Measured,
+        outcome: &load::Outcome,
+        clients: usize,
+    ) -> Result<(), String> {
+        let (from, to) = measured.window_s;
+        let mut latencies_s = 0.0;
+        let mut kept_count = 0;
+        for (name, tally) in self.names.iter().zip(&outcome.operations) {
+            let kept = load::kept(&tally.slots, from, to);
+            latencies_s += kept.len() as f64 * mean(&kept) / 1e9;
+            kept_count += kept.len();
+            let slots = tally.slots.iter();
+            measured.operations.push(Operation {
+                name: (*name).into(),
+                kept: Counts::of(&kept),
+                slots: slots.map(|s| (s.start_s, s.end_s, Counts::of(&s.histogram))).collect(),
+                errors: tally.errors,
+                retries: tally.retries,
+            });
+            if let Some(error) = &tally.first_error {
+                let text = format!("{} {name} operations failed, first: {error}", tally.errors);
+                measured.warnings.push(text);
+            }
+        }
+        let span = to - from;
+        measured.littles_law = latencies_s / (span * clients as f64);
+        measured.steady = steady(outcome, from, to);
+        if kept_count == 0 {
+            return Err(format!(
+                "no operation ended within the window of {span:.1} s: raise --seconds"
+            ));
+        }
+        if kept_count < FEW {
+            let seconds = (measured.ran_s * FEW as f64 / kept_count as f64).ceil();
+            measured.warnings.push(format!(
+                "only {kept_count} operations ended in the window, too few for quantiles: \
+                 --seconds {seconds} would keep {FEW}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The mean of a histogram of nanoseconds; 0 for an empty one.
+fn mean(histogram: &hdrhistogram::Histogram<u64>) -> f64 {
+    if histogram.is_empty() { 0.0 } else { histogram.mean() }
+}
+
+/// Operations and the sum of their latencies in each full second, all operations together.
+fn full_seconds(outcome: &load::Outcome) -> Vec<(f64, u64, f64)> {
+    let slots = outcome.operations.first().map_or(0, |operation| operation.slots.len());
+    let mut seconds = Vec::new();
+    for slot in 0..slots {
+        let all = outcome.operations.iter().map(|operation| &operation.slots[slot]);
+        let (mut count, mut sum, mut start, mut length) = (0, 0.0, 0.0, 0.0);
+        for slot in all {
+            count += slot.histogram.len();
+            sum += slot.histogram.len() as f64 * mean(&slot.histogram);
+            (start, length) = (slot.start_s, slot.end_s - slot.start_s);
+        }
+        if length > 0.999 {
+            seconds.push((start, count, sum));
+        }
+    }
+    seconds
+}
+
+/// The headline window: the trial without its first and last tenth, and without more at the start
+/// if the warm-up took longer (MSER-5 over the mean latency of each second).
+fn window(outcome: &load::Outcome, duration: Duration) -> (f64, f64) {
+    let seconds = duration.as_secs_f64();
+    let (mut from, to) = (seconds * TRIM, seconds * (1.0 - TRIM));
+    let full = full_seconds(outcome);
+    if full.len() >= SLOTS_FOR_WARMUP {
+        let means: Vec<f64> =
+            full.iter().map(|(_, count, sum)| sum / (*count).max(1) as f64).collect();
+        if let Some(warm) = bakeoff_stats::warmup::mser5(&means) {
+            from = f64::max(from, full[warm].0);
+        }
+    }
+    (from, to)
+}
+
+/// Whether the rate of the full seconds in the window has settled; true when they are too few.
+fn steady(outcome: &load::Outcome, from: f64, to: f64) -> bool {
+    let inside = |(start, _, _): &&(f64, u64, f64)| *start >= from && start + 1.0 <= to;
+    let full = full_seconds(outcome);
+    let rates: Vec<f64> = full.iter().filter(inside).map(|(_, count, _)| *count as f64).collect();
+    rates.len() < SLOTS_FOR_SLOPE || bakeoff_stats::steady::is_steady(&rates)
+}
+
+/// What was used up to a moment.
+struct Account {
+    cpu: Duration,
+    io: ProcessIo,
+    device: Option<(u64, u64)>,
+}
+
+impl Account {
+    fn now(directory: &Path) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("no account of input and output: {error}");
+        Ok(Self {
+            cpu: process_cpu(),
+            io: ProcessIo::now().map_err(failed)?,
+            device: Device::under(directory).map_err(failed)?.bytes(),
+        })
+    }
+
+    /// What was moved between `before` and this account, and in the drain up to `end`.
+    fn since(&self, before: &Self, end: &Self) -> Io {
+        let device = self.device.zip(before.device);
+        Io {
+            read_call_bytes: self.io.read_calls - before.io.read_calls,
+            write_call_bytes: self.io.write_calls - before.io.write_calls,
+            read_bytes: self.io.read - before.io.read,
+            write_bytes: self.io.write - before.io.write,
+            drain_write_bytes: end.io.write - self.io.write,
+            device_read_bytes: device.map(|(now, then)| now.0 - then.0),
+            device_write_bytes: device.map(|(now, then)| now.1 - then.1),
+        }
+    }
+}
