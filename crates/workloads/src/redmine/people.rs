@@ -10,15 +10,20 @@ pub const MEMBERS: i64 = 10;
 /// How many there are of what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
+    /// Users, the administrator among them.
     pub users: i64,
+    /// Projects, with [`MEMBERS`] members each.
     pub projects: i64,
+    /// Issues that are loaded.
     pub issues: i64,
 }
 
 /// A user as a member of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
+    /// The user.
     pub user: i64,
+    /// The project.
     pub project: i64,
     /// From 0 to [`MEMBERS`] - 1.
     pub place: i64,
@@ -27,7 +32,9 @@ pub struct Member {
 /// Whose a loaded issue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roots {
+    /// Who has written it.
     pub author: Member,
+    /// To whom it is assigned: another member.
     pub assignee: Member,
 }
 

@@ -37,15 +37,17 @@ pub mod columns {
 
 /// All tables; those that others point at come first.
 pub fn schema() -> Schema {
-    let mut tables = Vec::from(people());
+    let mut tables = vec![users()];
+    tables.extend(projects());
+    tables.extend(memberships());
     tables.extend(rules());
     tables.extend(fields());
     tables.extend([issues(), journals(), journal_details(), watchers()]);
     Schema { tables }
 }
 
-fn people() -> [Table; 6] {
-    let users = Table::new("users")
+fn users() -> Table {
+    Table::new("users")
         .generated_key("id")
         .column("login", Text)
         .column("hashed_password", Text)
@@ -66,7 +68,10 @@ fn people() -> [Table; 6] {
         .nullable("twofa_scheme", Text)
         .index(&["id", "type"])
         .index(&["auth_source_id"])
-        .index(&["type"]);
+        .index(&["type"])
+}
+
+fn projects() -> [Table; 2] {
     let projects = Table::new("projects")
         .generated_key("id")
         .column("name", Text)
@@ -90,6 +95,10 @@ fn people() -> [Table; 6] {
         .nullable("project_id", Int)
         .column("name", Text)
         .index(&["project_id"]);
+    [projects, enabled_modules]
+}
+
+fn memberships() -> [Table; 3] {
     let roles = Table::new("roles")
         .generated_key("id")
         .column("name", Text)
@@ -119,7 +128,7 @@ fn people() -> [Table; 6] {
         .index(&["member_id"])
         .index(&["role_id"])
         .index(&["inherited_from"]);
-    [users, projects, enabled_modules, roles, members, member_roles]
+    [roles, members, member_roles]
 }
 
 fn rules() -> [Table; 5] {

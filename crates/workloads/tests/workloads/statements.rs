@@ -1,6 +1,7 @@
 //! What the operations of `redmine` send, held against what Redmine sends.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
 use bakeoff_workloads::{Client, Prepared, Tally};
@@ -255,35 +256,78 @@ fn processing_issues_sends_what_redmine_sends() {
     });
 }
 
-/// The means over many operations of what was sent: as Redmine counts, and as it is here.
-fn means(recorder: &mut Recorder<'_>, client: &mut dyn Client, operation: usize) -> (f64, f64) {
-    const TIMES: usize = 50;
-    let (mut as_redmine, mut here) = (0, 0);
-    for _ in 0..TIMES {
-        let (sent, _) = recorder.record(client, operation);
-        as_redmine += joined(&sent).len();
-        here += sent.len();
-    }
-    (as_redmine as f64 / TIMES as f64, here as f64 / TIMES as f64)
+/// What some saves, or some whole operations, sent: how many statements each, BEGIN and COMMIT
+/// among them.
+struct Counts {
+    name: &'static str,
+    /// What the trace of Redmine has.
+    noted: &'static str,
+    /// How many there may be on average, with a join as one statement.
+    allowed: RangeInclusive<f64>,
+    /// With a join as one statement, as Redmine counts.
+    as_one: Vec<usize>,
+    /// With each of its look-ups, as they are sent here.
+    sent: Vec<usize>,
 }
 
-/// The number of statements of the trace of Redmine 5.0.4, BEGIN and COMMIT among them. For
-/// *processing* the trace has about 380, of which some 10 are variations of *In progress*
-/// (15 to 18 statements, of which its list names 14 and a watcher's insert) that it does not name.
+impl Counts {
+    fn new(name: &'static str, noted: &'static str, allowed: RangeInclusive<f64>) -> Self {
+        Self { name, noted, allowed, as_one: Vec::new(), sent: Vec::new() }
+    }
+
+    fn add(&mut self, sent: &[Sent]) {
+        self.as_one.push(joined(sent).len());
+        self.sent.push(sent.len());
+    }
+
+    fn mean(counts: &[usize]) -> f64 {
+        counts.iter().sum::<usize>() as f64 / counts.len() as f64
+    }
+
+    fn is_as_noted(&self) -> bool {
+        self.allowed.contains(&Self::mean(&self.as_one))
+    }
+
+    fn line(&self) -> String {
+        let (least, most) = (self.as_one.iter().min().unwrap(), self.as_one.iter().max().unwrap());
+        let (as_one, sent) = (Self::mean(&self.as_one), Self::mean(&self.sent));
+        let Self { name, noted, .. } = self;
+        format!("{name:15} {noted:>10} {least:8}..{most:<4} {as_one:8.1} {sent:12.1}\n")
+    }
+}
+
+/// The trace's *In Progress* has 15 to 18 statements and BEGIN and COMMIT, but it names only 14,
+/// and a watcher's insert that is needed once for each issue and user: those named are sent.
+/// That is why processing is 4 % short of about 380.
 #[test]
 fn operations_send_as_many_statements_as_redmine() {
     with_redmine(|recorder, client| {
-        let mut table = String::from(
-            "operation        trace of Redmine   joins as one   look-ups of joins each\n",
-        );
-        let mut far = false;
-        for (operation, name, noted) in [(0, "create_issue", 140.0), (1, "process_issues", 380.0)] {
-            let (as_redmine, here) = means(recorder, client, operation);
-            writeln!(table, "{name:16} {noted:16.1} {as_redmine:14.1} {here:24.1}").unwrap();
-            far |= (as_redmine / noted - 1.0).abs() > 0.05;
+        let mut create = Counts::new("create", "13", 13.0..=13.0);
+        let mut comment = Counts::new("comment", "12 to 14", 12.0..=14.0);
+        let mut create_issue = Counts::new("create_issue", "about 140", 133.0..=147.0);
+        let mut start = Counts::new("in progress", "17 to 20", 16.0..=20.0);
+        let mut resolve = Counts::new("resolved", "20", 20.0..=20.0);
+        let mut process_issues = Counts::new("process_issues", "about 380", 361.0..=399.0);
+        for _ in 0..50 {
+            let (sent, _) = recorder.record(client, 0);
+            create_issue.add(&sent);
+            let saves_of_it = saves(&sent);
+            create.add(saves_of_it[0]);
+            saves_of_it[1..].iter().for_each(|save| comment.add(save));
+
+            let (sent, _) = recorder.record(client, 1);
+            process_issues.add(&sent);
+            let is_list = |sent: &&Sent| matches!(sent, Sent::Run(name) if name.contains("open"));
+            let lists = sent.iter().take_while(is_list).count();
+            for (number, save) in saves(&sent[lists..]).into_iter().enumerate() {
+                [&mut start, &mut resolve][number % 2].add(save);
+            }
         }
+        let all = [create, comment, create_issue, start, resolve, process_issues];
+        let head = "                 Redmine   joins as one: mean   look-ups: mean\n";
+        let table = all.iter().fold(head.to_owned(), |table, counts| table + &counts.line());
         println!("{table}");
-        assert!(!far, "more than 5 % off:\n{table}");
+        assert!(all.iter().all(Counts::is_as_noted), "not as many as noted:\n{table}");
     });
 }
 
