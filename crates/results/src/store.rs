@@ -53,8 +53,10 @@ impl RunFolder {
             return Err(Error::Exists(dir.to_owned()));
         }
         Self::fill(dir, run, experiment, lock).map_err(|error| {
-            // Nothing better can be done where even this fails.
-            let _ = fs::remove_file(dir.join(DATABASE));
+            // It was empty. Nothing better can be done where even this fails.
+            for end in ["", "-journal", "-wal", "-shm"] {
+                let _ = fs::remove_file(dir.join(format!("{DATABASE}{end}")));
+            }
             let _ = fs::remove_file(dir.join(EXPERIMENT));
             if ours {
                 let _ = fs::remove_dir(dir);
@@ -106,6 +108,11 @@ impl RunFolder {
         let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let folder = Self { dir: dir.to_owned(), connection, lock };
         folder.check()?;
+        // SQLite opens what it may not write all the same.
+        if folder.connection.is_readonly("main").map_err(folder.failed())? {
+            let cause = "it may only be read".to_owned();
+            return Err(Error::CannotWrite { path, cause });
+        }
         folder.check_pages()?;
         set_up(&folder.connection).map_err(folder.failed())?;
         let began_with: Vec<u8> = folder
