@@ -48,7 +48,7 @@ pub(crate) fn all(
             };
             let mut family = Vec::new();
             for (_, level) in &group.levels {
-                match base(level, group) {
+                match base(run, level) {
                     Some(base) => {
                         let mut alone = [new(base, level)];
                         judge(&mut alone, group, mean);
@@ -65,10 +65,11 @@ pub(crate) fn all(
     (comparisons, noise)
 }
 
-/// The level that `level` is an alias of.
-fn base<'a>(level: &'a str, group: &Group) -> Option<&'a str> {
+/// The level of the plan that `level` is an alias of.
+fn base<'a>(run: &Run, level: &'a str) -> Option<&'a str> {
     let (base, _) = level.split_once('@')?;
-    group.levels.iter().any(|(_, known)| *known == base).then_some(base)
+    let (_, levels) = run.factors.iter().find(|(factor, _)| *factor == run.compare)?;
+    levels.iter().any(|known| known == base).then_some(base)
 }
 
 /// The trials, by the levels of all factors but the compared one.

@@ -106,6 +106,14 @@ fn levels_are_held_against_the_baseline_and_aliases_against_themselves() {
     );
 }
 
+/// A run that has only just begun: its alias has run, and what it is an alias of has not.
+#[test]
+fn an_alias_is_one_before_its_base_has_run() {
+    let document = document(&blocks(1)[3..]);
+    assert!(document.comparisons.is_empty(), "{:?}", document.comparisons);
+    assert_eq!((document.noise.len(), document.noise[0].ratio), (2, None));
+}
+
 /// What slows a whole block down says nothing of the levels.
 #[test]
 fn what_a_block_has_in_common_cancels() {
