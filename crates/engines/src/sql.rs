@@ -100,6 +100,11 @@ impl Dialect {
         format!("DROP INDEX {}", self.quote(&index.name))
     }
 
+    /// Has the planner's statistics of a table collected.
+    pub fn analyze(self, table: &Table) -> String {
+        format!("ANALYZE {}", self.quote(&table.name))
+    }
+
     /// `INSERT` of a whole row.
     pub fn insert(self, table: &Table) -> String {
         let all: Vec<usize> = (0..table.columns.len()).collect();
@@ -256,5 +261,79 @@ fn comparison(bound: Bound, above: bool) -> &'static str {
         (Bound::Exclusive, true) => ">",
         (Bound::Inclusive, false) => "<=",
         (Bound::Exclusive, false) => "<",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Schema {
+        let members = Table::new("members")
+            .generated_key("id")
+            .column("user", Type::Int)
+            .nullable("project", Type::Int)
+            .unique(&["user", "project"]);
+        let flags =
+            Table::new("a \"flag\"").key_column("name", Type::Text).key_column("day", Type::Int);
+        Schema { tables: vec![members, flags] }
+    }
+
+    fn text(action: &Action) -> String {
+        Dialect::Sqlite.statement(&schema(), action).expect("a text")
+    }
+
+    #[test]
+    fn tables_are_kept_in_the_order_of_their_keys() {
+        let schema = schema();
+        let create = |table: usize| Dialect::Sqlite.create_table(&schema.tables[table]);
+        assert_eq!(
+            create(0),
+            "CREATE TABLE \"members\" (\"id\" INTEGER NOT NULL, \"user\" INTEGER NOT NULL, \
+             \"project\" INTEGER, PRIMARY KEY (\"id\" AUTOINCREMENT))"
+        );
+        assert_eq!(
+            create(1),
+            "CREATE TABLE \"a \"\"flag\"\"\" (\"name\" TEXT NOT NULL, \"day\" INTEGER NOT NULL, \
+             PRIMARY KEY (\"name\", \"day\")) WITHOUT ROWID"
+        );
+    }
+
+    #[test]
+    fn a_read_names_its_parameters_in_the_order_of_the_contract() {
+        let read = Read {
+            scope: Scope::Range { equal: 1, from: Some(Bound::Exclusive), to: None },
+            filters: vec![Filter { column: 0, any_of: 2 }],
+            order: Order::Descending,
+            limit: Some(3),
+            ..Read::range(0, Path::Index(0), 1, &[0])
+        };
+        let rows = "FROM \"members\" WHERE \"user\" = ? AND \"project\" > ? AND \"id\" IN (?, ?) \
+                    ORDER BY \"user\" DESC, \"project\" DESC, \"id\" DESC LIMIT 3";
+        assert_eq!(text(&Action::Read(read.clone())), format!("SELECT \"id\" {rows}"));
+        let sum = Read { yields: Yield::Sum(2), ..read };
+        assert_eq!(
+            text(&Action::Read(sum)),
+            format!(
+                "SELECT COALESCE(SUM(\"project\"), 0) FROM (SELECT \"project\" {rows}) AS limited"
+            )
+        );
+    }
+
+    #[test]
+    fn an_upsert_replaces_the_row_of_its_key_alone() {
+        let upsert = text(&Action::Upsert { table: 0 });
+        let set = "SET \"user\" = excluded.\"user\", \"project\" = excluded.\"project\"";
+        assert!(upsert.ends_with(&format!("ON CONFLICT (\"id\") DO UPDATE {set}")), "{upsert}");
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused() {
+        let sets_nothing = Action::Update { table: 0, set: Vec::new(), only_if: Vec::new() };
+        let too_far = Action::Read(Read::range(0, Path::Key, 2, &[0]));
+        for action in [sets_nothing, too_far] {
+            let answer = Dialect::Sqlite.statement(&schema(), &action);
+            assert!(matches!(answer, Err(Error::Usage(_))), "{answer:?}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -25,6 +25,9 @@ use crate::{
     About, Access, Database, Durability, Engine, Error, Loader, Promise, Result, Rows, Schema,
     Session, Statement, Terms, Value,
 };
+
+#[cfg(test)]
+mod tests;
 
 const SQL: Dialect = Dialect::Sqlite;
 
@@ -85,31 +88,7 @@ impl Engine for Sqlite {
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
-        schema.validate()?;
-        std::fs::create_dir_all(directory)?;
-        let path = directory.join(FILE);
-        let mut keeper = connect(&path, "FULL")?;
-        keeper.busy_timeout(DRAIN_PATIENCE)?;
-        create(&mut keeper, schema)?;
-        let texts = statements.iter().map(|statement| SQL.statement(schema, &statement.action));
-        let mut texts = texts.collect::<Result<Vec<_>>>()?;
-        texts.extend(CONTROL.map(String::from));
-        let checkpoints = match terms.durability {
-            Durability::Relaxed => Some(Checkpoints::start(connect(&path, "NORMAL")?)?),
-            Durability::None | Durability::Strict => None,
-        };
-        Ok(Box::new(Open {
-            plans: statements.iter().map(|statement| plan(schema, &statement.action)).collect(),
-            texts,
-            schema: schema.clone(),
-            terms: *terms,
-            gate: Gate::default(),
-            sessions: AtomicUsize::new(0),
-            _checkpoints: checkpoints,
-            keeper: Mutex::new(keeper),
-            file: File::open(&path)?,
-            path,
-        }))
+        Ok(Box::new(Open::new(directory, terms, schema, statements)?))
     }
 }
 
@@ -190,8 +169,8 @@ struct Open {
     gate: Gate,
     /// How many sessions there are: they share the cache.
     sessions: AtomicUsize,
-    /// Runs until it is dropped.
-    _checkpoints: Option<Checkpoints>,
+    /// Run until they are dropped.
+    checkpoints: Option<Checkpoints>,
     /// Keeps the log in place while sessions come and go, and drains and checks.
     keeper: Mutex<Connection>,
     /// For syncing. Closed last: POSIX drops all of a process's locks on a file with the first of
@@ -200,6 +179,45 @@ struct Open {
 }
 
 impl Open {
+    fn new(
+        directory: &FilePath,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Self> {
+        schema.validate()?;
+        std::fs::create_dir_all(directory)?;
+        let path = directory.join(FILE);
+        let mut keeper = connect(&path, "FULL")?;
+        keeper.busy_timeout(DRAIN_PATIENCE)?;
+        create(&mut keeper, schema)?;
+        let texts = statements.iter().map(|statement| SQL.statement(schema, &statement.action));
+        let mut texts = texts.collect::<Result<Vec<_>>>()?;
+        texts.extend(CONTROL.map(String::from));
+        let checkpoints = match terms.durability {
+            Durability::Relaxed => Some(Checkpoints::start(connect(&path, "NORMAL")?)?),
+            Durability::None | Durability::Strict => None,
+        };
+        Ok(Self {
+            plans: statements.iter().map(|statement| plan(schema, &statement.action)).collect(),
+            texts,
+            schema: schema.clone(),
+            terms: *terms,
+            gate: Gate::default(),
+            sessions: AtomicUsize::new(0),
+            checkpoints,
+            keeper: Mutex::new(keeper),
+            file: File::open(&path)?,
+            path,
+        })
+    }
+
+    fn client(&self) -> Result<Client<'_>> {
+        let statements = prepare(connect(&self.path, self.synchronous())?, &self.texts)?;
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+        Ok(Client { statements, database: self, state: State::Idle, pass: None, shared_by: 0 })
+    }
+
     fn synchronous(&self) -> &'static str {
         match self.terms.durability {
             Durability::None => "OFF",
@@ -211,10 +229,7 @@ impl Open {
 
 impl Database for Open {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        let statements = prepare(connect(&self.path, self.synchronous())?, &self.texts)?;
-        self.sessions.fetch_add(1, Ordering::Relaxed);
-        let state = State::Idle;
-        Ok(Box::new(Client { statements, database: self, state, pass: None, shared_by: 0 }))
+        Ok(Box::new(self.client()?))
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
@@ -231,6 +246,10 @@ impl Database for Open {
     fn drain(&self) -> Result<()> {
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let _pass = self.gate.enter();
+        let failure = self.checkpoints.as_ref().and_then(|every| every.failure.get());
+        if let Some(failure) = failure {
+            return Err(Error::engine(format!("a checkpoint failed: {failure}")));
+        }
         let busy: bool =
             keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if busy {
@@ -252,25 +271,32 @@ impl Database for Open {
 }
 
 /// Checkpoints once a second, which bounds what `relaxed` may lose: a commit under
-/// `synchronous=NORMAL` is not synced until the log is.
+/// `synchronous=NORMAL` is not synced until the log is. A reader that stays in its snapshot holds
+/// up what was committed after it.
 struct Checkpoints {
     /// Dropped to end the thread.
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// Why one failed: from then on, more may be lost than was promised.
+    failure: Arc<OnceLock<String>>,
 }
 
 impl Checkpoints {
     fn start(connection: Connection) -> Result<Self> {
         let (stop, stopped) = mpsc::channel::<()>();
+        let failure = Arc::new(OnceLock::new());
+        let failed = Arc::clone(&failure);
         let run = move || {
             while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
-                // Whoever makes it fail (a full disk) makes the next commit fail too; a busy
-                // database is tried again in a second.
-                let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+                // A database that is busy says so in a row, and is tried again in a second.
+                let done = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+                if let Err(error) = done {
+                    let _ = failed.set(error.to_string());
+                }
             }
         };
         let thread = thread::Builder::new().name("sqlite-checkpoints".into()).spawn(run)?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        Ok(Self { stop: Some(stop), thread: Some(thread), failure })
     }
 }
 
@@ -525,7 +551,7 @@ impl Loader for Load<'_> {
             connection.execute_batch(&SQL.create_index(self.table, index))?;
         }
         connection.execute_batch("COMMIT")?;
-        connection.execute_batch("ANALYZE")?;
-        Ok(())
+        // Without statistics the planner takes all indexes for equally good.
+        Ok(connection.execute_batch(&SQL.analyze(self.table))?)
     }
 }

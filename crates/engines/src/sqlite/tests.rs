@@ -1,0 +1,106 @@
+//! What the conformance suite can't see from outside.
+
+use rusqlite::StatementStatus;
+
+use super::*;
+use crate::schema::{Table, Type};
+use crate::statement::{Path, Read};
+
+fn schema() -> Schema {
+    let table = Table::new("rows")
+        .generated_key("id")
+        .column("kind", Type::Int)
+        .column("size", Type::Int)
+        .index(&["kind"])
+        .index(&["size"]);
+    Schema { tables: vec![table] }
+}
+
+fn open(folder: &FilePath, durability: Durability) -> Open {
+    let by_kind = Action::Read(Read::range(0, Path::Index(0), 1, &[0, 2]));
+    let statements = vec![
+        Statement { name: "by kind".into(), action: by_kind },
+        Statement { name: "insert".into(), action: Action::Insert { table: 0 } },
+    ];
+    let terms = Terms { durability, cache_bytes: 8 << 20 };
+    Open::new(folder, &terms, &schema(), &statements).expect("open")
+}
+
+/// With statistics at hand SQLite would like to plan anew for each parameter; see [`connect`].
+#[test]
+fn no_statement_is_prepared_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = open(folder.path(), Durability::None);
+    let mut loader = database.load(0).expect("a load");
+    for id in 0..2000 {
+        let kind = if id < 1900 { 1 } else { id };
+        loader.row(&[Value::Int(id), Value::Int(kind), Value::Int(id)]).expect("a row");
+    }
+    loader.finish().expect("the load's end");
+    let mut client = database.client().expect("a session");
+    let mut rows = Rows::new();
+    for kind in 0..2000 {
+        client.run(0, &[Value::Int(kind)], &mut rows).expect("a read");
+    }
+    let (again, scanned) = client.statements.with_dependent(|_, statements| {
+        let count = |which| statements[0].get_status(which);
+        (count(StatementStatus::RePrepare), count(StatementStatus::FullscanStep))
+    });
+    assert_eq!((again, scanned), (0, 0));
+}
+
+#[test]
+fn each_durability_is_the_setting_that_is_told() {
+    for (durability, setting) in Durability::ALL.into_iter().zip([0, 1, 2]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = open(folder.path(), durability);
+        let client = database.client().expect("a session");
+        let told = Sqlite.about().promises.map(|promise| promise.settings.expect("settings"));
+        assert!(
+            told[setting as usize].contains(&format!("synchronous={}", database.synchronous()))
+        );
+        let connection = client.statements.borrow_owner();
+        let ask = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+        assert_eq!(ask("synchronous").expect("a setting"), setting);
+        assert_eq!(database.checkpoints.is_some(), durability == Durability::Relaxed);
+    }
+}
+
+#[test]
+fn sessions_share_the_cache() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = open(folder.path(), Durability::None);
+    let mut first = database.client().expect("a session");
+    let second = database.client().expect("a session");
+    let size = |client: &mut Client<'_>| {
+        client.begin(Access::Read).expect("begin");
+        client.commit().expect("commit");
+        let connection = client.statements.borrow_owner();
+        let size = connection.pragma_query_value(None, "cache_size", |row| row.get::<_, i64>(0));
+        size.expect("a size")
+    };
+    assert_eq!(size(&mut first), -4 * 1024, "KiB, half of it");
+    drop(second);
+    assert_eq!(size(&mut first), -8 * 1024, "all of it");
+}
+
+#[test]
+fn a_checkpoint_a_second_moves_the_log_into_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = open(folder.path(), Durability::Relaxed);
+    let mut client = database.client().expect("a session");
+    let before = std::fs::metadata(folder.path().join(FILE)).expect("a file").len();
+    let mut rows = Rows::new();
+    client.begin(Access::Write).expect("begin");
+    for number in 0..2000 {
+        let row = [Value::Null, Value::Int(number), Value::Int(number)];
+        client.run(1, &row, &mut rows).expect("an insert");
+    }
+    client.commit().expect("commit");
+    let grown = || std::fs::metadata(folder.path().join(FILE)).expect("a file").len() > before;
+    let started = std::time::Instant::now();
+    while !grown() {
+        assert!(started.elapsed() < Duration::from_secs(10), "nobody checkpoints");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
