@@ -67,13 +67,13 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
     /// How long the clients of a trial run
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// How often each block is repeated
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub repetitions: Option<u32>,
     /// The seed of rows, clients and order
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Enter the baseline twice to measure the noise floor, or don't
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]

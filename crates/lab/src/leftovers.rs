@@ -159,7 +159,7 @@ mod tests {
         fs::write(dead_path.join(MARKER), "").unwrap();
         fs::write(registry.join("note"), note).unwrap();
 
-        assert_eq!(sweep(&registry).unwrap(), [dead_path.clone()]);
+        assert_eq!(sweep(&registry).unwrap(), std::slice::from_ref(&dead_path));
         assert!(live.path().exists() && !dead_path.exists());
         drop(live);
         assert_eq!(fs::read_dir(&registry).unwrap().count(), 0);

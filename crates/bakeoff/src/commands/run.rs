@@ -178,9 +178,8 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
                 .collect(),
         })
     };
-    let mut facts: Vec<EngineFact> = engines.iter().filter_map(fact).collect();
-    facts.dedup_by(|one, other| one.name == other.name);
-    facts
+    let entered_once = |level: &&String| bakeoff_experiment::base(level) == level.as_str();
+    engines.iter().filter(entered_once).filter_map(fact).collect()
 }
 
 /// The command as it was given, quoted for a shell.

@@ -1,0 +1,145 @@
+//! Nonsense: a clear message, the right exit code, nothing lost and nothing left behind.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{Place, SMALL};
+
+#[test]
+fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
+    let place = Place::new();
+    place.write("empty.txt", "");
+    std::fs::write(place.path("latin.txt"), b"caf\xe9 ".repeat(10_000)).unwrap();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["redmin"], &["redmin", "did you mean `redmine`"]),
+        (&["redmine", "--engine", "sqlit"], &["sqlit", "did you mean `sqlite`", "fjall"]),
+        (&["redmine", "--durability", "strikt"], &["strikt", "none", "relaxed", "`strict`"]),
+        (&["redmine", "--scale", "huge"], &["huge", "small", "large", "giant"]),
+        (&["redmine", "--neighbours", "x"], &["--neighbours"]),
+        (&["redmine", "--clients", "0"], &["--clients", "1024"]),
+        (&["redmine", "--clients", "10000"], &["--clients", "1024"]),
+        (&["redmine", "--memory", "1G"], &["unlimited"]),
+        (&["redmine", "--disk", "hdd-7200"], &["host"]),
+        (&["redmine", "--seconds", "0.01"], &["--seconds"]),
+        (&["redmine", "--seconds", "-1"], &["--seconds"]),
+        (&["redmine", "--repetitions", "0"], &["--repetitions"]),
+        (&["redmine", "--compare", "colour"], &["colour", "engine", "durability"]),
+        (&["redmine", "--frobnicate"], &["--frobnicate"]),
+        (&["redmine", "--text", "empty.txt"], &["empty.txt", "empty"]),
+        (&["redmine", "--text", "latin.txt"], &["latin.txt", "UTF-8"]),
+        (&["redmine", "--text", "nowhere.txt"], &["nowhere.txt"]),
+        (&["nowhere.toml"], &["nowhere.toml"]),
+        (&[], &["PRESET|FILE.toml"]),
+    ];
+    for (arguments, texts) in cases {
+        let arguments = [&["run"], *arguments].concat();
+        place.run(&arguments).code(2).says(texts);
+    }
+    assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 2, "nothing was made");
+}
+
+#[test]
+fn mistakes_in_a_file_are_shown_in_their_place() {
+    let place = Place::new();
+    place.write("bad.toml", "workload = \"point\"\nengine = [\"sqlite\", \"lmbd\"]\ncleints = 3\n");
+    let done = place.run(&["run", "bad.toml"]).code(2);
+    done.says(&["bad.toml:2:", "`lmbd`", "did you mean `lmdb`", "bad.toml:3:1", "`cleints`"]);
+}
+
+#[test]
+fn a_folder_that_holds_something_is_left_alone() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    std::fs::create_dir(place.path("mine")).unwrap();
+    place.write("mine/thesis", "years of work");
+    place.run(&["run", "small.toml", "--out", "mine"]).code(3).says(&["mine", "--out"]);
+    assert_eq!(std::fs::read_dir(place.path("mine")).unwrap().count(), 1);
+    place.run(&["run", "small.toml", "--out", "/proc/nowhere"]).code(3).says(&["/proc/nowhere"]);
+    place.run(&["run", "small.toml", "--out", "small.toml"]).code(3).says(&["small.toml"]);
+    place.run(&["report", "mine"]).code(3).says(&["not a run folder"]);
+    place.run(&["run", "--resume", "mine"]).code(3).says(&["not a run folder"]);
+}
+
+#[test]
+fn an_edited_experiment_and_a_damaged_database_are_refused() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    place.run(&["run", "small.toml", "--out", "r", "--repetitions", "1"]).code(0);
+    let flags = ["run", "--resume", "r", "--seconds", "9"];
+    place.run(&flags).code(2).says(&["leave out the flags"]);
+
+    let toml = std::fs::read_to_string(place.path("r/experiment.toml")).unwrap();
+    place.write("r/experiment.toml", &toml.replace("repetitions = 1", "repetitions = 2"));
+    place.run(&["run", "--resume", "r"]).code(3).says(&["was edited", "r/experiment.toml"]);
+    place.write("r/experiment.toml", &toml);
+
+    let whole = std::fs::read(place.path("r/run.sqlite")).unwrap();
+    for broken in [&whole[..whole.len() / 2], &[0; 4096], b"garbage", b""] {
+        std::fs::write(place.path("r/run.sqlite"), broken).unwrap();
+        place.run(&["run", "--resume", "r"]).code(3).says(&["run.sqlite"]);
+        assert_eq!(std::fs::read(place.path("r/run.sqlite")).unwrap(), broken, "left as it was");
+    }
+    std::fs::write(place.path("r/run.sqlite"), &whole).unwrap();
+    place.run(&["run", "--resume", "r"]).code(0);
+}
+
+/// A small file system in memory; needs root, which CI has.
+struct Tmpfs<'a>(&'a Path);
+
+impl<'a> Tmpfs<'a> {
+    fn mount(path: &'a Path, size: &str) -> Option<Self> {
+        std::fs::create_dir(path).unwrap();
+        let options = format!("size={size}");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &options, "none"]).arg(path);
+        mount.output().ok()?.status.success().then_some(Self(path))
+    }
+}
+
+impl Drop for Tmpfs<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_stops_the_run_and_loses_nothing() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    let small = place.path("small-disk");
+    let Some(_disk) = Tmpfs::mount(&small, "120m") else {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root and can mount");
+        eprintln!("skipped: a small disk can't be mounted without root");
+        return;
+    };
+    let stuffing = small.join("stuffing");
+    let mut run = place.start(&["run", "small.toml", "--out", "small-disk/r"]);
+    super::wait_until("the first trial", || super::trials(&small.join("r")) >= 1);
+    // Somebody else fills the disk: as far as it goes.
+    let _ = std::fs::write(&stuffing, vec![1; 120 << 20]);
+    assert_eq!(run.wait().unwrap().code(), Some(4));
+    place.assert_clean("small-disk/r");
+    let kept = super::trials(&small.join("r"));
+    assert!((1..4).contains(&kept), "{kept}");
+
+    std::fs::remove_file(&stuffing).unwrap();
+    place.run(&["run", "--resume", "small-disk/r"]).code(0);
+    let document = place.json("small-disk/r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.iter().filter(|trial| trial["valid"] == true).count(), 4);
+}
+
+#[test]
+fn a_disk_in_memory_can_have_no_neighbours_and_says_so() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    let memory = place.path("memory");
+    let Some(_disk) = Tmpfs::mount(&memory, "400m") else {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root and can mount");
+        eprintln!("skipped: a disk in memory can't be mounted without root");
+        return;
+    };
+    let arguments = ["run", "small.toml", "--out", "memory/r", "--neighbours", "x1"];
+    place.run(&arguments).code(2).says(&["--neighbours 0", "--out"]);
+    place.assert_clean("memory/r");
+}

@@ -1,0 +1,127 @@
+//! Runs that are stopped, killed or cut short, and go on.
+
+use std::io::Read;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use super::{Place, trials, wait_until};
+
+const SLOW: &str = r#"
+name = "slow"
+workload = "point"
+engine = ["sqlite", "lmdb", "null"]
+seconds = 1.0
+repetitions = 3
+"#;
+
+const PLANNED: i64 = 9;
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
+}
+
+/// The processes that `parent` started, by reading /proc.
+fn children(parent: u32) -> Vec<u32> {
+    let field = |pid: &str| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let names = processes.filter_map(|entry| entry.file_name().into_string().ok());
+    names
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .filter(|name| field(name) == Some(parent))
+        .filter_map(|name| name.parse().ok())
+        .collect()
+}
+
+fn assert_whole(place: &Place, folder: &str) {
+    let document = place.json(folder);
+    assert_eq!(document["run"]["status"], "finished");
+    let all = document["trials"].as_array().unwrap();
+    let valid = all.iter().filter(|trial| trial["valid"] == true).count();
+    assert_eq!(valid as i64, PLANNED, "every planned trial, once");
+    for set_aside in all.iter().filter(|trial| trial["valid"] == false) {
+        assert!(set_aside["reason"].as_str().unwrap().contains("interrupted"), "{set_aside}");
+    }
+    assert_eq!(document["comparisons"][0]["blocks"], 3);
+    place.assert_clean(folder);
+}
+
+#[test]
+fn ctrl_c_ends_soon_keeps_what_is_done_and_resumes() {
+    let place = Place::new();
+    place.write("slow.toml", SLOW);
+    let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
+    wait_until("the fourth trial", || trials(&place.path("r")) >= 4);
+    let asked = Instant::now();
+    signal(&run, rustix::process::Signal::INT);
+    let status = run.wait().unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(5), "it took {:?}", asked.elapsed());
+    assert_eq!(status.code(), Some(130));
+    let mut errors = String::new();
+    run.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert!(errors.contains("--resume r"), "{errors}");
+    place.assert_clean("r");
+    assert_eq!(place.json("r")["run"]["status"], "interrupted");
+    let kept = trials(&place.path("r"));
+    assert!((4..PLANNED).contains(&kept));
+
+    place.run(&["run", "--resume", "r"]).code(0);
+    assert_whole(&place, "r");
+    assert!(trials(&place.path("r")) >= kept);
+    // A run that is whole has nothing left to do, and says so by its report.
+    let start = Instant::now();
+    place.run(&["run", "--resume", "r"]).code(0).says(&["report.html"]);
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_whole(&place, "r");
+}
+
+#[test]
+fn a_killed_run_takes_its_trial_along_and_resumes() {
+    let place = Place::new();
+    place.write("slow.toml", SLOW);
+    let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
+    wait_until("the second trial", || trials(&place.path("r")) >= 2);
+    wait_until("a trial's process", || !children(run.id()).is_empty());
+    let orphans = children(run.id());
+    signal(&run, rustix::process::Signal::KILL);
+    run.wait().unwrap();
+    wait_until("the trial's end", || {
+        orphans.iter().all(|pid| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.is_empty() || stat.contains(") Z ")
+        })
+    });
+    assert_eq!(place.json("r")["run"]["status"], "unfinished");
+
+    place.run(&["run", "--resume", "r"]).code(0);
+    assert_whole(&place, "r");
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next_one() {
+    let place = Place::new();
+    place.write("slow.toml", SLOW);
+    let mut run = place.start(&["run", "slow.toml", "--out", "killed"]);
+    wait_until("the first trial", || trials(&place.path("killed")) >= 1);
+    signal(&run, rustix::process::Signal::KILL);
+    run.wait().unwrap();
+    assert!(place.path("killed/work").exists());
+    let next = place.run(&["run", "slow.toml", "--out", "next", "--repetitions", "1"]).code(0);
+    next.says(&["removed what a killed run had left"]);
+    place.assert_clean("killed");
+    assert!(place.path("killed/run.sqlite").exists(), "results are not left-overs");
+}
+
+#[test]
+fn two_runs_do_not_share_a_folder() {
+    let place = Place::new();
+    place.write("slow.toml", SLOW);
+    let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
+    wait_until("the first trial", || trials(&place.path("r")) >= 1);
+    place.run(&["run", "--resume", "r"]).code(3).says(&["another bakeoff"]);
+    place.run(&["report", "r"]).code(0);
+    signal(&run, rustix::process::Signal::TERM);
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+}

@@ -1,0 +1,164 @@
+//! Runs that go to their end, and the reports of them.
+
+use super::{Place, SMALL};
+
+#[test]
+fn a_run_leaves_its_results_and_nothing_else() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    let arguments = ["run", "small.toml", "--out", "results", "--noise-floor", "--clients", "1,2"];
+    place.run(&arguments).code(0).says(&["trial 1 of 12", "read", "results/report.html"]);
+    place.assert_clean("results");
+
+    let document = place.json("results");
+    assert_eq!(document["run"]["status"], "finished");
+    assert_eq!(document["run"]["command"], format!("bakeoff {}", arguments.join(" ")));
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 12);
+    for trial in trials {
+        assert_eq!(trial["valid"], true, "{trial}");
+        let read = &trial["operations"][0];
+        let (count, mean_s) = (read["count"].as_f64().unwrap(), read["mean_s"].as_f64().unwrap());
+        let clients: f64 = trial["levels"]["clients"].as_str().unwrap().parse().unwrap();
+        // A closed loop: the clients are always in an operation, for four tenths of a second.
+        let books = count * mean_s / (0.4 * clients);
+        assert!((0.5..1.1).contains(&books), "{books} of the clients' time: {trial}");
+        assert!(trial["cpu_s"]["client"].as_f64().unwrap() > 0.0, "{trial}");
+        assert!(trial["cpu_s"]["engine"].as_f64().unwrap() > 0.0, "{trial}");
+        assert!(trial["space_bytes"].as_u64().unwrap() > 1_000_000, "{trial}");
+    }
+    assert_eq!(document["comparisons"].as_array().unwrap().len(), 2, "lmdb, for 1 and 2 clients");
+    assert_eq!(document["noise"].as_array().unwrap().len(), 2, "sqlite, for 1 and 2 clients");
+    assert_eq!(document["comparisons"][0]["blocks"], 2);
+}
+
+#[test]
+fn every_form_of_report_can_be_had() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    place.run(&["run", "small.toml", "--out", "r", "--quiet", "--repetitions", "1"]).code(0);
+    place.run(&["report", "r"]).code(0).says(&["sqlite", "lmdb"]);
+    let csv = place.run(&["report", "r", "--format", "csv"]).code(0);
+    assert_eq!(csv.out().lines().count(), 3, "a header, and a row a trial and operation");
+    place.run(&["report", "r", "--format", "md"]).code(0).says(&["| "]);
+    place.run(&["report", "r", "--format", "html", "-o", "x.html"]).code(0);
+    let html = std::fs::read_to_string(place.path("x.html")).unwrap();
+    assert!(html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"));
+    assert_eq!(html, std::fs::read_to_string(place.path("r/report.html")).unwrap());
+}
+
+#[test]
+fn quiet_says_the_verdict_alone() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    let done = place.run(&["run", "small.toml", "--out", "r", "--quiet"]).code(0);
+    assert_eq!(done.err(), "");
+    assert_eq!(done.out().trim().lines().count(), 1, "{}", done.out());
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_starts_nothing() {
+    let place = Place::new();
+    let done = place.run(&["run", "redmine", "--quick", "--dry-run"]).code(0);
+    done.says(&["80 trials in 20 blocks", "block  20", "sqlite@again"]);
+    assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 0);
+}
+
+#[test]
+fn plain_output_has_no_escapes() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    let done = place.run(&["run", "small.toml", "--out", "r", "--repetitions", "1"]).code(0);
+    assert!(!done.out().contains('\x1b') && !done.err().contains('\x1b'));
+}
+
+#[test]
+fn redmine_runs_on_every_engine_with_neighbours() {
+    let place = Place::new();
+    let engines = "sqlite,lmdb,fjall,null";
+    let arguments = [
+        "run",
+        "redmine",
+        "--engine",
+        engines,
+        "--neighbours",
+        "0,25%,x1",
+        "--clients",
+        "2",
+        "--durability",
+        "none",
+        "--seconds",
+        "1",
+        "--repetitions",
+        "1",
+        "--noise-floor",
+        "false",
+        "--out",
+        "r",
+    ];
+    place.run(&arguments).code(0);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 12);
+    let alone = document["run"]["neighbour_alone_per_second"].as_f64().unwrap();
+    for trial in trials {
+        let names: Vec<&str> = trial["operations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|operation| operation["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["create_issue", "process_issues"]);
+        assert!(trial["operations"][1]["count"].as_u64().unwrap() > 0, "{trial}");
+        assert_eq!(trial["operations"][0]["errors"], 0, "{trial}");
+        let achieved = trial["neighbour"]["achieved_per_second"].as_f64().unwrap();
+        match trial["levels"]["neighbours"].as_str().unwrap() {
+            "0" => assert_eq!(achieved, 0.0),
+            "25%" => assert!((0.05..0.3).contains(&(achieved / alone)), "{achieved} of {alone}"),
+            _ => assert!(achieved > 0.1 * alone, "{achieved} of {alone}"),
+        }
+    }
+}
+
+#[test]
+fn lists_and_doctor_know_every_engine() {
+    let place = Place::new();
+    let engines = ["sqlite", "lmdb", "fjall", "null"];
+    place.run(&["list", "engines"]).code(0).says(&engines).says(&["strict", "synchronous=FULL"]);
+    place.run(&["list"]).code(0).says(&["redmine", "neighbours", "host", "point", "giant"]);
+    place.run(&["doctor"]).code(0).says(&engines);
+    assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 0, "doctor cleans up");
+}
+
+#[test]
+fn the_users_own_text_is_what_is_stored() {
+    let place = Place::new();
+    let sentence = "Quizzical xylophones juggle waltzing vexed fjords nightly.\n";
+    place.write("mine.txt", &sentence.repeat(2000));
+    let arguments = [
+        "run",
+        "redmine",
+        "--text",
+        "mine.txt",
+        "--engine",
+        "sqlite",
+        "--seconds",
+        "0.5",
+        "--repetitions",
+        "1",
+        "--noise-floor",
+        "false",
+        "--clients",
+        "1",
+        "--neighbours",
+        "0",
+        "--durability",
+        "none",
+        "--out",
+        "r",
+    ];
+    place.run(&arguments).code(0);
+    let text = place.json("r")["run"]["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("mine.txt"), "{text}");
+}
