@@ -89,8 +89,7 @@ fn one_winner<'a>(
     if cases.len() == 1 {
         return format!("{name} is fastest: {}", example(layout, won[0]));
     }
-    let rest = rest(cases);
-    let open = if rest.is_empty() { String::new() } else { format!(" ({rest})") };
+    let open = format!(" ({}{})", rest(cases), whereabouts(layout, cases));
     let scope = if won.len() == cases.len() {
         format!("in {}", all(cases.len()))
     } else {
@@ -104,6 +103,37 @@ fn one_winner<'a>(
     format!(
         "{name} is fastest {scope}: the next best takes {range} times as long, and {which} {example}"
     )
+}
+
+/// ", all with strict durability": what the cases that nobody won share and others don't.
+fn whereabouts<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
+    let (won, lost): (Vec<&Case>, Vec<&Case>) =
+        cases.iter().partition(|case| case.outcome == Outcome::Won);
+    let Some(first) = lost.first() else { return String::new() };
+    let shared: Vec<String> = layout
+        .varying
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| lost.iter().all(|case| case.setting[*n] == first.setting[*n]))
+        .filter(|(n, _)| won.iter().any(|case| case.setting[*n] != first.setting[*n]))
+        .map(|(n, factor)| words::level(factor, first.setting[n]))
+        .collect();
+    let all = if lost.len() > 1 { "all " } else { "" };
+    let mut out = String::new();
+    if lost.iter().all(|case| case.operation == first.operation)
+        && won.iter().any(|case| case.operation != first.operation)
+    {
+        out += &format!(", {all}of {}", first.operation);
+    }
+    if !shared.is_empty() {
+        let all = if out.is_empty() { all } else { "" };
+        out += &format!(
+            "{} {all}with {}",
+            if out.is_empty() { "," } else { "" },
+            words::list(&shared)
+        );
+    }
+    out
 }
 
 fn all(cases: usize) -> String {

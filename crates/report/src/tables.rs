@@ -1,5 +1,6 @@
 //! The tables that more than one format shows, as text that is ready to be set.
 
+use bakeoff_results::Machine;
 use bakeoff_results::document::{Comparison, Document, OperationView, Status, Verdict};
 use serde::Serialize;
 
@@ -198,7 +199,6 @@ pub fn panels<'a>(layout: &Layout<'a>) -> Vec<Panel<'a>> {
 /// The run in a few facts: what a reader must know before believing a figure.
 pub fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
     let run = &document.run.run;
-    let machine = &run.machine;
     let ended = layout::ended(document);
     let trials = match document.run.status {
         Status::Finished if ended == run.planned as usize => words::count(ended as u64),
@@ -208,16 +208,7 @@ pub fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         }
     };
     vec![
-        (
-            "machine",
-            format!(
-                "{}, {}, {} memory, {}",
-                machine.processor,
-                words::many(machine.processors as usize, "processor"),
-                words::bytes(machine.memory_bytes),
-                machine.file_system
-            ),
-        ),
+        ("machine", machine(&run.machine)),
         ("date", words::date(run.started_s)),
         (
             "trials",
@@ -229,6 +220,18 @@ pub fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         ),
         ("noise floor", noise(document)),
     ]
+}
+
+/// The machine in a line; what isn't known of it is left out.
+fn machine(machine: &Machine) -> String {
+    let mut parts = vec![machine.processor.clone()];
+    parts.push(words::many(machine.processors as usize, "processor"));
+    if machine.memory_bytes > 0 {
+        parts.push(format!("{} memory", words::bytes(machine.memory_bytes)));
+    }
+    parts.push(machine.file_system.clone());
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
 }
 
 /// What the run can't resolve, in words.

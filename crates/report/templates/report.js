@@ -8,18 +8,18 @@
   };
   var words = new Intl.Collator("en", { numeric: true });
   var order = function (a, b) {
-    var x = number(a), y = number(b);
-    if (x !== null && y !== null && x !== y) { return x - y; }
-    if ((x === null) !== (y === null)) { return x === null ? 1 : -1; }
-    return words.compare(a, b);
+    if (a.number !== null && b.number !== null) { return a.number - b.number; }
+    if (a.number !== b.number) { return a.number === null ? 1 : -1; }
+    return words.compare(a.text, b.text);
   };
   var sort = function (table, column, heading) {
     var body = table.tBodies[0];
     var down = heading.getAttribute("aria-sort") === "ascending";
     var rows = Array.prototype.map.call(body.rows, function (row) {
-      return { key: row.cells[column].textContent, row: row };
+      var text = row.cells[column].textContent;
+      return { text: text, number: number(text), row: row };
     });
-    rows.sort(function (a, b) { return down ? order(b.key, a.key) : order(a.key, b.key); });
+    rows.sort(function (a, b) { return down ? order(b, a) : order(a, b); });
     table.querySelectorAll("th[aria-sort]").forEach(function (other) {
       other.removeAttribute("aria-sort");
     });

@@ -100,7 +100,7 @@ fn a_winner_of_most_says_what_the_rest_is() {
     };
     assert_eq!(
         verdict(&sample.document()),
-        "lmdb is fastest in 6 of 8 comparisons (2 are undecided): create_issue takes sqlite \
+        "lmdb is fastest in 6 of 8 comparisons (2 are undecided, all of create_issue with 4 clients): create_issue takes sqlite \
          2.00 times as long on average (95 % interval 1.82 to 2.20, 5 blocks) with 1 client and \
          no neighbours."
     );
