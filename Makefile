@@ -18,8 +18,8 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 # Figures beside their limits; ends with an error when one is missed.
-bench: build
-	./benches/all
+bench:
+	cargo bench --locked -p bakeoff-load -p bakeoff-results -p bakeoff
 
 clean:
 	cargo clean

@@ -29,7 +29,10 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let mut folder = match resumed {
-        Some(folder) => folder,
+        Some(mut folder) => {
+            folder.set_status(Status::Unfinished, None).map_err(folder_failure)?;
+            folder
+        }
         None => create_folder(arguments, &experiment)?,
     };
     let stop = Arc::new(AtomicBool::new(false));
