@@ -2,6 +2,8 @@
 
 #[path = "command/bad_input.rs"]
 mod bad_input;
+#[path = "command/guide.rs"]
+mod guide;
 #[path = "command/interrupted.rs"]
 mod interrupted;
 #[path = "command/runs.rs"]

@@ -103,9 +103,10 @@ pub fn sweep(registry: &Path) -> io::Result<Vec<PathBuf>> {
         if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let Ok(text) = String::from_utf8(bytes) else { continue };
+        let mut text = String::new();
+        if file.read_to_string(&mut text).is_err() {
+            continue;
+        }
         let folder = PathBuf::from(text);
         if folder.is_absolute() && folder.exists() && remove_work(&folder).is_ok() {
             removed.push(folder.clone());

@@ -37,14 +37,14 @@ fn field<'a>(text: &'a str, name: &str, separator: char) -> &'a str {
     value.unwrap_or("")
 }
 
-/// The type and options of the mount that `folder` is on: the longest mount point above it.
+/// The type of the mount that `folder` is on: the longest mount point above it.
 fn file_system(folder: &Path) -> std::io::Result<String> {
     let folder = folder.canonicalize()?;
     let mounts = fs::read_to_string("/proc/self/mounts")?;
     let above = mounts.lines().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);
-        let (point, kind, options) = (fields.next()?, fields.next()?, fields.next()?);
-        folder.starts_with(point).then(|| (point.len(), format!("{kind} ({options})")))
+        let (point, kind) = (fields.next()?, fields.next()?);
+        folder.starts_with(point).then(|| (point.len(), kind.to_owned()))
     });
-    Ok(above.max_by_key(|(length, _)| *length).map(|(_, text)| text).unwrap_or_default())
+    Ok(above.max_by_key(|(length, _)| *length).map(|(_, kind)| kind).unwrap_or_default())
 }

@@ -159,7 +159,7 @@ pub struct Machine {
     pub processors: u32,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// The file system under the run folder.
+    /// The type of the file system under the run folder.
     pub file_system: String,
     /// The device under the run folder.
     pub device: String,

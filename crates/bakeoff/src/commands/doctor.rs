@@ -53,7 +53,7 @@ fn machine(folder: &Path) -> Result<String, String> {
         machine.processors,
         machine.processor,
         machine.memory_bytes / 1_000_000,
-        machine.file_system.split(' ').next().unwrap_or_default(),
+        machine.file_system,
         machine.device,
         machine.system,
         machine.kernel,
