@@ -131,9 +131,10 @@ fn giant_into_sqlite(place: &Path, table: &mut Table) {
         .expect("a database file");
     let export = place.join("export");
     fs::create_dir(&export).expect("a folder for the rows");
-    let csv = exported(&file, &export);
+    let tables = tables(&file);
+    let csv = exported(&file, &export, &tables);
     let dump = export.join("dump.sql");
-    shell(&file, &format!(".output {}\n.dump\n", dump.display()));
+    shell(&file, &format!(".output {}\n.dump {}\n", dump.display(), tables.join(" ")));
     fs::remove_dir_all(&database).expect("the database can be removed");
 
     let (mut ours, mut csv_s, mut dump_s) = (Vec::new(), Vec::new(), Vec::new());
@@ -189,21 +190,29 @@ fn shell(database: &Path, script: &str) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Writes every table as CSV, and a script that makes the same schema and imports them all.
-fn exported(database: &Path, folder: &Path) -> std::path::PathBuf {
+/// A column of texts from the database's own schema, without what SQLite keeps for itself.
+fn schema(database: &Path, column: &str, condition: &str) -> Vec<String> {
     let connection = rusqlite::Connection::open(database).expect("the database");
-    let list = |query: &str| -> Vec<String> {
-        let mut statement = connection.prepare(query).expect("a schema");
-        let rows = statement.query_map([], |row| row.get(0)).expect("a schema");
-        rows.map(|row| row.expect("a name")).collect()
-    };
-    let own = "name NOT LIKE 'sqlite_%'";
+    let query = format!(
+        "SELECT {column} FROM sqlite_schema WHERE {condition} AND name NOT LIKE 'sqlite_%'"
+    );
+    let mut statement = connection.prepare(&query).expect("a schema");
+    let rows = statement.query_map([], |row| row.get(0)).expect("a schema");
+    rows.map(|row| row.expect("a text")).collect()
+}
+
+fn tables(database: &Path) -> Vec<String> {
+    schema(database, "name", "type = 'table'")
+}
+
+/// Writes every table as CSV, and a script that makes the same schema and imports them all.
+fn exported(database: &Path, folder: &Path, tables: &[String]) -> std::path::PathBuf {
     let mut import = String::new();
-    for sql in list(&format!("SELECT sql FROM sqlite_schema WHERE sql NOT NULL AND {own}")) {
+    for sql in schema(database, "sql", "sql NOT NULL") {
         import += &format!("{sql};\n");
     }
-    for table in list(&format!("SELECT name FROM sqlite_schema WHERE type = 'table' AND {own}")) {
-        let csv = folder.join(&table);
+    for table in tables {
+        let csv = folder.join(table);
         let script = format!(".mode csv\n.output {}\nSELECT * FROM \"{table}\";\n", csv.display());
         shell(database, &script);
         import += &format!(".import --csv {} {table}\n", csv.display());
