@@ -56,7 +56,8 @@ pub struct Table {
     /// The columns of the primary key, in order; none of them nullable.
     pub key: Vec<usize>,
     /// Whether the engine numbers new rows itself: the key is one integer column, an insert
-    /// gives null for it, and numbers grow.
+    /// gives null for it, and numbers grow: one that was given out is never given out again, even
+    /// after its row is deleted and the database reopened.
     pub generated: bool,
     /// The secondary indexes.
     pub indexes: Vec<Index>,

@@ -36,7 +36,8 @@ pub enum Path {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The first `equal` columns of the path equal parameters, and the column after them lies
-    /// between two more. No column and no bound: the whole table.
+    /// between two more. No column and no bound: the whole table. A null parameter matches
+    /// nothing, and a null cell lies within no bound.
     Range {
         /// How many leading columns are fixed.
         equal: usize,
@@ -64,9 +65,11 @@ pub struct Filter {
 pub enum Yield {
     /// These columns of each row.
     Columns(Vec<usize>),
-    /// One row with the sum of an integer column, 0 for no rows; nulls count for nothing.
+    /// One row with the sum of an integer column, 0 for no rows; nulls count for nothing. A limit
+    /// counts the rows that are summed.
     Sum(usize),
-    /// The distinct values of a column, ascending, one a row.
+    /// The distinct values of a column, ascending, one a row; null is one of them, the first. A
+    /// limit counts the rows that are looked at.
     Distinct(usize),
 }
 
@@ -97,7 +100,7 @@ pub struct Read {
 pub enum Set {
     /// The column becomes the parameter.
     To(usize),
-    /// The parameter, an integer, is added to the column.
+    /// The parameter, an integer, is added to the column; a null stays a null.
     Add(usize),
 }
 
@@ -115,7 +118,7 @@ pub enum Action {
     },
     /// Adds a row, or replaces the row of the same key. A clash with another row in a unique
     /// index is an [`crate::Error::Duplicate`]. Parameters: every column in order; the key
-    /// is given.
+    /// is given, and a generated one was given out before.
     Upsert {
         /// The table.
         table: usize,

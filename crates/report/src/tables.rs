@@ -1,7 +1,7 @@
 //! The tables that more than one format shows, as text that is ready to be set.
 
 use bakeoff_results::Machine;
-use bakeoff_results::document::{Comparison, Document, OperationView, Status, Verdict};
+use bakeoff_results::document::{Comparison, Document, OperationView, Status};
 use serde::Serialize;
 
 use crate::layout::{self, Layout, Setting};
@@ -83,20 +83,9 @@ pub fn standing(
     match (figures, comparison) {
         (None, _) => "no trial",
         _ if layout.is_harness(level) => "harness",
-        (Some(_), Some(comparison)) => verdict_word(comparison.verdict),
+        (Some(_), Some(comparison)) => comparison.verdict.word(),
         _ if level == layout.document.run.run.baseline && layout.levels.len() > 1 => "baseline",
         _ => "",
-    }
-}
-
-/// The word for a verdict.
-pub fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Same => "same",
-        Verdict::Undecided => "undecided",
-        Verdict::Spiky => "spiky",
     }
 }
 

@@ -152,7 +152,9 @@ fn civil(days: i64) -> (i64, i64, i64) {
 pub fn span(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     match whole {
-        0..=119 => format!("{whole} s"),
+        // The length of short trials is given in tenths.
+        0..=9 => format!("{} s", (seconds.max(0.0) * 10.0).round() / 10.0),
+        10..=119 => format!("{whole} s"),
         120..=7199 => format!("{} min", (whole + 30) / 60),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
     }

@@ -250,6 +250,19 @@ impl Status {
     }
 }
 
+impl Verdict {
+    /// The word of the JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
+            Self::Spiky => "spiky",
+        }
+    }
+}
+
 impl From<bakeoff_stats::Verdict> for Verdict {
     fn from(verdict: bakeoff_stats::Verdict) -> Self {
         use bakeoff_stats::Verdict as From;

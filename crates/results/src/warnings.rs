@@ -43,7 +43,14 @@ pub(crate) fn all(document: &Document, rows: &[TrialRow], counted: &[&TrialRow])
         untrimmed(run, rows, counted, &document.comparisons),
         few_operations(run, &document.cells),
     ];
-    warnings.into_iter().flatten().collect()
+    warnings.into_iter().flatten().map(|text| sentence(&text)).collect()
+}
+
+/// The text with a capital at its start and a full stop at its end.
+fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", rest.as_str())
 }
 
 /// How often something is so, and where it is worst.
@@ -282,13 +289,13 @@ fn untrimmed(
     levels.insert(first.factor.clone(), first.level.clone());
     Some(format!(
         "with nothing dropped at the start and the end of trials, {} of {} verdicts would differ; \
-         the first is {} at {}: {:?} instead of {:?}",
+         the first is {} at {}: {} instead of {}",
         differ.len(),
         trimmed.len(),
         first.operation,
         place(run, &levels),
-        other.verdict,
-        first.verdict
+        other.verdict.word(),
+        first.verdict.word()
     ))
 }
 

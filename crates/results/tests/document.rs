@@ -345,7 +345,7 @@ fn each_trouble_brings_its_warning_alone() {
         let found = warnings(change);
         // With so few operations the verdict may follow; the rest stands alone.
         let about: Vec<_> =
-            found.iter().filter(|w| words.iter().all(|word| w.contains(word))).collect();
+            found.iter().filter(|w| words.iter().all(|word| w[1..].contains(&word[1..]))).collect();
         assert_eq!(about.len(), 1, "case {number}: {words:?} not in {found:?}");
         assert!(found.len() == 1 || number == 8, "case {number}: {found:?}");
     }
@@ -376,7 +376,7 @@ fn a_verdict_that_hangs_on_the_trimming_is_told() {
         }
     });
     assert_eq!(found.len(), 1, "{found:?}");
-    for word in ["1 of 4 verdicts", "create_issue", "beta", "Faster instead of Slower"] {
+    for word in ["1 of 4 verdicts", "create_issue", "beta", "faster instead of slower"] {
         assert!(found[0].contains(word), "{word}: {found:?}");
     }
 }
