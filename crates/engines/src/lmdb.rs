@@ -1,7 +1,8 @@
 //! LMDB: a copy-on-write B+ tree in a memory map, one writer at a time, readers that never wait.
 //!
-//! Writing transactions queue for LMDB's own lock, a robust mutex shared by all processes. It is
-//! not fair: whoever comes by when it is released may be let in before those that wait.
+//! Writing transactions would queue for LMDB's own lock, a mutex that is not fair: whoever comes by
+//! when it is released may be let in before those that wait. They wait at a [`Gate`] instead, as
+//! SQLite's do, so that the two differ in what they are and not in who queues for them.
 
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
@@ -13,6 +14,7 @@ use heed::{
 };
 use self_cell::self_cell;
 
+use crate::gate::{Gate, Pass};
 use crate::kv::{self, Visit};
 use crate::{
     About, Database, Durability, Engine, Error, Promise, Result, Schema, Statement, Terms,
@@ -83,7 +85,7 @@ impl Engine for Lmdb {
         let env = unsafe { options.open(directory) }.map_err(from_heed)?;
         env.clear_stale_readers().map_err(from_heed)?;
         let spaces = Spaces::try_new(env, |env| open_spaces(env, &names)).map_err(from_heed)?;
-        kv::open(Store { spaces }, schema, statements)
+        kv::open(Store { spaces, gate: Gate::default() }, schema, statements)
     }
 }
 
@@ -130,6 +132,7 @@ fn from_heed(error: heed::Error) -> Error {
 
 struct Store {
     spaces: Spaces,
+    gate: Gate,
 }
 
 impl Store {
@@ -138,8 +141,9 @@ impl Store {
     }
 
     fn write(&self) -> Result<Write<'_>> {
+        let pass = self.gate.enter();
         let transaction = self.env().write_txn().map_err(from_heed)?;
-        Ok(Write { transaction, spaces: self.spaces.borrow_dependent() })
+        Ok(Write { transaction, _pass: pass, spaces: self.spaces.borrow_dependent() })
     }
 }
 
@@ -183,6 +187,8 @@ struct Read<'s> {
 
 struct Write<'s> {
     transaction: RwTxn<'s>,
+    /// Given up after the transaction: fields are dropped in this order.
+    _pass: Pass<'s>,
     spaces: &'s [Space<'s>],
 }
 

@@ -59,6 +59,7 @@ impl Cage {
             memory_s: best_of(3, || self.copying()),
             sync_s: self.sync()?,
             read_s: self.random_read()?,
+            off: None,
         })
     }
 

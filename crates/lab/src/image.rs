@@ -66,6 +66,8 @@ fn copy_range(
     stop: &AtomicBool,
 ) -> io::Result<()> {
     while start < end {
+        // Piece by piece, so that the sync at the end can't take long.
+        target.sync_data()?;
         if stop.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
         }

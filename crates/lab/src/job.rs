@@ -96,8 +96,8 @@ pub struct Measured {
     pub io: results::Io,
     /// Sum of latencies over window times clients.
     pub littles_law: f64,
-    /// Whether the throughput had settled.
-    pub steady: bool,
+    /// Whether the throughput had settled; `None` when the window is too short to tell.
+    pub steady: Option<bool>,
     /// What the engine counts of itself.
     pub counters: BTreeMap<String, u64>,
     /// What a reader should know.

@@ -17,6 +17,9 @@ const MARKER: &str = ".bakeoff-work";
 /// How the name of a note begins that is not written yet.
 const UNNAMED: &str = ".new-";
 
+/// How long writing a note may take.
+const WRITING: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// A folder for intermediate files; removed when dropped.
 #[derive(Debug)]
 pub struct WorkFolder {
@@ -36,9 +39,7 @@ impl WorkFolder {
         if path.exists() {
             remove_work(path)?;
         }
-        fs::create_dir(path)?;
-        let path = path.canonicalize()?;
-        fs::write(path.join(MARKER), "bakeoff removes this folder when its run ends\n")?;
+        let path = std::path::absolute(path)?;
         let name = path.to_string_lossy().replace('/', "+");
         let short: String = name.chars().rev().take(200).collect::<Vec<_>>().iter().rev().collect();
         let note = registry.join(format!("{}{short}", std::process::id()));
@@ -48,7 +49,11 @@ impl WorkFolder {
         rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
         file.write_all(path.as_os_str().as_encoded_bytes())?;
         fs::rename(&unnamed, &note)?;
-        Ok(Self { path, note, _lock: file })
+        // From here on the folder is known, and goes with this value.
+        let work = Self { path, note, _lock: file };
+        fs::create_dir(&work.path)?;
+        fs::write(work.path.join(MARKER), "bakeoff removes this folder when its run ends\n")?;
+        Ok(work)
     }
 
     /// Where it is.
@@ -60,7 +65,7 @@ impl WorkFolder {
 impl Drop for WorkFolder {
     fn drop(&mut self) {
         // A folder that can't be removed now stays noted, for the next bakeoff to try.
-        if remove_work(&self.path).is_ok() {
+        if remove_work(&self.path).is_ok() || !self.path.exists() {
             let _ = fs::remove_file(&self.note);
         }
     }
@@ -72,12 +77,16 @@ impl Drop for WorkFolder {
 /// When it can't be made, or belongs to somebody else.
 pub fn registry() -> io::Result<PathBuf> {
     let user = rustix::process::getuid().as_raw();
-    let place = match std::env::var_os("XDG_RUNTIME_DIR") {
-        Some(runtime) => PathBuf::from(runtime).join("bakeoff"),
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let place = match runtime.filter(|runtime| runtime.is_dir()) {
+        Some(runtime) => runtime.join("bakeoff"),
         None => std::env::temp_dir().join(format!("bakeoff-{user}")),
     };
     match fs::DirBuilder::new().mode(0o700).create(&place) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            let why = format!("{} can't be made: {error}", place.display());
+            return Err(io::Error::new(error.kind(), why));
+        }
         _ => {}
     }
     if fs::symlink_metadata(&place)?.uid() != user {
@@ -95,7 +104,9 @@ pub fn sweep(registry: &Path) -> io::Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(registry)? {
         let entry = entry?;
-        if entry.file_name().as_encoded_bytes().starts_with(UNNAMED.as_bytes()) {
+        // A note without its name is being written this moment, or was given up long ago.
+        let unnamed = entry.file_name().as_encoded_bytes().starts_with(UNNAMED.as_bytes());
+        if unnamed && entry.metadata()?.modified()?.elapsed().is_ok_and(|age| age < WRITING) {
             continue;
         }
         let note = entry.path();
@@ -120,6 +131,10 @@ pub fn sweep(registry: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Removes a work folder, if it is one.
 fn remove_work(path: &Path) -> io::Result<()> {
+    // A run that was killed just after it had made the folder.
+    if fs::read_dir(path)?.next().is_none() {
+        return fs::remove_dir(path);
+    }
     if !path.join(MARKER).exists() {
         let why = format!("{} is there and is not bakeoff's", path.display());
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));

@@ -21,3 +21,9 @@ pub use child::child;
 pub use machine::describe as describe_machine;
 pub use run::{CACHE_BYTES, Ending, Event, Lab, LabError, OVERHEAD_S, Watch};
 pub use trial::vocabulary;
+
+/// What timing and recording one operation costs on this machine, in processor time: measured
+/// anew at each call, in about 20 ms.
+pub fn harness_cost() -> std::time::Duration {
+    std::time::Duration::from_secs_f64(bakeoff_load::cost::measure().total_ns() / 1e9)
+}

@@ -23,7 +23,8 @@ const RESERVE: u64 = 64 << 20;
 pub const OVERHEAD_S: f64 = 0.4;
 /// How often a trial looks whether it is to stop.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How much longer than its clients a trial may take, to recover and to drain.
+/// How much longer than its clients a trial may take, to recover and to drain; and how long a load
+/// may say nothing.
 const GRACE: Duration = Duration::from_secs(300);
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
 const CANARY_TRIES: u32 = 3;
@@ -33,7 +34,7 @@ const CANARY_TRIES: u32 = 3;
 pub enum LabError {
     /// The disk has too little room for another trial.
     #[error(
-        "the disk under {} is full: {} MB free, {} MB needed; free some and go on with --resume",
+        "the disk under {} is full: {} MB free, {} MB needed; free some, or use --out on another disk",
         folder.display(), free / 1_000_000, needed / 1_000_000
     )]
     Full {
@@ -154,6 +155,8 @@ struct Stage {
     neighbours: Option<(neighbour::File, f64)>,
     /// The image of each data, or why it can't be had.
     images: BTreeMap<Data, Result<PathBuf, String>>,
+    /// The trial that is running, from 1, counting those that were done before.
+    number: usize,
     /// Trials done in this process, and the seconds they took.
     spent: (usize, f64),
     /// Seconds spent on waiting for the machine to settle.
@@ -185,9 +188,11 @@ impl Lab<'_> {
         let mut stage = Stage {
             work,
             cage,
-            canaries: Vec::new(),
+            canaries: self.folder.canaries()?,
             neighbours: None,
             images: BTreeMap::new(),
+            number: self.planned as usize
+                - due.iter().map(|due| due.block.trials.len()).sum::<usize>(),
             spent: (0, 0.0),
             waited_s: 0.0,
         };
@@ -293,12 +298,18 @@ impl Lab<'_> {
     fn load(&mut self, job: &Job, data: &Data) -> Result<Result<(), String>, LabError> {
         let process = wanting("a process that loads", Process::start(self.program, job))?;
         self.watch.event(Event::Loading { data, rows: 0 });
+        let mut heard = Instant::now();
         loop {
+            if heard.elapsed() > GRACE {
+                let seconds = GRACE.as_secs();
+                return Ok(Err(format!("loading said nothing for {seconds} s")));
+            }
             if self.stopped() {
                 return Ok(Err("the run was interrupted".into()));
             }
             match process.hear(PATIENCE) {
                 Heard::Message(Message::Loaded { rows }) => {
+                    heard = Instant::now();
                     self.watch.event(Event::Loading { data, rows });
                 }
                 Heard::Message(Message::Done(_)) => return Ok(Ok(())),
@@ -324,7 +335,8 @@ impl Lab<'_> {
         self.take_canary(stage)?;
         let mut failed = 0;
         for planned in &due.block.trials {
-            let number = self.folder.done()?.iter().filter(|trial| trial.valid).count() + 1;
+            stage.number += 1;
+            let number = stage.number;
             let cell = &planned.cell;
             let of = self.planned as usize;
             self.watch.event(Event::Begins {
@@ -348,10 +360,7 @@ impl Lab<'_> {
             match self.stage_trial(stage, cell)? {
                 Ok(measured) => trial.measured = Some(measured),
                 Err(_) if self.stopped() => return Ok(None),
-                Err(reason) => {
-                    self.room(stage.work.path(), RESERVE)?;
-                    trial.reason = Some(reason);
-                }
+                Err(reason) => trial.reason = Some(reason),
             }
             judge(&mut trial);
             self.folder.commit_trial(&trial)?;
@@ -377,21 +386,19 @@ impl Lab<'_> {
     /// Reads the canary; when it is off, gives the machine time to settle, within bounds.
     fn take_canary(&mut self, stage: &mut Stage) -> Result<(), LabError> {
         let patience_s = 0.05 * self.experiment.seconds * f64::from(self.planned);
-        let mut tries = 0;
-        let canary = loop {
-            let canary = wanting("the canary", stage.cage.read())?;
-            tries += 1;
-            let Some(what) = disturbed(&stage.canaries, &canary) else { break canary };
-            let enough = tries == CANARY_TRIES || stage.waited_s > patience_s;
-            if enough || self.stopped() {
-                break canary;
+        for tries in 1..=CANARY_TRIES {
+            let mut canary = wanting("the canary", stage.cage.read())?;
+            canary.off = disturbed(&stage.canaries, &canary);
+            self.folder.commit_canary(&canary)?;
+            stage.canaries.push(canary.clone());
+            let Some(what) = canary.off else { break };
+            if tries == CANARY_TRIES || stage.waited_s > patience_s || self.stopped() {
+                break;
             }
             self.watch.event(Event::Unsettled(&what));
             std::thread::sleep(Duration::from_millis(500));
             stage.waited_s += 0.5;
-        };
-        self.folder.commit_canary(&canary)?;
-        stage.canaries.push(canary);
+        }
         Ok(())
     }
 
@@ -424,8 +431,16 @@ impl Lab<'_> {
             }
             Err(error) => Ok(Err(format!("its data image can't be restored: {error}"))),
         };
-        wanting("removing the trial's folder", std::fs::remove_dir_all(&directory))?;
-        answer
+        // While the trial's files are still there: a disk that they have filled is no fault of the
+        // engine's.
+        let room = self.room(stage.work.path(), RESERVE);
+        if directory.exists() {
+            wanting("removing the trial's folder", std::fs::remove_dir_all(&directory))?;
+        }
+        match (&answer, room) {
+            (Ok(Err(_)), Err(full)) if !self.stopped() => Err(full),
+            _ => answer,
+        }
     }
 
     /// Runs a trial's process, with the neighbours at work while its clients are.
@@ -538,16 +553,9 @@ fn judge(trial: &mut Trial) {
 
 /// What of a canary is off against the earlier ones, in a few words.
 fn disturbed(earlier: &[Canary], canary: &Canary) -> Option<String> {
-    type Part = fn(&Canary) -> Option<f64>;
-    let parts: [(&str, Part); 4] = [
-        ("arithmetic", |canary| Some(canary.cpu_s)),
-        ("memory", |canary| Some(canary.memory_s)),
-        ("a sync", |canary| Some(canary.sync_s)),
-        ("a random read", |canary| canary.read_s),
-    ];
-    parts.into_iter().find_map(|(name, part)| {
-        let now = part(canary)?;
-        let history: Vec<f64> = earlier.iter().filter_map(part).collect();
+    Canary::MEASUREMENTS.into_iter().find_map(|(name, seconds)| {
+        let now = seconds(canary)?;
+        let history: Vec<f64> = earlier.iter().filter_map(seconds).collect();
         bakeoff_stats::canary::is_off(&history, now)
             .then(|| format!("{name} takes {:.2} ms, unlike before", now * 1e3))
     })

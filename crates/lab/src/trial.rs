@@ -150,7 +150,7 @@ impl Trial<'_> {
             cpu_s: Cpu { client, engine: used - client },
             io: after.since(&before, &end),
             littles_law: 0.0,
-            steady: true,
+            steady: None,
             counters: counters.into_iter().map(|(name, value)| (name.into(), value)).collect(),
             warnings: Vec::new(),
         };
@@ -244,12 +244,12 @@ fn window(outcome: &load::Outcome, duration: Duration) -> (f64, f64) {
     (from, to)
 }
 
-/// Whether the rate of the full seconds in the window has settled; true when they are too few.
-fn steady(outcome: &load::Outcome, from: f64, to: f64) -> bool {
+/// Whether the rate of the full seconds in the window has settled; `None` when they are too few.
+fn steady(outcome: &load::Outcome, from: f64, to: f64) -> Option<bool> {
     let inside = |(start, _, _): &&(f64, u64, f64)| *start >= from && start + 1.0 <= to;
     let full = full_seconds(outcome);
     let rates: Vec<f64> = full.iter().filter(inside).map(|(_, count, _)| *count as f64).collect();
-    rates.len() < SLOTS_FOR_SLOPE || bakeoff_stats::steady::is_steady(&rates)
+    (rates.len() >= SLOTS_FOR_SLOPE).then(|| bakeoff_stats::steady::is_steady(&rates))
 }
 
 /// What was used up to a moment.
@@ -280,6 +280,7 @@ impl Account {
             drain_write_bytes: end.io.write - self.io.write,
             device_read_bytes: device.map(|(now, then)| now.0 - then.0),
             device_write_bytes: device.map(|(now, then)| now.1 - then.1),
+            drain_device_write_bytes: end.device.zip(self.device).map(|(end, now)| end.1 - now.1),
         }
     }
 }

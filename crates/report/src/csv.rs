@@ -26,7 +26,7 @@ const OPERATION: [&str; 12] = [
     "retries",
 ];
 
-const FACTS: [&str; 16] = [
+const FACTS: [&str; 17] = [
     "space_bytes",
     "cpu_client_s",
     "cpu_engine_s",
@@ -37,6 +37,7 @@ const FACTS: [&str; 16] = [
     "drain_write_bytes",
     "device_read_bytes",
     "device_write_bytes",
+    "drain_device_write_bytes",
     "neighbour_intended_per_second",
     "neighbour_per_second",
     "neighbour_mean_s",
@@ -127,11 +128,12 @@ fn fact_fields(trial: &TrialView, counters: &BTreeSet<&str>) -> Vec<String> {
         io.drain_write_bytes.to_string(),
         maybe(io.device_read_bytes),
         maybe(io.device_write_bytes),
+        maybe(io.drain_device_write_bytes),
         maybe(neighbour.intended_per_second),
         neighbour.achieved_per_second.to_string(),
         neighbour.mean_s.to_string(),
         facts.littles_law.to_string(),
-        facts.steady.to_string(),
+        facts.steady.map(|steady| steady.to_string()).unwrap_or_default(),
         facts.warnings.join(" "),
     ]);
     fields.extend(counters.iter().map(|name| maybe(facts.counters.get(*name))));

@@ -126,11 +126,7 @@ impl<'a> Layout<'a> {
         setting: &Setting<'a>,
         level: &str,
     ) -> Option<&'a Comparison> {
-        let baseline = &self.document.run.run.baseline;
-        self.comparisons(operation, setting)
-            .iter()
-            .copied()
-            .find(|c| c.level == level && c.baseline == *baseline)
+        self.comparisons(operation, setting).iter().copied().find(|c| c.level == level)
     }
 
     /// A level of each factor that varies.

@@ -83,6 +83,7 @@ struct TrialRow {
 #[derive(Serialize)]
 struct Method<'a> {
     workload: &'a str,
+    harness: String,
     text: &'a str,
     seconds: String,
     repetitions: String,
@@ -316,7 +317,7 @@ fn note(trial: &TrialView) -> String {
     let mut notes: Vec<&str> = trial.reason.iter().map(String::as_str).collect();
     if let Some(facts) = &trial.facts {
         notes.extend(facts.warnings.iter().map(String::as_str));
-        if !facts.steady {
+        if facts.steady == Some(false) {
             notes.push("not steady");
         }
     }
@@ -327,6 +328,7 @@ fn method(document: &Document) -> Method<'_> {
     let run = &document.run.run;
     Method {
         workload: &run.workload,
+        harness: words::seconds(run.harness_s),
         text: &run.text,
         seconds: words::span(run.seconds),
         repetitions: words::many(run.repetitions as usize, "time"),

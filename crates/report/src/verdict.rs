@@ -4,9 +4,6 @@ use bakeoff_results::document::{Comparison, Document, Verdict};
 
 use crate::layout::{Layout, Setting};
 
-/// Differences below this share are of no use to anybody; the comparisons' own margin.
-pub const MARGIN: f64 = 0.05;
-
 /// How much slower one level is than another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contrast {
@@ -158,21 +155,9 @@ fn contrast(
         (true, Verdict::Faster, _) => Verdict::Slower,
         (true, Verdict::Slower, _) => Verdict::Faster,
         (true, other, _) => other,
-        (false, ..) => judge(low, high),
+        (false, ..) => bakeoff_stats::Verdict::of(low, high, bakeoff_stats::MARGIN).into(),
     };
     Some(Contrast { ratio, interval: Some((low, high)), blocks: a.blocks.min(b.blocks), verdict })
-}
-
-fn judge(low: f64, high: f64) -> Verdict {
-    if low > 1.0 + MARGIN {
-        Verdict::Slower
-    } else if high < 1.0 - MARGIN {
-        Verdict::Faster
-    } else if low >= 1.0 - MARGIN && high <= 1.0 + MARGIN {
-        Verdict::Same
-    } else {
-        Verdict::Undecided
-    }
 }
 
 /// How far a level that was entered twice seems to be from itself, as a share: the half-width

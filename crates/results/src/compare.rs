@@ -21,7 +21,8 @@ struct Group<'a> {
     blocks: BTreeMap<u32, BTreeMap<&'a str, &'a TrialRow>>,
 }
 
-/// All comparisons against the baseline, then all of a level with itself under an alias
+/// All comparisons against the baseline (or, where it has no trial that counts, against the first
+/// level that has), then all of a level with itself under an alias
 /// (`sqlite@again`), each in the order of the workload's operations, then of the plan's factors.
 pub(crate) fn all(
     run: &Run,
@@ -46,6 +47,7 @@ pub(crate) fn all(
                 blocks: 0,
                 verdict: Verdict::Undecided,
             };
+            let baseline = baseline(run, group);
             let mut family = Vec::new();
             for (_, level) in &group.levels {
                 match base(run, level) {
@@ -54,7 +56,7 @@ pub(crate) fn all(
                         judge(&mut alone, group, mean);
                         noise.extend(alone);
                     }
-                    None if *level != run.baseline => family.push(new(&run.baseline, level)),
+                    None if *level != baseline => family.push(new(baseline, level)),
                     None => {}
                 }
             }
@@ -63,6 +65,17 @@ pub(crate) fn all(
         }
     }
     (comparisons, noise)
+}
+
+/// What a group's levels are held against.
+fn baseline<'a>(run: &'a Run, group: &Group<'a>) -> &'a str {
+    let counts = |level: &str| group.blocks.values().any(|block| block.contains_key(level));
+    let levels = group.levels.iter().map(|(_, level)| *level);
+    let mut with_trials = levels.filter(|level| base(run, level).is_none() && counts(level));
+    match with_trials.next() {
+        Some(first) if !counts(&run.baseline) => first,
+        _ => &run.baseline,
+    }
 }
 
 /// The level of the plan that `level` is an alias of.

@@ -104,8 +104,8 @@ pub struct FactsView {
     pub neighbour: crate::record::Neighbour,
     /// Sum of latencies over window times clients.
     pub littles_law: f64,
-    /// Whether the throughput had settled.
-    pub steady: bool,
+    /// Whether the throughput had settled; `None` when the window is too short to tell.
+    pub steady: Option<bool>,
     /// What the engine counts of itself.
     pub counters: BTreeMap<String, u64>,
     /// What a reader of the trial should know.

@@ -81,15 +81,19 @@ impl RunFolder {
     /// # Errors
     /// As [`RunFolder::run`].
     pub fn canaries(&self) -> Result<Vec<Canary>> {
-        self.rows("SELECT at_s, cpu_s, memory_s, sync_s, read_s FROM canary ORDER BY id", |row| {
-            Ok(Canary {
-                at_s: row.get(0)?,
-                cpu_s: row.get(1)?,
-                memory_s: row.get(2)?,
-                sync_s: row.get(3)?,
-                read_s: row.get(4)?,
-            })
-        })
+        self.rows(
+            "SELECT at_s, cpu_s, memory_s, sync_s, read_s, off FROM canary ORDER BY id",
+            |row| {
+                Ok(Canary {
+                    at_s: row.get(0)?,
+                    cpu_s: row.get(1)?,
+                    memory_s: row.get(2)?,
+                    sync_s: row.get(3)?,
+                    read_s: row.get(4)?,
+                    off: row.get(5)?,
+                })
+            },
+        )
     }
 
     /// All reads until it is dropped see the same state, though the run may go on.

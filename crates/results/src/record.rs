@@ -83,8 +83,9 @@ pub struct Facts {
     pub neighbour: Neighbour,
     /// Sum of latencies over window times clients: near 1 when the books balance.
     pub littles_law: f64,
-    /// Whether the throughput had settled: no slope of over 10 % of the mean in the window.
-    pub steady: bool,
+    /// Whether the throughput had settled: no slope of over 10 % of the mean in the window. `None`
+    /// when the window has fewer than ten full seconds, too few to tell.
+    pub steady: Option<bool>,
     /// What the engine counts of itself.
     pub counters: BTreeMap<String, u64>,
     /// What a reader of the figures should know, in sentences.
@@ -113,6 +114,8 @@ pub struct Io {
     pub write_bytes: u64,
     /// Bytes written during the drain, as `write_bytes`.
     pub drain_write_bytes: u64,
+    /// Bytes written to the whole device during the drain, by anybody.
+    pub drain_device_write_bytes: Option<u64>,
     /// Bytes read from the whole device under the folder, by anybody.
     pub device_read_bytes: Option<u64>,
     /// Bytes written to the whole device, by anybody.
@@ -131,8 +134,21 @@ pub struct Neighbour {
     pub mean_s: f64,
 }
 
+/// One of the canary's measurements: its name, and its seconds where it was made.
+pub type Measurement = (&'static str, fn(&Canary) -> Option<f64>);
+
+impl Canary {
+    /// Each measurement, by name.
+    pub const MEASUREMENTS: [Measurement; 4] = [
+        ("arithmetic", |canary| Some(canary.cpu_s)),
+        ("copying in memory", |canary| Some(canary.memory_s)),
+        ("a synced append", |canary| Some(canary.sync_s)),
+        ("a random read", |canary| canary.read_s),
+    ];
+}
+
 /// A short measurement of the machine alone, before a block.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Canary {
     /// When, in seconds since 1970.
     pub at_s: f64,
@@ -144,6 +160,9 @@ pub struct Canary {
     pub sync_s: f64,
     /// Median seconds of a direct random read of 4 KiB; `None` where the folder can't be read so.
     pub read_s: Option<f64>,
+    /// What was off against the readings before it; `None` when nothing was. The run waits a little
+    /// after such a reading, and goes on after the third.
+    pub off: Option<String>,
 }
 
 /// What the run was made on.
@@ -200,6 +219,9 @@ pub struct Run {
     pub machine: Machine,
     /// Each engine of the run: its name, version and settings a durability level.
     pub engines: Vec<EngineFact>,
+    /// What timing and recording an operation costs bakeoff on this machine, in seconds of
+    /// processor time; measured when the run begins.
+    pub harness_s: f64,
     /// Requests a second that one neighbour stream reached alone, where it was measured.
     pub neighbour_alone_per_second: Option<f64>,
     /// Where the workload's text comes from.

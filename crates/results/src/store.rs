@@ -138,6 +138,18 @@ impl RunFolder {
         Ok(folder)
     }
 
+    /// Removes what [`RunFolder::create`] made: for a run in which nothing was measured.
+    ///
+    /// # Errors
+    /// [`Error::CannotWrite`].
+    pub fn remove(self) -> Result<()> {
+        let dir = self.dir.clone();
+        drop(self);
+        let removed =
+            [DATABASE, EXPERIMENT].iter().try_for_each(|file| fs::remove_file(dir.join(file)));
+        removed.and_then(|()| fs::remove_dir(&dir)).map_err(|cause| Error::write(&dir, cause))
+    }
+
     /// Where the folder is.
     pub fn dir(&self) -> &Path {
         &self.dir

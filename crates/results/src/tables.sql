@@ -13,7 +13,8 @@ CREATE TABLE canary (
     cpu_s REAL NOT NULL,
     memory_s REAL NOT NULL,
     sync_s REAL NOT NULL,
-    read_s REAL
+    read_s REAL,
+    off TEXT                    -- what was off against the readings before it
 ) STRICT;
 
 CREATE TABLE trial (

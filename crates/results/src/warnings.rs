@@ -140,18 +140,8 @@ fn invalid(run: &Run, rows: &[TrialRow]) -> Option<String> {
     ))
 }
 
-type Measurement = fn(&Canary) -> Option<f64>;
-
-/// Each of the canary's measurements, by name.
-const MEASUREMENTS: [(&str, Measurement); 4] = [
-    ("arithmetic", |canary| Some(canary.cpu_s)),
-    ("copying in memory", |canary| Some(canary.memory_s)),
-    ("a synced append", |canary| Some(canary.sync_s)),
-    ("a random read", |canary| canary.read_s),
-];
-
 fn drifted(canaries: &[Canary]) -> Option<String> {
-    let changes: Vec<String> = MEASUREMENTS
+    let changes: Vec<String> = Canary::MEASUREMENTS
         .iter()
         .filter_map(|(name, value)| {
             let series: Vec<f64> = canaries.iter().filter_map(value).collect();
@@ -263,7 +253,8 @@ fn little(run: &Run, counted: &[&TrialRow]) -> Option<String> {
 }
 
 fn unsteady(run: &Run, counted: &[&TrialRow]) -> Option<String> {
-    let unsteady = |row: &TrialRow| row.view.facts.as_ref().is_some_and(|facts| !facts.steady);
+    let unsteady =
+        |row: &TrialRow| row.view.facts.as_ref().is_some_and(|facts| facts.steady == Some(false));
     Tally::of_trials(counted, |row| f64::from(u8::from(unsteady(row)))).say(run, |n, m, _, at| {
         format!(
             "{} of {m} had not settled when they ended, first at {at}; a longer --seconds shows \

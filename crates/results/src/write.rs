@@ -34,12 +34,12 @@ impl RunFolder {
     /// # Errors
     /// As [`RunFolder::commit_trial`].
     pub fn commit_canary(&mut self, canary: &Canary) -> Result<()> {
-        let Canary { at_s, cpu_s, memory_s, sync_s, read_s } = canary;
+        let Canary { at_s, cpu_s, memory_s, sync_s, read_s, off } = canary;
         self.connection
             .execute(
-                "INSERT INTO canary (at_s, cpu_s, memory_s, sync_s, read_s)
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
-                (at_s, cpu_s, memory_s, sync_s, read_s),
+                "INSERT INTO canary (at_s, cpu_s, memory_s, sync_s, read_s, off)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                (at_s, cpu_s, memory_s, sync_s, read_s, off),
             )
             .map(|_| ())
             .map_err(|cause| unfit(cause, self.failed()))
@@ -210,6 +210,7 @@ mod tests {
             started_s: 0.0,
             machine: Machine::default(),
             engines: Vec::new(),
+            harness_s: 5e-8,
             neighbour_alone_per_second: None,
             text: String::new(),
         }

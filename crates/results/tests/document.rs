@@ -286,7 +286,7 @@ fn each_trouble_brings_its_warning_alone() {
             &["4 trials of 32 do not count", "the canary was off"],
         ),
         (
-            |trial| measured(trial).facts.steady = !is(trial, 1, "gamma"),
+            |trial| measured(trial).facts.steady = Some(!is(trial, 1, "gamma")),
             &["1 trial of 32 had not settled", "engine gamma"],
         ),
         (
@@ -387,7 +387,14 @@ fn a_machine_that_drifts_is_told() {
         .map(|at| {
             let slower = 1.0 + 0.01 * f64::from(at);
             let at_s = 1.7e9 + f64::from(at);
-            Canary { at_s, cpu_s: 0.1 * slower, memory_s: 0.1, sync_s: 0.01, read_s: None }
+            Canary {
+                at_s,
+                cpu_s: 0.1 * slower,
+                memory_s: 0.1,
+                sync_s: 0.01,
+                read_s: None,
+                off: None,
+            }
         })
         .collect();
     let mut trials = blocks(8);

@@ -58,7 +58,8 @@ fn everything_of_a_trial_comes_back() {
     let (_dir, path) = folder();
     let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap();
     let trials = trials(7);
-    let canary = Canary { at_s: 1.5, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None };
+    let canary =
+        Canary { at_s: 1.5, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None, off: None };
     folder.commit_canary(&canary).unwrap();
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
     let failed = Trial {
@@ -124,6 +125,7 @@ fn a_disturbed_block_is_kept_but_does_not_count() {
 fn the_neighbours_rate_is_noted_and_nothing_else_changes() {
     let (_dir, path) = folder();
     let run = bakeoff_results::Run {
+        harness_s: 5e-8,
         neighbour_alone_per_second: None,
         seed: u64::MAX,
         ..run(&["1"], &["25%"], 4)

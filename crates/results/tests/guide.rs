@@ -14,7 +14,8 @@ fn database() -> (tempfile::TempDir, Connection) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run");
     let mut folder = RunFolder::create(&path, &run(&["1", "16"], &["0"], 16), "").unwrap();
-    let canary = Canary { at_s: 1.7e9, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None };
+    let canary =
+        Canary { at_s: 1.7e9, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None, off: None };
     folder.commit_canary(&canary).unwrap();
     let mut trials = Trials::new(9, 10);
     for (block, clients) in [(0, "16"), (1, "1"), (2, "1")] {
@@ -66,7 +67,7 @@ fn every_query_of_the_guide_answers_its_question() {
     assert_eq!(written[0][1], ((1u64 << 30) / 320).to_string());
     assert_eq!(aside.len(), 4);
     assert_eq!((aside[0][0].as_str(), aside[0][3].as_str()), ("2", "the canary was off"));
-    assert_eq!(*machine, [["2023-11-14 22:13:20", "0.25", "0.5", "0.125", ""]]);
+    assert_eq!(*machine, [["2023-11-14 22:13:20", "0.25", "0.5", "0.125", "", ""]]);
 }
 
 #[test]

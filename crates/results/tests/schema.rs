@@ -17,9 +17,18 @@ fn documents() -> [Value; 3] {
     let json = |folder: &RunFolder| serde_json::to_value(folder.document().unwrap()).unwrap();
     let empty = json(&folder);
 
-    let canary = Canary { at_s: 1.5, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: Some(0.1) };
+    let canary = Canary {
+        at_s: 1.5,
+        cpu_s: 0.25,
+        memory_s: 0.5,
+        sync_s: 0.125,
+        read_s: Some(0.1),
+        off: None,
+    };
     folder.commit_canary(&canary).unwrap();
-    folder.commit_canary(&Canary { read_s: None, ..canary }).unwrap();
+    folder
+        .commit_canary(&Canary { read_s: None, off: Some("arithmetic".into()), ..canary })
+        .unwrap();
     let mut trials = Trials::new(3, 20);
     for (block, neighbours) in [(0, "0"), (1, "25%")] {
         for mut trial in trials.block(0, block, ["1", neighbours]) {

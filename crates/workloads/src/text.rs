@@ -126,7 +126,12 @@ impl Text {
     pub fn describe(&self) -> String {
         match &self.origin {
             Origin::Seed(seed) => format!("generated, seed {seed}"),
-            Origin::File(path) => format!("{} ({} bytes)", path.display(), self.corpus.len()),
+            Origin::File(path) => format!(
+                "{} ({} bytes, fingerprint {:016x})",
+                path.display(),
+                self.corpus.len(),
+                fingerprint(self.corpus.as_bytes())
+            ),
         }
     }
 
@@ -173,4 +178,11 @@ impl Text {
         let character = || (start..=at).rev().find(|place| self.corpus.is_char_boundary(*place));
         space.or_else(character).unwrap_or(start)
     }
+}
+
+/// FNV-1a with 64 bits: tells whether it is still the same text, and is the same everywhere.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }

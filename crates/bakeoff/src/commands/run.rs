@@ -30,6 +30,7 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     }
     let mut folder = match resumed {
         Some(mut folder) => {
+            check_terms(&folder, &experiment)?;
             folder.set_status(Status::Unfinished, None).map_err(folder_failure)?;
             folder
         }
@@ -50,6 +51,11 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     }
     .run();
     progress.finish();
+    if ended.is_err() && arguments.resume.is_none() && folder.done().is_ok_and(|d| d.is_empty()) {
+        // Nothing was measured: the same command, mended, must find its place free.
+        folder.remove().map_err(folder_failure)?;
+        return Err(lab_failure(ended.expect_err("it was looked at"), None));
+    }
     conclude(&mut folder, ended, arguments.quiet)
 }
 
@@ -65,14 +71,14 @@ fn conclude(
         Err(_) => Status::Unfinished,
     };
     let noted = folder.set_status(status, Some(now_s())).map_err(folder_failure);
-    let ending = ended.map_err(|error| lab_failure(error, folder.dir()))?;
+    let ending = ended.map_err(|error| lab_failure(error, Some(folder.dir())))?;
     noted?;
     let document = folder.document().map_err(folder_failure)?;
     if !document.trials.is_empty() {
         show(folder, &document, quiet)?;
     }
     match ending {
-        Ending::Finished { .. } if document.trials.iter().any(failed) => Ok(Exit::Trials),
+        Ending::Finished { .. } if any_failed(&document) => Ok(Exit::Trials),
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
             let path = folder.dir().display();
@@ -82,9 +88,14 @@ fn conclude(
     }
 }
 
-/// Whether a trial failed, rather than being set aside for an interruption.
-fn failed(trial: &bakeoff_results::document::TrialView) -> bool {
-    !trial.valid && trial.operations.is_empty()
+/// Whether a trial failed, rather than being set aside and run again.
+fn any_failed(document: &Document) -> bool {
+    let last = |block| {
+        let attempts = document.trials.iter().filter(|trial| trial.block == block);
+        attempts.map(|trial| trial.attempt).max()
+    };
+    let invalid = document.trials.iter().filter(|trial| !trial.valid);
+    invalid.into_iter().any(|trial| Some(trial.attempt) == last(trial.block))
 }
 
 /// Writes the HTML report and prints the tables, or only the verdict.
@@ -117,18 +128,58 @@ fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Fa
     Experiment::load(&path, &arguments.changes(), &bakeoff_lab::vocabulary()).map_err(usage)
 }
 
+/// Refuses to go on with a run under other terms than it began with: other engines, another text,
+/// another machine.
+fn check_terms(folder: &RunFolder, experiment: &Experiment) -> Result<(), Failure> {
+    let began = folder.run().map_err(folder_failure)?;
+    let now = describe_run(folder.dir(), experiment)?;
+    let differs = |what: &str, then: &str, now: &str| {
+        Err(Failure::new(
+            Exit::Folder,
+            format!(
+                "the run in {} began with {what} {then}, and this is {now}; trials of both can't \
+                 stand in one run: start a new one with --out, or bring back what it began with",
+                folder.dir().display()
+            ),
+        ))
+    };
+    if began.text != now.text {
+        return differs("the text", &began.text, &now.text);
+    }
+    for (then, now) in began.engines.iter().zip(&now.engines) {
+        if then != now {
+            return differs(&then.name, &then.version, &now.version);
+        }
+    }
+    let machine = |run: &Run| {
+        let machine = &run.machine;
+        let (disk, kind) = (&machine.device, &machine.file_system);
+        format!("{}, {} processors, {disk}, {kind}", machine.processor, machine.processors)
+    };
+    if machine(&began) != machine(&now) {
+        return differs("the machine", &machine(&began), &machine(&now));
+    }
+    Ok(())
+}
+
 fn create_folder(arguments: &cli::Run, experiment: &Experiment) -> Result<RunFolder, Failure> {
+    let dir = arguments.out.clone().unwrap_or_else(|| free_name(&experiment.name));
+    let run = describe_run(&dir, experiment)?;
+    RunFolder::create(&dir, &run, &experiment.to_toml()).map_err(folder_failure)
+}
+
+/// What is known of a run in `dir` before its first trial.
+fn describe_run(dir: &Path, experiment: &Experiment) -> Result<Run, Failure> {
     let text = match &experiment.text {
         Some(path) => Text::from_file(path).map_err(usage)?,
         None => Text::generated(experiment.seed),
     };
-    let dir = arguments.out.clone().unwrap_or_else(|| free_name(&experiment.name));
     // The machine is described by the folder's disk, so what is above it must be there.
     let above = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let machine = bakeoff_lab::describe_machine(above)
         .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
     let workload = bakeoff_workloads::find(&experiment.workload).expect("it was checked");
-    let run = Run {
+    Ok(Run {
         name: experiment.name.clone(),
         title: experiment.title.clone(),
         workload: experiment.workload.clone(),
@@ -148,10 +199,10 @@ fn create_folder(arguments: &cli::Run, experiment: &Experiment) -> Result<RunFol
         started_s: now_s(),
         machine,
         engines: engine_facts(experiment),
+        harness_s: bakeoff_lab::harness_cost().as_secs_f64(),
         neighbour_alone_per_second: None,
         text: text.describe(),
-    };
-    RunFolder::create(&dir, &run, &experiment.to_toml()).map_err(folder_failure)
+    })
 }
 
 /// `bakeoff-NAME-1`, or the next number that is free.
@@ -260,14 +311,16 @@ pub fn folder_failure(error: Error) -> Failure {
     Failure::new(exit, error)
 }
 
-fn lab_failure(error: LabError, folder: &Path) -> Failure {
-    match error {
-        LabError::Results(error) => folder_failure(error),
-        LabError::Full { .. } => Failure::new(
+/// What stopped a run; `folder` is where there is something to resume.
+fn lab_failure(error: LabError, folder: Option<&Path>) -> Failure {
+    match (error, folder) {
+        (LabError::Results(error), _) => folder_failure(error),
+        (error @ LabError::Full { .. }, Some(folder)) => Failure::new(
             Exit::Full,
             format!("{error}\nwhat is finished is kept: bakeoff run --resume {}", folder.display()),
         ),
-        LabError::Neighbour(_) => Failure::new(Exit::Usage, error),
-        LabError::Io { .. } => Failure::new(Exit::Failed, error),
+        (error @ LabError::Full { .. }, None) => Failure::new(Exit::Full, error),
+        (error @ LabError::Neighbour(_), _) => Failure::new(Exit::Usage, error),
+        (error @ LabError::Io { .. }, _) => Failure::new(Exit::Failed, error),
     }
 }

@@ -191,6 +191,7 @@ impl Sample {
             started_s: 1_760_000_000.0,
             machine: machine(),
             engines: self.engines.iter().map(|engine| settings_of(engine)).collect(),
+            harness_s: 5e-8,
             neighbour_alone_per_second: Some(7336.0),
             text: "generated from seed 42".into(),
         }
@@ -255,7 +256,7 @@ fn facts(neighbour: f64) -> FactsView {
             mean_s: 0.0011,
         },
         littles_law: 1.0,
-        steady: true,
+        steady: Some(true),
         counters: BTreeMap::from([("pages".to_owned(), 12)]),
         ..Facts::default()
     })

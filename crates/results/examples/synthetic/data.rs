@@ -50,6 +50,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             version: "0".to_owned(),
             settings: vec![("strict".to_owned(), "sync = always".to_owned())],
         }],
+        harness_s: 5e-8,
         neighbour_alone_per_second: Some(800.0),
         text: "none".to_owned(),
     }
@@ -109,7 +110,7 @@ impl Trials {
                     ..Neighbour::default()
                 },
                 littles_law: 1.0,
-                steady: true,
+                steady: Some(true),
                 counters: [("commits".to_owned(), 12_345)].into(),
                 warnings: Vec::new(),
             },

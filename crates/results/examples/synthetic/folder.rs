@@ -27,6 +27,7 @@ pub fn write(dir: &Path, trials: u32) -> Result<()> {
             memory_s: 0.05,
             sync_s: 0.001,
             read_s: None,
+            off: None,
         })?;
         let repetition = block / (CLIENTS.len() * NEIGHBOURS.len()) as u32;
         for trial in

@@ -121,5 +121,8 @@ fn a_report_can_say_where_text_came_from() {
     let path = directory.path().join("book.txt");
     std::fs::write(&path, "a book ".repeat(20_000)).unwrap();
     let described = Text::from_file(&path).unwrap().describe();
-    assert!(described.ends_with("book.txt (139999 bytes)"), "{described}");
+    assert!(described.contains("book.txt (139999 bytes, fingerprint "), "{described}");
+    std::fs::write(&path, "a bool ".repeat(20_000)).unwrap();
+    let other = Text::from_file(&path).unwrap().describe();
+    assert_ne!(other, described, "another text of the same length");
 }
