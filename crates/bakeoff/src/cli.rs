@@ -39,25 +39,25 @@ pub struct Run {
     pub experiment: Option<String>,
 
     /// Engines, separated by commas (see `bakeoff list engines`)
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub engine: Option<String>,
     /// none, relaxed, strict: what a power cut may take
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub durability: Option<String>,
     /// unlimited (limits are not there yet)
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub memory: Option<String>,
     /// host (virtual disks are not there yet)
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub disk: Option<String>,
     /// Other load on the disk: 0, 25%, x1, x2, x4 …
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub neighbours: Option<String>,
     /// Clients at work at the same time: 1,2,4 …
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub clients: Option<String>,
     /// The size of the data (see `bakeoff list workloads`)
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors")]
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub scale: Option<String>,
 
     /// The factor whose levels stand against each other (engine)
@@ -67,13 +67,13 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
     /// How long the clients of a trial run
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", allow_hyphen_values = true, value_parser = seconds)]
     pub seconds: Option<f64>,
     /// How often each block is repeated
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = repetitions)]
     pub repetitions: Option<u32>,
     /// The seed of rows, clients and order
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub seed: Option<u64>,
     /// Enter the baseline twice to measure the noise floor, or don't
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
@@ -121,6 +121,22 @@ impl Run {
             noise_floor: self.noise_floor,
         }
     }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|seconds: &f64| seconds.is_finite());
+    number.ok_or_else(|| "give a number of seconds, such as 20 or 1.5".into())
+}
+
+fn repetitions(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse::<u64>().ok();
+    // Far too many is told like too many, by the experiment's own check.
+    let number = number.map(|number| number.try_into().unwrap_or(u32::MAX));
+    number.ok_or_else(|| "give a whole number from 1 to 1000".into())
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| "give a whole number from 0 to 9223372036854775807".into())
 }
 
 /// `bakeoff report`.

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use bakeoff_experiment::{Cell, Experiment, Factor};
+use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::{Event, Watch, job::Data};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
@@ -62,14 +62,15 @@ impl Progress {
         }
     }
 
-    fn cell(&self, cell: &Cell) -> String {
-        let levels: Vec<String> = self
-            .varied
+    /// A cell by the levels that tell it from others; the engine when none varies.
+    fn cell<'a>(&self, level: impl Fn(Factor) -> &'a str) -> String {
+        let shown = if self.varied.is_empty() { &[Factor::Engine][..] } else { &self.varied };
+        let levels: Vec<String> = shown
             .iter()
             .map(|factor| match factor {
-                Factor::Clients => format!("clients {}", cell.get(*factor)),
-                Factor::Neighbours => format!("neighbours {}", cell.get(*factor)),
-                _ => cell.get(*factor).to_owned(),
+                Factor::Clients => format!("clients {}", level(*factor)),
+                Factor::Neighbours => format!("neighbours {}", level(*factor)),
+                _ => level(*factor).to_owned(),
             })
             .collect();
         levels.join(", ")
@@ -117,9 +118,9 @@ fn live() -> Show {
             .progress_chars("━╸─")
     };
     let run = all.add(ProgressBar::new(1));
-    run.set_style(style("{bar:30} {msg}"));
+    run.set_style(style("{bar:20} {wide_msg}"));
     let trial = all.add(ProgressBar::new_spinner());
-    trial.set_style(style("{spinner} {msg}"));
+    trial.set_style(style("{spinner} {wide_msg}"));
     trial.enable_steady_tick(Duration::from_millis(100));
     run.tick();
     Show::Live { all, run, trial }
@@ -150,18 +151,21 @@ impl Watch for Progress {
                 self.now(format!("waiting for the machine to settle: {text}"));
             }
             Event::Begins { number, of, cell, left_s } => {
-                self.begins(number, of, &self.cell(cell), left_s);
+                let name = self.cell(|factor| cell.get(factor));
+                self.begins(number, of, &name, left_s);
             }
             Event::Progress { per_second, mean_s } => {
-                if let Show::Live { trial, .. } = &self.show {
+                // Before anything has ended there is no rate and no latency.
+                if let (Show::Live { trial, .. }, true) = (&self.show, per_second > 0.0) {
                     let (cell, latency) = (trial.prefix(), latency(mean_s));
                     self.now(format!("{cell}: {per_second:.0} operations/s, {latency} each"));
                 }
             }
             Event::Ends(trial) => {
                 if let (false, Some(reason)) = (trial.valid, &trial.reason) {
-                    let levels: Vec<&str> = trial.levels.values().map(String::as_str).collect();
-                    self.say(&format!("a trial failed ({}): {reason}", levels.join(", ")));
+                    let level = |factor: Factor| trial.levels.get(factor.name());
+                    let cell = self.cell(|factor| level(factor).map_or("", String::as_str));
+                    self.say(&format!("a trial failed ({cell}): {reason}"));
                 }
             }
         }

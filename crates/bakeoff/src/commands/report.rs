@@ -53,25 +53,33 @@ fn terminal_width() -> Option<usize> {
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file whole or not at all; what is no file, such as a pipe or a device, is written to.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+    // A link stays a link: the file that it leads to is written.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let written = match std::fs::metadata(&target) {
+        Ok(there) if !there.is_file() => std::fs::write(&target, text),
+        _ => replace(&target, text),
     };
-    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-        file.as_file().set_permissions(permissions)?;
-        file.persist(path).map_err(|error| error.error)
-    });
-    written.map(|_| ()).map_err(|error| {
+    written.map_err(|error| {
         let exit = match error.kind() {
             io::ErrorKind::StorageFull => Exit::Full,
             _ => Exit::Failed,
         };
         Failure::new(exit, format!("{} can't be written: {error}", path.display()))
     })
+}
+
+/// Puts a new file in the place of the old one, in one step.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Prints to standard output; a reader that has gone away is no mistake of ours.

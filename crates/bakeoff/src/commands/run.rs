@@ -111,7 +111,18 @@ fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Fail
 
 fn new_experiment(arguments: &cli::Run) -> Result<Experiment, Failure> {
     let name = arguments.experiment.as_deref().expect("the command line asks for it");
-    Experiment::load(name, &arguments.changes(), &bakeoff_lab::vocabulary()).map_err(usage)
+    let experiment = Experiment::load(name, &arguments.changes(), &bakeoff_lab::vocabulary());
+    let experiment = experiment.map_err(usage)?;
+    text(&experiment)?;
+    Ok(experiment)
+}
+
+/// The text that the experiment names, or makes up.
+fn text(experiment: &Experiment) -> Result<Text, Failure> {
+    match &experiment.text {
+        Some(path) => Text::from_file(path).map_err(usage),
+        None => Ok(Text::generated(experiment.seed)),
+    }
 }
 
 /// The experiment of a run folder; flags can't change it any more.
@@ -163,17 +174,27 @@ fn check_terms(folder: &RunFolder, experiment: &Experiment) -> Result<(), Failur
 }
 
 fn create_folder(arguments: &cli::Run, experiment: &Experiment) -> Result<RunFolder, Failure> {
-    let dir = arguments.out.clone().unwrap_or_else(|| free_name(&experiment.name));
-    let run = describe_run(&dir, experiment)?;
-    RunFolder::create(&dir, &run, &experiment.to_toml()).map_err(folder_failure)
+    let create = |dir: &Path| {
+        let run = describe_run(dir, experiment)?;
+        Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
+    };
+    if let Some(dir) = &arguments.out {
+        return create(dir)?.map_err(folder_failure);
+    }
+    // `bakeoff-NAME-1`, or the next number that is free; another run may take it meanwhile.
+    for number in 1.. {
+        let dir = PathBuf::from(format!("bakeoff-{}-{number}", experiment.name));
+        match create(&dir)? {
+            Err(Error::Exists(_) | Error::Busy(_)) => {}
+            created => return created.map_err(folder_failure),
+        }
+    }
+    unreachable!("numbers do not run out")
 }
 
 /// What is known of a run in `dir` before its first trial.
 fn describe_run(dir: &Path, experiment: &Experiment) -> Result<Run, Failure> {
-    let text = match &experiment.text {
-        Some(path) => Text::from_file(path).map_err(usage)?,
-        None => Text::generated(experiment.seed),
-    };
+    let text = text(experiment)?;
     // The machine is described by the folder's disk, so what is above it must be there.
     let above = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let machine = bakeoff_lab::describe_machine(above)
@@ -203,12 +224,6 @@ fn describe_run(dir: &Path, experiment: &Experiment) -> Result<Run, Failure> {
         neighbour_alone_per_second: None,
         text: text.describe(),
     })
-}
-
-/// `bakeoff-NAME-1`, or the next number that is free.
-fn free_name(name: &str) -> PathBuf {
-    let names = (1..).map(|number| PathBuf::from(format!("bakeoff-{name}-{number}")));
-    names.into_iter().find(|path| !path.exists()).expect("numbers do not run out")
 }
 
 fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
@@ -253,9 +268,13 @@ fn describe_plan(experiment: &Experiment, plan: &Plan) -> String {
     let trials = plan.trials();
     let seconds = trials as f64 * (experiment.seconds + bakeoff_lab::OVERHEAD_S);
     let mut text = format!(
-        "{}: {trials} trials in {} blocks, {} s each, about {} and the loading\n",
+        "{}\n{trials} trials in {}, {} s each, about {} and the loading\n",
         experiment.title,
-        plan.blocks.len(),
+        if plan.blocks.len() == 1 {
+            "1 block".into()
+        } else {
+            format!("{} blocks", plan.blocks.len())
+        },
         experiment.seconds,
         crate::progress::span(seconds),
     );
@@ -269,11 +288,12 @@ fn describe_plan(experiment: &Experiment, plan: &Plan) -> String {
         let order: Vec<&str> =
             block.trials.iter().map(|trial| trial.cell.get(experiment.compare)).collect();
         text += &format!(
-            "block {:>3}  repetition {:>2}  {:<32}  {}\n",
+            "block {:>3}  repetition {:>2}  {:<32}  {} {}\n",
             block.number + 1,
             block.repetition + 1,
             terms.join(", "),
-            order.join(" ")
+            experiment.compare.name(),
+            order.join(", ")
         );
     }
     text

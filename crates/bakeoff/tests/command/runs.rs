@@ -48,6 +48,22 @@ fn every_form_of_report_can_be_had() {
 }
 
 #[test]
+fn a_report_goes_through_links_and_into_pipes() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    place.run(&["run", "small.toml", "--out", "r", "--quiet", "--repetitions", "1"]).code(0);
+    place.write("target.csv", "");
+    std::os::unix::fs::symlink("target.csv", place.path("link.csv")).unwrap();
+    place.run(&["report", "r", "--format", "csv", "--output", "link.csv"]).code(0);
+    assert!(std::fs::symlink_metadata(place.path("link.csv")).unwrap().is_symlink());
+    assert!(std::fs::read_to_string(place.path("target.csv")).unwrap().contains("sqlite"));
+    let said = place.run(&["report", "r", "--format", "csv", "--output", "/dev/stdout"]).code(0);
+    said.says(&["sqlite"]);
+    place.run(&["report", "r", "--format", "csv", "--output", "/dev/full"]).code(4);
+    assert!(!std::fs::metadata("/dev/full").unwrap().is_file(), "a device stays a device");
+}
+
+#[test]
 fn quiet_says_the_verdict_alone() {
     let place = Place::new();
     place.write("small.toml", SMALL);
