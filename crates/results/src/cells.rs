@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bakeoff_stats::quantile::median;
 use hdrhistogram::Histogram;
 
-use crate::document::{CellView, OperationView};
+use crate::document::{Attempts, CellView, OperationView};
 use crate::read::TrialRow;
 use crate::record::{Cpu, Levels, Run};
 use crate::store::RunFolder;
@@ -27,13 +27,8 @@ pub(crate) fn rank(run: &Run, levels: &Levels) -> Rank {
 /// The trials that count: the valid ones of the latest attempt at each block that has any.
 /// Trials of two attempts were not run back to back, so they never stand against each other.
 pub(crate) fn counted(rows: &[TrialRow]) -> Vec<&TrialRow> {
-    let mut latest = BTreeMap::new();
-    for view in rows.iter().map(|row| &row.view).filter(|view| view.valid) {
-        let attempt = latest.entry(view.block).or_insert(view.attempt);
-        *attempt = view.attempt.max(*attempt);
-    }
-    let counts =
-        |row: &&TrialRow| row.view.valid && latest.get(&row.view.block) == Some(&row.view.attempt);
+    let latest = Attempts::of(rows.iter().map(|row| &row.view).filter(|view| view.valid));
+    let counts = |row: &&TrialRow| row.view.valid && latest.is_latest(&row.view);
     rows.iter().filter(counts).collect()
 }
 
@@ -89,12 +84,19 @@ fn operation(trials: &[&TrialRow], at: usize, merged: &Histogram<u64>) -> Operat
     let means: Vec<f64> = views.iter().filter_map(|view| view.mean_s).collect();
     let rates: Vec<f64> = views.iter().map(|view| view.per_second).collect();
     OperationView {
-        mean_s: mean(&means),
+        mean_s: geometric_mean(&means),
         per_second: mean(&rates).unwrap_or_default(),
         errors: views.iter().map(|view| view.errors).sum(),
         retries: views.iter().map(|view| view.retries).sum(),
         ..figures::of_histogram(name, merged)
     }
+}
+
+/// exp(mean of ln x): what is twice too slow weighs as much as what is twice too fast, and one
+/// trial that stalled does not make the cell.
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    mean(&logarithms).map(f64::exp)
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

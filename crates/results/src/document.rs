@@ -121,7 +121,8 @@ pub struct OperationView {
     pub name: String,
     /// How many ended in the window.
     pub count: u64,
-    /// Mean latency; `None` when there is none.
+    /// Mean latency, over a trial's operations; in a cell the geometric mean of its trials' means.
+    /// `None` when there is none.
     pub mean_s: Option<f64>,
     /// Median latency.
     pub p50_s: Option<f64>,
@@ -151,8 +152,11 @@ pub struct CellView {
     pub levels: Levels,
     /// How many trials back it.
     pub trials: u32,
-    /// Operations: mean and rate are means over the trials, quantiles come from the merged
-    /// histograms, counts are sums.
+    /// Operations: `mean_s` is the geometric mean of the trials' means, the rate the mean of their
+    /// rates, quantiles come from the merged histograms, counts are sums.
+    ///
+    /// The geometric mean, so that the ratio of two cells is the ratio of their pairs where both
+    /// have trials in the same blocks: exp(mean of ln a) / exp(mean of ln b) = exp(mean of ln a/b).
     pub operations: Vec<OperationView>,
     /// Median size on disk.
     pub space_bytes: u64,
@@ -203,6 +207,32 @@ pub enum Verdict {
     Undecided,
     /// The paired mean and the Hodges-Lehmann estimate disagree.
     Spiky,
+}
+
+/// The latest attempt at each block.
+pub struct Attempts(BTreeMap<u32, u32>);
+
+impl Attempts {
+    /// Of these trials' blocks.
+    pub fn of<'a>(trials: impl IntoIterator<Item = &'a TrialView>) -> Self {
+        let mut latest = BTreeMap::new();
+        for trial in trials {
+            let attempt = latest.entry(trial.block).or_insert(trial.attempt);
+            *attempt = trial.attempt.max(*attempt);
+        }
+        Self(latest)
+    }
+
+    /// Whether a trial was set aside: it doesn't count, but its block was run again later. That is
+    /// no failure.
+    pub fn set_aside(&self, trial: &TrialView) -> bool {
+        !trial.valid && !self.is_latest(trial)
+    }
+
+    /// Whether a trial belongs to the latest attempt at its block.
+    pub(crate) fn is_latest(&self, trial: &TrialView) -> bool {
+        self.0.get(&trial.block) == Some(&trial.attempt)
+    }
 }
 
 impl RunFolder {

@@ -1,13 +1,13 @@
 //! What a reader should know of a run as a whole: one sentence a kind, with how often it is so
 //! and where it is worst.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_stats::{drift, quantile};
 
 use crate::cells::achieved;
 use crate::compare::{self, Mean};
-use crate::document::{CellView, Comparison, Document, OperationView};
+use crate::document::{Attempts, CellView, Comparison, Document, OperationView, TrialView};
 use crate::read::TrialRow;
 use crate::record::{Canary, Levels, Run};
 
@@ -23,17 +23,29 @@ const STARVED: f64 = 0.20;
 /// Transactions run again, for each operation, that are worth a word.
 const RETRIES: f64 = 0.01;
 
+/// How many times a cell's mean, or which part of it, a trial's may be.
+const STALLED: f64 = 2.0;
+
+/// Fewer operations in a trial's window make a rough mean.
+const FEW: u64 = 100;
+
 /// The quantile whose absence is worth a word.
 const WANTED: f64 = 0.99;
 
 /// All warnings of a run, the gravest first.
 pub(crate) fn all(document: &Document, rows: &[TrialRow], counted: &[&TrialRow]) -> Vec<String> {
     let run = &document.run.run;
+    let cells = &document.cells;
+    let attempts = Attempts::of(rows.iter().map(|row| &row.view));
+    let (aside, standing): (Vec<&TrialView>, Vec<&TrialView>) =
+        rows.iter().map(|row| &row.view).partition(|view| attempts.set_aside(view));
+    let [failed, disturbed] = lost(run, &standing);
     let warnings = [
-        failed(run, rows),
-        invalid(run, rows),
+        failed,
+        disturbed,
         drifted(&document.canaries),
         noise(run, &document.noise),
+        stalled(run, cells, counted),
         errors(run, counted),
         starved(run, counted),
         busy_clients(run, counted),
@@ -41,7 +53,8 @@ pub(crate) fn all(document: &Document, rows: &[TrialRow], counted: &[&TrialRow])
         unsteady(run, counted),
         retries(run, counted),
         untrimmed(run, rows, counted, &document.comparisons),
-        few_operations(run, &document.cells),
+        few_operations(run, cells, counted),
+        set_aside(&aside),
     ];
     warnings.into_iter().flatten().map(|text| sentence(&text)).collect()
 }
@@ -107,37 +120,47 @@ fn place(run: &Run, levels: &Levels) -> String {
     if words.is_empty() { "the only cell".to_owned() } else { words.join(", ") }
 }
 
-fn trials(number: usize) -> String {
-    if number == 1 { "1 trial".to_owned() } else { format!("{number} trials") }
-}
-
 fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-fn failed(run: &Run, rows: &[TrialRow]) -> Option<String> {
-    let failed: Vec<&TrialRow> = rows.iter().filter(|row| row.view.facts.is_none()).collect();
-    let first = &failed.first()?.view;
-    let reason = first.reason.as_deref().unwrap_or("no reason was given");
-    Some(format!(
-        "{} of {} failed; the first at {}: {reason}",
-        trials(failed.len()),
-        rows.len(),
-        place(run, &first.levels)
-    ))
+/// "2 of 32 trials".
+fn part(number: usize, of: usize) -> String {
+    let noun = if of == 1 { "trial" } else { "trials" };
+    format!("{number} of {of} {noun}")
 }
 
-fn invalid(run: &Run, rows: &[TrialRow]) -> Option<String> {
-    let measured = |row: &&TrialRow| !row.view.valid && row.view.facts.is_some();
-    let invalid: Vec<&TrialRow> = rows.iter().filter(measured).collect();
-    let first = &invalid.first()?.view;
-    let reason = first.reason.as_deref().unwrap_or("no reason was given");
-    Some(format!(
-        "{} of {} do not count, though they ended; the first at {}: {reason}",
-        trials(invalid.len()),
-        rows.len(),
-        place(run, &first.levels)
-    ))
+/// Trials that failed or don't count; those that were set aside aren't among `rows`.
+fn lost(run: &Run, rows: &[&TrialView]) -> [Option<String>; 2] {
+    let say = |lost: Vec<&TrialView>, how: &str| {
+        let first = lost.first()?;
+        let reason = first.reason.as_deref().unwrap_or("no reason was given");
+        let (part, place) = (part(lost.len(), rows.len()), place(run, &first.levels));
+        Some(format!("{part} {how}; the first at {place}: {reason}"))
+    };
+    let (failed, disturbed): (Vec<&TrialView>, Vec<&TrialView>) =
+        rows.iter().copied().filter(|view| !view.valid).partition(|view| view.facts.is_none());
+    let how = if disturbed.len() == 1 {
+        "does not count, though it ended"
+    } else {
+        "do not count, though they ended"
+    };
+    [say(failed, "failed"), say(disturbed, how)]
+}
+
+fn set_aside(aside: &[&TrialView]) -> Option<String> {
+    let blocks: BTreeSet<u32> = aside.iter().map(|view| view.block).collect();
+    let (trials, was) = match aside.len() {
+        0 => return None,
+        1 => ("1 trial".to_owned(), "was"),
+        number => (format!("{number} trials"), "were"),
+    };
+    let again = match (aside.len(), blocks.len()) {
+        (1, _) => "its block was",
+        (_, 1) => "their block was",
+        _ => "their blocks were",
+    };
+    Some(format!("{trials} {was} set aside when the run was interrupted; {again} run again"))
 }
 
 fn drifted(canaries: &[Canary]) -> Option<String> {
@@ -179,7 +202,8 @@ fn errors(run: &Run, counted: &[&TrialRow]) -> Option<String> {
     let errors = |row: &TrialRow| row.view.operations.iter().map(|op| op.errors).sum::<u64>();
     let sum: u64 = counted.iter().map(|row| errors(row)).sum();
     Tally::of_trials(counted, |row| errors(row) as f64).say(run, |n, m, worst, at| {
-        format!("{sum} operations ended in an error, in {n} of {m} trials; most ({worst}) at {at}")
+        let operations = if sum == 1 { "operation" } else { "operations" };
+        format!("{sum} {operations} ended in an error, in {}; most ({worst}) at {at}", part(n, m))
     })
 }
 
@@ -191,8 +215,9 @@ fn retries(run: &Run, counted: &[&TrialRow]) -> Option<String> {
     let above = |row| Some(share(row)).filter(|share| *share > RETRIES).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         format!(
-            "in {n} of {m} trials conflicts made clients run transactions again, at worst {worst:.2} \
-             for each operation, at {at}; the latencies include it"
+            "in {} transactions were run again (a conflict in the engine, or a stale version of \
+             the row), at worst {worst:.2} for each operation, at {at}; the latencies include it",
+            part(n, m)
         )
     })
 }
@@ -215,8 +240,9 @@ fn starved(run: &Run, counted: &[&TrialRow]) -> Option<String> {
     };
     Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
         format!(
-            "in {n} of {m} trials the neighbours reached over {} less than beside another level of \
-             the same block, at worst {} less, at {at}: a starved neighbour makes a level look good",
+            "in {} the neighbours reached over {} less than beside another level of the same \
+             block, at worst {} less, at {at}: a starved neighbour makes a level look good",
+            part(n, m),
             percent(STARVED),
             percent(worst)
         )
@@ -231,8 +257,9 @@ fn busy_clients(run: &Run, counted: &[&TrialRow]) -> Option<String> {
     let above = |row| share(row).filter(|share| *share > CLIENT_BUSY).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         format!(
-            "in {n} of {m} trials a client used over {} of a processor itself, at worst {}, at {at}: \
-             there the clients are measured more than what serves them",
+            "in {} a client used over {} of a processor itself, at worst {}, at {at}: there the \
+             clients are measured more than what serves them",
+            part(n, m),
             percent(CLIENT_BUSY),
             percent(worst)
         )
@@ -244,9 +271,10 @@ fn little(run: &Run, counted: &[&TrialRow]) -> Option<String> {
     let above = |row| off(row).filter(|off| *off > LITTLE_OFF).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         format!(
-            "in {n} of {m} trials the latencies do not add up to the clients' time, at worst by {}, \
-             at {at}: clients waited for something that is in no latency, or operations are long \
-             beside the trial (a longer --seconds mends that)",
+            "in {} the latencies do not add up to the clients' time, at worst by {}, at {at}: \
+             clients waited for something that is in no latency, or operations are long beside the \
+             trial (a longer --seconds mends that)",
+            part(n, m),
             percent(worst)
         )
     })
@@ -257,9 +285,33 @@ fn unsteady(run: &Run, counted: &[&TrialRow]) -> Option<String> {
         |row: &TrialRow| row.view.facts.as_ref().is_some_and(|facts| facts.steady == Some(false));
     Tally::of_trials(counted, |row| f64::from(u8::from(unsteady(row)))).say(run, |n, m, _, at| {
         format!(
-            "{} of {m} had not settled when they ended, first at {at}; a longer --seconds shows \
-             where they go",
-            trials(n)
+            "{} had not settled when {}, first at {at}; a longer --seconds shows what comes then",
+            part(n, m),
+            if n == 1 { "it ended" } else { "they ended" }
+        )
+    })
+}
+
+/// Cells with a trial whose mean is far from the cell's.
+fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialRow]) -> Option<String> {
+    let known: BTreeMap<&Levels, &CellView> =
+        cells.iter().map(|cell| (&cell.levels, cell)).collect();
+    let mut furthest: BTreeMap<&Levels, f64> = BTreeMap::new();
+    for row in counted {
+        let Some(cell) = known.get(&row.view.levels) else { continue };
+        for (trial, whole) in row.view.operations.iter().zip(&cell.operations) {
+            let Some((trial, whole)) = trial.mean_s.zip(whole.mean_s) else { continue };
+            let off = (trial / whole).max(whole / trial);
+            let furthest = furthest.entry(&cell.levels).or_default();
+            *furthest = off.max(*furthest);
+        }
+    }
+    let above = |(_, off): &(&Levels, f64)| if *off > STALLED { *off } else { 0.0 };
+    Tally::of(furthest, |(levels, _)| levels, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} cells a trial's mean is more than {STALLED} times the cell's, or less \
+             than half of it, at worst by a factor of {worst:.1}, at {at}: that trial, or the \
+             machine under it, stalled or was spared; look at the trials one by one"
         )
     })
 }
@@ -290,7 +342,29 @@ fn untrimmed(
     ))
 }
 
-fn few_operations(run: &Run, cells: &[CellView]) -> Option<String> {
+/// Too few operations for a trial's mean, and for a cell's p99, in one sentence.
+fn few_operations(run: &Run, cells: &[CellView], counted: &[&TrialRow]) -> Option<String> {
+    let parts: Vec<String> =
+        [few_in_trials(run, counted), few_for_quantile(run, cells)].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Each operation is looked at alone: the rarest has as much to say as the others.
+fn few_in_trials(run: &Run, counted: &[&TrialRow]) -> Option<String> {
+    let rarest = |row: &TrialRow| row.view.operations.iter().map(|op| op.count).min();
+    let short = |row| FEW.saturating_sub(rarest(row).unwrap_or(FEW)) as f64;
+    Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
+        let fewest = FEW - worst as u64;
+        let seconds = enough(run, FEW as f64 / fewest.max(1) as f64);
+        format!(
+            "in {} fewer than {FEW} of an operation ended in the window, so that its mean is \
+             rough; fewest ({fewest}) at {at}: --seconds {seconds} would keep {FEW} of each there",
+            part(n, m)
+        )
+    })
+}
+
+fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<String> {
     let needed = quantile::needed(WANTED)?;
     let all = cells.iter().flat_map(|cell| cell.operations.iter().map(move |op| (cell, op)));
     // The fewer, the worse.
@@ -301,8 +375,13 @@ fn few_operations(run: &Run, cells: &[CellView]) -> Option<String> {
     Tally::of(all, |(cell, _)| &cell.levels, above).say(run, |n, m, worst, at| {
         format!(
             "p99 is left out for {n} of {m} operations of cells: fewer than {needed} of them back \
-             it, fewest at {at}; --seconds {:.0} would bring enough there",
-            (run.seconds * worst).ceil()
+             it, fewest at {at}; --seconds {} would bring enough there",
+            enough(run, worst)
         )
     })
+}
+
+/// The `--seconds` that bring so many times more operations.
+fn enough(run: &Run, times: f64) -> f64 {
+    (run.seconds * times).ceil()
 }
