@@ -358,9 +358,7 @@ fn whisker(out: &mut String, style: usize, x: f64, ends: Option<(f64, f64)>) {
 }
 
 fn ratio_words(ratio: Ratio) -> String {
-    let interval = ratio.interval.map_or_else(String::new, |(low, high)| {
-        format!(" ({} to {})", words::ratio(low), words::ratio(high))
-    });
+    let interval = ratio.interval.map_or(String::new(), |i| format!(" ({})", words::interval(i)));
     format!("×{}{interval}", words::ratio(ratio.ratio))
 }
 

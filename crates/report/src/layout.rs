@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use bakeoff_results::Levels;
-use bakeoff_results::document::{CellView, Comparison, Document, OperationView, TrialView};
+use bakeoff_results::document::{CellView, Comparison, Document, OperationView};
 
 use crate::chart::STYLES;
 use crate::words;
@@ -140,11 +140,6 @@ impl<'a> Layout<'a> {
             self.varying.iter().zip(setting).map(|(f, l)| words::level(f, l)).collect();
         if words.is_empty() { String::new() } else { format!(" with {}", words::list(&words)) }
     }
-}
-
-/// The trials that don't count.
-pub fn invalid(document: &Document) -> impl Iterator<Item = &TrialView> {
-    document.trials.iter().filter(|trial| !trial.valid)
 }
 
 /// How many of the planned trials have ended, not counting second attempts at them.

@@ -42,26 +42,14 @@ pub fn render(document: &Document) -> String {
     out
 }
 
-fn operation_table(out: &mut String, layout: &Layout<'_>, operation: &str) {
+fn operation_table<'a>(out: &mut String, layout: &Layout<'a>, operation: &'a str) {
+    let figures = tables::operation(layout, operation);
     let head = layout.varying.iter().copied().chain([layout.compare]);
-    let figures = ["mean", "per second", "p50", "p95", "p99", "ratio", "95 % interval", "verdict"];
-    row(out, head.chain(figures));
-    rule(out, layout.varying.len() + 1, figures.len());
-    for line in tables::operation(layout, operation) {
-        let start = line.setting.iter().map(String::as_str).chain([line.level.as_str()]);
-        row(
-            out,
-            start.chain([
-                line.mean.as_str(),
-                line.per_second.as_str(),
-                line.p50.as_str(),
-                line.p95.as_str(),
-                line.p99.as_str(),
-                line.ratio.as_str(),
-                line.interval.as_str(),
-                line.verdict,
-            ]),
-        );
+    row(out, head.chain(figures.columns.iter().map(|column| column.name.as_str())));
+    rule(out, layout.varying.len() + 1, figures.columns.len());
+    for line in &figures.rows {
+        let start = line.setting.iter().chain([&line.level]);
+        row(out, start.chain(&line.cells).map(String::as_str));
     }
 }
 

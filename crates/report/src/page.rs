@@ -1,13 +1,13 @@
 //! What the page's template shows: text and charts, ready to be set.
 
-use bakeoff_results::document::{Document, TrialView};
+use bakeoff_results::document::{Attempts, Document, OperationView, TrialView};
 use bakeoff_results::{EngineFact, Machine};
 use serde::Serialize;
 
 use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
 use crate::layout::Layout;
 use crate::sentence;
-use crate::tables::{self, LOAD, Panel, Row, Space};
+use crate::tables::{self, Column, Figures, LOAD, Panel, Space};
 use crate::words;
 
 /// From this many trials on, their table is left out on paper.
@@ -49,7 +49,7 @@ struct Level {
 struct Operation {
     name: String,
     charts: Vec<Chart>,
-    rows: Vec<Row>,
+    figures: Figures,
 }
 
 #[derive(Serialize)]
@@ -67,7 +67,7 @@ struct Engine<'a> {
 
 #[derive(Serialize)]
 struct Trials {
-    head: Vec<String>,
+    columns: Vec<Column>,
     rows: Vec<TrialRow>,
     long: bool,
     count: String,
@@ -77,7 +77,7 @@ struct Trials {
 struct TrialRow {
     valid: bool,
     cells: Vec<String>,
-    reason: String,
+    note: String,
 }
 
 #[derive(Serialize)]
@@ -119,7 +119,7 @@ pub fn page(document: &Document) -> Page<'_> {
             .map(|(number, name)| Operation {
                 name: name.into(),
                 charts: charts(&layout, number, name),
-                rows: tables::operation(&layout, name),
+                figures: tables::operation(&layout, name),
             })
             .collect(),
         panel_factors: tables::panel_factors(&layout),
@@ -269,26 +269,41 @@ fn engines(engines: &[EngineFact]) -> Vec<Engine<'_>> {
         .collect()
 }
 
+/// Every trial; a column that says nothing in any row is left out.
 fn trials(layout: &Layout<'_>) -> Trials {
-    let document = layout.document;
-    let mut head: Vec<String> = ["block", "order"].map(str::to_owned).into();
-    head.extend(layout.varying.iter().copied().chain([layout.compare]).map(str::to_owned));
-    for operation in layout.operations() {
-        head.extend(["mean, ms", "p99, ms", "per s"].map(|unit| format!("{operation} {unit}")));
-    }
-    head.extend(
-        ["errors", "retries", "space, MB", "client CPU, s", "engine CPU, s", "neighbours, 1/s"]
-            .map(str::to_owned),
-    );
-    Trials {
-        head,
-        rows: document.trials.iter().map(|trial| trial_row(layout, trial)).collect(),
-        long: document.trials.len() > PAPER,
-        count: words::many(document.trials.len(), "trial"),
-    }
+    let trials = &layout.document.trials;
+    let attempts = Attempts::of(trials);
+    let mut columns = trial_columns(layout);
+    let row = |trial: &TrialView| TrialRow {
+        valid: trial.valid,
+        cells: trial_cells(layout, trial),
+        note: note(trial, &attempts),
+    };
+    let mut rows: Vec<TrialRow> = trials.iter().map(row).collect();
+    let kept = tables::said(columns.len(), rows.iter().map(|row| &row.cells));
+    tables::keep(&mut columns, &kept);
+    rows.iter_mut().for_each(|row| tables::keep(&mut row.cells, &kept));
+    let count = words::many(trials.len(), "trial");
+    Trials { columns, rows, long: trials.len() > PAPER, count }
 }
 
-fn trial_row(layout: &Layout<'_>, trial: &TrialView) -> TrialRow {
+fn trial_columns(layout: &Layout<'_>) -> Vec<Column> {
+    let number = |name: String| Column { name, class: "n" };
+    let mut columns: Vec<Column> = ["block", "order"].map(str::to_owned).map(number).into();
+    let factors = layout.varying.iter().copied().chain([layout.compare]);
+    columns.extend(factors.map(|factor| Column { name: factor.into(), class: "" }));
+    for operation in layout.operations() {
+        let figures = ["mean, ms", "p99, ms", "per s"];
+        columns.extend(figures.map(|figure| number(format!("{operation} {figure}"))));
+    }
+    let rest =
+        ["errors", "retries", "space, MB", "client CPU, s", "engine CPU, s", "neighbours, 1/s"];
+    columns.extend(rest.map(str::to_owned).map(number));
+    columns
+}
+
+/// A text for each of [`trial_columns`].
+fn trial_cells(layout: &Layout<'_>, trial: &TrialView) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or(tables::NONE.into(), words::digits);
     let mut cells = vec![trial.block.to_string(), trial.order.to_string()];
     for factor in layout.varying.iter().copied().chain([layout.compare]) {
@@ -300,20 +315,18 @@ fn trial_row(layout: &Layout<'_>, trial: &TrialView) -> TrialRow {
         cells.push(figure(operation.and_then(|o| o.p99_s).map(|s| s * 1e3)));
         cells.push(figure(operation.map(|o| o.per_second)));
     }
-    let sum = |of: fn(&bakeoff_results::document::OperationView) -> u64| {
-        words::count(trial.operations.iter().map(of).sum())
-    };
+    let sum = |of: fn(&OperationView) -> u64| words::count(trial.operations.iter().map(of).sum());
     cells.push(sum(|o| o.errors));
     cells.push(sum(|o| o.retries));
     cells.push(figure(trial.space_bytes.map(|bytes| bytes as f64 / 1e6)));
     cells.push(figure(trial.cpu_s.map(|cpu| cpu.client)));
     cells.push(figure(trial.cpu_s.map(|cpu| cpu.engine)));
     cells.push(figure(trial.facts.as_ref().map(|facts| facts.neighbour.achieved_per_second)));
-    TrialRow { valid: trial.valid, cells, reason: note(trial) }
+    cells
 }
 
 /// Why a trial doesn't count, or what a reader of it should know.
-fn note(trial: &TrialView) -> String {
+fn note(trial: &TrialView, attempts: &Attempts) -> String {
     let mut notes: Vec<&str> = trial.reason.iter().map(String::as_str).collect();
     if let Some(facts) = &trial.facts {
         notes.extend(facts.warnings.iter().map(String::as_str));
@@ -321,7 +334,12 @@ fn note(trial: &TrialView) -> String {
             notes.push("not steady");
         }
     }
-    notes.join("; ")
+    let notes = notes.join("; ");
+    match (trial.valid, attempts.set_aside(trial)) {
+        (true, _) => notes,
+        (false, true) => format!("set aside: {notes}"),
+        (false, false) => format!("does not count: {notes}"),
+    }
 }
 
 fn method(document: &Document) -> Method<'_> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_results::Document;
-use bakeoff_results::document::Status;
+use bakeoff_results::document::{Attempts, Status};
 
 use crate::layout::{self, Layout};
 use crate::verdict::{self, Case, Outcome};
@@ -19,7 +19,7 @@ pub fn verdict(document: &Document) -> String {
     let mut clauses = vec![finding(&layout, &cases)];
     clauses.extend(below_noise(&cases));
     clauses.extend(missing(&layout, &cases));
-    clauses.extend(set_aside(document));
+    clauses.extend(lost(document));
     clauses.extend(progress(document));
     clauses.join("; ") + "."
 }
@@ -89,7 +89,7 @@ fn one_winner<'a>(
     if cases.len() == 1 {
         return format!("{name} is fastest: {}", example(layout, won[0]));
     }
-    let open = format!(" ({}{})", rest(cases), whereabouts(layout, cases));
+    let open = format!(" ({}{})", rest(cases), open(layout, cases));
     let scope = if won.len() == cases.len() {
         format!("in {}", all(cases.len()))
     } else {
@@ -105,35 +105,38 @@ fn one_winner<'a>(
     )
 }
 
-/// ", all with strict durability": what the cases that nobody won share and others don't.
-fn whereabouts<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
-    let (won, lost): (Vec<&Case>, Vec<&Case>) =
+/// ", all with strict durability": where the cases are that nobody won.
+fn open<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
+    let (won, open): (Vec<&Case>, Vec<&Case>) =
         cases.iter().partition(|case| case.outcome == Outcome::Won);
-    let Some(first) = lost.first() else { return String::new() };
-    let shared: Vec<String> = layout
+    let all = if open.len() > 1 { "all " } else { "" };
+    match whereabouts(layout, &open, &won) {
+        place if place.is_empty() => place,
+        place => format!(", {all}{place}"),
+    }
+}
+
+/// "of create_issue with strict durability": what some cases share, and others don't all.
+fn whereabouts<'a>(layout: &Layout<'a>, some: &[&Case<'a>], others: &[&Case<'a>]) -> String {
+    let Some(first) = some.first() else { return String::new() };
+    let sets_apart = |same: &dyn Fn(&Case<'a>) -> bool| {
+        some.iter().all(|case| same(case)) && others.iter().any(|case| !same(case))
+    };
+    let levels: Vec<String> = layout
         .varying
         .iter()
         .enumerate()
-        .filter(|(n, _)| lost.iter().all(|case| case.setting[*n] == first.setting[*n]))
-        .filter(|(n, _)| won.iter().any(|case| case.setting[*n] != first.setting[*n]))
+        .filter(|(n, _)| sets_apart(&|case| case.setting[*n] == first.setting[*n]))
         .map(|(n, factor)| words::level(factor, first.setting[n]))
         .collect();
-    let all = if lost.len() > 1 { "all " } else { "" };
-    let mut out = String::new();
-    if lost.iter().all(|case| case.operation == first.operation)
-        && won.iter().any(|case| case.operation != first.operation)
-    {
-        out += &format!(", {all}of {}", first.operation);
+    let mut parts = Vec::new();
+    if sets_apart(&|case| case.operation == first.operation) {
+        parts.push(format!("of {}", first.operation));
     }
-    if !shared.is_empty() {
-        let all = if out.is_empty() { all } else { "" };
-        out += &format!(
-            "{} {all}with {}",
-            if out.is_empty() { "," } else { "" },
-            words::list(&shared)
-        );
+    if !levels.is_empty() {
+        parts.push(format!("with {}", words::list(&levels)));
     }
-    out
+    parts.join(" ")
 }
 
 fn all(cases: usize) -> String {
@@ -175,9 +178,7 @@ fn example<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
 fn backing(case: &Case<'_>) -> String {
     let blocks = words::many(case.contrast.blocks as usize, "block");
     match case.contrast.interval {
-        Some((low, high)) => {
-            format!("95 % interval {} to {}, {blocks}", words::ratio(low), words::ratio(high))
-        }
+        Some(ends) => format!("95 % interval {}, {blocks}", words::interval(ends)),
         None => format!("no interval from {blocks}"),
     }
 }
@@ -200,38 +201,72 @@ fn rest(cases: &[Case<'_>]) -> String {
     words::list(&parts)
 }
 
+/// Several levels win: a factor that turns the result round, or that nobody wins throughout.
 fn depends<'a>(
     layout: &Layout<'a>,
     cases: &[Case<'a>],
     wins: &BTreeMap<&str, Vec<&Case<'a>>>,
 ) -> String {
-    if let Some(split) = split(layout, cases) {
-        return split;
+    // Two factors that explain the wins equally well explain nothing.
+    let mut splits = splits(layout, cases);
+    match (splits.pop(), splits.is_empty()) {
+        (Some(split), true) => split,
+        _ => no_winner(layout, cases, wins),
     }
-    let mut parts: Vec<(usize, String)> = wins
-        .iter()
-        .map(|(leader, won)| {
-            let name = words::contender(layout.compare, leader);
-            let text = format!(
-                "{name} is fastest in {} of {} comparisons, such as where {}",
-                won.len(),
-                cases.len(),
-                example(layout, middle(won))
-            );
-            (won.len(), text)
-        })
-        .collect();
-    parts.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
-    let parts: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
-    let rest = rest(cases);
-    let tail = if rest.is_empty() { String::new() } else { format!("; {rest}") };
-    format!("It depends: {}{tail}", parts.join("; "))
 }
 
-/// The one factor, or the operation, whose levels each have a winner of their own.
-fn split<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
+/// "sqlite is fastest in 3 of 8 comparisons, fjall in 1": and where each is most clearly so.
+fn no_winner<'a>(
+    layout: &Layout<'a>,
+    cases: &[Case<'a>],
+    wins: &BTreeMap<&str, Vec<&Case<'a>>>,
+) -> String {
+    let mut wins: Vec<(&str, &[&Case])> =
+        wins.iter().map(|(leader, won)| (*leader, won.as_slice())).collect();
+    wins.sort_by_key(|(_, won)| std::cmp::Reverse(won.len()));
+    let mut shares = Vec::new();
+    let mut clearest = Vec::new();
+    for (leader, won) in wins {
+        let name = words::contender(layout.compare, leader);
+        let (is, of) = match shares.is_empty() {
+            true => (" is fastest", format!(" of {} comparisons", cases.len())),
+            false => ("", String::new()),
+        };
+        let place = shared(layout, won, cases);
+        let place = if place.is_empty() { place } else { format!(" ({place})") };
+        shares.push(format!("{name}{is} in {}{of}{place}", won.len()));
+        clearest.push(format!("{name}’s clearest lead: {}", example(layout, strongest(won))));
+    }
+    let rest = rest(cases);
+    let rest = if rest.is_empty() { rest } else { format!("; {rest}") };
+    let none = if layout.contenders().len() == 2 { "Neither" } else { "None" };
+    format!("{none} wins throughout: {}{rest}; {}", shares.join(", "), clearest.join("; "))
+}
+
+/// "both with 4 clients": what several cases share, and others don't.
+fn shared<'a>(layout: &Layout<'a>, some: &[&Case<'a>], cases: &[Case<'a>]) -> String {
+    let others: Vec<&Case> = cases.iter().filter(|case| !some.contains(case)).collect();
+    let all = match some.len() {
+        0 | 1 => return String::new(),
+        2 => "both",
+        _ => "all",
+    };
+    let place = whereabouts(layout, some, &others);
+    if place.is_empty() { place } else { format!("{all} {place}") }
+}
+
+/// The case whose interval is furthest from a tie.
+fn strongest<'b, 'a>(won: &[&'b Case<'a>]) -> &'b Case<'a> {
+    let low = |case: &Case| case.contrast.interval.map_or(0.0, |(low, _)| low);
+    won.iter().copied().max_by(|a, b| low(a).total_cmp(&low(b))).expect("a case that was won")
+}
+
+/// A sentence for each factor (or the operation) that turns the result round: at each of its
+/// levels one contender wins more than half of the comparisons and no other wins any, and it is
+/// not the same one at all of them.
+fn splits<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<String> {
     let factors = std::iter::once("operation").chain(layout.varying.iter().copied());
-    factors.enumerate().find_map(|(number, factor)| {
+    let sentence = |(number, factor): (usize, &'a str)| {
         let level_of =
             |case: &Case<'a>| if number == 0 { case.operation } else { case.setting[number - 1] };
         let mut groups: Vec<(&str, Vec<&Case>)> = Vec::new();
@@ -245,24 +280,25 @@ fn split<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
             groups.iter().map(|(level, group)| part(layout, factor, level, group)).collect();
         let subject = if number == 0 { "the operation" } else { factor };
         Some(format!("It depends on {subject}: {}", parts?.join("; ")))
-    })
+    };
+    factors.enumerate().filter_map(sentence).collect()
 }
 
-/// What one level of the dividing factor says; `None` where it is itself divided.
+/// What one level of the dividing factor says; `None` where it has no clear winner of its own.
 fn part<'a>(layout: &Layout<'a>, factor: &str, level: &str, group: &[&Case<'a>]) -> Option<String> {
-    let with = if factor == "operation" { "for" } else { "with" };
-    let place = words::level(factor, level);
     let won: Vec<&Case> = group.iter().copied().filter(|c| c.outcome == Outcome::Won).collect();
-    let Some(first) = won.first() else {
-        let group: Vec<Case> = group.iter().map(|case| (*case).clone()).collect();
-        return Some(format!("{with} {place} none is shown to be fastest ({})", rest(&group)));
-    };
-    if won.iter().any(|case| case.leader != first.leader) {
+    let first = won.first()?;
+    if 2 * won.len() <= group.len() || won.iter().any(|case| case.leader != first.leader) {
         return None;
     }
     let leader = words::contender(layout.compare, first.leader);
-    let of =
-        if group.len() > 1 { format!("{} of {}, ", won.len(), group.len()) } else { String::new() };
+    let with = if factor == "operation" { "for" } else { "with" };
+    let place = words::level(factor, level);
+    let scope = match group.len() {
+        1 => String::new(),
+        all_of if all_of == won.len() => format!(", in {}", all(all_of)),
+        some => format!(", in {} of {some} comparisons", won.len()),
+    };
     let lead = match range(&won) {
         Some(range) => format!("the next best takes {range} times as long"),
         None => {
@@ -271,7 +307,7 @@ fn part<'a>(layout: &Layout<'a>, factor: &str, level: &str, group: &[&Case<'a>])
             format!("{next} takes {ratio} times as long, {}", backing(first))
         }
     };
-    Some(format!("{leader} is fastest {with} {place} ({of}{lead})"))
+    Some(format!("{leader} is fastest {with} {place}{scope} ({lead})"))
 }
 
 /// No case has a winner.
@@ -358,18 +394,15 @@ fn missing(layout: &Layout<'_>, cases: &[Case<'_>]) -> Option<String> {
         .then(|| format!("{} {verb} no trial that counts", words::list(&missing)))
 }
 
-fn set_aside(document: &Document) -> Option<String> {
-    let all = document.trials.len();
-    match layout::invalid(document).count() {
+/// How many trials don't count. Those that were set aside and run again are none of them.
+fn lost(document: &Document) -> Option<String> {
+    let attempts = Attempts::of(&document.trials);
+    let standing = || document.trials.iter().filter(|trial| !attempts.set_aside(trial));
+    let all = words::many(standing().count(), "trial");
+    match standing().filter(|trial| !trial.valid).count() {
         0 => None,
-        1 => Some(format!(
-            "1 of {} failed or was disturbed and does not count",
-            words::many(all, "trial")
-        )),
-        n => Some(format!(
-            "{n} of {} failed or were disturbed and do not count",
-            words::many(all, "trial")
-        )),
+        1 => Some(format!("1 of {all} failed or was disturbed and does not count")),
+        n => Some(format!("{n} of {all} failed or were disturbed and do not count")),
     }
 }
 

@@ -11,6 +11,25 @@ use crate::words;
 /// What stands where there is no figure.
 pub const NONE: &str = "–";
 
+/// The figures of one operation.
+#[derive(Serialize)]
+pub struct Figures {
+    /// The columns that say something in at least one row: what matters most comes first, where a
+    /// narrow screen shows it.
+    pub columns: Vec<Column>,
+    /// A row for each setting and level.
+    pub rows: Vec<Row>,
+}
+
+/// A column of figures.
+#[derive(Serialize)]
+pub struct Column {
+    /// Its heading.
+    pub name: String,
+    /// How it is set: `n` is a number, `strong` what the eye looks for, `v` the verdict.
+    pub class: &'static str,
+}
+
 /// One cell's figures of one operation.
 #[derive(Serialize)]
 pub struct Row {
@@ -22,55 +41,84 @@ pub struct Row {
     pub level: String,
     /// Its place among the levels.
     pub series: usize,
-    /// How many trials back the figures.
-    pub trials: u32,
-    /// Mean latency.
-    pub mean: String,
-    /// Operations a second.
-    pub per_second: String,
-    /// Median latency, where enough operations back it; so the next two.
-    pub p50: String,
-    /// 95th percentile.
-    pub p95: String,
-    /// 99th percentile.
-    pub p99: String,
-    /// Mean over the baseline's.
-    pub ratio: String,
-    /// Its 95 % interval.
-    pub interval: String,
-    /// What follows.
-    pub verdict: &'static str,
+    /// A text for each column.
+    pub cells: Vec<String>,
 }
 
+/// The columns that a cell can have.
+const COLUMNS: [(&str, &str); 9] = [
+    ("mean", "n strong"),
+    ("ratio", "n strong"),
+    ("95 % interval", "n"),
+    ("verdict", "v"),
+    ("per second", "n"),
+    ("p50", "n"),
+    ("p95", "n"),
+    ("p99", "n"),
+    ("trials", "n"),
+];
+
 /// A row for each setting and level of an operation.
-pub fn operation(layout: &Layout<'_>, operation: &str) -> Vec<Row> {
-    let Some(operation) = layout.operations().find(|name| *name == operation) else {
-        return Vec::new();
-    };
+pub fn operation<'a>(layout: &Layout<'a>, operation: &'a str) -> Figures {
+    let columns = COLUMNS.map(|(name, class)| Column { name: name.into(), class }).into();
     let mut rows = Vec::new();
     for setting in &layout.settings {
         for (series, level) in layout.levels.iter().enumerate() {
-            let figures = layout.figures(operation, setting, level);
-            let comparison = layout.against_baseline(operation, setting, level);
-            let comparison = comparison.filter(|_| !layout.is_harness(level));
             rows.push(Row {
                 setting: setting.iter().map(|l| (*l).into()).collect(),
                 first: series == 0,
                 level: (*level).into(),
                 series,
-                trials: layout.cell(setting, level).map_or(0, |cell| cell.trials),
-                mean: latency(figures.and_then(|f| f.mean_s)),
-                per_second: figures.map_or(NONE.into(), |f| words::digits(f.per_second)),
-                p50: latency(figures.and_then(|f| f.p50_s)),
-                p95: latency(figures.and_then(|f| f.p95_s)),
-                p99: latency(figures.and_then(|f| f.p99_s)),
-                ratio: comparison.and_then(|c| c.ratio).map_or(NONE.into(), words::ratio),
-                interval: comparison.map_or(NONE.into(), interval),
-                verdict: standing(layout, level, figures, comparison),
+                cells: cells(layout, operation, setting, level).into(),
             });
         }
     }
-    rows
+    let mut figures = Figures { columns, rows };
+    let kept = said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
+    keep(&mut figures.columns, &kept);
+    figures.rows.iter_mut().for_each(|row| keep(&mut row.cells, &kept));
+    figures
+}
+
+/// A text for each of [`COLUMNS`].
+fn cells<'a>(
+    layout: &Layout<'a>,
+    operation: &'a str,
+    setting: &Setting<'a>,
+    level: &'a str,
+) -> [String; COLUMNS.len()] {
+    let figures = layout.figures(operation, setting, level);
+    let comparison = layout.against_baseline(operation, setting, level);
+    let comparison = comparison.filter(|_| !layout.is_harness(level));
+    let quantile = |of: fn(&OperationView) -> Option<f64>| latency(figures.and_then(of));
+    [
+        quantile(|f| f.mean_s),
+        comparison.and_then(|c| c.ratio).map_or(NONE.into(), words::ratio),
+        comparison.map_or(NONE.into(), interval),
+        standing(layout, level, figures, comparison).into(),
+        figures.map_or(NONE.into(), |f| words::digits(f.per_second)),
+        quantile(|f| f.p50_s),
+        quantile(|f| f.p95_s),
+        quantile(|f| f.p99_s),
+        layout.cell(setting, level).map_or(0, |cell| cell.trials).to_string(),
+    ]
+}
+
+/// Which columns have a text or figure in some row.
+pub fn said<'a>(columns: usize, rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<bool> {
+    let mut said = vec![false; columns];
+    for row in rows {
+        for (said, cell) in said.iter_mut().zip(row) {
+            *said |= !cell.is_empty() && cell != NONE;
+        }
+    }
+    said
+}
+
+/// Drops what stands at the other places.
+pub fn keep<T>(items: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    items.retain(|_| kept.next().copied().unwrap_or(true));
 }
 
 /// What is said of a level beside its figures.
@@ -89,10 +137,11 @@ pub fn standing(
     }
 }
 
-/// "1.90 to 2.40".
+/// "1.90 to 2.40", or that it is wide; two blocks far apart can have an end beyond all numbers.
 pub fn interval(comparison: &Comparison) -> String {
     match comparison.low.zip(comparison.high) {
-        Some((low, high)) => format!("{} to {}", words::ratio(low), words::ratio(high)),
+        Some(ends) => words::interval(ends),
+        None if comparison.blocks > 1 => words::WIDE.into(),
         None => NONE.into(),
     }
 }
@@ -225,12 +274,10 @@ fn machine(machine: &Machine) -> String {
 
 /// What the run can't resolve, in words.
 pub fn noise(document: &Document) -> String {
-    match (verdict::typical_noise(document), verdict::widest_noise(document)) {
-        (Some(typical), Some(widest)) if document.noise.len() > 1 => {
-            format!("{} (at most {})", words::percent(typical), words::percent(widest))
-        }
-        (Some(floor), _) => words::percent(floor),
-        _ => "not measured".into(),
+    match verdict::typical_noise(document) {
+        _ if document.noise.is_empty() => "not measured".into(),
+        Some(share) if share < words::USEFUL => words::percent(share),
+        _ => "not measured (too few repetitions)".into(),
     }
 }
 

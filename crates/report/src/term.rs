@@ -118,9 +118,9 @@ fn cell<'a>(
 /// "0.47 (0.42–0.53)".
 fn against(comparison: &Comparison) -> String {
     let ratio = comparison.ratio.map_or(tables::NONE.into(), words::ratio);
-    match comparison.low.zip(comparison.high) {
-        Some((low, high)) => format!("{ratio} ({}–{})", words::ratio(low), words::ratio(high)),
-        None => ratio,
+    match tables::interval(comparison) {
+        none if none == tables::NONE => ratio,
+        interval => format!("{ratio} ({})", interval.replace(" to ", "–")),
     }
 }
 

@@ -80,6 +80,26 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// What stands for an interval that is too wide to be of use.
+pub const WIDE: &str = "wide";
+
+/// How many times the middle of an interval its end may be.
+pub const USEFUL: f64 = 10.0;
+
+/// Whether an interval of ratios reaches more than tenfold to either side of its middle: two
+/// numbers then say less than that.
+fn is_wide((low, high): (f64, f64)) -> bool {
+    high / low > USEFUL * USEFUL
+}
+
+/// "1.90 to 2.40", or that it is wide.
+pub fn interval((low, high): (f64, f64)) -> String {
+    if is_wide((low, high)) {
+        return WIDE.into();
+    }
+    format!("{} to {}", ratio(low), ratio(high))
+}
+
 /// A share of one as per cent, whole unless it is below ten.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;

@@ -117,10 +117,81 @@ fn it_depends_on_one_factor() {
     };
     assert_eq!(
         verdict(&sample.document()),
-        "It depends on neighbours: lmdb is fastest with no neighbours (4 of 4, sqlite takes \
-         2.00 times as long, 95 % interval 1.82 to 2.20, 5 blocks); sqlite is fastest with \
-         2 neighbours (4 of 4, lmdb takes 2.00 times as long, 95 % interval 1.82 to 2.20, \
-         5 blocks)."
+        "It depends on neighbours: lmdb is fastest with no neighbours, in all 4 comparisons \
+         (sqlite takes 2.00 times as long, 95 % interval 1.82 to 2.20, 5 blocks); sqlite is \
+         fastest with 2 neighbours, in all 4 comparisons (lmdb takes 2.00 times as long, 95 % \
+         interval 1.82 to 2.20, 5 blocks)."
+    );
+}
+
+/// A majority without a loss in each group is enough; what it was is told.
+#[test]
+fn it_depends_on_one_factor_in_most_comparisons() {
+    let sample = Sample {
+        mean: |operation, levels| {
+            let busy = levels["neighbours"] == "x2";
+            let even = operation == "create_issue" && levels["clients"] == "4";
+            if even || (levels["engine"] == "lmdb") == busy { 0.020 } else { 0.010 }
+        },
+        ..Sample::default()
+    };
+    let sentence = verdict(&sample.document());
+    for part in [
+        "It depends on neighbours: lmdb is fastest with no neighbours, in 3 of 4 comparisons (",
+        "; sqlite is fastest with 2 neighbours, in 3 of 4 comparisons (",
+    ] {
+        assert!(sentence.contains(part), "{part} is not in: {sentence}");
+    }
+}
+
+/// With no neighbours one of four is decided: neighbours explain no more than clients do.
+#[test]
+fn a_few_wins_are_no_rule() {
+    let sample = Sample {
+        engines: vec!["sqlite", "fjall"],
+        mean: |operation, levels| {
+            let fjall = levels["engine"] == "fjall";
+            match (operation, levels["clients"].as_str(), levels["neighbours"].as_str()) {
+                ("create_issue", "1", "0") if fjall => 0.005,
+                ("create_issue", "4", "x2") if fjall => 0.030,
+                ("process_issues", "4", "x2") if fjall => 0.020,
+                _ => 0.010,
+            }
+        },
+        ..Sample::default()
+    };
+    assert_eq!(
+        verdict(&sample.document()),
+        "Neither wins throughout: sqlite is fastest in 2 of 8 comparisons (both with 4 clients and \
+         2 neighbours), fjall in 1; 5 are undecided; sqlite’s clearest lead: create_issue takes \
+         fjall 3.00 times as long on average (95 % interval 2.73 to 3.30, 5 blocks) with 4 clients \
+         and 2 neighbours; fjall’s clearest lead: create_issue takes sqlite 2.00 times as long on \
+         average (95 % interval 1.82 to 2.20, 5 blocks) with 1 client and no neighbours."
+    );
+}
+
+/// Where cells are missing, two factors can explain the same wins: neither is named.
+#[test]
+fn two_factors_that_explain_the_same_are_no_rule() {
+    let sample = Sample {
+        operations: vec!["create_issue"],
+        mean: |_, levels| {
+            let busy = levels["neighbours"] == "x2";
+            if (levels["engine"] == "lmdb") == busy { 0.020 } else { 0.010 }
+        },
+        ..Sample::default()
+    };
+    let mut document = sample.document();
+    let kept = |levels: &Levels| (levels["clients"] == "4") == (levels["neighbours"] == "x2");
+    document.trials.retain(|trial| kept(&trial.levels));
+    document.cells.retain(|cell| kept(&cell.levels));
+    document.comparisons.retain(|comparison| kept(&comparison.levels));
+    let sentence = verdict(&document);
+    assert!(
+        sentence.starts_with(
+            "Neither wins throughout: lmdb is fastest in 1 of 2 comparisons, sqlite in 1; "
+        ),
+        "{sentence}"
     );
 }
 
@@ -156,9 +227,9 @@ fn it_depends_on_two_factors_together() {
     };
     let sentence = verdict(&sample.document());
     for part in [
-        "It depends: ",
-        "lmdb is fastest in 2 of 4 comparisons, such as where create_issue takes sqlite 2.00",
-        "sqlite is fastest in 2 of 4 comparisons, such as where create_issue takes lmdb 2.00",
+        "Neither wins throughout: lmdb is fastest in 2 of 4 comparisons, sqlite in 2; ",
+        "lmdb’s clearest lead: create_issue takes sqlite 2.00",
+        "sqlite’s clearest lead: create_issue takes lmdb 2.00",
     ] {
         assert!(sentence.contains(part), "{part} is not in: {sentence}");
     }
@@ -296,6 +367,38 @@ fn failed_trials_are_told() {
         "lmdb is fastest: create_issue takes sqlite 2.00 times as long on average (95 % interval \
          1.82 to 2.20, 5 blocks); fjall has no trial that counts; 5 of 15 trials failed or were \
          disturbed and do not count."
+    );
+}
+
+#[test]
+fn a_trial_that_was_set_aside_is_not_told() {
+    let mut document = single(twice, 0.1).document();
+    let without = verdict(&document);
+    let mut aside = document.trials[0].clone();
+    (aside.valid, aside.reason) = (false, Some("the run was interrupted".into()));
+    document.trials.iter_mut().filter(|t| t.block == 0).for_each(|trial| trial.attempt = 1);
+    document.trials.insert(0, aside);
+    assert_eq!(verdict(&document), without);
+    // It failed, and so did what replaced it: one is missing.
+    document.trials[1].valid = false;
+    assert!(
+        verdict(&document)
+            .ends_with("; 1 of 10 trials failed or was disturbed and does not count."),
+        "{}",
+        verdict(&document)
+    );
+}
+
+#[test]
+fn a_wide_interval_is_no_number() {
+    let mut document = single(twice, 0.1).document();
+    let comparison = &mut document.comparisons[0];
+    (comparison.low, comparison.high) = (Some(7.5e-5), Some(7.3e5));
+    comparison.verdict = Verdict::Undecided;
+    assert_eq!(
+        verdict(&document),
+        "Nothing is shown to be fastest: create_issue takes sqlite 2.00 times as long as lmdb \
+         (95 % interval wide, 5 blocks)."
     );
 }
 
