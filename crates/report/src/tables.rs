@@ -14,8 +14,8 @@ pub const NONE: &str = "–";
 /// The figures of one operation.
 #[derive(Serialize)]
 pub struct Figures {
-    /// The columns that say something in at least one row: what matters most comes first, where a
-    /// narrow screen shows it.
+    /// The columns that say something of at least one contender: what matters most comes first,
+    /// where a narrow screen shows it.
     pub columns: Vec<Column>,
     /// A row for each setting and level.
     pub rows: Vec<Row>,
@@ -35,6 +35,8 @@ pub struct Column {
 pub struct Row {
     /// The levels of the factors that vary, in their order.
     pub setting: Vec<String>,
+    /// The same in words, for a screen that has no room for their columns.
+    pub place: String,
     /// Whether this is the setting's first row.
     pub first: bool,
     /// The compared factor's level.
@@ -66,6 +68,7 @@ pub fn operation<'a>(layout: &Layout<'a>, operation: &'a str) -> Figures {
         for (series, level) in layout.levels.iter().enumerate() {
             rows.push(Row {
                 setting: setting.iter().map(|l| (*l).into()).collect(),
+                place: layout.place(setting).trim_start_matches(" with ").into(),
                 first: series == 0,
                 level: (*level).into(),
                 series,
@@ -74,7 +77,9 @@ pub fn operation<'a>(layout: &Layout<'a>, operation: &'a str) -> Figures {
         }
     }
     let mut figures = Figures { columns, rows };
-    let kept = said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
+    let charted = layout.charted();
+    let said_of = figures.rows.iter().filter(|row| charted.contains(&row.level.as_str()));
+    let kept = said(figures.columns.len(), said_of.map(|row| &row.cells));
     keep(&mut figures.columns, &kept);
     figures.rows.iter_mut().for_each(|row| keep(&mut row.cells, &kept));
     figures

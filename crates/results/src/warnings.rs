@@ -23,7 +23,7 @@ const STARVED: f64 = 0.20;
 /// Transactions run again, for each operation, that are worth a word.
 const RETRIES: f64 = 0.01;
 
-/// How many times a cell's mean, or which part of it, a trial's may be.
+/// How many times a cell's mean a trial's may be, or what part of it.
 const STALLED: f64 = 2.0;
 
 /// Fewer operations in a trial's window make a rough mean.
@@ -309,9 +309,9 @@ fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialRow]) -> Option<Strin
     let above = |(_, off): &(&Levels, f64)| if *off > STALLED { *off } else { 0.0 };
     Tally::of(furthest, |(levels, _)| levels, above).say(run, |n, m, worst, at| {
         format!(
-            "in {n} of {m} cells a trial's mean is more than {STALLED} times the cell's, or less \
-             than half of it, at worst by a factor of {worst:.1}, at {at}: that trial, or the \
-             machine under it, stalled or was spared; look at the trials one by one"
+            "in {n} of {m} cells a trial's mean is more than twice the cell's, or less than half of \
+             it, at worst by a factor of {worst:.1}, at {at}: that trial, or the machine under it, \
+             was not like the others; look at them one by one"
         )
     })
 }
