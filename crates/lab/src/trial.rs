@@ -18,8 +18,6 @@ use crate::meter::{Metered, Split};
 
 /// The share of a trial that is dropped at each end for the headline figures.
 const TRIM: f64 = 0.1;
-/// Fewer operations than this in the window back no quantile at all.
-const FEW: u64 = 100;
 /// Slots that a warm-up is looked for in: with fewer there is no telling.
 const SLOTS_FOR_WARMUP: usize = 30;
 /// Whole seconds that a slope is looked for in.
@@ -191,13 +189,6 @@ impl Trial<'_> {
         if kept_count == 0 {
             return Err(format!(
                 "no operation ended within the window of {span:.1} s: raise --seconds"
-            ));
-        }
-        if kept_count < FEW {
-            let seconds = (measured.ran_s * FEW as f64 / kept_count as f64).ceil();
-            measured.warnings.push(format!(
-                "only {kept_count} operations ended in the window, too few for quantiles: \
-                 --seconds {seconds} would keep {FEW}"
             ));
         }
         Ok(())

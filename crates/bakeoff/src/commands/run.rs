@@ -7,7 +7,10 @@ use std::time::SystemTime;
 
 use bakeoff_experiment::{Experiment, Factor, Plan};
 use bakeoff_lab::{Ending, Lab, LabError};
-use bakeoff_results::{Document, EngineFact, Error, Run, RunFolder, document::Status};
+use bakeoff_results::{
+    Document, EngineFact, Error, Run, RunFolder,
+    document::{Attempts, Status},
+};
 use bakeoff_workloads::Text;
 
 use super::report;
@@ -90,12 +93,8 @@ fn conclude(
 
 /// Whether a trial failed, rather than being set aside and run again.
 fn any_failed(document: &Document) -> bool {
-    let last = |block| {
-        let attempts = document.trials.iter().filter(|trial| trial.block == block);
-        attempts.map(|trial| trial.attempt).max()
-    };
-    let invalid = document.trials.iter().filter(|trial| !trial.valid);
-    invalid.into_iter().any(|trial| Some(trial.attempt) == last(trial.block))
+    let attempts = Attempts::of(&document.trials);
+    document.trials.iter().any(|trial| !trial.valid && !attempts.set_aside(trial))
 }
 
 /// Writes the HTML report and prints the tables, or only the verdict.
