@@ -512,6 +512,7 @@ fn combine(measured: job::Measured, neighbour: Option<neighbour::Report>) -> Mea
             cpu_s: measured.cpu_s,
             io: measured.io,
             neighbour: neighbour.unwrap_or_default(),
+            disk: None,
             littles_law: measured.littles_law,
             steady: measured.steady,
             counters: measured.counters,

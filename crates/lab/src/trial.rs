@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bakeoff_engines::{Database, Session, Terms};
-use bakeoff_experiment::{Vocabulary, WorkloadNames};
+use bakeoff_experiment::{Disks, Vocabulary, WorkloadNames};
 use bakeoff_load::{self as load, cpu::process_cpu};
 use bakeoff_results::{Cpu, Io};
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
@@ -32,7 +32,12 @@ pub fn vocabulary() -> Vocabulary {
         name: workload.name().into(),
         scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
     });
-    Vocabulary { engines: engines.collect(), workloads: workloads.collect() }
+    let disks = Disks::new(
+        Vec::new(),
+        |_| Err("there are no models of disks".to_owned()),
+        |_| Err("there are no models of disks".to_owned()),
+    );
+    Vocabulary { engines: engines.collect(), workloads: workloads.collect(), disks }
 }
 
 fn workload(data: &Data) -> Result<&'static dyn bakeoff_workloads::Workload, String> {

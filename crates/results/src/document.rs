@@ -102,6 +102,8 @@ pub struct FactsView {
     pub io: crate::record::Io,
     /// The other load on the disk.
     pub neighbour: crate::record::Neighbour,
+    /// The virtual disk; `None` on the machine's own.
+    pub disk: Option<crate::record::Disk>,
     /// Sum of latencies over window times clients.
     pub littles_law: f64,
     /// Whether the throughput had settled.
@@ -272,6 +274,7 @@ fn with_nulls<S: Serializer>(
     struct Nothing {
         io: (),
         neighbour: (),
+        disk: (),
         littles_law: (),
         steady: (),
         counters: BTreeMap<String, u64>,
@@ -282,6 +285,7 @@ fn with_nulls<S: Serializer>(
         None => Nothing {
             io: (),
             neighbour: (),
+            disk: (),
             littles_law: (),
             steady: (),
             counters: BTreeMap::new(),
@@ -297,6 +301,7 @@ impl FactsView {
         Self {
             io: facts.io,
             neighbour: facts.neighbour,
+            disk: facts.disk,
             littles_law: facts.littles_law,
             steady: facts.steady,
             counters: facts.counters.clone(),
