@@ -155,6 +155,9 @@ impl Contents for Store {
     }
 }
 
+/// A name: its directory, itself, what it stands for.
+pub type Entry = (Ino, String, Ino);
+
 /// More pending acts than this are made lasting, so that all sets of them can be tried.
 const MOST_NAMES: usize = 9;
 const MOST_EDITS: usize = 6;
@@ -239,6 +242,13 @@ impl Driver {
         self.live.picture()
     }
 
+    /// The name at the end of a path.
+    pub fn at(&self, path: &str) -> Entry {
+        let tree = self.live.tree();
+        let (dir, name) = path.rsplit_once('/').expect("a path from the root");
+        (tree[dir], name.to_owned(), tree[path])
+    }
+
     /// The files, named or not; there is always one.
     fn file(&self, choice: usize) -> Ino {
         *self.live.files.keys().nth(choice % self.live.files.len()).unwrap()
@@ -252,7 +262,7 @@ impl Driver {
     }
 
     /// A name with what it stands for.
-    fn entry(&self, choice: usize) -> Option<(Ino, String, Ino)> {
+    fn entry(&self, choice: usize) -> Option<Entry> {
         let dirs = self.live.dirs.iter();
         let entries: Vec<_> = dirs
             .flat_map(|(dir, names)| names.iter().map(|(name, ino)| (*dir, name.clone(), *ino)))
@@ -291,11 +301,21 @@ impl Driver {
             Command::Link { file, dir, name: n } => {
                 self.link(self.file(file), self.dir(dir), &name(n));
             }
-            Command::Remove { entry } => self.remove(entry),
-            Command::Rename { entry, dir, name: n } => {
-                self.rename(entry, self.dir(dir), &name(n));
+            Command::Remove { entry } => {
+                if let Some(entry) = self.entry(entry) {
+                    self.remove(entry);
+                }
             }
-            Command::Exchange { a, b } => self.exchange(a, b),
+            Command::Rename { entry, dir, name: n } => {
+                if let Some(entry) = self.entry(entry) {
+                    self.rename(entry, self.dir(dir), &name(n));
+                }
+            }
+            Command::Exchange { a, b } => {
+                if let (Some(a), Some(b)) = (self.entry(a), self.entry(b)) {
+                    self.exchange(a, b);
+                }
+            }
             Command::Chmod { thing, mode } => {
                 let things: Vec<Ino> = self.live.tree().into_values().collect();
                 self.chmod(things[thing % things.len()], mode);
@@ -392,8 +412,7 @@ impl Driver {
         }
     }
 
-    pub fn remove(&mut self, entry: usize) {
-        let Some((dir, name, ino)) = self.entry(entry) else { return };
+    pub fn remove(&mut self, (dir, name, ino): Entry) {
         if self.live.dirs.get(&ino).is_none_or(BTreeMap::is_empty) {
             self.last = self.pending.mark();
             let step = Step { dir, name, before: Some(ino), after: None };
@@ -402,8 +421,7 @@ impl Driver {
         }
     }
 
-    pub fn rename(&mut self, entry: usize, dir: Ino, name: &str) {
-        let Some((from, old_name, ino)) = self.entry(entry) else { return };
+    pub fn rename(&mut self, (from, old_name, ino): Entry, dir: Ino, name: &str) {
         let replaced = self.lookup(dir, name);
         let is_dir = self.live.dirs.contains_key(&ino);
         let fits = replaced.is_none_or(|r| {
@@ -429,8 +447,7 @@ impl Driver {
         self.did(Act::Names { steps, made: None }, false);
     }
 
-    pub fn exchange(&mut self, a: usize, b: usize) {
-        let (Some(a), Some(b)) = (self.entry(a), self.entry(b)) else { return };
+    pub fn exchange(&mut self, a: Entry, b: Entry) {
         if a.2 == b.2 || self.lies_in(a.0, b.2) || self.lies_in(b.0, a.2) {
             return;
         }
