@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use fuser::{
     BackgroundSession, BsdFileFlags, Config, CopyFileRangeFlags, Errno, FileHandle, Filesystem,
-    FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags,
-    RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty,
-    ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, SessionACL,
-    TimeOrNow, WriteFlags,
+    FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenAccMode,
+    OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request,
+    SessionACL, TimeOrNow, WriteFlags,
 };
 use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags};
 
@@ -100,7 +100,13 @@ pub fn serve(
     config.acl = if root { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(options.threads);
     config.clone_fd = true;
-    let background = fuser::spawn_mount(Adapter { volume }, mountpoint, &config)?;
+    let adapter = Adapter { volume: Arc::clone(&volume) };
+    let background = fuser::spawn_mount(adapter, mountpoint, &config)?;
+    let notifier = background.notifier();
+    volume.on_outdated(move |ino| {
+        // It fails for a file that the kernel does not know: there is nothing to be told then.
+        let _ = notifier.inval_inode(INodeNo(ino), 0, 0);
+    });
     Ok(Session { background })
 }
 
@@ -110,17 +116,16 @@ struct Adapter {
 }
 
 impl Adapter {
-    /// The volume's number of a file. The kernel calls the root 1.
-    fn ino(&self, node: INodeNo) -> u64 {
-        if node == INodeNo::ROOT { self.volume.root() } else { node.0 }
-    }
-
     fn opened(&self, ino: u64, flags: i32) -> Result<FopenFlags, rustix::io::Errno> {
         let mode = mode(flags);
-        let write = OpenFlags(flags).acc_mode() != fuser::OpenAccMode::O_RDONLY;
-        let opened = self.volume.open_file(ino, mode, write)?;
+        let opened = self.volume.open_file(ino, mode, writes(flags))?;
         Ok(convert::open_flags(mode, opened))
     }
+}
+
+/// Whether a file is open for writing.
+fn writes(flags: i32) -> bool {
+    OpenFlags(flags).acc_mode() != OpenAccMode::O_RDONLY
 }
 
 /// Answers with an entry.
@@ -177,7 +182,7 @@ impl Filesystem for Adapter {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match self.volume.lookup(self.ino(parent), name) {
+        match self.volume.lookup(parent.0, name) {
             // That there is nothing is worth remembering, too.
             Err(rustix::io::Errno::NOENT) => {
                 reply.entry(&VALID, &convert::nothing(), GENERATION);
@@ -187,11 +192,11 @@ impl Filesystem for Adapter {
     }
 
     fn forget(&self, _: &Request, node: INodeNo, lookups: u64) {
-        self.volume.forget(self.ino(node), lookups);
+        self.volume.forget(node.0, lookups);
     }
 
     fn getattr(&self, _: &Request, node: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.volume.getattr(self.ino(node)) {
+        match self.volume.getattr(node.0) {
             Ok(stat) => reply.attr(&VALID, &attributes(&stat)),
             Err(error) => reply.error(errno(error)),
         }
@@ -217,14 +222,14 @@ impl Filesystem for Adapter {
     ) {
         let (accessed, modified) = (accessed.map(moment), modified.map(moment));
         let changes = Changes { mode, uid, gid, size, accessed, modified };
-        match self.volume.setattr(self.ino(node), &changes) {
+        match self.volume.setattr(node.0, &changes) {
             Ok(stat) => reply.attr(&VALID, &attributes(&stat)),
             Err(error) => reply.error(errno(error)),
         }
     }
 
     fn readlink(&self, _: &Request, node: INodeNo, reply: ReplyData) {
-        match self.volume.readlink(self.ino(node)) {
+        match self.volume.readlink(node.0) {
             Ok(target) => reply.data(target.as_encoded_bytes()),
             Err(error) => reply.error(errno(error)),
         }
@@ -240,7 +245,7 @@ impl Filesystem for Adapter {
         device: u32,
         reply: ReplyEntry,
     ) {
-        let (parent, who) = (self.ino(parent), ownership(request));
+        let (parent, who) = (parent.0, ownership(request));
         enter(self.volume.mknod(parent, name, mode, device.into(), who), reply);
     }
 
@@ -253,15 +258,15 @@ impl Filesystem for Adapter {
         _: u32,
         reply: ReplyEntry,
     ) {
-        enter(self.volume.mkdir(self.ino(parent), name, mode, ownership(request)), reply);
+        enter(self.volume.mkdir(parent.0, name, mode, ownership(request)), reply);
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        finish(self.volume.unlink(self.ino(parent), name), reply);
+        finish(self.volume.unlink(parent.0, name), reply);
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        finish(self.volume.rmdir(self.ino(parent), name), reply);
+        finish(self.volume.rmdir(parent.0, name), reply);
     }
 
     fn symlink(
@@ -272,7 +277,7 @@ impl Filesystem for Adapter {
         target: &Path,
         reply: ReplyEntry,
     ) {
-        enter(self.volume.symlink(self.ino(parent), name, target, ownership(request)), reply);
+        enter(self.volume.symlink(parent.0, name, target, ownership(request)), reply);
     }
 
     fn rename(
@@ -286,16 +291,16 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let flags = rustix::fs::RenameFlags::from_bits_retain(flags.bits());
-        let (from, to) = (self.ino(parent), self.ino(new_parent));
+        let (from, to) = (parent.0, new_parent.0);
         finish(self.volume.rename(from, name, to, new_name, flags), reply);
     }
 
     fn link(&self, _: &Request, node: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        enter(self.volume.link(self.ino(node), self.ino(parent), name), reply);
+        enter(self.volume.link(node.0, parent.0, name), reply);
     }
 
     fn open(&self, _: &Request, node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.opened(self.ino(node), flags.0) {
+        match self.opened(node.0, flags.0) {
             Ok(flags) => reply.opened(FileHandle(0), flags),
             Err(error) => reply.error(errno(error)),
         }
@@ -311,7 +316,7 @@ impl Filesystem for Adapter {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let made = self.volume.create(self.ino(parent), name, mode, ownership(request));
+        let made = self.volume.create(parent.0, name, mode, ownership(request));
         let opened = made.and_then(|stat| Ok((stat, self.opened(stat.st_ino, flags)?)));
         match opened {
             Ok((stat, flags)) => {
@@ -334,7 +339,7 @@ impl Filesystem for Adapter {
         reply: ReplyData,
     ) {
         let access = access(flags, WriteFlags::empty());
-        self.volume.read(self.ino(node), offset, size as usize, access, move |read| match read {
+        self.volume.read(node.0, offset, size as usize, access, move |read| match read {
             Ok(data) => reply.data(data),
             Err(error) => reply.error(errno(error)),
         });
@@ -353,7 +358,7 @@ impl Filesystem for Adapter {
         reply: ReplyWrite,
     ) {
         let access = access(flags, write_flags);
-        self.volume.write(self.ino(node), offset, data, access, move |written| match written {
+        self.volume.write(node.0, offset, data, access, move |written| match written {
             Ok(count) => reply.written(count as u32),
             Err(error) => reply.error(errno(error)),
         });
@@ -366,11 +371,27 @@ impl Filesystem for Adapter {
 
     fn fsync(&self, _: &Request, node: INodeNo, _: FileHandle, data: bool, reply: ReplyEmpty) {
         let sync = if data { Sync::Data } else { Sync::All };
-        self.volume.fsync(self.ino(node), sync, move |done| finish(done, reply));
+        self.volume.fsync(node.0, sync, move |done| finish(done, reply));
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        node: INodeNo,
+        _: FileHandle,
+        flags: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        if writes(flags.0) {
+            self.volume.close_file(node.0);
+        }
+        reply.ok();
     }
 
     fn opendir(&self, _: &Request, node: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        match self.volume.opendir(self.ino(node)) {
+        match self.volume.opendir(node.0) {
             Ok(listing) => reply.opened(FileHandle(listing), FopenFlags::empty()),
             Err(error) => reply.error(errno(error)),
         }
@@ -433,7 +454,7 @@ impl Filesystem for Adapter {
     }
 
     fn fsyncdir(&self, _: &Request, node: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        self.volume.fsyncdir(self.ino(node), move |done| finish(done, reply));
+        self.volume.fsyncdir(node.0, move |done| finish(done, reply));
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
@@ -463,19 +484,19 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let flags = XattrFlags::from_bits_retain(flags as u32);
-        finish(self.volume.setxattr(self.ino(node), name, value, flags), reply);
+        finish(self.volume.setxattr(node.0, name, value, flags), reply);
     }
 
     fn getxattr(&self, _: &Request, node: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        tell(size, reply, |buffer| self.volume.getxattr(self.ino(node), name, buffer));
+        tell(size, reply, |buffer| self.volume.getxattr(node.0, name, buffer));
     }
 
     fn listxattr(&self, _: &Request, node: INodeNo, size: u32, reply: ReplyXattr) {
-        tell(size, reply, |buffer| self.volume.listxattr(self.ino(node), buffer));
+        tell(size, reply, |buffer| self.volume.listxattr(node.0, buffer));
     }
 
     fn removexattr(&self, _: &Request, node: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        finish(self.volume.removexattr(self.ino(node), name), reply);
+        finish(self.volume.removexattr(node.0, name), reply);
     }
 
     fn fallocate(
@@ -489,7 +510,7 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let flags = FallocateFlags::from_bits_retain(mode as u32);
-        finish(self.volume.fallocate(self.ino(node), offset, length, flags), reply);
+        finish(self.volume.fallocate(node.0, offset, length, flags), reply);
     }
 
     fn lseek(
@@ -502,7 +523,7 @@ impl Filesystem for Adapter {
         reply: ReplyLseek,
     ) {
         let to = convert::seek(offset, whence).unwrap_or(SeekFrom::End(0));
-        match self.volume.seek(self.ino(node), to) {
+        match self.volume.seek(node.0, to) {
             Ok(offset) => reply.offset(offset as i64),
             Err(error) => reply.error(errno(error)),
         }

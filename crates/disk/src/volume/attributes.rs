@@ -2,11 +2,10 @@
 
 use std::ffi::OsStr;
 
-use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, Stat, StatVfs, Timespec, Timestamps, Uid, XattrFlags,
-};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
+use super::lasting::attributes;
 use super::{Ino, Volume, path_of};
 
 /// A time that is set.
@@ -49,6 +48,7 @@ impl Volume {
     /// # Errors
     /// What the backing file system said. Changes made before the one that failed stay.
     pub fn setattr(&self, ino: Ino, changes: &Changes) -> Result<Stat, Errno> {
+        let _power = self.powered()?;
         let inode = self.inode(ino)?;
         if let Some(size) = changes.size {
             self.truncate(&inode, size)?;
@@ -61,6 +61,10 @@ impl Volume {
         if let Some(mode) = changes.mode {
             rustix::fs::chmod(path_of(inode.any()), Mode::from_raw_mode(mode))?;
         }
+        if changes.mode.is_some() || changes.uid.is_some() || changes.gid.is_some() {
+            let attributes = attributes(&inode.stat()?);
+            self.renamed(|pending| pending.set_attributes(ino, attributes));
+        }
         if changes.accessed.is_some() || changes.modified.is_some() {
             let times = Timestamps {
                 last_access: timespec(changes.accessed),
@@ -70,15 +74,6 @@ impl Volume {
             rustix::fs::utimensat(rustix::fs::CWD, path, &times, AtFlags::empty())?;
         }
         inode.stat()
-    }
-
-    /// Sizes and free space of the file system.
-    ///
-    /// # Errors
-    /// What the backing file system said.
-    pub fn statfs(&self) -> Result<StatVfs, Errno> {
-        self.alive()?;
-        rustix::fs::fstatvfs(self.root.any())
     }
 
     /// Sets an extended attribute. It is lasting at once: a cut of the power never takes it.

@@ -1,18 +1,26 @@
-//! Data: what is read, written, allocated and synced.
+//! Data: what is read and written.
 
 use std::cell::RefCell;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
-use rustix::fs::{FallocateFlags, Mode as Permissions, SeekFrom};
+use rustix::fs::{Mode as Permissions, SeekFrom};
 use rustix::io::Errno;
 
 use super::inode::Inode;
 use super::{Ino, Volume};
-use crate::ext4::{Mode, Sync};
+use crate::ext4::{Mode, Sync, Work};
+use crate::fault::Call;
+use crate::plug::{Before, Mark};
 
-/// Blocks of a device: direct reads and writes are made of them, as on ext4.
+/// Bytes of a device's sector: direct reads and writes are made of whole ones, as on ext4.
 const SECTOR: u64 = 512;
+
+thread_local! {
+    /// What is read goes through here: one buffer a thread, instead of one a call.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// How data are read or written.
 #[derive(Clone, Copy, Debug)]
@@ -32,22 +40,41 @@ pub struct Opened {
     pub cache_holds: bool,
 }
 
+/// What a write that was made has to wait for.
+struct Written {
+    count: usize,
+    work: Work,
+    /// What its sync covers, if it has one.
+    sync: Option<Mark>,
+}
+
 impl Volume {
-    /// Opens a file.
+    /// Opens a file. [`Volume::close_file`] is to be told of each that is open for writing.
     ///
     /// # Errors
     /// What the backing file system said.
     pub fn open_file(&self, ino: Ino, mode: Mode, write: bool) -> Result<Opened, Errno> {
         let inode = self.inode(ino)?;
         if write { inode.writer() } else { inode.reader() }?;
+        if write {
+            inode.writers.fetch_add(1, Ordering::Relaxed);
+        }
         let cache_holds = mode == Mode::Direct || !inode.bypassed.swap(false, Ordering::AcqRel);
         Ok(Opened { cache_holds })
     }
 
+    /// A file that was open for writing has been closed.
+    pub fn close_file(&self, ino: Ino) {
+        let Some(inode) = self.inodes.get(ino) else { return };
+        if inode.writers.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.model().ext4.close(ino);
+        }
+    }
+
     /// Reads up to `length` bytes; `then` gets them, fewer at the end of the file.
     ///
-    /// `then` gets an error for a direct read that is not made of whole sectors (`EINVAL`), or
-    /// what the backing file system said.
+    /// `then` gets an error for a direct read that is not made of whole sectors (`EINVAL`), when
+    /// the power goes first (`EIO`), or what the backing file system said.
     pub fn read(
         self: &Arc<Self>,
         ino: Ino,
@@ -56,13 +83,20 @@ impl Volume {
         access: Access,
         then: impl FnOnce(Result<&[u8], Errno>) + Send + 'static,
     ) {
-        thread_local! { static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) }; }
         BUFFER.with_borrow_mut(|buffer| {
             if buffer.len() < length {
                 buffer.resize(length, 0);
             }
-            let read = self.read_now(ino, offset, &mut buffer[..length], access);
-            then(read.map(|count| &buffer[..count]));
+            let (count, work) = match self.read_now(ino, offset, &mut buffer[..length], access) {
+                Ok(read) => read,
+                Err(error) => return then(Err(error)),
+            };
+            let data = &buffer[..count];
+            if work.is_empty() || !self.executor.timing() {
+                return then(self.alive().map(|()| data));
+            }
+            let data = data.to_vec();
+            self.perform(work, move |done| then(done.map(|()| &data[..])));
         });
     }
 
@@ -72,26 +106,19 @@ impl Volume {
         offset: u64,
         buffer: &mut [u8],
         access: Access,
-    ) -> Result<usize, Errno> {
+    ) -> Result<(usize, Work), Errno> {
         let inode = self.inode(ino)?;
         check_alignment(access.mode, offset, buffer.len())?;
-        let file = inode.reader()?;
-        let mut count = 0;
-        while count < buffer.len() {
-            match rustix::io::pread(file, &mut buffer[count..], offset + count as u64) {
-                Ok(0) => break,
-                Ok(some) => count += some,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(count)
+        self.fault(Call::Read, &inode)?;
+        let count = read_at(inode.reader()?, buffer, offset)?;
+        Ok((count, self.model().ext4.read(ino, offset, count as u64)))
     }
 
     /// Writes bytes; `then` gets how many.
     ///
-    /// `then` gets an error for a direct write that is not made of whole sectors (`EINVAL`), or
-    /// what the backing file system said.
+    /// `then` gets an error for a direct write that is not made of whole sectors (`EINVAL`), when
+    /// the disk is full (`ENOSPC`), when the power goes first (`EIO`), or what the backing file
+    /// system said.
     pub fn write(
         self: &Arc<Self>,
         ino: Ino,
@@ -100,77 +127,82 @@ impl Volume {
         access: Access,
         then: impl FnOnce(Result<usize, Errno>) + Send + 'static,
     ) {
-        then(self.write_now(ino, offset, data, access));
+        let Written { count, work, sync } = match self.write_now(ino, offset, data, access) {
+            Ok(written) => written,
+            Err(error) => return then(Err(error)),
+        };
+        if work.is_empty() {
+            return then(Ok(count));
+        }
+        let volume = Arc::clone(self);
+        self.perform(work, move |done| {
+            let done = match sync {
+                Some(mark) => done.and_then(|()| volume.synced(ino, mark)),
+                None => done,
+            };
+            then(done.map(|()| count));
+        });
     }
 
     fn write_now(
-        &self,
+        self: &Arc<Self>,
         ino: Ino,
         offset: u64,
         data: &[u8],
         access: Access,
-    ) -> Result<usize, Errno> {
+    ) -> Result<Written, Errno> {
+        let _power = self.powered()?;
         let inode = self.inode(ino)?;
         check_alignment(access.mode, offset, data.len())?;
-        let file = inode.writer()?;
+        self.fault(Call::Write, &inode)?;
+        self.make_room(&inode, offset, data.len() as u64)?;
         if access.drop_privileges {
             drop_privileges(&inode)?;
         }
         if access.mode == Mode::Direct {
             inode.bypassed.store(true, Ordering::Release);
         }
-        let _changing = inode.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut count = 0;
-        while count < data.len() {
-            match rustix::io::pwrite(file, &data[count..], offset + count as u64) {
-                Ok(some) => count += some,
-                Err(Errno::INTR) => {}
-                Err(_) if count > 0 => break,
-                Err(error) => return Err(error),
-            }
+        if access.sync.is_some()
+            && let Err(error) = self.fault(Call::Fsync, &inode)
+        {
+            return Err(error);
         }
-        Ok(count)
+        BUFFER.with_borrow_mut(|buffer| self.write_over(&inode, offset, data, access, buffer))
     }
 
-    /// Makes a file's data lasting, or data and attributes; then calls `then`.
-    pub fn fsync(
-        self: &Arc<Self>,
-        ino: Ino,
-        _sync: Sync,
-        then: impl FnOnce(Result<(), Errno>) + Send + 'static,
-    ) {
-        then(self.inode(ino).map(drop));
-    }
-
-    /// Makes a folder's names lasting; then calls `then`.
-    pub fn fsyncdir(
-        self: &Arc<Self>,
-        ino: Ino,
-        then: impl FnOnce(Result<(), Errno>) + Send + 'static,
-    ) {
-        then(self.inode(ino).map(drop));
-    }
-
-    /// Allocates space, or makes zeros or a hole of it, as `fallocate(2)`.
-    ///
-    /// # Errors
-    /// `EOPNOTSUPP`, or what the backing file system said.
-    pub fn fallocate(
+    /// Writes, and notes what was there before.
+    fn write_over(
         &self,
-        ino: Ino,
+        inode: &Inode,
         offset: u64,
-        length: u64,
-        flags: FallocateFlags,
-    ) -> Result<(), Errno> {
-        let known =
-            FallocateFlags::KEEP_SIZE | FallocateFlags::PUNCH_HOLE | FallocateFlags::ZERO_RANGE;
-        if !known.contains(flags) {
-            return Err(Errno::OPNOTSUPP);
+        data: &[u8],
+        access: Access,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Written, Errno> {
+        let (ino, file) = (inode.ino, inode.writer()?);
+        let mut size = inode.size();
+        let old = size.saturating_sub(offset).min(data.len() as u64) as usize;
+        if buffer.len() < old {
+            buffer.resize(old, 0);
         }
-        let inode = self.inode(ino)?;
-        let file = inode.writer()?;
-        let _changing = inode.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        rustix::fs::fallocate(file, flags, offset, length)
+        let old = read_at(file, &mut buffer[..old], offset)?;
+        let count = write_at(file, data, offset)?;
+        let length = count as u64;
+        let now = self.executor.now();
+        let mut model = self.model();
+        let before = Before::Bytes(&buffer[..old.min(count)]);
+        model.pending.write(ino, offset, length, *size, before);
+        let work = model.ext4.write(now, ino, offset, length, access.mode, access.sync);
+        let mut free = match (access.mode, access.sync) {
+            (Mode::Direct, None) => model.wrote_direct(ino, length),
+            _ => Vec::new(),
+        };
+        free.extend(model.bound(ino));
+        let sync = access.sync.map(|_| model.pending.mark());
+        drop(model);
+        *size = (*size).max(offset + length);
+        self.free(&free);
+        Ok(Written { count, work, sync })
     }
 
     /// Finds the next data, or the next hole.
@@ -185,13 +217,34 @@ impl Volume {
         // The place of the descriptor is used by nobody.
         rustix::fs::seek(self.inode(ino)?.reader()?, to)
     }
+}
 
-    /// Makes a file shorter or longer.
-    pub(super) fn truncate(&self, inode: &Inode, size: u64) -> Result<(), Errno> {
-        let file = inode.writer()?;
-        let _changing = inode.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        rustix::fs::ftruncate(file, size)
+/// Reads until the buffer is full or the file ends.
+pub(super) fn read_at(file: &OwnedFd, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    let mut count = 0;
+    while count < buffer.len() {
+        match rustix::io::pread(file, &mut buffer[count..], offset + count as u64) {
+            Ok(0) => break,
+            Ok(some) => count += some,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok(count)
+}
+
+/// Writes all, or as much as there is room for.
+fn write_at(file: &OwnedFd, data: &[u8], offset: u64) -> Result<usize, Errno> {
+    let mut count = 0;
+    while count < data.len() {
+        match rustix::io::pwrite(file, &data[count..], offset + count as u64) {
+            Ok(some) => count += some,
+            Err(Errno::INTR) => {}
+            Err(_) if count > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(count)
 }
 
 /// Direct reads and writes are made of whole sectors. Where they lie in the application's memory

@@ -2,17 +2,21 @@
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Ino, number, path_of};
+use super::{Ino, ROOT, path_of};
 
-/// A file, folder or link of the backing folder. Its inode can't be reused while it is held.
+/// A file, folder or link of the backing folder. Its backing inode can't become another file's
+/// while it is held.
 pub(super) struct Inode {
     pub ino: Ino,
+    /// Its number in the backing file system.
+    pub backing: u64,
     pub kind: FileType,
     /// Says which inode it is, not to read or write by. A file that was created has none: it is
     /// open for writing from the start.
@@ -24,33 +28,41 @@ pub(super) struct Inode {
     /// How often the application was told of it, and has not let go. Changes under the table's
     /// lock.
     lookups: AtomicU64,
-    /// Held while the data change, so that what is noted of changes has the order of the changes.
-    pub changing: Mutex<()>,
+    /// How often it is open for writing.
+    pub writers: AtomicU32,
+    /// Its size in bytes. Held while the data change, so that what is noted of changes has the
+    /// order of the changes.
+    size: Mutex<u64>,
     /// Written around the application's page cache since it was last opened through it.
     pub bypassed: AtomicBool,
+    /// The application has removed its last name.
+    nameless: AtomicBool,
 }
 
 impl Inode {
     /// A file by its place.
-    pub fn at(place: OwnedFd, stat: &Stat) -> Self {
-        Self::new(Some(place), OnceLock::new(), stat)
+    pub fn at(ino: Ino, place: OwnedFd, stat: &Stat) -> Self {
+        Self::new(ino, Some(place), OnceLock::new(), stat)
     }
 
     /// A file that was just created and is open for reading and writing.
-    pub fn created(file: OwnedFd, stat: &Stat) -> Self {
-        Self::new(None, OnceLock::from(file), stat)
+    pub fn created(ino: Ino, file: OwnedFd, stat: &Stat) -> Self {
+        Self::new(ino, None, OnceLock::from(file), stat)
     }
 
-    fn new(place: Option<OwnedFd>, write: OnceLock<OwnedFd>, stat: &Stat) -> Self {
+    fn new(ino: Ino, place: Option<OwnedFd>, write: OnceLock<OwnedFd>, stat: &Stat) -> Self {
         Self {
-            ino: number(stat),
+            ino,
+            backing: stat.st_ino,
             kind: FileType::from_raw_mode(stat.st_mode),
             place,
             read: OnceLock::new(),
             write,
             lookups: AtomicU64::new(0),
-            changing: Mutex::new(()),
+            writers: AtomicU32::new(0),
+            size: Mutex::new(stat.st_size as u64),
             bypassed: AtomicBool::new(false),
+            nameless: AtomicBool::new(false),
         }
     }
 
@@ -87,9 +99,35 @@ impl Inode {
         rustix::fs::open(path_of(self.any()), flags | OFlags::CLOEXEC, Mode::empty())
     }
 
-    /// What the backing file system tells of it.
+    /// What the application is told of it.
     pub fn stat(&self) -> Result<Stat, Errno> {
-        rustix::fs::fstat(self.any())
+        Ok(self.told(rustix::fs::fstat(self.any())?))
+    }
+
+    /// What the backing file system says of it, as the application is told.
+    pub fn told(&self, mut stat: Stat) -> Stat {
+        stat.st_ino = self.ino;
+        if self.nameless() {
+            // It may have a name among the hidden ones.
+            stat.st_nlink = 0;
+        }
+        stat
+    }
+
+    /// Its size, held until its data have been changed.
+    pub fn size(&self) -> MutexGuard<'_, u64> {
+        self.size.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the application has removed its last name.
+    pub fn nameless(&self) -> bool {
+        self.nameless.load(Ordering::Acquire)
+    }
+
+    /// One of its names, from the backing folder on.
+    pub fn path(&self, backing: &Path) -> Option<PathBuf> {
+        let path = std::fs::read_link(path_of(self.any())).ok()?;
+        path.strip_prefix(backing).ok().map(Path::to_owned)
     }
 }
 
@@ -102,7 +140,7 @@ impl Table {
     /// A table that holds the root, which is never let go.
     pub fn new(root: Arc<Inode>) -> Self {
         root.lookups.store(1, Ordering::Relaxed);
-        Self { held: RwLock::new(HashMap::from([(root.ino, root)])) }
+        Self { held: RwLock::new(HashMap::from([(ROOT, root)])) }
     }
 
     /// A file that is held.
@@ -112,18 +150,12 @@ impl Table {
 
     /// Counts that the application was told of a file, and gives the one that is held: if there is
     /// one of that number already, the new one is dropped.
-    pub fn hold(&self, inode: Inode) -> Arc<Inode> {
+    pub fn hold(&self, inode: impl Into<Arc<Inode>>) -> Arc<Inode> {
+        let inode = inode.into();
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        let inode = held.entry(inode.ino).or_insert_with(|| Arc::new(inode));
+        let inode = held.entry(inode.ino).or_insert(inode);
         inode.lookups.fetch_add(1, Ordering::Relaxed);
         Arc::clone(inode)
-    }
-
-    /// Counts that the application was told once more of a file that it holds.
-    pub fn hold_again(&self, inode: &Arc<Inode>) {
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        inode.lookups.fetch_add(1, Ordering::Relaxed);
-        held.entry(inode.ino).or_insert_with(|| Arc::clone(inode));
     }
 
     /// The application let go of a file `lookups` times. Gives the file when it holds it no more.
@@ -132,6 +164,60 @@ impl Table {
         let inode = held.get(&ino)?;
         let before = inode.lookups.load(Ordering::Relaxed);
         inode.lookups.store(before.saturating_sub(lookups), Ordering::Relaxed);
-        if before > lookups { None } else { held.remove(&ino) }
+        if before > lookups || ino == ROOT { None } else { held.remove(&ino) }
+    }
+
+    /// Notes that a file's last name was removed. Says whether the application still holds it.
+    pub fn unname(&self, ino: Ino) -> bool {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(inode) = held.get(&ino) else { return false };
+        inode.nameless.store(true, Ordering::Release);
+        true
+    }
+
+    /// All numbers that are held.
+    pub fn all(&self) -> Vec<Ino> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+    }
+}
+
+/// Numbers for the backing file system's inodes, which get used again when a file is gone.
+pub(super) struct Numbers {
+    given: Mutex<HashMap<u64, Ino>>,
+    last: AtomicU64,
+}
+
+impl Numbers {
+    /// Numbers, of which the root has its own.
+    pub fn new(root: u64) -> Self {
+        Self { given: Mutex::new(HashMap::from([(root, ROOT)])), last: AtomicU64::new(ROOT) }
+    }
+
+    /// A number that nothing has.
+    pub fn fresh(&self) -> Ino {
+        self.last.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The number of a file that is there, and whether it had none.
+    pub fn of(&self, backing: u64) -> (Ino, bool) {
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = given.len();
+        let ino = *given.entry(backing).or_insert_with(|| self.fresh());
+        (ino, given.len() > before)
+    }
+
+    /// The number of a file that was just made.
+    pub fn assign(&self, backing: u64) -> Ino {
+        let ino = self.fresh();
+        self.given.lock().unwrap_or_else(PoisonError::into_inner).insert(backing, ino);
+        ino
+    }
+
+    /// The file is gone. Its inode may be another's by now.
+    pub fn release(&self, backing: u64, ino: Ino) {
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        if given.get(&backing) == Some(&ino) {
+            given.remove(&backing);
+        }
     }
 }

@@ -12,7 +12,7 @@ use rustix::fs::{FileType, OFlags, RawDir, SeekFrom, Stat};
 use rustix::io::Errno;
 
 use super::inode::Inode;
-use super::{Ino, Volume};
+use super::{Ino, Volume, is_hidden};
 
 /// Bytes of entries that are read at once.
 const BUFFER: usize = 32 << 10;
@@ -79,7 +79,12 @@ impl Volume {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            let (ino, kind) = (entry.ino(), entry.file_type());
+            if is_hidden(folder.inode.ino, name) {
+                continue;
+            }
+            let dots = name == "." || name == "..";
+            let ino = if dots { folder.inode.ino } else { self.numbers.of(entry.ino()).0 };
+            let kind = entry.file_type();
             let more = take(Entry { ino, kind, name, next: entry.next_entry_cookie() });
             if !more {
                 break;
@@ -92,7 +97,7 @@ impl Volume {
     /// had looked it up; `None` when it has gone meanwhile.
     pub fn entry(&self, listing: Listing, name: &OsStr) -> Option<Stat> {
         let folder = self.listing(listing).ok()?;
-        self.find(&folder.inode, name).ok().map(|(_, stat)| stat)
+        self.find(&folder.inode, name).ok()
     }
 
     /// Ends a listing.

@@ -10,7 +10,9 @@ use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
 use super::inode::Inode;
-use super::{Ino, Volume, path_of};
+use super::lasting::{attributes, place};
+use super::{Ino, Volume, is_hidden, path_of};
+use crate::plug::Kind;
 
 /// Who makes a file, and so owns it.
 #[derive(Clone, Copy, Debug)]
@@ -31,37 +33,39 @@ impl Volume {
     /// `ENOENT`, or what the backing file system said.
     pub fn lookup(&self, parent: Ino, name: &OsStr) -> Result<Stat, Errno> {
         let folder = self.inode(parent)?;
-        self.find(&folder, name).map(|(_, stat)| stat)
+        self.find(&folder, name)
     }
 
     /// Makes a file and opens it. `mode` is used as it is: the umask has been taken off.
     ///
     /// # Errors
-    /// `EEXIST`, or what the backing file system said.
+    /// `EEXIST`, `ENOSPC`, or what the backing file system said.
     pub fn create(&self, parent: Ino, name: &OsStr, mode: u32, who: Who) -> Result<Stat, Errno> {
-        let folder = self.inode(parent)?;
+        let _power = self.powered()?;
+        let folder = self.room_for(parent, name)?;
+        let _naming = self.naming();
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(folder.any(), name, flags, Mode::from_raw_mode(mode))?;
-        let stat = self.own(&folder, &file, Some(mode), who)?;
-        self.inodes.hold(Inode::created(file, &stat));
-        Ok(stat)
+        self.made(&folder, name, file, Some(mode), who, Kind::File)
     }
 
     /// Makes a folder.
     ///
     /// # Errors
-    /// `EEXIST`, or what the backing file system said.
+    /// `EEXIST`, `ENOSPC`, or what the backing file system said.
     pub fn mkdir(&self, parent: Ino, name: &OsStr, mode: u32, who: Who) -> Result<Stat, Errno> {
-        let folder = self.inode(parent)?;
+        let _power = self.powered()?;
+        let folder = self.room_for(parent, name)?;
+        let _naming = self.naming();
         rustix::fs::mkdirat(folder.any(), name, Mode::from_raw_mode(mode))?;
-        self.made(&folder, name, Some(mode), who)
+        self.made(&folder, name, find(&folder, name)?, Some(mode), who, Kind::Directory)
     }
 
     /// Makes a file, pipe, socket or device file. `mode` says which.
     ///
     /// # Errors
-    /// `EEXIST`, or what the backing file system said.
+    /// `EEXIST`, `ENOSPC`, or what the backing file system said.
     pub fn mknod(
         &self,
         parent: Ino,
@@ -70,16 +74,22 @@ impl Volume {
         device: u64,
         who: Who,
     ) -> Result<Stat, Errno> {
-        let folder = self.inode(parent)?;
-        let kind = FileType::from_raw_mode(mode);
-        rustix::fs::mknodat(folder.any(), name, kind, Mode::from_raw_mode(mode), device)?;
-        self.made(&folder, name, Some(mode), who)
+        let _power = self.powered()?;
+        let folder = self.room_for(parent, name)?;
+        let _naming = self.naming();
+        let format = FileType::from_raw_mode(mode);
+        rustix::fs::mknodat(folder.any(), name, format, Mode::from_raw_mode(mode), device)?;
+        let kind = match format {
+            FileType::RegularFile => Kind::File,
+            other => Kind::Special(other.as_raw_mode(), device),
+        };
+        self.made(&folder, name, find(&folder, name)?, Some(mode), who, kind)
     }
 
     /// Makes a symbolic link.
     ///
     /// # Errors
-    /// `EEXIST`, or what the backing file system said.
+    /// `EEXIST`, `ENOSPC`, or what the backing file system said.
     pub fn symlink(
         &self,
         parent: Ino,
@@ -87,9 +97,12 @@ impl Volume {
         target: &Path,
         who: Who,
     ) -> Result<Stat, Errno> {
-        let folder = self.inode(parent)?;
+        let _power = self.powered()?;
+        let folder = self.room_for(parent, name)?;
+        let _naming = self.naming();
         rustix::fs::symlinkat(target, folder.any(), name)?;
-        self.made(&folder, name, None, who)
+        let kind = Kind::Symlink(target.as_os_str().to_owned());
+        self.made(&folder, name, find(&folder, name)?, None, who, kind)
     }
 
     /// Where a symbolic link points.
@@ -105,13 +118,20 @@ impl Volume {
     /// Gives a file one more name.
     ///
     /// # Errors
-    /// `EEXIST`, or what the backing file system said.
+    /// `EEXIST`, `ENOENT` for a file that has no name any more, or what the backing file system
+    /// said.
     pub fn link(&self, ino: Ino, parent: Ino, name: &OsStr) -> Result<Stat, Errno> {
-        let (inode, folder) = (self.inode(ino)?, self.inode(parent)?);
+        let _power = self.powered()?;
+        let (inode, folder) = (self.inode(ino)?, self.room_for(parent, name)?);
+        let _naming = self.naming();
+        if inode.nameless() {
+            return Err(Errno::NOENT);
+        }
         let by = AtFlags::SYMLINK_FOLLOW;
         rustix::fs::linkat(rustix::fs::CWD, path_of(inode.any()), folder.any(), name, by)?;
+        self.renamed(|pending| pending.link(place(parent, name), ino));
         let stat = inode.stat()?;
-        self.inodes.hold_again(&inode);
+        self.inodes.hold(inode);
         Ok(stat)
     }
 
@@ -120,8 +140,18 @@ impl Volume {
     /// # Errors
     /// `ENOENT`, `EISDIR`, or what the backing file system said.
     pub fn unlink(&self, parent: Ino, name: &OsStr) -> Result<(), Errno> {
+        let _power = self.powered()?;
         let folder = self.inode(parent)?;
-        rustix::fs::unlinkat(folder.any(), name, AtFlags::empty())
+        let _naming = self.naming();
+        let thing = self.named(&folder, name)?;
+        if thing.has_one_name() && self.may_show_after_removal(&thing) {
+            self.graveyard.move_here(&folder, name, thing.ino, thing.stat.st_ino)?;
+        } else {
+            rustix::fs::unlinkat(folder.any(), name, AtFlags::empty())?;
+        }
+        self.renamed(|pending| pending.remove(place(parent, name), thing.ino));
+        self.lost_name(&thing);
+        Ok(())
     }
 
     /// Removes an empty folder.
@@ -129,8 +159,14 @@ impl Volume {
     /// # Errors
     /// `ENOTEMPTY`, `ENOTDIR`, or what the backing file system said.
     pub fn rmdir(&self, parent: Ino, name: &OsStr) -> Result<(), Errno> {
+        let _power = self.powered()?;
         let folder = self.inode(parent)?;
-        rustix::fs::unlinkat(folder.any(), name, AtFlags::REMOVEDIR)
+        let _naming = self.naming();
+        let thing = self.named(&folder, name)?;
+        rustix::fs::unlinkat(folder.any(), name, AtFlags::REMOVEDIR)?;
+        self.renamed(|pending| pending.remove(place(parent, name), thing.ino));
+        self.lost_name(&thing);
+        Ok(())
     }
 
     /// Moves a name; what had the new one is replaced, refused or exchanged, as the flags say.
@@ -148,38 +184,108 @@ impl Volume {
         if !(RenameFlags::NOREPLACE | RenameFlags::EXCHANGE).contains(flags) {
             return Err(Errno::INVAL);
         }
-        let (from, to) = (self.inode(from)?, self.inode(to)?);
-        rustix::fs::renameat_with(from.any(), name, to.any(), new_name, flags)
+        let _power = self.powered()?;
+        let (old, new) = (self.inode(from)?, self.room_for(to, new_name)?);
+        let _naming = self.naming();
+        let thing = self.named(&old, name)?;
+        let there = match self.named(&new, new_name) {
+            Err(Errno::NOENT) => None,
+            there => Some(there?),
+        };
+        let (source, target) = (place(from, name), place(to, new_name));
+        if flags.contains(RenameFlags::EXCHANGE) {
+            let there = there.ok_or(Errno::NOENT)?;
+            rustix::fs::renameat_with(old.any(), name, new.any(), new_name, flags)?;
+            self.renamed(|pending| pending.exchange(source, target, thing.ino, there.ino));
+            return Ok(());
+        }
+        let buried = match &there {
+            Some(there) if there.ino == thing.ino => None,
+            Some(there) if there.has_one_name() && self.may_show_after_removal(there) => {
+                self.graveyard.link_here(&new, new_name, there.ino, there.stat.st_ino)?;
+                Some(there.ino)
+            }
+            _ => None,
+        };
+        if let Err(error) = rustix::fs::renameat_with(old.any(), name, new.any(), new_name, flags) {
+            buried.map(|ino| self.graveyard.remove(ino));
+            return Err(error);
+        }
+        let replaced = there.as_ref().map(|there| there.ino);
+        self.renamed(|pending| pending.rename(source, target, thing.ino, replaced));
+        if let Some(there) = there.filter(|there| there.ino != thing.ino) {
+            self.lost_name(&there);
+        }
+        Ok(())
     }
 
     /// Finds a name and holds what it names.
-    pub(super) fn find(&self, folder: &Inode, name: &OsStr) -> Result<(Arc<Inode>, Stat), Errno> {
-        let (inode, stat) = self.peek(folder, name)?;
-        Ok((self.inodes.hold(inode), stat))
-    }
-
-    fn peek(&self, folder: &Inode, name: &OsStr) -> Result<(Inode, Stat), Errno> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let place = rustix::fs::openat(folder.any(), name, flags, Mode::empty())?;
+    pub(super) fn find(&self, folder: &Inode, name: &OsStr) -> Result<Stat, Errno> {
+        if is_hidden(folder.ino, name) {
+            return Err(Errno::NOENT);
+        }
+        let place = find(folder, name)?;
         let stat = rustix::fs::fstat(&place)?;
         if stat.st_dev != self.device {
             return Err(Errno::XDEV);
         }
-        Ok((Inode::at(place, &stat), stat))
+        let (ino, _) = self.numbers.of(stat.st_ino);
+        let inode = self.inodes.hold(Inode::at(ino, place, &stat));
+        Ok(inode.told(stat))
     }
 
-    /// What was just made under a name, given to whom it belongs.
+    /// The folder that a name is about to be made in.
+    fn room_for(&self, parent: Ino, name: &OsStr) -> Result<Arc<Inode>, Errno> {
+        let folder = self.inode(parent)?;
+        if is_hidden(parent, name) {
+            return Err(Errno::PERM);
+        }
+        self.make_room_for_name()?;
+        Ok(folder)
+    }
+
+    /// What a name stands for, when it is about to change.
+    fn named(&self, folder: &Inode, name: &OsStr) -> Result<Named, Errno> {
+        if is_hidden(folder.ino, name) {
+            return Err(Errno::NOENT);
+        }
+        let stat = rustix::fs::statat(folder.any(), name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let (ino, _) = self.numbers.of(stat.st_ino);
+        Ok(Named { ino, stat })
+    }
+
+    /// Whether the content of a file may show after a cut of the power though its last name has
+    /// gone: as the removal itself is not lasting, unless all that is known of it is pending.
+    fn may_show_after_removal(&self, thing: &Named) -> bool {
+        let is_file = FileType::from_raw_mode(thing.stat.st_mode) == FileType::RegularFile;
+        is_file && self.model().pending.holds(thing.ino)
+    }
+
+    /// What has lost a name is gone when that was the last one and nobody holds it.
+    fn lost_name(&self, thing: &Named) {
+        if thing.has_one_name() && !self.inodes.unname(thing.ino) {
+            self.gone(thing.ino, thing.stat.st_ino);
+        }
+    }
+
+    /// Takes in what was just made: gives it its owner and mode, and holds it.
     fn made(
         &self,
         folder: &Inode,
         name: &OsStr,
+        made: OwnedFd,
         mode: Option<u32>,
         who: Who,
+        kind: Kind,
     ) -> Result<Stat, Errno> {
-        let (inode, _) = self.peek(folder, name)?;
-        let stat = self.own(folder, inode.any(), mode, who)?;
-        self.inodes.hold(inode);
-        Ok(stat)
+        let stat = self.own(folder, &made, mode, who)?;
+        let ino = self.numbers.assign(stat.st_ino);
+        let open = kind == Kind::File && rustix::fs::fcntl_getfl(&made)?.contains(OFlags::RDWR);
+        let inode =
+            if open { Inode::created(ino, made, &stat) } else { Inode::at(ino, made, &stat) };
+        let place = place(folder.ino, name);
+        self.renamed(|pending| pending.create(place, ino, kind, attributes(&stat)));
+        Ok(self.inodes.hold(inode).told(stat))
     }
 
     /// Gives what was just made its owner and its mode, where the system gave it those of this
@@ -212,4 +318,23 @@ impl Volume {
         }
         if changed { Ok(rustix::fs::fstat(made)?) } else { Ok(stat) }
     }
+}
+
+/// What a name stands for.
+struct Named {
+    ino: Ino,
+    stat: Stat,
+}
+
+impl Named {
+    /// Whether it loses its last name with this one.
+    fn has_one_name(&self) -> bool {
+        FileType::from_raw_mode(self.stat.st_mode) == FileType::Directory || self.stat.st_nlink == 1
+    }
+}
+
+/// A descriptor that says what a name stands for.
+fn find(folder: &Inode, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(folder.any(), name, flags, Mode::empty())
 }
