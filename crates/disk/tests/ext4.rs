@@ -1,7 +1,9 @@
 //! What single operations ask of the device, and when.
 
 use bakeoff_disk::device::{Kind, Nanos, Request};
-use bakeoff_disk::ext4::{Background, Ext4, LEAST_SPAN, Lasting, Mode, Options, Sync, Work};
+use bakeoff_disk::ext4::{
+    Background, Counts, Ext4, LEAST_SPAN, Lasting, Mode, Options, Sync, Work,
+};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -94,6 +96,17 @@ fn synchronous_and_direct_writes() {
     let sector = ext4.write(0, FILE, 512, 512, Mode::Direct, None);
     let place = ext4.extents(FILE)[0].place;
     assert_eq!((sector.steps[0][0].offset, sector.steps[0][0].length), (place + 512, 512));
+}
+
+#[test]
+fn a_direct_write_takes_the_place_of_dirty_pages() {
+    let mut ext4 = ext4();
+    ext4.adopt(FILE, MIB);
+    write(&mut ext4, 0, FILE, 0, 64 * KIB);
+    ext4.write(0, FILE, 2 * KIB, 32 * KIB, Mode::Direct, None);
+    // Of the pages at its edges only a part is new.
+    assert_eq!(ext4.dirty(), 36 * KIB);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4+w32 f");
 }
 
 #[test]
@@ -211,6 +224,7 @@ fn many_dirty_pages_are_written_back_early_and_too_many_make_writers_wait() {
         write(&mut ext4, 10, 20, number * MIB, MIB);
     }
     assert!(ext4.next_tick() > Some(SECOND));
+    assert!(ext4.tick(10).is_none());
     let work = ext4.write(11, 20, 7 * MIB, MIB, Mode::Buffered, None);
     assert_eq!(bytes(&work), 4 * MIB);
     assert_eq!(ext4.dirty(), 8 * MIB);
@@ -310,4 +324,6 @@ fn counts_between_two_moments() {
     assert_eq!(counts.files[&2].host_writes.random(), 1);
     assert_eq!(counts.removed, Default::default());
     assert_eq!((counts.commits, counts.flushes), (0, 0));
+    let text = serde_json::to_string(&counts).expect("counts can be written");
+    assert_eq!(serde_json::from_str::<Counts>(&text).expect("and read"), counts);
 }

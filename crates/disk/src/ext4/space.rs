@@ -48,9 +48,8 @@ impl Space {
     /// use and a group.
     pub fn take(&mut self, goal: Option<u64>, want: u64) -> Run {
         let want = want.min(GROUP - JOURNAL);
-        let goal = past_journal(goal.unwrap_or(self.last));
         let free = self
-            .around(goal)
+            .around(goal.unwrap_or(self.last))
             .or_else(|| self.fitting(want))
             .or_else(|| self.largest().filter(|_| 2 * self.free > self.top))
             .unwrap_or_else(|| self.open_group());
@@ -155,7 +154,57 @@ pub fn journal_near(block: u64) -> u64 {
     block - block % GROUP
 }
 
-/// The block itself, or the first one behind the piece of journal that holds it.
-fn past_journal(block: u64) -> u64 {
-    block.max(journal_near(block) + JOURNAL)
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Checks that groups are made of what is taken, what is free and their pieces of journal, each
+    /// block once, and that free neighbours are one range.
+    fn check(space: &Space, taken: &[Run]) -> Result<(), TestCaseError> {
+        let free = space.by_place.iter().map(|(&place, &length)| (Run { place, length }, true));
+        let journal =
+            (0..space.top / GROUP).map(|group| Run { place: group * GROUP, length: JOURNAL });
+        let used = taken.iter().copied().chain(journal).map(|run| (run, false));
+        let mut runs: Vec<(Run, bool)> = free.chain(used).collect();
+        runs.sort_unstable_by_key(|(run, _)| run.place);
+        let (mut end, mut was_free) = (0, false);
+        for (run, is_free) in runs {
+            prop_assert_eq!(run.place, end);
+            prop_assert!(!(is_free && was_free));
+            (end, was_free) = (run.place + run.length, is_free);
+        }
+        prop_assert_eq!(end, space.top);
+        prop_assert_eq!(space.free, space.by_place.values().sum::<u64>());
+        prop_assert_eq!(space.by_length.len(), space.by_place.len());
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn no_block_is_lost_or_given_twice(
+            steps in prop::collection::vec(
+                (any::<bool>(), any::<prop::sample::Index>(), 1u64..3000, prop::option::of(0u64..20_000)),
+                1..200,
+            )
+        ) {
+            let (mut space, mut taken, mut most) = (Space::default(), Vec::new(), 0);
+            for (take, which, want, goal) in steps {
+                if take || taken.is_empty() {
+                    let run = space.take(goal, want);
+                    prop_assert!((1..=want).contains(&run.length));
+                    taken.push(run);
+                } else {
+                    space.release(taken.swap_remove(which.index(taken.len())));
+                }
+                check(&space, &taken)?;
+                most = most.max(taken.iter().map(|run| run.length).sum());
+                // Each group loses its piece of journal, which is 1/64 of it.
+                prop_assert!(space.top <= 2 * most + most / 16 + 2 * GROUP);
+            }
+            taken.into_iter().for_each(|run| space.release(run));
+            prop_assert_eq!((space.top, space.free, space.end()), (0, 0, 0));
+        }
+    }
 }
