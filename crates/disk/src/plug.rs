@@ -14,6 +14,7 @@
 //! - a journal commit ([`Pending::commit_names`]) makes all names and attributes lasting, and no
 //!   bytes and no sizes; age ([`Pending::expire`]) makes bytes and sizes lasting, and no names.
 //!
+//! A sync that fails ([`Pending::fail_sync`]) loses the bytes that it should have made lasting.
 //! A sync counts for what was changed before its [`Mark`], so that what is written while the
 //! device is at work stays pending.
 //!

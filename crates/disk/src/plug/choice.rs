@@ -25,6 +25,10 @@ enum Any<'a> {
 }
 
 impl Any<'_> {
+    fn is_lost(&self) -> bool {
+        matches!(self, Self::Edit(_, edit) if edit.is_lost())
+    }
+
     fn number(&self) -> u64 {
         match self {
             Self::Change(change) => change.number,
@@ -48,7 +52,8 @@ impl Choice {
         all.extend(edits.map(|(ino, edit)| Any::Edit(ino, edit)));
         all.sort_unstable_by_key(Any::number);
 
-        let mut drawn = Drawn::new(keep, seed, all.len() as u64);
+        let may_be_kept = all.iter().filter(|any| !any.is_lost()).count();
+        let mut drawn = Drawn::new(keep, seed, may_be_kept as u64);
         let mut missing = Missing::default();
         let mut ends = Ends::default();
         let mut choice = Self { changes: Vec::new(), edits: HashMap::new() };
@@ -62,7 +67,7 @@ impl Choice {
                     choice.changes.push(kept);
                 }
                 Any::Edit(ino, edit) => {
-                    let kept = drawn.keeps() && !ends.fell(ino, edit);
+                    let kept = !edit.is_lost() && drawn.keeps() && !ends.fell(ino, edit);
                     let fate = if kept { drawn.fate(edit) } else { Fate::Dropped };
                     if fate == Fate::Dropped {
                         ends.add(ino, edit);

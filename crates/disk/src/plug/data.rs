@@ -36,6 +36,15 @@ pub(super) struct Edit {
     old_size: u64,
     pub new_size: u64,
     old: Old,
+    /// Set when a sync that should have made it lasting failed: no later one will.
+    lost: Option<Box<Lost>>,
+}
+
+/// A write that never reaches the device, for all that the application can tell.
+#[derive(Debug, Default)]
+struct Lost {
+    /// Where later changes that did become lasting brought what lay there.
+    mended: Vec<Range<u64>>,
 }
 
 /// What becomes of a pending change in an image.
@@ -50,12 +59,28 @@ pub(super) enum Fate {
 impl Edit {
     pub(super) fn write(number: u64, range: Range<u64>, old_size: u64, before: Before<'_>) -> Self {
         let new_size = old_size.max(range.end);
-        Self { number, shape: Shape::Write, range, old_size, new_size, old: before.into() }
+        Self {
+            number,
+            shape: Shape::Write,
+            range,
+            old_size,
+            new_size,
+            old: before.into(),
+            lost: None,
+        }
     }
 
     pub(super) fn truncate(number: u64, old_size: u64, new_size: u64, before: Before<'_>) -> Self {
         let range = old_size.min(new_size)..old_size.max(new_size);
-        Self { number, shape: Shape::Truncate, range, old_size, new_size, old: before.into() }
+        Self {
+            number,
+            shape: Shape::Truncate,
+            range,
+            old_size,
+            new_size,
+            old: before.into(),
+            lost: None,
+        }
     }
 
     /// Whether it is a truncation that cut bytes off.
@@ -88,8 +113,60 @@ impl Edit {
             Old::Bytes(bytes) => Source::Bytes { start, bytes },
             Old::Kept(ino) => Source::Kept(*ino),
         };
-        content.set(start..self.range.end.min(self.old_size), source);
+        for part in self.unmended() {
+            content.set(part.start..part.end.min(self.old_size), source);
+        }
         content.end_at(self.old_size);
+    }
+
+    /// The stretches that hold something else on the device than before it: all but for those
+    /// that were mended.
+    fn unmended(&self) -> Vec<Range<u64>> {
+        let mut parts = vec![self.range.clone()];
+        for mended in self.lost.iter().flat_map(|lost| &lost.mended) {
+            let cut = |part: Range<u64>| {
+                [part.start..part.end.min(mended.start), part.start.max(mended.end)..part.end]
+            };
+            parts = parts.into_iter().flat_map(cut).filter(|part| !part.is_empty()).collect();
+        }
+        parts
+    }
+
+    /// Whether no sync will make it lasting.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    /// A sync of it failed. Its bytes are lost; sizes that are set are the journal's, and are not.
+    pub(super) fn lose(&mut self) {
+        if self.shape == Shape::Write && self.lost.is_none() {
+            self.lost = Some(Box::default());
+        }
+    }
+
+    /// A later change became lasting, and with it the sectors that it touches. Gives whether
+    /// anything of this one is lost still.
+    pub(super) fn mend(&mut self, later: &Self) -> bool {
+        let mut mended = later.sectors();
+        match later.shape {
+            Shape::Write => {
+                let end = mended.end.min(later.new_size);
+                self.old_size = self.old_size.max(end);
+                self.new_size = self.new_size.max(end);
+            }
+            Shape::Truncate => {
+                mended.end = u64::MAX;
+                self.old_size = later.new_size;
+                self.new_size = later.new_size;
+            }
+        }
+        let overlaps = |part: &Range<u64>| part.start < mended.end && mended.start < part.end;
+        if self.unmended().iter().any(overlaps)
+            && let Some(lost) = &mut self.lost
+        {
+            lost.mended.push(mended);
+        }
+        self.old_size != self.new_size || !self.unmended().is_empty()
     }
 
     /// The sectors in which the state right after this change shows it: all that it touches, for

@@ -139,6 +139,14 @@ impl Pending {
         free
     }
 
+    /// `fsync` of a file failed. As on Linux, what was written before is lost though the
+    /// application still reads it: no later sync makes it lasting, but for the sectors that are
+    /// written again. Truncations and names are the journal's; they stay pending.
+    pub fn fail_sync(&mut self, ino: Ino, mark: Mark) {
+        let edits = self.edits.get_mut(&ino).into_iter().flatten();
+        edits.take_while(|edit| edit.number < mark.0).for_each(Edit::lose);
+    }
+
     /// `fsync` of a directory. Gives the numbers whose content is no longer needed.
     pub fn sync_dir(&mut self, dir: Ino, mark: Mark) -> Vec<Ino> {
         self.settle_changes(mark, |change| {
@@ -192,14 +200,36 @@ impl Pending {
     fn settle_edits(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
         let Some(edits) = self.edits.get_mut(&ino) else { return Vec::new() };
         let mut free = Vec::new();
-        while let Some(edit) = edits.pop_front_if(|edit| edit.number < mark.0) {
+        let mut forget = |edit: Edit| {
             self.bytes -= edit.weight();
             free.extend(edit.kept());
+        };
+        let covered = edits.partition_point(|edit| edit.number < mark.0);
+        let mut lost: Vec<Edit> = Vec::new();
+        for edit in edits.drain(..covered) {
+            if edit.is_lost() {
+                lost.push(edit);
+                continue;
+            }
+            for gone in lost.extract_if(.., |earlier| !earlier.mend(&edit)) {
+                forget(gone);
+            }
+            forget(edit);
+        }
+        for edit in lost.into_iter().rev() {
+            edits.push_front(edit);
         }
         if edits.is_empty() {
             self.edits.remove(&ino);
         }
         free
+    }
+
+    /// Forgets what was pending of a file that no name leads to.
+    fn forget_edits(&mut self, ino: Ino) -> Vec<Ino> {
+        let edits = self.edits.remove(&ino).unwrap_or_default();
+        self.bytes -= edits.iter().map(Edit::weight).sum::<u64>();
+        edits.iter().filter_map(Edit::kept).collect()
     }
 
     /// Makes the wanted changes of names and attributes lasting, and those that they build on.
@@ -219,8 +249,7 @@ impl Pending {
             self.tree.apply(change);
         }
         let gone: Vec<Ino> = settled.iter().flat_map(|change| self.tree.settle(change)).collect();
-        let kept: Vec<Ino> =
-            gone.iter().flat_map(|ino| self.settle_edits(*ino, Mark(u64::MAX))).collect();
+        let kept: Vec<Ino> = gone.iter().flat_map(|ino| self.forget_edits(*ino)).collect();
         gone.into_iter().chain(kept).collect()
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use bakeoff_disk::plug::{Image, Ino, Keep, Kind, SECTOR, materialise};
 
 use crate::driver::{Driver, Store};
-use crate::model::{Act, Picture};
+use crate::model::{Act, Fate, Picture};
 
 /// What a power cut may leave after some history.
 pub struct Allowed {
@@ -26,16 +26,16 @@ impl Allowed {
         let pending = history.pending(|_| true);
         let prefix = |kept: usize| {
             let kept = &pending[..kept];
-            history.world(|n, _, lasting| lasting || kept.contains(&n)).picture()
+            history.world(|n, _, fate| fate == Fate::Lasting || kept.contains(&n)).picture()
         };
-        let lasting = history.world(|_, _, lasting| lasting);
+        let lasting = history.world(|_, _, fate| fate == Fate::Lasting);
         let mut modes: HashMap<Ino, HashSet<u32>> = HashMap::new();
         for (ino, mode) in
-            &history.world(|_, act, lasting| lasting || !act.steps().is_empty()).modes
+            &history.world(|_, act, fate| fate == Fate::Lasting || !act.steps().is_empty()).modes
         {
             modes.entry(*ino).or_default().insert(*mode);
         }
-        for (act, _) in history.acts.iter().filter(|(_, lasting)| !lasting) {
+        for (act, _) in history.acts.iter().filter(|(_, fate)| *fate == Fate::Pending) {
             if let Act::Mode { ino, mode } = act {
                 modes.entry(*ino).or_default().insert(*mode);
             }
@@ -135,27 +135,30 @@ fn sectors(states: &[Vec<u8>], bytes: &[u8]) -> Result<(), String> {
 /// What has a name that may show is held, and nothing else.
 pub fn held(driver: &Driver) -> Result<(), String> {
     let history = &driver.history;
-    let lasting = history.world(|_, _, lasting| lasting).tree();
+    let lasting = history.tree(|_, fate| fate == Fate::Lasting);
     let pending = history.pending(|act| act.edits().is_none());
-    let things = history.world(|_, _, _| true).modes;
-    for ino in things.keys() {
-        let needed = lasting.values().any(|named| named == ino)
-            || pending.iter().any(|number| history.acts[*number].0.concerns(*ino));
-        if driver.pending.holds(*ino) != needed {
+    for ino in history.things() {
+        let needed = lasting.values().any(|named| *named == ino)
+            || pending.iter().any(|number| history.acts[*number].0.concerns(ino));
+        if driver.pending.holds(ino) != needed {
             return Err(format!("{ino} is held: {}, needed: {needed}", !needed));
         }
     }
     Ok(())
 }
 
-/// After a sync of everything every image is the present state, and no memory is taken.
+/// After a sync of everything every image is the present state but for what was lost, and no
+/// memory is taken.
 pub fn all_lasting(driver: &Driver) -> Result<(), String> {
-    if driver.pending.bytes() != 0 {
+    let lost = driver.history.acts.iter().any(|(_, fate)| *fate == Fate::Lost);
+    if driver.pending.bytes() != 0 && !lost {
         return Err(format!("{} bytes with nothing pending", driver.pending.bytes()));
     }
+    let lasting = || driver.history.world(|_, _, fate| fate == Fate::Lasting).picture();
+    let expected = if lost { lasting() } else { driver.picture() };
     for keep in Keep::ALL {
         let image = driver.pending.image(keep, 7, &driver.store).map_err(|e| e.to_string())?;
-        if picture(&image, &driver.store)? != driver.picture() {
+        if picture(&image, &driver.store)? != expected {
             return Err(format!("{keep} after a sync of everything: not the present state"));
         }
     }

@@ -8,7 +8,7 @@ use std::io;
 use bakeoff_disk::plug::{Attributes, Before, Contents, Ino, Kind, Mark, Pending, Place};
 use proptest::prelude::*;
 
-use crate::model::{Act, History, ROOT, Step, World};
+use crate::model::{Act, Fate, History, ROOT, Step, World};
 
 /// A command. Numbers choose among what there is, modulo how much there is.
 #[derive(Clone, Debug)]
@@ -60,6 +60,10 @@ pub enum Command {
         file: usize,
         late: bool,
     },
+    FailSync {
+        file: usize,
+        late: bool,
+    },
     SyncDir {
         dir: usize,
         late: bool,
@@ -95,6 +99,7 @@ pub fn commands() -> impl Strategy<Value = Vec<Command>> {
             .prop_map(|(thing, mode)| Command::Chmod { thing, mode: 0o700 | mode }),
         1 => Just(Command::Begin),
         2 => (n(), late()).prop_map(|(file, late)| Command::SyncFile { file, late }),
+        1 => (n(), late()).prop_map(|(file, late)| Command::FailSync { file, late }),
         1 => (n(), late()).prop_map(|(dir, late)| Command::SyncDir { dir, late }),
         1 => late().prop_map(|late| Command::Commit { late }),
         1 => (n(), late()).prop_map(|(file, late)| Command::Expire { file, late }),
@@ -121,10 +126,12 @@ pub enum Flaw {
     MissesRenames,
     /// Permissions are told as lasting.
     MissesModes,
+    /// A failed sync is not told, and the next one makes up for it.
+    ForgivesFailures,
 }
 
 impl Flaw {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::SyncsTooLittle,
         Self::SyncsTooMuch,
         Self::CommitsBytes,
@@ -133,6 +140,7 @@ impl Flaw {
         Self::RenamesInTwo,
         Self::MissesRenames,
         Self::MissesModes,
+        Self::ForgivesFailures,
     ];
 }
 
@@ -208,7 +216,7 @@ impl Driver {
         };
         let a = driver.adopt(ROOT, "a", Kind::File);
         let bytes: Vec<u8> = (0..5000_u32).map(|n| (n % 251) as u8).collect();
-        driver.did(Act::Write { ino: a, offset: 0, bytes }, true);
+        driver.did(Act::Write { ino: a, offset: 0, bytes }, Fate::Lasting);
         let d = driver.adopt(ROOT, "d", Kind::Directory);
         driver.adopt(d, "b", Kind::File);
         driver
@@ -218,7 +226,7 @@ impl Driver {
         let ino = self.number();
         let step = Step { dir, name: name.to_owned(), before: None, after: Some(ino) };
         self.pending.adopt(place(&step), ino, kind.clone(), attributes(0o755));
-        self.did(Act::Names { steps: vec![step], made: Some(kind) }, true);
+        self.did(Act::Names { steps: vec![step], made: Some(kind) }, Fate::Lasting);
         ino
     }
 
@@ -227,7 +235,7 @@ impl Driver {
         self.next - 1
     }
 
-    fn did(&mut self, act: Act, lasting: bool) {
+    fn did(&mut self, act: Act, fate: Fate) {
         self.live.apply(&act);
         if let Some(ino) = act.edits() {
             self.store.0.insert(ino, self.live.files[&ino].clone());
@@ -235,7 +243,7 @@ impl Driver {
         if let Act::Names { steps, made: Some(Kind::File) } = &act {
             self.store.0.insert(steps[0].after.unwrap(), Vec::new());
         }
-        self.history.acts.push((act, lasting));
+        self.history.acts.push((act, fate));
     }
 
     pub fn picture(&self) -> crate::model::Picture {
@@ -322,6 +330,7 @@ impl Driver {
             }
             Command::Begin => self.begun = (self.pending.mark(), self.history.acts.len()),
             Command::SyncFile { file, late } => self.sync_file(self.file(file), late),
+            Command::FailSync { file, late } => self.fail_sync(self.file(file), late),
             Command::SyncDir { dir, late } => self.sync_dir(self.dir(dir), late),
             Command::Commit { late } => self.commit(late),
             Command::Expire { file, late } => self.expire(self.file(file), late),
@@ -351,7 +360,7 @@ impl Driver {
             self.pending.write(ino, at, length, size, Before::Bytes(old));
             self.tell_held_back();
         }
-        self.did(Act::Write { ino, offset, bytes }, false);
+        self.did(Act::Write { ino, offset, bytes }, Fate::Pending);
     }
 
     fn tell_held_back(&mut self) {
@@ -368,7 +377,7 @@ impl Driver {
             let before = Before::Bytes(&file[offset..end]);
             let size = file.len() as u64;
             self.pending.punch(ino, offset as u64, length as u64, size, before);
-            self.did(Act::Write { ino, offset, bytes: vec![0; end - offset] }, false);
+            self.did(Act::Write { ino, offset, bytes: vec![0; end - offset] }, Fate::Pending);
         }
     }
 
@@ -387,7 +396,7 @@ impl Driver {
             let cut_off = file.get(new..).unwrap_or_default();
             self.pending.truncate(ino, old as u64, new as u64, Before::Bytes(cut_off));
         }
-        self.did(Act::Truncate { ino, old, new }, false);
+        self.did(Act::Truncate { ino, old, new }, Fate::Pending);
     }
 
     pub fn create(&mut self, dir: Ino, name: &str, kind: Kind) -> Option<Ino> {
@@ -398,7 +407,7 @@ impl Driver {
         let ino = self.number();
         let step = Step { dir, name: name.to_owned(), before: None, after: Some(ino) };
         self.pending.create(place(&step), ino, kind.clone(), attributes(0o755));
-        self.did(Act::Names { steps: vec![step], made: Some(kind) }, false);
+        self.did(Act::Names { steps: vec![step], made: Some(kind) }, Fate::Pending);
         Some(ino)
     }
 
@@ -408,7 +417,7 @@ impl Driver {
             self.last = self.pending.mark();
             let step = Step { dir, name: name.to_owned(), before: None, after: Some(ino) };
             self.pending.link(place(&step), ino);
-            self.did(Act::Names { steps: vec![step], made: None }, false);
+            self.did(Act::Names { steps: vec![step], made: None }, Fate::Pending);
         }
     }
 
@@ -417,7 +426,7 @@ impl Driver {
             self.last = self.pending.mark();
             let step = Step { dir, name, before: Some(ino), after: None };
             self.pending.remove(place(&step), ino);
-            self.did(Act::Names { steps: vec![step], made: None }, false);
+            self.did(Act::Names { steps: vec![step], made: None }, Fate::Pending);
         }
     }
 
@@ -444,7 +453,7 @@ impl Driver {
             }
             _ => self.pending.rename(place(&steps[0]), place(&steps[1]), ino, replaced),
         }
-        self.did(Act::Names { steps, made: None }, false);
+        self.did(Act::Names { steps, made: None }, Fate::Pending);
     }
 
     pub fn exchange(&mut self, a: Entry, b: Entry) {
@@ -457,7 +466,7 @@ impl Driver {
         ];
         self.last = self.pending.mark();
         self.pending.exchange(place(&steps[0]), place(&steps[1]), a.2, b.2);
-        self.did(Act::Names { steps, made: None }, false);
+        self.did(Act::Names { steps, made: None }, Fate::Pending);
     }
 
     pub fn chmod(&mut self, ino: Ino, mode: u32) {
@@ -465,7 +474,7 @@ impl Driver {
         if self.flaw != Some(Flaw::MissesModes) {
             self.pending.set_attributes(ino, attributes(mode));
         }
-        self.did(Act::Mode { ino, mode }, false);
+        self.did(Act::Mode { ino, mode }, Fate::Pending);
     }
 
     /// From when a sync counts: for `Pending` and for the model.
@@ -485,6 +494,14 @@ impl Driver {
         self.history.sync_bytes(ino, before);
         self.history.sync_names(before, |act| act.concerns(ino));
         self.give_back(&free);
+    }
+
+    pub fn fail_sync(&mut self, ino: Ino, late: bool) {
+        let (mark, before) = self.mark(late);
+        if self.flaw != Some(Flaw::ForgivesFailures) {
+            self.pending.fail_sync(ino, mark);
+        }
+        self.history.fail_sync(ino, before);
     }
 
     pub fn sync_dir(&mut self, dir: Ino, late: bool) {

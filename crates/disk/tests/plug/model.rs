@@ -127,38 +127,86 @@ impl World {
     }
 }
 
-/// All acts, in order, and which of them are lasting.
+/// What became of an act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Pending,
+    Lasting,
+    /// A sync failed on it.
+    Lost,
+}
+
+/// All acts, in order, and what became of them.
 #[derive(Default)]
 pub struct History {
-    pub acts: Vec<(Act, bool)>,
+    pub acts: Vec<(Act, Fate)>,
 }
 
 impl History {
-    pub fn world(&self, mut included: impl FnMut(usize, &Act, bool) -> bool) -> World {
-        let mut world = World::new();
+    /// The state on the device when some of the acts reached it; of a file's bytes, each brought
+    /// the sectors that it touches as they were in memory.
+    pub fn world(&self, mut included: impl FnMut(usize, &Act, Fate) -> bool) -> World {
+        let (mut world, mut memory) = (World::new(), World::new());
         // A file whose first name was lost may have another one.
         for (act, _) in &self.acts {
             if let Act::Names { steps, made: Some(kind) } = act {
                 world.make(steps[0].after.expect("made"), kind);
             }
         }
-        for (number, (act, lasting)) in self.acts.iter().enumerate() {
-            if included(number, act, *lasting) {
+        for (number, (act, fate)) in self.acts.iter().enumerate() {
+            if let Some(ino) = act.edits() {
+                memory.apply(act);
+                if included(number, act, *fate) {
+                    redo(world.files.entry(ino).or_default(), act, &memory.files[&ino]);
+                }
+            } else if included(number, act, *fate) {
                 world.apply(act);
             }
         }
         world
     }
 
+    /// The tree of names alone.
+    pub fn tree(&self, mut included: impl FnMut(usize, Fate) -> bool) -> BTreeMap<String, Ino> {
+        let mut world = World::new();
+        for (number, (act, fate)) in self.acts.iter().enumerate() {
+            if !act.steps().is_empty() && included(number, *fate) {
+                world.apply(act);
+            }
+        }
+        world.tree()
+    }
+
+    /// Everything that was ever made.
+    pub fn things(&self) -> impl Iterator<Item = Ino> {
+        let made = |act: &Act| match act {
+            Act::Names { steps, made: Some(_) } => steps[0].after,
+            _ => None,
+        };
+        self.acts.iter().filter_map(move |(act, _)| made(act))
+    }
+
     pub fn pending(&self, wanted: impl Fn(&Act) -> bool) -> Vec<usize> {
         let acts = self.acts.iter().enumerate();
-        acts.filter(|(_, (act, lasting))| !lasting && wanted(act)).map(|(n, _)| n).collect()
+        let is_pending = |act: &Act, fate| fate == Fate::Pending && wanted(act);
+        acts.filter(|(_, (act, fate))| is_pending(act, *fate)).map(|(n, _)| n).collect()
     }
 
     /// Makes the bytes and the size of a file lasting.
     pub fn sync_bytes(&mut self, ino: Ino, before: usize) {
-        for (act, lasting) in &mut self.acts[..before] {
-            *lasting |= act.edits() == Some(ino);
+        for number in self.pending(|act| act.edits() == Some(ino)) {
+            if number < before {
+                self.acts[number].1 = Fate::Lasting;
+            }
+        }
+    }
+
+    /// A sync of a file fails: its writes are lost.
+    pub fn fail_sync(&mut self, ino: Ino, before: usize) {
+        for number in self.pending(|act| matches!(act, Act::Write { ino: it, .. } if *it == ino)) {
+            if number < before {
+                self.acts[number].1 = Fate::Lost;
+            }
         }
     }
 
@@ -167,8 +215,11 @@ impl History {
         let mut todo = self.pending(|act| act.edits().is_none() && wanted(act));
         todo.retain(|number| *number < before);
         while let Some(number) = todo.pop() {
-            self.acts[number].1 = true;
-            todo.extend((0..number).filter(|j| !self.acts[*j].1 && self.depends(number, *j)));
+            self.acts[number].1 = Fate::Lasting;
+            todo.extend(
+                (0..number)
+                    .filter(|j| self.acts[*j].1 == Fate::Pending && self.depends(number, *j)),
+            );
         }
     }
 
@@ -216,26 +267,21 @@ impl History {
                 pending.iter().take_while(|j| *j < k).all(|j| has(*j) || !self.depends(*k, *j))
             });
             if whole {
-                trees.insert(
-                    self.world(|n, act, lasting| !act.steps().is_empty() && (lasting || has(n)))
-                        .tree(),
-                );
+                trees.insert(self.tree(|n, fate| fate == Fate::Lasting || has(n)));
             }
         }
         trees
     }
 
-    /// A file's bytes after what is lasting, then after each pending act.
+    /// A file's bytes after what is lasting, then in memory after each pending act.
     pub fn states(&self, ino: Ino) -> Vec<Vec<u8>> {
-        let mut world = World::new();
-        let mut states = vec![Vec::new()];
-        for (act, lasting) in self.acts.iter().filter(|(act, _)| act.edits() == Some(ino)) {
-            world.apply(act);
-            let state = world.files[&ino].clone();
-            if *lasting {
-                states[0] = state;
-            } else {
-                states.push(state);
+        let lasting = self.world(|_, _, fate| fate == Fate::Lasting);
+        let mut states = vec![lasting.files.get(&ino).cloned().unwrap_or_default()];
+        let mut memory = World::new();
+        for (act, fate) in self.acts.iter().filter(|(act, _)| act.edits() == Some(ino)) {
+            memory.apply(act);
+            if *fate == Fate::Pending {
+                states.push(memory.files[&ino].clone());
             }
         }
         states
@@ -288,7 +334,8 @@ fn redo(image: &mut Vec<u8>, act: &Act, after: &[u8]) {
     };
     let (start, end) = (start / sector * sector, end.next_multiple_of(sector));
     image.resize(image.len().max(end.min(after.len())), 0);
-    for at in start..end.min(image.len()) {
-        image[at] = after.get(at).copied().unwrap_or(0);
-    }
+    let end = end.min(image.len());
+    let there = start.min(after.len())..end.min(after.len());
+    image[start..end].fill(0);
+    image[start..start + there.len()].copy_from_slice(&after[there]);
 }

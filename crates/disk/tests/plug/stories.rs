@@ -106,6 +106,25 @@ fn a_sync_does_not_count_for_what_is_written_while_it_is_under_way() {
 }
 
 #[test]
+fn what_a_failed_sync_lost_stays_lost_though_the_next_one_succeeds() {
+    let mut driver = Driver::new(None);
+    let it = new_file(&mut driver, ROOT, "x", &[1; 2048]);
+    driver.sync_file(it, false);
+    driver.write(it, 0, vec![2; 2048]);
+    driver.fail_sync(it, false);
+    driver.sync_file(it, false);
+    // Written again, and with it the rest of its sector.
+    driver.write(it, 600, vec![3; 10]);
+    driver.sync_file(it, false);
+    let mut left = vec![1; 2048];
+    left[512..1024].fill(2);
+    left[600..610].fill(3);
+    for keep in Keep::ALL {
+        assert_eq!(file(&driver, keep, "/x"), set([Some(&left)]), "{keep}");
+    }
+}
+
+#[test]
 fn a_write_that_is_lost_before_one_that_is_kept_leaves_a_hole() {
     let mut driver = Driver::new(None);
     let it = driver.create(ROOT, "x", Kind::File).unwrap();
