@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bakeoff_disk::spec::{self, Spec};
 use bakeoff_engines::{Database, Session, Terms};
 use bakeoff_experiment::{Disks, Vocabulary, WorkloadNames};
 use bakeoff_load::{self as load, cpu::process_cpu};
@@ -33,9 +34,9 @@ pub fn vocabulary() -> Vocabulary {
         scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
     });
     let disks = Disks::new(
-        Vec::new(),
-        |_| Err("there are no models of disks".to_owned()),
-        |_| Err("there are no models of disks".to_owned()),
+        spec::listed().iter().map(|disk| disk.name.to_string()).collect(),
+        |text| Spec::parse(text).map(|spec| spec.to_string()).map_err(|e| e.to_string()),
+        |table| Spec::from_table(table).map(drop).map_err(|e| e.to_string()),
     );
     Vocabulary { engines: engines.collect(), workloads: workloads.collect(), disks }
 }
