@@ -4,6 +4,7 @@
 //! `BAKEOFF_PLUG_CASES` sets how many histories are tried.
 
 mod check;
+mod commands;
 mod driver;
 mod model;
 mod stories;
@@ -11,7 +12,8 @@ mod stories;
 use bakeoff_disk::plug::Keep;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
-use driver::{Command, Driver, Flaw, commands};
+use commands::{Command, commands};
+use driver::{Driver, Flaw};
 
 fn cases() -> u32 {
     std::env::var("BAKEOFF_PLUG_CASES").map_or(200, |cases| cases.parse().expect("a number"))
