@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -115,9 +115,7 @@ impl Control {
                     ErrorKind::NotFound | ErrorKind::ConnectionRefused => String::new(),
                     _ => format!(" ({error})"),
                 };
-                Err(Error::Folder(format!(
-                    "no disk of yours is mounted on {shown}{why}; {others}"
-                )))
+                Err(Error::Folder(format!("no disk of yours is mounted on {shown}{why}; {others}")))
             }
         }
     }
@@ -206,7 +204,12 @@ impl Control {
     /// # Errors
     /// Somebody uses it ([`Error::Folder`]); then it stays.
     pub fn unmount(&self) -> Result<(), Error> {
-        let (_, mut stream) = self.ask(&Ask::Unmount)?;
+        let mut stream = match self.ask(&Ask::Unmount) {
+            Ok((_, stream)) => stream,
+            // It may end before its answer is out.
+            Err(Error::Failed(_)) if !table::is_ours(&self.mountpoint) => return Ok(()),
+            Err(error) => return Err(error),
+        };
         // The connection ends when the daemon does.
         let ended = stream.get_ref().set_read_timeout(Some(ENDING));
         let ended = ended.and_then(|()| stream.read_to_end(&mut Vec::new()));
@@ -219,26 +222,43 @@ impl Control {
     }
 }
 
-/// Listens on `socket` and answers each request by `answer`, on threads that end with the process.
-pub(crate) fn listen(
-    socket: &Path,
-    answer: impl Fn(Ask) -> Answer + Send + Sync + 'static,
-) -> io::Result<()> {
-    let listener = reach(socket, UnixListener::bind)?;
-    let answer = Arc::new(answer);
-    let accept = move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let answer = Arc::clone(&answer);
-            std::thread::spawn(move || converse(&stream, &*answer));
-        }
-    };
-    std::thread::Builder::new().name("disk-control".into()).spawn(accept)?;
-    Ok(())
+/// Answers to whoever connects, on threads that end with the process.
+pub(crate) struct Listening {
+    /// Held by those who are answering.
+    answering: Arc<RwLock<()>>,
+}
+
+impl Listening {
+    /// Listens on `socket` and answers each request by `answer`.
+    pub(crate) fn start(
+        socket: &Path,
+        answer: impl Fn(Ask) -> Answer + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let listener = reach(socket, UnixListener::bind)?;
+        let answer = Arc::new(answer);
+        let answering = Arc::new(RwLock::new(()));
+        let busy = Arc::clone(&answering);
+        let accept = move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (answer, busy) = (Arc::clone(&answer), Arc::clone(&busy));
+                std::thread::spawn(move || converse(&stream, &*answer, &busy));
+            }
+        };
+        std::thread::Builder::new().name("disk-control".into()).spawn(accept)?;
+        Ok(Self { answering })
+    }
+
+    /// Waits until those are answered who have asked; later ones are not answered as long as what
+    /// is returned is there.
+    pub(crate) fn finish(&self) -> RwLockWriteGuard<'_, ()> {
+        self.answering.write().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Answers until the other one has no more to ask.
-fn converse(mut stream: &UnixStream, answer: &dyn Fn(Ask) -> Answer) {
+fn converse(mut stream: &UnixStream, answer: &dyn Fn(Ask) -> Answer, answering: &RwLock<()>) {
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        let _answering = answering.read().unwrap_or_else(PoisonError::into_inner);
         let answer = match serde_json::from_str(&line) {
             Ok(ask) => answer(ask),
             Err(error) => Answer::Refused(Error::Usage(format!("{line:?}: {error}"))),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::control::{self, Answer, Ask, Stat};
+use crate::control::{Answer, Ask, Listening, Stat};
 use crate::device::Nanos;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
@@ -53,14 +53,19 @@ pub fn serve(options: &MountOptions, ready: &mut dyn io::Write) -> Result<(), Er
     let disk = Arc::new(Disk::open(options, &spec, note)?);
     disk.mount(events)?;
     let served = disk.calibrate(options.timing).and_then(|()| {
-        let answering = Arc::clone(&disk);
-        control::listen(&claim.socket(), move |ask| answering.answer(ask))?;
+        // The disk goes when this function ends, whoever is still connected.
+        let answering = Arc::downgrade(&disk);
+        let listening = Listening::start(&claim.socket(), move |ask| match answering.upgrade() {
+            Some(disk) => disk.answer(ask),
+            None => Answer::Refused(Error::Failed("it is being unmounted".into())),
+        })?;
         let (backing, mountpoint) = (disk.note.backing.display(), disk.note.mountpoint.display());
         writeln!(ready, "{READY}{backing} on {mountpoint} as {spec}")?;
-        ready.flush()
+        ready.flush()?;
+        Ok(listening)
     });
     let ended = match served {
-        Ok(()) => heard.recv().unwrap_or(Event::Signal),
+        Ok(_) => heard.recv().unwrap_or(Event::Signal),
         Err(_) => Event::Signal,
     };
     let session = match ended {
@@ -68,8 +73,12 @@ pub fn serve(options: &MountOptions, ready: &mut dyn io::Write) -> Result<(), Er
         Event::Signal => disk.leave(&heard),
     };
     disk.executor.stop();
+    let listening = served.map_err(failed("the mount"))?;
+    let _answered = listening.finish();
+    // The volume clears its hidden folder before others may have the backing folder.
+    drop(disk);
     drop(claim);
-    served.and(session).map_err(failed("the mount"))
+    session.map_err(failed("the mount"))
 }
 
 /// A mounted disk.
@@ -93,7 +102,8 @@ impl Disk {
         let station = Station::new(spec.build(options.seed), options.seed);
         // The timing comes on when the round trip is known.
         let null = spec.is_null();
-        let executor = Arc::new(Executor::start(station, executor::Options { timing: false, null }));
+        let executor =
+            Arc::new(Executor::start(station, executor::Options { timing: false, null }));
         executor.set_neighbours(options.neighbours);
         let volume_options = VolumeOptions { executor: Arc::clone(&executor) };
         let volume = Volume::open(&note.backing, volume_options).map_err(|error| {
@@ -203,7 +213,7 @@ impl Disk {
     }
 
     /// Makes the folder of a crash image, or sees that it is empty, before anything is cut.
-    fn image_folder(&self, image: &Path) -> Result<std::path::PathBuf, Error> {
+    fn image_folder(&self, image: &Path) -> Result<PathBuf, Error> {
         let wrong = |why: &dyn std::fmt::Display| {
             let image = image.display();
             Error::Folder(format!("{image} can't take the image: {why}; name another: --image DIR"))
@@ -304,14 +314,16 @@ fn folders(options: &MountOptions, spec: &Spec) -> Result<Note, Error> {
     if !backing.is_dir() {
         return Err(wrong(given, &"it is no folder; the files of the disk are kept in one"));
     }
-    let access = rustix::fs::Access::READ_OK
-        | rustix::fs::Access::WRITE_OK
-        | rustix::fs::Access::EXEC_OK;
+    let access =
+        rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     rustix::fs::access(&backing, access)
         .map_err(|error| wrong(given, &format!("you may not write there: {error}")))?;
     let given = &options.mountpoint;
     let missing = |error: io::Error| {
-        wrong(given, &format!("{error}; make an empty folder to mount on: mkdir {}", given.display()))
+        wrong(
+            given,
+            &format!("{error}; make an empty folder to mount on: mkdir {}", given.display()),
+        )
     };
     let mountpoint = table::resolve(given).map_err(missing)?;
     if table::is_ours(&mountpoint) {

@@ -3,9 +3,17 @@
 //! It is usable on its own. It must never know who sits on the disk: no engine, no workload, no
 //! trial.
 
+pub mod control;
+pub mod daemon;
 pub mod device;
+pub mod executor;
 pub mod ext4;
+pub mod fault;
 pub mod fuse;
+pub mod mount;
 pub mod neighbour;
 pub mod plug;
+pub mod registry;
+pub mod spec;
+pub mod station;
 pub mod volume;

@@ -14,6 +14,7 @@ use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use crate::mount::{Error, table};
+use crate::volume::HIDDEN;
 
 /// The folder of the notes of mounts; only there while there are some.
 const FOLDER: &str = "disks";
@@ -58,6 +59,7 @@ pub struct Note {
 #[derive(Debug)]
 pub(crate) struct Claim {
     note: PathBuf,
+    folder: PathBuf,
     /// Both held locked.
     _lock: File,
     _backing: File,
@@ -89,13 +91,16 @@ impl Claim {
         let named = file.write_all(&text).and_then(|()| fs::hard_link(&unnamed, &path));
         let _ = fs::remove_file(&unnamed);
         match named {
-            Ok(()) => Ok(Self { note: path, _lock: file, _backing: backing }),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                Err(Error::Folder(format!(
-                    "{at} is in use by another disk: unmount it first (bakeoff disk unmount {at})",
-                    at = note.mountpoint.display()
-                )))
-            }
+            Ok(()) => Ok(Self {
+                note: path,
+                folder: note.backing.clone(),
+                _lock: file,
+                _backing: backing,
+            }),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Error::Folder(format!(
+                "{at} is in use by another disk: unmount it first (bakeoff disk unmount {at})",
+                at = note.mountpoint.display()
+            ))),
             Err(error) => Err(unusable(error)),
         }
     }
@@ -108,6 +113,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
+        clear(&self.folder);
         forget(&self.note);
     }
 }
@@ -134,11 +140,14 @@ pub fn sweep() -> io::Result<Vec<PathBuf>> {
         if !dead {
             continue;
         }
-        if let Some(note) = note.filter(|note| table::is_ours(&note.mountpoint)) {
-            if table::unmount(&note.mountpoint, table::How::Lazily).is_err() {
-                continue;
+        if let Some(note) = note {
+            if table::is_ours(&note.mountpoint) {
+                if table::unmount(&note.mountpoint, table::How::Lazily).is_err() {
+                    continue;
+                }
+                freed.push(note.mountpoint);
             }
-            freed.push(note.mountpoint);
+            clear(&note.backing);
         }
         forget(&path);
     }
@@ -166,6 +175,11 @@ fn notes() -> io::Result<Vec<(PathBuf, Option<Note>, bool)>> {
         notes.push((path, note, dead));
     }
     Ok(notes)
+}
+
+/// Removes the folder of a volume's own, where the volume itself could not.
+fn clear(backing: &Path) {
+    let _ = fs::remove_dir_all(backing.join(HIDDEN));
 }
 
 /// Removes a note and its socket, and their folder with the last of them.

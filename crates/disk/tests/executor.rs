@@ -46,9 +46,8 @@ impl Device for Planned {
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        while let Some(completion) = self.queue.pop_front_if(|completion| completion.at <= now) {
-            done.push(completion);
-        }
+        let due = self.queue.partition_point(|completion| completion.at <= now);
+        done.extend(self.queue.drain(..due));
     }
 
     fn busy(&self) -> Nanos {
@@ -132,15 +131,15 @@ fn latency_is_as_modelled_with_a_queue() {
 
 #[test]
 fn fast_devices_are_waited_for_precisely() {
-    let lateness = || {
+    // As the executor saw it: this thread may have to wait for a processor.
+    let median = || {
         let executor = executor(&[MS / 5]);
-        let mut each: Vec<_> = (0..200).map(|n| time(&executor, one(n))).collect();
-        each.sort();
-        each[100]
+        (0..200).for_each(|n| executor.perform_and_wait(one(n)));
+        executor.achieved().achieved.p50_us
     };
-    let best = (0..3).map(|_| lateness()).min().unwrap();
-    println!("a device of 200 us answers in {best:?}");
-    assert!(best >= Duration::from_micros(200) && best < Duration::from_micros(300), "{best:?}");
+    let best = (0..3).map(|_| median()).fold(f64::INFINITY, f64::min);
+    println!("a device of 200 µs answers in {best} µs");
+    assert!((195.0..300.0).contains(&best), "{best} µs");
 }
 
 #[test]
@@ -159,7 +158,10 @@ fn the_way_here_and_back_is_taken_off() {
         .collect();
     each.sort();
     let median = each[10];
-    assert!(median >= Duration::from_micros(4_900) && median < Duration::from_micros(5_800), "{each:?}");
+    assert!(
+        median >= Duration::from_micros(4_900) && median < Duration::from_micros(5_800),
+        "{each:?}"
+    );
     let accuracy = executor.achieved();
     assert!(accuracy.error_median < 0.1, "{accuracy:?}");
     assert!((accuracy.modelled.p50_us - 5_000.0).abs() < 50.0, "{accuracy:?}");

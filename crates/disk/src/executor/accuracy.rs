@@ -66,9 +66,8 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn new() -> Self {
-        let histogram = |largest| {
-            Histogram::new_with_bounds(1, largest, 3).expect("these bounds are in order")
-        };
+        let histogram =
+            |largest| Histogram::new_with_bounds(1, largest, 3).expect("these bounds are in order");
         Self {
             modelled: histogram(LONGEST),
             achieved: histogram(LONGEST),

@@ -92,11 +92,8 @@ pub fn unmount(path: &Path, how: How) -> io::Result<()> {
         return Ok(());
     }
     let text = String::from_utf8_lossy(output.stderr.trim_ascii()).into_owned();
-    let kind = if text.contains("busy") {
-        io::ErrorKind::ResourceBusy
-    } else {
-        io::ErrorKind::Other
-    };
+    let kind =
+        if text.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
     Err(io::Error::new(kind, text))
 }
 
@@ -123,7 +120,8 @@ mod tests {
 
     #[test]
     fn lines_are_read_with_their_escapes() {
-        let line = br"36 35 98:0 /mnt1 /mnt/a\040b\134c rw,noatime master:1 - fuse.x bakeoff-disk rw";
+        let line =
+            br"36 35 98:0 /mnt1 /mnt/a\040b\134c rw,noatime master:1 - fuse.x bakeoff-disk rw";
         let (place, entry) = parse(line).unwrap();
         assert_eq!(place, Path::new(r"/mnt/a b\c"));
         assert_eq!(entry, Entry { kind: "fuse.x".into(), source: SOURCE.into() });
