@@ -2,7 +2,7 @@
 
 BAKEOFF = target/release/bakeoff
 
-.PHONY: build demo test bench clean
+.PHONY: build demo packages test bench clean
 
 build:
 	cargo build --release --locked
@@ -11,7 +11,11 @@ build:
 demo: build
 	$(BAKEOFF) run redmine --quick
 
-test:
+# Database servers and FUSE tools from Debian, where they can be installed; see ci/packages.
+packages:
+	ci/packages
+
+test: packages
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
