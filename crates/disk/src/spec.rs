@@ -25,7 +25,7 @@ pub struct Listed {
 const LISTED: [Listed; 8] = [
     Listed { name: "null", summary: "no delay: the cost of the virtual disk itself" },
     Listed { name: "hdd-7200", summary: "desktop disk, 7200 rpm: about 78 random reads a second" },
-    Listed { name: "hdd-5400", summary: "notebook disk, 5400 rpm: about 59 random reads a second" },
+    Listed { name: "hdd-5400", summary: "notebook disk, 5400 rpm: about 60 random reads a second" },
     Listed {
         name: "ssd-sata",
         summary: "SATA SSD: 13,000 reads a second one at a time, 97,000 at most",
@@ -163,7 +163,10 @@ impl Spec {
             return Self::parse_one(text);
         };
         let (disks, each) = array.split_once(['×', 'x']).ok_or(SpecError::Array)?;
-        let disks = disks.parse().ok().filter(|n: &u32| n % 2 == 0 && (2..=MOST_DISKS).contains(n));
+        let disks = disks
+            .parse()
+            .ok()
+            .filter(|n: &u32| n.is_multiple_of(2) && (2..=MOST_DISKS).contains(n));
         let disks = disks.ok_or(SpecError::Array)?;
         if each.starts_with("raid10") {
             return Err(SpecError::Array);
@@ -233,8 +236,12 @@ impl Spec {
             check: fn(&P) -> Result<(), String>,
         ) -> Result<P, String> {
             let mut table = own;
-            table.extend(changes.clone());
-            let parameters = table.try_into::<P>().map_err(|e| e.message().to_owned())?;
+            for (key, value) in changes {
+                table.insert(key.clone(), value.clone());
+                let read = table.clone().try_into::<P>();
+                read.map_err(|error| format!("{key} has an {}", error.message()))?;
+            }
+            let parameters = table.try_into::<P>().map_err(|error| error.message().to_owned())?;
             check(&parameters)?;
             Ok(parameters)
         }

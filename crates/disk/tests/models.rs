@@ -77,8 +77,8 @@ fn row(what: &str, got: f64, least: f64, most: f64) {
 
 #[test]
 fn hard_disks_serve_random_reads_as_such_disks_do() {
-    let sets: [(&str, [(u64, f64, f64); 3]); 3] = [
-        ("hdd-7200", [(1, 76.0, 82.0), (4, 98.0, 112.0), (32, 120.0, 140.0)]),
+    let sets = [
+        ("hdd-7200", [(1_u64, 76.0, 82.0), (4, 98.0, 112.0), (32, 120.0, 140.0)]),
         ("hdd-7200/order=first-come", [(1, 75.0, 82.0), (4, 75.0, 82.0), (32, 75.0, 82.0)]),
         // 11 ms and half a turn of 5.6 ms: 60 a second.
         ("hdd-5400", [(1, 57.0, 63.0), (4, 70.0, 90.0), (32, 85.0, 105.0)]),

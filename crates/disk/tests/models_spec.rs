@@ -110,7 +110,10 @@ fn devices_that_cannot_be_are_refused_with_the_reason() {
         ("hdd-7200/used=nan", "used is NaN"),
         ("hdd-7200/used=", "must be a number"),
         ("hdd-7200/tags=0", "tags is 0"),
-        ("hdd-7200/order=random", "unknown variant"),
+        (
+            "hdd-7200/order=random",
+            "order has an unknown variant `random`, expected `shortest` or `first-come`",
+        ),
         ("hdd-7200/cache=-1", "cache"),
         ("ssd-sata/read_us=-1", "read_us is -1"),
         ("ssd-sata/sustained_mb_s=600", "sustained_mb_s 600 is above write_mb_s 530"),
@@ -123,5 +126,7 @@ fn devices_that_cannot_be_are_refused_with_the_reason() {
         assert!(error.contains(reason), "{text}: {error}");
     }
     let error = table("model = 'hdd-7200'\nrpm = [7200]").unwrap_err();
+    let negative = table("model = 'hdd-7200'\ncache = -1").unwrap_err();
+    assert!(negative.contains("cache has an invalid value: integer `-1`"), "{negative}");
     assert!(error.contains("rpm is `[7200]`, and must be a whole number"), "{error}");
 }

@@ -258,7 +258,7 @@ impl Hdd {
         let from = self.geometry.place(head);
         let reach = |waiting: &Waiting| {
             let start = now.max(waiting.since + self.command());
-            self.geometry.arrive(start, &from, &self.geometry.place(waiting.request.offset))
+            self.geometry.arrive(start, &from, &waiting.place)
         };
         let tags = match self.parameters.order {
             Order::Shortest => self.parameters.tags as usize,
@@ -351,7 +351,9 @@ impl Hdd {
 impl Device for Hdd {
     fn set_span(&mut self, bytes: u64) {
         self.span = Some(bytes);
-        self.geometry.set_span(bytes);
+        if self.geometry.set_span(bytes) {
+            self.queue.place(&self.geometry);
+        }
     }
 
     fn submit(&mut self, now: Nanos, id: u64, request: Request) {
@@ -367,7 +369,8 @@ impl Device for Hdd {
         } else if let Some(done) = self.answer(now, &request) {
             self.agenda.end(done, Some(id));
         } else {
-            self.queue.push(Waiting { id, request, since: now });
+            let place = self.geometry.place(request.offset);
+            self.queue.push(Waiting { id, request, since: now, place });
         }
         if self.job.is_none() {
             self.choose(now);

@@ -44,7 +44,7 @@ impl Raid10 {
     /// # Panics
     /// If there is an odd number of them, or none.
     pub fn new(devices: Vec<Box<dyn Device>>) -> Self {
-        assert!(devices.len() >= 2 && devices.len() % 2 == 0, "{} disks", devices.len());
+        assert!(!devices.is_empty() && devices.len().is_multiple_of(2), "{} disks", devices.len());
         let member = |device| Member { device, under_way: 0, head: 0 };
         Self {
             members: devices.into_iter().map(member).collect(),
@@ -173,5 +173,91 @@ impl Device for Raid10 {
 
     fn unused(&self) -> Box<dyn Device> {
         Box::new(Self::new(self.members.iter().map(|member| member.device.unused()).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    type Log = Arc<Mutex<Vec<(usize, Request)>>>;
+
+    /// Notes what it is asked for, and never completes it.
+    struct Recorder(usize, Log);
+
+    impl Device for Recorder {
+        fn set_span(&mut self, bytes: u64) {
+            let span = Request { kind: Kind::Flush, offset: bytes, length: 0, stream: 0 };
+            self.1.lock().unwrap().push((self.0, span));
+        }
+
+        fn submit(&mut self, _now: Nanos, _id: u64, request: Request) {
+            self.1.lock().unwrap().push((self.0, request));
+        }
+
+        fn next_completion(&self) -> Option<Nanos> {
+            None
+        }
+
+        fn advance(&mut self, _now: Nanos, _done: &mut Vec<Completion>) {}
+
+        fn busy(&self) -> Nanos {
+            0
+        }
+
+        fn unused(&self) -> Box<dyn Device> {
+            Box::new(Self(self.0, Arc::clone(&self.1)))
+        }
+    }
+
+    fn array(disks: usize) -> (Raid10, Log) {
+        let log = Log::default();
+        let disk = |number| Box::new(Recorder(number, Arc::clone(&log))) as Box<dyn Device>;
+        (Raid10::new((0..disks).map(disk).collect()), log)
+    }
+
+    #[test]
+    fn copies_lie_where_the_near_layout_puts_them() {
+        for disks in [2, 4, 6] {
+            for chunk in 0..20 {
+                let (mut raid, log) = array(disks);
+                let offset = chunk * CHUNK + 512;
+                let write = Request { kind: Kind::Write, offset, length: 1024, stream: 2 };
+                raid.submit(0, 1, write);
+                let number = disks as u64;
+                let copies = [0, 1].map(|copy| {
+                    let place = 2 * chunk + copy;
+                    let offset = place / number * CHUNK + 512;
+                    ((place % number) as usize, Request { offset, ..write })
+                });
+                assert_eq!(*log.lock().unwrap(), copies);
+            }
+        }
+    }
+
+    #[test]
+    fn requests_are_cut_at_chunks_and_reads_go_to_the_mirror_that_is_free_or_nearer() {
+        let (mut raid, log) = array(4);
+        let read = |offset, length| Request { kind: Kind::Read, offset, length, stream: 0 };
+        // Chunks 0 and 1 are on disks 0, 1 and 2, 3.
+        raid.submit(0, 1, read(CHUNK - 4096, 8192));
+        let parts = [(0, read(CHUNK - 4096, 4096)), (2, read(0, 4096))];
+        assert_eq!(*log.lock().unwrap(), parts);
+        // Disk 1 is free; then both are busy, and disk 0 is nearer to the end of the chunk.
+        raid.submit(0, 2, read(0, 4096));
+        raid.submit(0, 3, read(CHUNK - 8192, 4096));
+        raid.submit(0, 4, read(8192, 4096));
+        let disks: Vec<usize> = log.lock().unwrap().iter().skip(2).map(|part| part.0).collect();
+        assert_eq!(disks, [1, 0, 1]);
+    }
+
+    #[test]
+    fn each_disk_has_its_part_of_the_span() {
+        let (mut raid, log) = array(8);
+        raid.set_span(8 * CHUNK);
+        let spans: Vec<u64> = log.lock().unwrap().iter().map(|(_, span)| span.offset).collect();
+        assert_eq!(spans, [2 * CHUNK; 8]);
     }
 }

@@ -45,8 +45,15 @@ impl Neighbours {
     /// has no share to take.
     pub fn set(&mut self, now: Nanos, level: Level, device: &dyn Device) {
         self.generation = (self.generation + 1) & (u32::MAX >> 1);
+        self.level = Level::None;
+        if level == Level::None {
+            return;
+        }
         let alone = self.time_alone(device);
-        self.level = if alone > 0.0 { level } else { Level::None };
+        if alone == 0.0 {
+            return;
+        }
+        self.level = level;
         if let Level::Share(share) = self.level {
             self.gap = alone / share;
             self.arrival = now as f64;

@@ -23,10 +23,12 @@ pub(super) struct Place {
 /// The platters and the arm.
 ///
 /// Bits lie equally dense along every track, so that a track's rate is proportional to its radius,
-/// and the bytes outside a radius to the difference of squares. For bytes spread evenly over the
-/// part in use, with x the share of the disk's bytes further out, that gives
-/// rate(x) = √(outer² − (outer² − inner²)·x), and offset/((outer + rate(x))/2) of the time under
-/// the head from the first byte on.
+/// and the bytes outside a radius to a difference of squares. With x the share of the disk's bytes
+/// that are further out, rate(x) = √(outer² − (outer² − inner²)·x). The data are spread evenly over
+/// the part in use: x = used·offset/span. Integrating 1/rate from the first byte on, the head needs
+/// 2·offset/(outer + rate(x)) to pass over all bytes before `offset`: a time that, counted in turns,
+/// is the number of the track and the place on it. The arm has then come x·(outer + inner)/(outer +
+/// rate(x)) of the stroke.
 pub(super) struct Geometry {
     rpm: u64,
     /// Nanoseconds of one turn.
@@ -61,11 +63,13 @@ impl Geometry {
     }
 
     /// Spreads so many bytes over the part in use. They are rounded up by at most a sixteenth:
-    /// growing data would else turn the platter under the head with every byte.
-    pub fn set_span(&mut self, bytes: u64) {
+    /// growing data would else turn the platter under the head with every byte. Says whether that
+    /// changed where the bytes lie.
+    pub fn set_span(&mut self, bytes: u64) -> bool {
         let bytes = bytes.max(1);
         let step = (1u64 << bytes.ilog2()).div_ceil(16);
-        self.span = bytes.next_multiple_of(step) as f64;
+        let span = bytes.next_multiple_of(step) as f64;
+        std::mem::replace(&mut self.span, span) != span
     }
 
     pub fn covers(&self, end: u64) -> bool {
@@ -85,12 +89,12 @@ impl Geometry {
 
     pub fn place(&self, offset: u64) -> Place {
         let sum = self.outer + self.rate(offset);
-        let turns = 2.0 * offset as f64 / sum / self.turn;
-        let track = turns.floor();
+        let turns = 2.0 * offset as f64 / (sum * self.turn);
+        let track = whole(turns);
         let skewed = turns + track * (self.step / self.turn) + self.phase;
         Place {
             track,
-            angle: skewed - skewed.floor(),
+            angle: skewed - whole(skewed),
             stroke: self.outside(offset) * (self.outer + self.inner) / sum,
         }
     }
@@ -106,7 +110,7 @@ impl Geometry {
 
     /// When the head, which is over `from` at `at`, is over `to`.
     pub fn arrive(&self, at: Nanos, from: &Place, to: &Place) -> Nanos {
-        let there = at + self.seek(from, to).round() as Nanos;
+        let there = at + nanos(self.seek(from, to));
         self.wait(there, to)
     }
 
@@ -115,22 +119,33 @@ impl Geometry {
         // A minute has a whole number of turns: no error adds up.
         let turned = (at % MINUTE * self.rpm % MINUTE) as f64 / MINUTE as f64;
         let left = to.angle - turned;
-        let left = left - left.floor();
-        at + if left > 1.0 - ROUNDING { 0 } else { (left * self.turn).round() as Nanos }
+        let left = if left < 0.0 { left + 1.0 } else { left };
+        at + if left > 1.0 - ROUNDING { 0 } else { nanos(left * self.turn) }
     }
 
     /// Nanoseconds from the first byte under the head to the last, going on to the next track as
     /// often as needed.
     pub fn pass(&self, from: u64, to: u64) -> Nanos {
         let turns =
-            |offset: u64| 2.0 * offset as f64 / (self.outer + self.rate(offset)) / self.turn;
+            |offset: u64| 2.0 * offset as f64 / ((self.outer + self.rate(offset)) * self.turn);
         let (from, to) = (turns(from), turns(to));
-        let steps = (to.floor() - from.floor()) * self.step;
-        ((to - from) * self.turn + steps).max(0.0).round() as Nanos
+        let steps = (whole(to) - whole(from)) * self.step;
+        nanos(((to - from) * self.turn + steps).max(0.0))
     }
 
     /// Nanoseconds of one turn.
     pub fn turn(&self) -> Nanos {
-        self.turn.round() as Nanos
+        nanos(self.turn)
     }
+}
+
+/// The whole part of a number that is not negative, and a span rounded to nanoseconds. Through an
+/// integer: without a processor's newer instructions, `floor` and `round` are calls, and a disk
+/// makes them for each waiting request at each decision.
+fn whole(number: f64) -> f64 {
+    number as u64 as f64
+}
+
+fn nanos(span: f64) -> Nanos {
+    (span + 0.5) as Nanos
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::geometry::{Geometry, Place};
 use crate::device::{Nanos, Request};
 
 /// A request that waits.
@@ -10,6 +11,8 @@ pub(super) struct Waiting {
     pub id: u64,
     pub request: Request,
     pub since: Nanos,
+    /// Where it begins.
+    pub place: Place,
 }
 
 /// One queue a stream. Streams take turns, as a fair scheduler on the host does it between
@@ -25,6 +28,13 @@ pub(super) struct Queue {
 impl Queue {
     pub fn push(&mut self, waiting: Waiting) {
         self.streams.entry(waiting.request.stream).or_default().push_back(waiting);
+    }
+
+    /// Finds the places of all requests again.
+    pub fn place(&mut self, geometry: &Geometry) {
+        for waiting in self.streams.values_mut().flatten() {
+            waiting.place = geometry.place(waiting.request.offset);
+        }
     }
 
     pub fn is_empty(&self) -> bool {
