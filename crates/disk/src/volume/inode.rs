@@ -110,6 +110,10 @@ impl Inode {
         if self.nameless() {
             // It may have a name among the hidden ones.
             stat.st_nlink = 0;
+        } else if self.ino == ROOT {
+            // A folder counts those in it, of which one is hidden; file systems that do not count
+            // them say 1.
+            stat.st_nlink = stat.st_nlink.saturating_sub(1).max(1);
         }
         stat
     }
