@@ -45,6 +45,7 @@ use cache::{Cache, Dirty};
 use counts::Tally;
 use extents::Extents;
 use journal::{Journal, Marks};
+use ranges::Ranges;
 use requests::{Piece, requests};
 use space::{BLOCK, Space};
 
@@ -162,6 +163,9 @@ pub struct Extent {
 struct State {
     extents: Extents,
     dirty: Dirty,
+    /// Pages that a buffered write changed in part, and nobody read since. The kernel keeps those
+    /// of an ext4 in its cache; those of a FUSE file system it asks for again.
+    partly: Ranges,
     size: u64,
     /// The size that the next commit makes lasting: that of what was written back
     /// (`i_disksize`).
@@ -226,8 +230,8 @@ impl Ext4 {
         (state.size, state.written_size) = (bytes, bytes);
     }
 
-    /// Reads bytes that the kernel's page cache did not have. Only those that are neither dirty
-    /// nor in a hole come from the device.
+    /// Reads bytes that the kernel's page cache did not have. Only those come from the device that
+    /// are neither dirty nor in a hole, and that the cache of an ext4 would not have had, either.
     pub fn read(&mut self, file: File, offset: u64, length: u64) -> Work {
         let mut work = Work::default();
         let Some(state) = self.files.get_mut(&file) else { return work };
@@ -235,13 +239,15 @@ impl Ext4 {
         self.tally.host_read(offset, length);
         let bytes = offset..offset + length;
         let mut pieces = Vec::new();
-        if state.dirty.is_empty() {
+        if state.dirty.is_empty() && state.partly.total() == 0 {
             state.extents.pieces(bytes, &mut pieces);
         } else {
-            for clean in state.dirty.clean(pages(&bytes)) {
-                let part = bytes.start.max(clean.start * BLOCK)..bytes.end.min(clean.end * BLOCK);
+            let clean = state.dirty.clean(pages(&bytes)).into_iter();
+            for read in clean.flat_map(|clean| state.partly.gaps(clean)) {
+                let part = bytes.start.max(read.start * BLOCK)..bytes.end.min(read.end * BLOCK);
                 state.extents.pieces(part, &mut pieces);
             }
+            state.partly.remove(pages(&bytes));
         }
         let step = requests(Kind::Read, pieces);
         for request in &step {
@@ -274,6 +280,11 @@ impl Ext4 {
         state.size = state.size.max(offset + length);
         match mode {
             Mode::Buffered => {
+                for edge in [offset, offset + length] {
+                    if !edge.is_multiple_of(BLOCK) {
+                        state.partly.insert(edge / BLOCK..edge / BLOCK + 1);
+                    }
+                }
                 let pages = pages(&(offset..offset + length));
                 self.cache.soil(now, file, &mut state.dirty, pages);
             }
@@ -488,6 +499,7 @@ impl Ext4 {
         let Some(state) = self.files.get_mut(&file) else { return };
         let whole = whole_pages(&bytes);
         self.cache.clean(file, &mut state.dirty, whole.clone());
+        state.partly.remove(whole.clone());
         if state.extents.cut(whole, &mut self.space) {
             self.journal.allocate();
         }

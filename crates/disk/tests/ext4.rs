@@ -110,6 +110,20 @@ fn a_direct_write_takes_the_place_of_dirty_pages() {
 }
 
 #[test]
+fn a_page_written_in_part_is_in_the_cache_until_it_was_read_once() {
+    let mut ext4 = ext4();
+    ext4.adopt(FILE, MIB);
+    // Records of a log that end within pages, made lasting.
+    write(&mut ext4, 0, FILE, 100, 6 * KIB);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w8 f");
+    assert!(ext4.read(FILE, 0, 8 * KIB).is_empty());
+    assert_eq!(shape(&ext4.read(FILE, 0, 8 * KIB)), "r8", "the kernel has lost it since");
+    write(&mut ext4, 0, FILE, 4 * KIB, 10 * KIB);
+    ext4.sync(0, FILE, Sync::Data);
+    assert_eq!(shape(&ext4.read(FILE, 0, 16 * KIB)), "r12");
+}
+
+#[test]
 fn the_first_write_to_allocated_blocks_makes_a_commit() {
     let mut ext4 = ext4();
     ext4.allocate(0, FILE, 0, MIB);

@@ -2,7 +2,9 @@
 //! trial; and who else is on it while the clients are at work.
 
 use std::fs;
+use std::io::{self, Read as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bakeoff_disk::control::Stat;
 use bakeoff_disk::mount::{MountOptions, Mounted};
@@ -59,7 +61,7 @@ pub struct Virtual {
 /// What keeps it from working, and what to do.
 pub fn try_virtual_disk(program: &Path, place: &Path) -> Result<(), String> {
     let files = place.join("files");
-    let wrong = |error: std::io::Error| format!("{}: {error}", place.display());
+    let wrong = |error: io::Error| format!("{}: {error}", place.display());
     fs::create_dir(&files).map_err(wrong)?;
     let spec = Spec::parse("null").map_err(|error| error.to_string())?;
     let at = place.join("disk");
@@ -117,6 +119,15 @@ impl<'a> Disk<'a> {
         Ok(Self::Virtual(Box::new(Virtual { mounted, level, timed, before: None })))
     }
 
+    /// Reads what is on a virtual disk once, so that the page cache holds what it has room for, as
+    /// it does of files that were just restored to the machine's own. Stops early when asked to.
+    pub fn warm(&self, stop: &AtomicBool) -> io::Result<()> {
+        match self {
+            Self::Host(_) => Ok(()),
+            Self::Virtual(disk) => read_all(disk.mounted.path(), &mut vec![0; 1 << 20], stop),
+        }
+    }
+
     /// The clients are about to start.
     pub fn begin(&mut self) -> Result<(), String> {
         match self {
@@ -149,6 +160,21 @@ impl<'a> Disk<'a> {
             Self::Virtual(disk) => disk.mounted.unmount().map_err(|error| error.to_string()),
         }
     }
+}
+
+/// Reads every file below a folder to its end.
+fn read_all(folder: &Path, buffer: &mut [u8], stop: &AtomicBool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            read_all(&entry.path(), buffer, stop)?;
+        } else if kind.is_file() {
+            let mut file = fs::File::open(entry.path())?;
+            while !stop.load(Ordering::Relaxed) && file.read(buffer)? > 0 {}
+        }
+    }
+    Ok(())
 }
 
 fn of_host(report: neighbour::Report) -> Seen {

@@ -449,7 +449,10 @@ impl Lab<'_> {
         let answer = match Disk::mount(self.program, &spec, places, level, seed) {
             Err(reason) => Ok(Err(format!("its disk can't be mounted: {reason}"))),
             Ok(mut disk) => {
-                let answer = self.drive(&self.job(cell, &mountpoint), &mut disk);
+                let answer = match disk.warm(self.stop) {
+                    Ok(()) => self.drive(&self.job(cell, &mountpoint), &mut disk),
+                    Err(error) => Ok(Err(format!("its data can't be read: {error}"))),
+                };
                 let unmounted = disk.unmount();
                 answer.map(|trial| trial.and_then(|measured| unmounted.map(|()| measured)))
             }
