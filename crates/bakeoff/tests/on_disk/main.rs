@@ -14,6 +14,7 @@ mod tarantool;
 
 use mariadb::MariaDb;
 use postgres::Postgres;
+use server::Database;
 use tarantool::Tarantool;
 
 /// What keeps a test from running: in CI a failure, elsewhere a line that says so.
@@ -68,6 +69,41 @@ fn tarantool_in_memory_on_a_hard_disk() {
 #[test]
 fn tarantool_on_disk() {
     story::tell(&Tarantool::VINYL, "null");
+}
+
+#[test]
+fn innodb_keeps_its_promise_when_the_power_is_cut() {
+    nothing_is_lost(&MariaDb::INNODB);
+}
+
+#[test]
+fn myrocks_keeps_its_promise_when_the_power_is_cut() {
+    nothing_is_lost(&MariaDb::MYROCKS);
+}
+
+#[test]
+fn postgres_keeps_its_promise_when_the_power_is_cut() {
+    nothing_is_lost(&Postgres);
+}
+
+#[test]
+fn tarantool_keeps_its_promise_when_the_power_is_cut() {
+    nothing_is_lost(&Tarantool::MEMTX);
+}
+
+/// What a process that is killed does not lose, a power cut takes: commits that were written and
+/// not synced.
+#[test]
+fn relaxed_innodb_loses_commits_when_the_power_is_cut() {
+    if let Some(lost) = story::cut(&MariaDb::INNODB_RELAXED) {
+        assert!(lost[0] > 0, "a disk that keeps only what was synced has kept all: {lost:?}");
+    }
+}
+
+fn nothing_is_lost(database: &dyn Database) {
+    if let Some(lost) = story::cut(database) {
+        assert_eq!(lost, [0; 4], "commits that were lost");
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bakeoff_disk::plug::Keep;
+
 use crate::place::Place;
 use crate::server::{Client, Database, Home, Server};
 
@@ -19,20 +21,10 @@ type Acknowledged = Vec<u32>;
 /// Tells the story of a database on a disk of a model. Loading and checking take as long as they
 /// take on the host; the rest, as long as on the disk.
 pub fn tell(database: &dyn Database, model: &str) {
-    let programs = database.programs();
-    if let Some(missing) = programs.iter().find(|program| !program.exists()) {
-        crate::skip(&format!("there is no {}", missing.display()));
-        return;
-    }
-    let Some(place) = Place::new(model) else { return };
+    let Some(place) = place(database, model) else { return };
     let home = Home::new(database, place.path());
-    database.prepare(&home);
-
-    let server = Server::start(database, &home);
+    let server = loaded(database, &home);
     let mut client = server.client();
-    for statement in database.load(ROWS, BALANCE) {
-        client.must(&statement);
-    }
     let acknowledged = place.timed(|| work(&server, &[0; CLIENTS as usize], WORK[0]));
     assert_eq!(verify(database, &mut client, &acknowledged), acknowledged);
     let content = client.must(&database.content());
@@ -45,14 +37,58 @@ pub fn tell(database: &dyn Database, model: &str) {
     assert_eq!(server.client().must(&database.content()), content);
 
     let (acknowledged, server) = place.timed(|| {
-        let acknowledged = work_and_kill(server, &acknowledged, WORK[1]);
+        let acknowledged = work_until(server, &acknowledged, WORK[1], Server::kill);
         (acknowledged, Server::start(database, &home))
     });
     let recovered = verify(database, &mut server.client(), &acknowledged);
-    let more: Vec<_> = recovered.iter().zip(&acknowledged).map(|(r, a)| r - a).collect();
-    assert!(more.iter().all(|more| *more <= 1), "{more:?} transactions that nobody sent");
+    assert_eq!(lost(&acknowledged, &recovered), 0, "{acknowledged:?}, but {recovered:?}");
     server.stop();
     place.leave();
+}
+
+/// Cuts the power while a database works, once for each rule of what the disk keeps, and starts it
+/// again from what is left. Returns how many acknowledged transactions each cut took; None where
+/// that can't be done.
+pub fn cut(database: &dyn Database) -> Option<Vec<u32>> {
+    let mut place = place(database, "null")?;
+    let home = Home::new(database, place.path());
+    let mut server = loaded(database, &home);
+    let mut done = vec![0; CLIENTS as usize];
+    let mut took = Vec::new();
+    for keep in [Keep::DropAll, Keep::Prefix, Keep::Subset, Keep::Torn] {
+        let acknowledged = work_until(server, &done, WORK[1], |server| {
+            place.cut(keep);
+            server.kill();
+        });
+        place.reboot();
+        server = Server::start(database, &home);
+        done = verify(database, &mut server.client(), &acknowledged);
+        took.push(lost(&acknowledged, &done));
+    }
+    server.stop();
+    place.leave();
+    Some(took)
+}
+
+/// A place for a database, if it is installed.
+fn place(database: &dyn Database, model: &str) -> Option<Place> {
+    let programs = database.programs();
+    if let Some(missing) = programs.iter().find(|program| !program.exists()) {
+        crate::skip(&format!("there is no {}", missing.display()));
+        return None;
+    }
+    Place::new(model)
+}
+
+/// A new database that runs, with the accounts in it.
+fn loaded<'a>(database: &'a dyn Database, home: &'a Home) -> Server<'a> {
+    database.prepare(home);
+    let server = Server::start(database, home);
+    let mut client = server.client();
+    for statement in database.load(ROWS, BALANCE) {
+        client.must(&statement);
+    }
+    server
 }
 
 /// Lets clients work for a while, on from the transactions that they have done.
@@ -79,8 +115,13 @@ fn work(server: &Server, from: &[u32], time: Duration) -> Acknowledged {
     done
 }
 
-/// Lets clients work until the server is killed, while they do.
-fn work_and_kill(server: Server, from: &[u32], time: Duration) -> Acknowledged {
+/// Lets clients work until the server is ended, while they do.
+fn work_until<'a>(
+    server: Server<'a>,
+    from: &[u32],
+    time: Duration,
+    end: impl FnOnce(Server<'a>),
+) -> Acknowledged {
     let database = server.database();
     let clients: Vec<_> = (0..CLIENTS).map(|_| server.client()).collect();
     let done: Acknowledged = thread::scope(|scope| {
@@ -97,7 +138,7 @@ fn work_and_kill(server: Server, from: &[u32], time: Duration) -> Acknowledged {
             })
             .collect();
         thread::sleep(time);
-        server.kill();
+        end(server);
         clients.into_iter().map(|client| client.join().expect("it waits for no answer")).collect()
     });
     assert_ne!(done, from, "nothing was done");
@@ -111,7 +152,8 @@ fn transfer(database: &dyn Database, client: u32, n: u32) -> String {
     database.transfer(client, n, from, to)
 }
 
-/// Checks the database and its books. Returns, for each client, the last transaction that it holds.
+/// Checks the database and its books. Returns, for each client, the last transaction that it holds:
+/// at most one that was not acknowledged, and none missing before it.
 fn verify(
     database: &dyn Database,
     client: &mut Client,
@@ -126,9 +168,14 @@ fn verify(
     let counted: Vec<_> = done.iter().map(|row| row[0]).collect();
     let last: Vec<_> = done.iter().map(|row| row[1]).collect();
     assert_eq!(counted, last, "transactions in the middle are missing");
-    let lost = last.iter().zip(acknowledged).any(|(last, told)| last < told);
-    assert!(!lost, "acknowledged {acknowledged:?}, there are {last:?}");
+    let phantom = last.iter().zip(acknowledged).any(|(last, told)| *last > told + 1);
+    assert!(!phantom, "acknowledged {acknowledged:?}, there are {last:?}");
     last
+}
+
+/// How many acknowledged transactions are not there.
+fn lost(acknowledged: &Acknowledged, there: &Acknowledged) -> u32 {
+    acknowledged.iter().zip(there).map(|(told, last)| told.saturating_sub(*last)).sum()
 }
 
 /// Rows of numbers, as the clients write them.
