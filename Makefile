@@ -1,6 +1,6 @@
 # What a user types: `make demo`. What CI runs: `make test`.
 
-.PHONY: build demo test bench clean
+.PHONY: build demo packages test bench clean
 
 build:
 	cargo build --release --locked
@@ -9,7 +9,11 @@ build:
 demo: build
 	cargo run --release --locked --quiet --package bakeoff -- run redmine --quick
 
-test:
+# Database servers and FUSE tools from Debian, where they can be installed; see ci/packages.
+packages:
+	ci/packages
+
+test: packages
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked

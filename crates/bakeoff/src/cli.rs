@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use bakeoff_disk::neighbour::Level;
+use bakeoff_disk::plug::Keep;
 use bakeoff_experiment::{Changes, Factor};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -26,6 +28,9 @@ pub enum Command {
     List(List),
     /// Say what this machine can run, and what brings what it can't
     Doctor(Doctor),
+    /// Mount a virtual disk, look at it, change it, pull its plug
+    #[command(subcommand)]
+    Disk(Disk),
     /// A trial's own process; bakeoff starts it for itself
     #[command(hide = true)]
     Trial,
@@ -47,7 +52,7 @@ pub struct Run {
     /// unlimited (limits are not there yet)
     #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub memory: Option<String>,
-    /// host (virtual disks are not there yet)
+    /// host, hdd-7200, ebs-gp3 … (see `bakeoff list disks`)
     #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub disk: Option<String>,
     /// Other load on the disk: 0, 25%, x1, x2, x4 …
@@ -196,4 +201,113 @@ pub struct Doctor {
     /// Where run folders would be made
     #[arg(default_value = ".")]
     pub dir: PathBuf,
+}
+
+/// `bakeoff disk`.
+#[derive(Debug, Subcommand)]
+pub enum Disk {
+    /// Mount a folder as a disk that behaves like a device of another kind
+    Mount(DiskMount),
+    /// Say what a mounted disk is and has done
+    Stat(DiskStat),
+    /// Change who else is on a mounted disk, or whether it takes its time
+    Set(DiskSet),
+    /// Pull the plug: the mount fails for good, and what a real disk would hold is written aside
+    Cut(DiskCut),
+    /// Let the n-th read, write or sync of a file fail, or the disk be full
+    Fault(DiskFault),
+    /// Unmount a disk
+    Unmount(DiskUnmount),
+}
+
+/// `bakeoff disk mount`.
+#[derive(Debug, Args)]
+pub struct DiskMount {
+    /// The folder that holds the files
+    pub backing: PathBuf,
+    /// The empty folder where they are to be seen
+    pub mountpoint: PathBuf,
+    /// The device (see `bakeoff list disks`)
+    #[arg(long, value_name = "LEVEL")]
+    pub model: String,
+    /// Other load on the device: 0, 25%, x1, x2, x4 …
+    #[arg(long, value_name = "LEVEL", default_value = "0")]
+    pub neighbours: Level,
+    /// The seed of the device and its neighbours
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// How much of a hard disk's stroke is in use (1.0)
+    #[arg(long, value_name = "FRACTION")]
+    pub used_fraction: Option<f64>,
+    /// Whether the device takes its time
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub timing: Switch,
+    /// Stay until it is unmounted, or Ctrl-C unmounts it
+    #[arg(long)]
+    pub foreground: bool,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// It does.
+    On,
+    /// It does not.
+    Off,
+}
+
+/// `bakeoff disk stat`.
+#[derive(Debug, Args)]
+pub struct DiskStat {
+    /// Where the disk is mounted
+    pub mountpoint: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bakeoff disk set`.
+#[derive(Debug, Args)]
+pub struct DiskSet {
+    /// Where the disk is mounted
+    pub mountpoint: PathBuf,
+    /// Other load on the device: 0, 25%, x1, x2, x4 …
+    #[arg(long, value_name = "LEVEL", required_unless_present = "timing")]
+    pub neighbours: Option<Level>,
+    /// Whether the device takes its time
+    #[arg(long, value_enum, required_unless_present = "neighbours")]
+    pub timing: Option<Switch>,
+}
+
+/// `bakeoff disk cut`.
+#[derive(Debug, Args)]
+pub struct DiskCut {
+    /// Where the disk is mounted
+    pub mountpoint: PathBuf,
+    /// What survives of what was not synced: drop-all, prefix, subset, torn
+    #[arg(long, value_name = "RULE")]
+    pub keep: Keep,
+    /// Which of the possible outcomes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// An empty or new folder for what is left (the backing folder's name with -crash)
+    #[arg(long, value_name = "DIR")]
+    pub image: Option<PathBuf>,
+}
+
+/// `bakeoff disk fault`.
+#[derive(Debug, Args)]
+pub struct DiskFault {
+    /// Where the disk is mounted
+    pub mountpoint: PathBuf,
+    /// read:N:EIO:PATH (or write or fsync, or ENOSPC) for the N-th call to come of files whose
+    /// path fits PATH; full:BYTES or full:off
+    pub rule: String,
+}
+
+/// `bakeoff disk unmount`.
+#[derive(Debug, Args)]
+pub struct DiskUnmount {
+    /// Where the disk is mounted
+    pub mountpoint: PathBuf,
 }

@@ -14,6 +14,7 @@ fn main() -> std::process::ExitCode {
         cli::Command::Report(arguments) => commands::report::run(&arguments),
         cli::Command::List(arguments) => commands::list::run(&arguments),
         cli::Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        cli::Command::Disk(what) => commands::disk::run(&what),
         cli::Command::Trial => commands::trial::run(),
     };
     match answer {

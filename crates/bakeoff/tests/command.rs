@@ -2,10 +2,14 @@
 
 #[path = "command/bad_input.rs"]
 mod bad_input;
+#[path = "command/disk.rs"]
+mod disk;
 #[path = "command/guide.rs"]
 mod guide;
 #[path = "command/interrupted.rs"]
 mod interrupted;
+#[path = "command/on_disks.rs"]
+mod on_disks;
 #[path = "command/runs.rs"]
 mod runs;
 

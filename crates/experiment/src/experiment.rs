@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use toml::Value;
+use toml::{Table, Value};
 
 use crate::layer::{Layer, Levels};
 use crate::message::{Place, Problem, Source};
@@ -34,6 +34,8 @@ pub struct Experiment {
     pub compare: Factor,
     /// The levels of every factor, canonical, in the order in which they were given.
     pub factors: BTreeMap<Factor, Vec<String>>,
+    /// The devices of the experiment's own, by name.
+    pub disks: BTreeMap<String, Table>,
     /// How many seconds the clients of a trial run.
     pub seconds: f64,
     /// How often each block is run.
@@ -67,7 +69,8 @@ impl Experiment {
             ),
             _ => {}
         }
-        layer = layer.under(changes.layer(vocabulary, &mut problems));
+        let own = &vocabulary.with_disks(layer.disks.keys());
+        layer = layer.under(changes.layer(own, &mut problems));
         if problems.is_empty() {
             Self::settle(layer, &source, vocabulary)
         } else {
@@ -118,6 +121,11 @@ impl Experiment {
         put("repetitions", i64::from(self.repetitions).into());
         put("seed", Value::Integer(self.seed as i64));
         put("noise_floor", self.noise_floor.into());
+        if !self.disks.is_empty() {
+            let own = self.disks.iter().map(|(name, table)| (name.clone(), table.clone().into()));
+            let all = Table::from_iter([(file::DISKS.to_owned(), Value::Table(own.collect()))]);
+            write!(toml, "\n{all}").expect("a string takes everything");
+        }
         toml
     }
 
@@ -151,6 +159,7 @@ impl Experiment {
             text: layer.text,
             compare,
             factors: with_defaults(&layer.factors, &scales[0]),
+            disks: layer.disks,
             seconds: layer.seconds.unwrap_or(DEFAULT_SECONDS),
             repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
             seed: layer.seed.unwrap_or(DEFAULT_SEED),

@@ -70,7 +70,7 @@ impl Factor {
             Self::Engine => "an engine's name (see `bakeoff list engines`)",
             Self::Durability => "none, relaxed or strict",
             Self::Memory => "unlimited (limits are not there yet)",
-            Self::Disk => "host (disk models are not there yet)",
+            Self::Disk => "host, a model (see `bakeoff list disks`), or a name under [disks]",
             Self::Neighbours => {
                 "0; 1% to 100% of what one stream reaches alone; x1 to x64, so many streams"
             }

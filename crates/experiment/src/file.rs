@@ -1,5 +1,6 @@
 //! The file of an experiment: TOML, by its path or built in as a preset.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,8 @@ const KEYS: [&str; 9] = [
     "noise_floor",
 ];
 const QUICK: &str = "quick";
+/// The table of the devices of one's own.
+pub(crate) const DISKS: &str = "disks";
 
 /// How long a file may be; who names another one by mistake is told so at once.
 const MOST_BYTES: u64 = 1 << 20;
@@ -97,9 +100,17 @@ pub(crate) fn read(
     };
     let mut layer = Layer::default();
     let mut quick = None;
+    // First, since the levels of the factor may name them.
+    if let Some(disks) = table.get_ref().get(DISKS) {
+        layer.disks = reader.disks(disks);
+    }
+    let own = vocabulary.with_disks(layer.disks.keys());
+    reader.vocabulary = &own;
     for (key, value) in in_order(table.get_ref()) {
-        if key.get_ref() != QUICK {
-            reader.set(&mut layer, key, value, &[QUICK]);
+        if key.get_ref() == DISKS {
+            continue;
+        } else if key.get_ref() != QUICK {
+            reader.set(&mut layer, key, value, &[QUICK, DISKS]);
         } else if let DeValue::Table(table) = value.get_ref() {
             let quick = quick.insert(Layer::default());
             for (key, value) in in_order(table) {
@@ -132,6 +143,32 @@ struct Reader<'r> {
 impl Reader<'_> {
     fn place(&self, span: Option<std::ops::Range<usize>>) -> Place {
         Place { source: Arc::clone(self.source), span }
+    }
+
+    /// The devices of one's own: a table of tables.
+    fn disks(&mut self, value: &Value<'_>) -> BTreeMap<String, toml::Table> {
+        let mut disks = BTreeMap::new();
+        let DeValue::Table(table) = value.get_ref() else {
+            let problem = wrong_type(DISKS, "a table of tables", value);
+            self.problems.push(problem.at(&self.place(Some(value.span()))));
+            return disks;
+        };
+        // Read once more, as plain values without their places.
+        let plain = self.source.text.parse::<toml::Table>();
+        for (key, value) in in_order(table) {
+            let name = key.get_ref().as_ref();
+            let device = plain.as_ref().map_err(|error| Problem::new(error.message()));
+            let device = device.and_then(|plain| match plain[DISKS][name].as_table() {
+                Some(device) => Ok(device.clone()),
+                None => Err(wrong_type(name, "a table", value)),
+            });
+            let known = &self.vocabulary.disks;
+            match device.and_then(|device| known.own(name, &device).map(|()| device)) {
+                Ok(device) => drop(disks.insert(name.to_owned(), device)),
+                Err(problem) => self.problems.push(problem.at(&self.place(Some(key.span())))),
+            }
+        }
+        disks
     }
 
     /// Puts one entry into a layer. `more` are keys that the caller would have taken.

@@ -30,12 +30,14 @@ pub(crate) struct Layer {
     pub(crate) seed: Option<u64>,
     pub(crate) noise_floor: Option<bool>,
     pub(crate) factors: BTreeMap<Factor, Levels>,
+    pub(crate) disks: BTreeMap<String, toml::Table>,
 }
 
 impl Layer {
     /// This layer with another laid over it.
     pub(crate) fn under(mut self, over: Self) -> Self {
         self.factors.extend(over.factors);
+        self.disks.extend(over.disks);
         Self {
             name: over.name.or(self.name),
             title: over.title.or(self.title),
@@ -47,6 +49,7 @@ impl Layer {
             seed: over.seed.or(self.seed),
             noise_floor: over.noise_floor.or(self.noise_floor),
             factors: self.factors,
+            disks: self.disks,
         }
     }
 }

@@ -98,7 +98,7 @@ fn without_alias(factor: Factor, text: &str, vocabulary: &Vocabulary) -> Result<
         Factor::Engine => one_of("engine", text, &vocabulary.engines),
         Factor::Durability => one_of("durability", text, &DURABILITIES),
         Factor::Memory => only("unlimited", text, "limits of memory are not there yet"),
-        Factor::Disk => only("host", text, "models of disks are not there yet"),
+        Factor::Disk => vocabulary.disks.canonical(text),
         Factor::Neighbours => neighbours(text),
         Factor::Clients => clients(text),
         Factor::Scale => Ok(text.to_owned()),

@@ -4,6 +4,7 @@
 //! shuffled. It must never know an engine, a workload or a disk itself: which names are valid is
 //! told to it in a [`Vocabulary`]. It starts nothing and measures nothing.
 
+mod disks;
 mod experiment;
 mod factor;
 mod file;
@@ -14,6 +15,7 @@ mod message;
 mod plan;
 mod random;
 
+pub use disks::{Disks, HOST};
 pub use experiment::{Experiment, MOST_TRIALS};
 pub use factor::Factor;
 pub use file::{Preset, presets};
@@ -23,12 +25,14 @@ pub use message::Error;
 pub use plan::{Block, Cell, Plan, PlannedTrial};
 
 /// The names that are valid in an experiment, in the order in which they are listed to a user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Vocabulary {
     /// The engines.
     pub engines: Vec<String>,
     /// The workloads.
     pub workloads: Vec<WorkloadNames>,
+    /// The disks.
+    pub disks: Disks,
 }
 
 /// What may be said of one workload.

@@ -6,9 +6,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+pub use bakeoff_disk::registry::place as registry;
 use rustix::fs::FlockOperation;
 
 /// What marks a folder as bakeoff's to remove.
@@ -69,31 +69,6 @@ impl Drop for WorkFolder {
             let _ = fs::remove_file(&self.note);
         }
     }
-}
-
-/// The place of this user's notes: made if it is not there.
-///
-/// # Errors
-/// When it can't be made, or belongs to somebody else.
-pub fn registry() -> io::Result<PathBuf> {
-    let user = rustix::process::getuid().as_raw();
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let place = match runtime.filter(|runtime| runtime.is_dir()) {
-        Some(runtime) => runtime.join("bakeoff"),
-        None => std::env::temp_dir().join(format!("bakeoff-{user}")),
-    };
-    match fs::DirBuilder::new().mode(0o700).create(&place) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            let why = format!("{} can't be made: {error}", place.display());
-            return Err(io::Error::new(error.kind(), why));
-        }
-        _ => {}
-    }
-    if fs::symlink_metadata(&place)?.uid() != user {
-        let why = format!("{} belongs to another user", place.display());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-    }
-    Ok(place)
 }
 
 /// Removes the work folders of runs that are gone; returns those that were removed.

@@ -8,6 +8,7 @@
 pub mod accounts;
 mod canary;
 mod child;
+mod disk;
 mod image;
 pub mod job;
 pub mod leftovers;
@@ -18,6 +19,7 @@ mod run;
 mod trial;
 
 pub use child::child;
+pub use disk::try_virtual_disk;
 pub use machine::describe as describe_machine;
 pub use run::{CACHE_BYTES, Ending, Event, Lab, LabError, OVERHEAD_S, Watch};
 pub use trial::vocabulary;

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Block, Cell, Experiment, Factor, Neighbours};
+use bakeoff_experiment::{Block, Cell, Experiment, Factor, HOST};
 use bakeoff_results::{Canary, Facts, Measured, RunFolder, Trial};
 
 use crate::canary::Cage;
+use crate::disk::{self, Disk, Seen};
 use crate::job::{self, Data, Job, Message};
 use crate::leftovers::{self, WorkFolder};
 use crate::process::{Heard, Process};
@@ -177,6 +178,10 @@ impl Lab<'_> {
     /// next one is run.
     pub fn run(mut self) -> Result<Ending, LabError> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
+        // First what is mounted in work folders, then these.
+        for path in wanting("left-over mounts", bakeoff_disk::registry::sweep())? {
+            self.watch.event(Event::Swept(&path));
+        }
         for path in wanting("left-over work folders", leftovers::sweep(&registry))? {
             self.watch.event(Event::Swept(&path));
         }
@@ -245,11 +250,12 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// Prepares the neighbours' file, if a trial wants neighbours, and measures one alone.
+    /// Prepares the neighbours' file, if a trial wants neighbours on the machine's own disk, and
+    /// measures one alone. A virtual disk has its neighbours in its own queue.
     fn hire_neighbours(&mut self, stage: &mut Stage, due: &[Due]) -> Result<(), LabError> {
         let trials = due.iter().flat_map(|due| &due.block.trials);
-        let mut levels = trials.map(|trial| neighbour_level(&trial.cell));
-        if !levels.any(|level| level != neighbour::Level::None) {
+        let mut host = trials.map(|t| &t.cell).filter(|c| c.base(Factor::Disk) == HOST);
+        if host.all(|cell| disk::neighbours(cell) == neighbour::Level::None) {
             return Ok(());
         }
         self.watch.event(Event::MeasuringNeighbour);
@@ -357,7 +363,7 @@ impl Lab<'_> {
                 reason: None,
                 measured: None,
             };
-            match self.stage_trial(stage, cell)? {
+            match self.stage_trial(stage, cell, due.block.number)? {
                 Ok(measured) => trial.measured = Some(measured),
                 Err(_) if self.stopped() => return Ok(None),
                 Err(reason) => trial.reason = Some(reason),
@@ -407,6 +413,7 @@ impl Lab<'_> {
         &mut self,
         stage: &mut Stage,
         cell: &Cell,
+        block: u32,
     ) -> Result<Result<Measured, String>, LabError> {
         let data = self.data(cell);
         let image = match stage.images.get(&data) {
@@ -418,17 +425,7 @@ impl Lab<'_> {
         self.room(stage.work.path(), bytes + RESERVE)?;
         let directory = stage.work.path().join("trial");
         let answer = match image::copy(image, &directory, self.stop) {
-            Ok(()) => {
-                let job = Job::Trial {
-                    data,
-                    directory: directory.clone(),
-                    cache_bytes: CACHE_BYTES,
-                    durability: cell.base(Factor::Durability).into(),
-                    clients: cell.clients(),
-                    seconds: self.experiment.seconds,
-                };
-                self.drive(stage, &job, &neighbour_level(cell))
-            }
+            Ok(()) => self.on_disk(stage, cell, block, &directory),
             Err(error) => Ok(Err(format!("its data image can't be restored: {error}"))),
         };
         // While the trial's files are still there: a disk that they have filled is no fault of the
@@ -443,16 +440,67 @@ impl Lab<'_> {
         }
     }
 
-    /// Runs a trial's process, with the neighbours at work while its clients are.
-    fn drive(
+    /// Puts the cell's disk under the data in `directory`, runs the trial, and takes it away.
+    fn on_disk(
         &mut self,
         stage: &Stage,
+        cell: &Cell,
+        block: u32,
+        directory: &Path,
+    ) -> Result<Result<Measured, String>, LabError> {
+        let (level, seed) = (disk::neighbours(cell), self.experiment.seed);
+        let spec = match disk::model(self.experiment, cell) {
+            Err(reason) => return Ok(Err(reason)),
+            Ok(None) => {
+                let file = stage.neighbours.as_ref();
+                return self.drive(&self.job(cell, directory), &mut Disk::host(file, level, seed));
+            }
+            Ok(Some(spec)) => spec,
+        };
+        // The same for all of a block, another one for the next.
+        let seed = seed.wrapping_add(block.into());
+        let mountpoint = stage.work.path().join("mount");
+        let places = (directory, &*mountpoint);
+        let answer = match Disk::mount(self.program, &spec, places, level, seed) {
+            Err(reason) => Ok(Err(format!("its disk can't be mounted: {reason}"))),
+            Ok(mut disk) => {
+                let answer = match disk.warm(self.stop) {
+                    Ok(()) => self.drive(&self.job(cell, &mountpoint), &mut disk),
+                    Err(error) => Ok(Err(format!("its data can't be read: {error}"))),
+                };
+                let unmounted = disk.unmount();
+                answer.map(|trial| trial.and_then(|measured| unmounted.map(|()| measured)))
+            }
+        };
+        wanting("removing the mountpoint", std::fs::remove_dir(&mountpoint))?;
+        let sized = |mut measured: Measured| {
+            let sizes = accounts::space(directory).map_err(|error| format!("no sizes: {error}"));
+            measured.facts.space_bytes = sizes?;
+            Ok(measured)
+        };
+        answer.map(|trial| trial.and_then(sized))
+    }
+
+    fn job(&self, cell: &Cell, directory: &Path) -> Job {
+        Job::Trial {
+            data: self.data(cell),
+            directory: directory.into(),
+            cache_bytes: CACHE_BYTES,
+            durability: cell.base(Factor::Durability).into(),
+            clients: cell.clients(),
+            seconds: self.experiment.seconds,
+        }
+    }
+
+    /// Runs a trial's process, with the disk at work while its clients are.
+    fn drive(
+        &mut self,
         job: &Job,
-        level: &neighbour::Level,
+        disk: &mut Disk<'_>,
     ) -> Result<Result<Measured, String>, LabError> {
         let mut process = wanting("a trial's process", Process::start(self.program, job))?;
         let limit = Duration::from_secs_f64(self.experiment.seconds * 2.0) + GRACE;
-        let (start, mut neighbours, mut neighbour) = (Instant::now(), None, None);
+        let (start, mut seen) = (Instant::now(), Seen::default());
         loop {
             if self.stopped() {
                 return Ok(Err("the run was interrupted".into()));
@@ -462,7 +510,9 @@ impl Lab<'_> {
             }
             match process.hear(PATIENCE) {
                 Heard::Message(Message::Ready) => {
-                    neighbours = start_neighbours(stage, level, self.experiment.seed);
+                    if let Err(reason) = disk.begin() {
+                        return Ok(Err(format!("its disk does not work: {reason}")));
+                    }
                     if process.go().is_err() {
                         return Ok(Err(process.autopsy()));
                     }
@@ -470,11 +520,12 @@ impl Lab<'_> {
                 Heard::Message(Message::Progress { per_second, mean_s }) => {
                     self.watch.event(Event::Progress { per_second, mean_s });
                 }
-                Heard::Message(Message::Driven) => {
-                    neighbour = neighbours.take().map(neighbour::Neighbours::finish);
-                }
+                Heard::Message(Message::Driven) => match disk.end() {
+                    Ok(what) => seen = what,
+                    Err(reason) => return Ok(Err(format!("its disk does not work: {reason}"))),
+                },
                 Heard::Message(Message::Done(Some(measured))) => {
-                    return Ok(Ok(combine(*measured, neighbour)));
+                    return Ok(Ok(combine(*measured, seen)));
                 }
                 Heard::Message(Message::Failed(reason)) => return Ok(Err(reason)),
                 Heard::Message(_) | Heard::Silence => {}
@@ -484,40 +535,14 @@ impl Lab<'_> {
     }
 }
 
-fn start_neighbours(
-    stage: &Stage,
-    level: &neighbour::Level,
-    seed: u64,
-) -> Option<neighbour::Neighbours> {
-    let (file, alone) = stage.neighbours.as_ref()?;
-    (*level != neighbour::Level::None)
-        .then(|| neighbour::Neighbours::start(file, *level, *alone, seed))
-}
-
-fn neighbour_level(cell: &Cell) -> neighbour::Level {
-    match cell.neighbours() {
-        Neighbours::None => neighbour::Level::None,
-        Neighbours::Percent(percent) => neighbour::Level::Share(f64::from(percent) / 100.0),
-        Neighbours::Streams(count) => neighbour::Level::Streams(count),
-    }
-}
-
 fn now_s() -> f64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.unwrap_or_default().as_secs_f64()
 }
 
-/// Puts together what the process measured and what the neighbours did.
-fn combine(measured: job::Measured, neighbour: Option<neighbour::Report>) -> Measured {
-    let mut warnings = measured.warnings;
-    if let Some(error) = neighbour.as_ref().and_then(|report| report.error.as_ref()) {
-        warnings.push(format!("a neighbour failed: {error}"));
-    }
-    let neighbour = neighbour.map(|report| bakeoff_results::Neighbour {
-        intended_per_second: report.intended_per_second,
-        achieved_per_second: report.achieved_per_second,
-        mean_s: report.mean_s,
-    });
+/// Puts together what the process measured and what the disk did.
+fn combine(mut measured: job::Measured, seen: Seen) -> Measured {
+    measured.warnings.extend(seen.warnings);
     Measured {
         ran_s: measured.ran_s,
         window_s: measured.window_s,
@@ -526,11 +551,12 @@ fn combine(measured: job::Measured, neighbour: Option<neighbour::Report>) -> Mea
             space_bytes: measured.space_bytes,
             cpu_s: measured.cpu_s,
             io: measured.io,
-            neighbour: neighbour.unwrap_or_default(),
+            neighbour: seen.neighbour,
+            disk: seen.disk,
             littles_law: measured.littles_law,
             steady: measured.steady,
             counters: measured.counters,
-            warnings,
+            warnings: measured.warnings,
         },
     }
 }

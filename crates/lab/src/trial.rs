@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bakeoff_disk::spec::{self, Spec};
 use bakeoff_engines::{Database, Session, Terms};
-use bakeoff_experiment::{Vocabulary, WorkloadNames};
+use bakeoff_experiment::{Disks, Vocabulary, WorkloadNames};
 use bakeoff_load::{self as load, cpu::process_cpu};
 use bakeoff_results::{Cpu, Io};
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
@@ -30,7 +31,12 @@ pub fn vocabulary() -> Vocabulary {
         name: workload.name().into(),
         scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
     });
-    Vocabulary { engines: engines.collect(), workloads: workloads.collect() }
+    let disks = Disks::new(
+        spec::listed().iter().map(|disk| disk.name.to_string()).collect(),
+        |text| Spec::parse(text).map(|spec| spec.to_string()).map_err(|e| e.to_string()),
+        |table| Spec::from_table(table).map(drop).map_err(|e| e.to_string()),
+    );
+    Vocabulary { engines: engines.collect(), workloads: workloads.collect(), disks }
 }
 
 fn workload(data: &Data) -> Result<&'static dyn bakeoff_workloads::Workload, String> {

@@ -26,7 +26,7 @@ const OPERATION: [&str; 12] = [
     "retries",
 ];
 
-const FACTS: [&str; 17] = [
+const FACTS: [&str; 29] = [
     "space_bytes",
     "cpu_client_s",
     "cpu_engine_s",
@@ -41,6 +41,18 @@ const FACTS: [&str; 17] = [
     "neighbour_intended_per_second",
     "neighbour_per_second",
     "neighbour_mean_s",
+    "disk_host_writes",
+    "disk_host_write_bytes",
+    "disk_reads",
+    "disk_read_bytes",
+    "disk_writes",
+    "disk_write_bytes",
+    "disk_flushes",
+    "disk_utilisation",
+    "disk_modelled_mean_s",
+    "disk_achieved_mean_s",
+    "disk_error_median",
+    "disk_error_p99",
     "littles_law",
     "steady",
     "warnings",
@@ -132,6 +144,23 @@ fn fact_fields(trial: &TrialView, counters: &BTreeSet<&str>) -> Vec<String> {
         maybe(neighbour.intended_per_second),
         neighbour.achieved_per_second.to_string(),
         neighbour.mean_s.to_string(),
+    ]);
+    let disk = facts.disk.as_ref();
+    fields.extend([
+        maybe(disk.map(|disk| disk.host_writes)),
+        maybe(disk.map(|disk| disk.host_write_bytes)),
+        maybe(disk.map(|disk| disk.reads)),
+        maybe(disk.map(|disk| disk.read_bytes)),
+        maybe(disk.map(|disk| disk.writes)),
+        maybe(disk.map(|disk| disk.write_bytes)),
+        maybe(disk.map(|disk| disk.flushes)),
+        maybe(disk.map(|disk| disk.utilisation)),
+        maybe(disk.and_then(|disk| disk.modelled_mean_s)),
+        maybe(disk.and_then(|disk| disk.achieved_mean_s)),
+        maybe(disk.and_then(|disk| disk.error_median)),
+        maybe(disk.and_then(|disk| disk.error_p99)),
+    ]);
+    fields.extend([
         facts.littles_law.to_string(),
         facts.steady.map(|steady| steady.to_string()).unwrap_or_default(),
         facts.warnings.join(" "),

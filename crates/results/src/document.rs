@@ -102,6 +102,8 @@ pub struct FactsView {
     pub io: crate::record::Io,
     /// The other load on the disk.
     pub neighbour: crate::record::Neighbour,
+    /// The virtual disk; `None` on the machine's own.
+    pub disk: Option<crate::record::Disk>,
     /// Sum of latencies over window times clients.
     pub littles_law: f64,
     /// Whether the throughput had settled; `None` when the window is too short to tell.
@@ -315,6 +317,7 @@ fn with_nulls<S: Serializer>(
     struct Nothing {
         io: (),
         neighbour: (),
+        disk: (),
         littles_law: (),
         steady: (),
         counters: BTreeMap<String, u64>,
@@ -325,6 +328,7 @@ fn with_nulls<S: Serializer>(
         None => Nothing {
             io: (),
             neighbour: (),
+            disk: (),
             littles_law: (),
             steady: (),
             counters: BTreeMap::new(),
@@ -340,6 +344,7 @@ impl FactsView {
         Self {
             io: facts.io,
             neighbour: facts.neighbour,
+            disk: facts.disk,
             littles_law: facts.littles_law,
             steady: facts.steady,
             counters: facts.counters.clone(),

@@ -81,6 +81,9 @@ pub struct Facts {
     pub io: Io,
     /// What the other load on the disk did.
     pub neighbour: Neighbour,
+    /// What the virtual disk did; `None` on the machine's own.
+    #[serde(default)]
+    pub disk: Option<Disk>,
     /// Sum of latencies over window times clients: near 1 when the books balance.
     pub littles_law: f64,
     /// Whether the throughput had settled: no slope of over 10 % of the mean in the window. `None`
@@ -132,6 +135,38 @@ pub struct Neighbour {
     pub achieved_per_second: f64,
     /// Mean latency of a request, in seconds.
     pub mean_s: f64,
+}
+
+/// What a virtual disk did while the clients ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Disk {
+    /// Writes that the engine made to its files.
+    pub host_writes: u64,
+    /// Bytes of these.
+    pub host_write_bytes: u64,
+    /// Reads that reached the device, without the neighbours'.
+    pub reads: u64,
+    /// Bytes of these.
+    pub read_bytes: u64,
+    /// Writes that reached the device, the file system's journal among them, without the
+    /// neighbours'.
+    pub writes: u64,
+    /// Bytes of these.
+    pub write_bytes: u64,
+    /// Flushes of the device.
+    pub flushes: u64,
+    /// The share of the time that the device was busy, the neighbours' requests among it.
+    pub utilisation: f64,
+    /// Mean time that the file system's answers took by the model, in seconds; `None` when none
+    /// had to wait for the device.
+    pub modelled_mean_s: Option<f64>,
+    /// Mean time that they took in fact.
+    pub achieved_mean_s: Option<f64>,
+    /// Median of |achieved - modelled| / modelled over the answers that took a millisecond or more
+    /// by the model; `None` when none did.
+    pub error_median: Option<f64>,
+    /// Its 99th percentile.
+    pub error_p99: Option<f64>,
 }
 
 /// One of the canary's measurements: its name, and its seconds where it was made.

@@ -20,6 +20,13 @@ const CLIENT_BUSY: f64 = 0.70;
 /// The share of another level's neighbours that a level's may fall short by.
 const STARVED: f64 = 0.20;
 
+/// How far a virtual disk's mean latency may be from the model's.
+const STRAYED: f64 = 0.05;
+
+/// Below this mean latency, in seconds, a file system in user space is no longer small beside the
+/// device: a round trip through it takes 30 to 100 microseconds.
+const FLOOR: f64 = 200e-6;
+
 /// Transactions run again, for each operation, that are worth a word.
 const RETRIES: f64 = 0.01;
 
@@ -48,6 +55,8 @@ pub(crate) fn all(document: &Document, rows: &[TrialRow], counted: &[&TrialRow])
         stalled(run, cells, counted),
         errors(run, counted),
         starved(run, counted),
+        strayed(run, counted),
+        too_fast(run, counted),
         busy_clients(run, counted),
         little(run, counted),
         unsteady(run, counted),
@@ -245,6 +254,44 @@ fn starved(run: &Run, counted: &[&TrialRow]) -> Option<String> {
             part(n, m),
             percent(STARVED),
             percent(worst)
+        )
+    })
+}
+
+/// The mean latencies of a trial's virtual disk: modelled and achieved.
+fn disk_means(row: &TrialRow) -> Option<(f64, f64)> {
+    let disk = row.view.facts.as_ref()?.disk?;
+    disk.modelled_mean_s.zip(disk.achieved_mean_s).filter(|(modelled, _)| *modelled > 0.0)
+}
+
+fn strayed(run: &Run, counted: &[&TrialRow]) -> Option<String> {
+    let off = |row| match disk_means(row) {
+        Some((modelled, achieved)) if modelled >= FLOOR => (achieved / modelled - 1.0).abs(),
+        _ => 0.0,
+    };
+    let above = |row| Some(off(row)).filter(|off| *off > STRAYED).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} trials the virtual disk did not keep its model's time, at worst off by \
+             {}, at {at}: the machine was too busy to wake in time",
+            percent(worst)
+        )
+    })
+}
+
+fn too_fast(run: &Run, counted: &[&TrialRow]) -> Option<String> {
+    // The faster the device, the worse.
+    let slowed = |row| match disk_means(row) {
+        Some((modelled, achieved)) if modelled < FLOOR && achieved > modelled => {
+            achieved / modelled
+        }
+        _ => 0.0,
+    };
+    Tally::of_trials(counted, slowed).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} trials the modelled disk is about as fast as a file system in user \
+             space can be, at worst its answers took {worst:.1} times what the model says, at \
+             {at}: there its latencies are too long by up to 0.1 ms"
         )
     })
 }

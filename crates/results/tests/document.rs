@@ -4,7 +4,7 @@
 mod data;
 
 use bakeoff_results::document::{Comparison, Verdict};
-use bakeoff_results::{Canary, Document, Measured, RunFolder, Trial};
+use bakeoff_results::{Canary, Disk, Document, Measured, RunFolder, Trial};
 use data::{Trials, run};
 
 /// The document of `trials` and `canaries`, by way of a run folder.
@@ -35,6 +35,10 @@ fn blocks(number: u32) -> Vec<Trial> {
 
 fn measured(trial: &mut Trial) -> &mut Measured {
     trial.measured.as_mut().expect("synthetic trials are measured")
+}
+
+fn disk(trial: &mut Trial) -> &mut Disk {
+    measured(trial).facts.disk.as_mut().expect("synthetic trials have a virtual disk")
 }
 
 /// Gives the trial `count` operations of the first kind that all took `seconds`.
@@ -268,7 +272,7 @@ fn clean_trials_bring_no_warning() {
 #[test]
 fn each_trouble_brings_its_warning_alone() {
     type Change = fn(&mut Trial);
-    let cases: [(Change, &[&str]); 9] = [
+    let cases: [(Change, &[&str]); 11] = [
         (
             |trial| {
                 if is(trial, 3, "beta") {
@@ -300,6 +304,23 @@ fn each_trouble_brings_its_warning_alone() {
                 }
             },
             &["in 2 of 32 trials", "add up", "20 %", "engine beta"],
+        ),
+        (
+            |trial| {
+                if is(trial, 3, "beta") {
+                    disk(trial).achieved_mean_s = Some(0.0145);
+                }
+            },
+            &["in 1 of 32 trials the virtual disk", "16 %", "engine beta"],
+        ),
+        (
+            |trial| {
+                if is(trial, 3, "beta") {
+                    disk(trial).modelled_mean_s = Some(80e-6);
+                    disk(trial).achieved_mean_s = Some(120e-6);
+                }
+            },
+            &["in 1 of 32 trials", "took 1.5 times", "engine beta"],
         ),
         (
             |trial| {

@@ -106,7 +106,7 @@ fn a_failed_trial_has_all_fields() {
     let [_, interrupted, _] = documents();
     let [failed, measured] = [1, 0].map(|at| interrupted["trials"][at].as_object().unwrap());
     assert_eq!(failed.keys().collect::<Vec<_>>(), measured.keys().collect::<Vec<_>>());
-    for field in ["io", "neighbour", "littles_law", "steady", "space_bytes", "cpu_s"] {
+    for field in ["io", "neighbour", "disk", "littles_law", "steady", "space_bytes", "cpu_s"] {
         assert!(failed[field].is_null() && !measured[field].is_null(), "{field}");
     }
     assert_eq!((&failed["reason"], &failed["valid"]), (&json!("it crashed"), &json!(false)));

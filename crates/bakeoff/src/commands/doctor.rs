@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use bakeoff_disk::mount::{MountOptions, Mounted};
 use bakeoff_disk::neighbour;
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::{Access, Action, Durability, Engine, Rows, Schema, Statement, Terms, Value};
@@ -43,6 +44,7 @@ pub fn run(arguments: &cli::Doctor) -> Result<Exit, Failure> {
         say(try_engine(*engine, &place).map_err(|error| format!("engine {name}: {error}")))?;
     }
     say(try_neighbours(folder.path()))?;
+    say(try_disk(folder.path()).map_err(|error| format!("virtual disks: {error}")))?;
     Ok(if healthy { Exit::Done } else { Exit::Failed })
 }
 
@@ -93,6 +95,29 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
     let about = engine.about();
     let each = try_it().map_err(|error| error.to_string())?.as_secs_f64() * 1e3;
     Ok(format!("engine {} {}: a strict commit takes {each:.3} ms here", about.name, about.version))
+}
+
+/// Mounts a disk, writes to it and reads it again.
+fn try_disk(folder: &Path) -> Result<String, String> {
+    let [backing, mountpoint] = ["backing", "disk"].map(|name| folder.join(name));
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    for folder in [&backing, &mountpoint] {
+        std::fs::create_dir(folder).map_err(|error| error.to_string())?;
+    }
+    let mounted = Mounted::start(&program, &MountOptions::new(&backing, &mountpoint, "null"))
+        .map_err(|error| error.to_string())?;
+    let file = mounted.path().join("file");
+    let text = std::fs::write(&file, "text").and_then(|()| std::fs::read(&file));
+    let stat = mounted.control().stat();
+    mounted.unmount().map_err(|error| error.to_string())?;
+    let round_trip = stat.map_err(|error| error.to_string())?.round_trip_us;
+    match text {
+        Ok(text) if text == b"text" => {
+            Ok(format!("virtual disks: a call takes {round_trip:.0} µs through FUSE"))
+        }
+        Ok(_) => Err("what was read is not what was written".into()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn try_neighbours(folder: &Path) -> Result<String, String> {

@@ -1,5 +1,6 @@
 //! A file a command.
 
+pub mod disk;
 pub mod doctor;
 pub mod list;
 pub mod report;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use bakeoff_experiment::{Experiment, Factor, Plan};
+use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan};
 use bakeoff_lab::{Ending, Lab, LabError};
 use bakeoff_results::{
     Document, EngineFact, Error, Run, RunFolder,
@@ -31,6 +31,9 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         report::print(&describe_plan(&experiment, &experiment.plan()))?;
         return Ok(Exit::Done);
     }
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(Exit::Failed, format!("bakeoff's own file: {error}")))?;
+    let experiment = on_disks_that_work(experiment, arguments, &program)?;
     let mut folder = match resumed {
         Some(mut folder) => {
             check_terms(&folder, &experiment)?;
@@ -41,8 +44,6 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     };
     let stop = Arc::new(AtomicBool::new(false));
     heed_signals(&stop)?;
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(Exit::Failed, format!("bakeoff's own file: {error}")))?;
     let mut progress = Progress::new(arguments.quiet, &experiment);
     let ended = Lab {
         program: &program,
@@ -110,10 +111,44 @@ fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Fail
 
 fn new_experiment(arguments: &cli::Run) -> Result<Experiment, Failure> {
     let name = arguments.experiment.as_deref().expect("the command line asks for it");
-    let experiment = Experiment::load(name, &arguments.changes(), &bakeoff_lab::vocabulary());
-    let experiment = experiment.map_err(usage)?;
+    let experiment = load(name, &arguments.changes())?;
     text(&experiment)?;
     Ok(experiment)
+}
+
+fn load(name: &str, changes: &Changes) -> Result<Experiment, Failure> {
+    Experiment::load(name, changes, &bakeoff_lab::vocabulary()).map_err(usage)
+}
+
+/// Sees that virtual disks can be had if the experiment names any. A preset whose disk nobody chose
+/// runs on the host's where they can't, and says so.
+fn on_disks_that_work(
+    experiment: Experiment,
+    arguments: &cli::Run,
+    program: &Path,
+) -> Result<Experiment, Failure> {
+    let levels = experiment.levels(Factor::Disk);
+    if levels.iter().all(|level| bakeoff_experiment::base(level) == HOST) {
+        return Ok(experiment);
+    }
+    let place = tempfile::tempdir()
+        .map_err(|error| Failure::new(Exit::Failed, format!("a temporary folder: {error}")))?;
+    let Err(reason) = bakeoff_lab::try_virtual_disk(program, place.path()) else {
+        return Ok(experiment);
+    };
+    let levels = levels.join(", ");
+    let name = arguments.experiment.as_deref().unwrap_or_default();
+    let is_preset = bakeoff_experiment::presets().iter().any(|preset| preset.name == name);
+    if !is_preset || arguments.disk.is_some() {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("no disk {levels} can be had: {reason}\nwithout virtual disks: --disk {HOST}"),
+        ));
+    }
+    eprintln!("on the disk {HOST} instead of {levels}, since no virtual disk can be had: {reason}");
+    let mut changes = arguments.changes();
+    changes.factors.push((Factor::Disk, HOST.into()));
+    load(name, &changes)
 }
 
 /// The text that the experiment names, or makes up.
@@ -126,7 +161,7 @@ fn text(experiment: &Experiment) -> Result<Text, Failure> {
 
 /// The experiment of a run folder; flags can't change it any more.
 fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Failure> {
-    if arguments.changes() != bakeoff_experiment::Changes::default() {
+    if arguments.changes() != Changes::default() {
         return Err(usage(format!(
             "--resume goes on with the experiment in {}; leave out the flags that change it, or \
              start a new run without --resume",
@@ -134,8 +169,7 @@ fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Fa
         )));
     }
     let path = dir.join("experiment.toml");
-    let path = path.to_string_lossy();
-    Experiment::load(&path, &arguments.changes(), &bakeoff_lab::vocabulary()).map_err(usage)
+    load(&path.to_string_lossy(), &arguments.changes())
 }
 
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,

@@ -1,6 +1,6 @@
 //! What the tests share.
 
-use bakeoff_experiment::{Changes, Error, Experiment, Vocabulary, WorkloadNames};
+use bakeoff_experiment::{Changes, Disks, Error, Experiment, Vocabulary, WorkloadNames};
 
 /// The shortest file that is right.
 pub const GOOD: &str = "workload = \"redmine\"\nengine = \"sqlite\"\n";
@@ -18,6 +18,29 @@ pub fn vocabulary() -> Vocabulary {
             workload("redmine", &["small", "large", "giant"]),
             workload("reads", &["tiny"]),
         ],
+        disks: Disks::new(strings(&["hdd-7200", "ebs-gp2:SIZE"]), level, device),
+    }
+}
+
+/// A model's level: `hdd-7200`, or `ebs-gp2:` and a size, as `100G`.
+fn level(text: &str) -> Result<String, String> {
+    let size = text.strip_prefix("ebs-gp2:").and_then(|size| size.strip_suffix('G'));
+    let size = size.map(str::parse::<u32>);
+    match (text, size) {
+        ("hdd-7200", _) => Ok("hdd-7200".to_owned()),
+        (_, Some(Ok(size))) => Ok(format!("ebs-gp2:{size}G")),
+        _ => Err(format!("`{text}` has no size\nwrite `ebs-gp2:100G`")),
+    }
+}
+
+/// A device of one's own has a model and a number of turns.
+fn device(table: &toml::Table) -> Result<(), String> {
+    let model = table.get("model").and_then(toml::Value::as_str);
+    let rpm = table.get("rpm").and_then(toml::Value::as_integer);
+    match (model, rpm) {
+        (Some("hdd-7200"), Some(1..)) => Ok(()),
+        (Some("hdd-7200"), _) => Err("its rpm has to be above 0".to_owned()),
+        _ => Err("a device needs a model\nadd `model = \"hdd-7200\"`".to_owned()),
     }
 }
 

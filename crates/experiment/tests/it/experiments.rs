@@ -114,7 +114,7 @@ fn valid(factor: Factor) -> Vec<&'static str> {
         Factor::Engine => vec!["sqlite", "lmdb", "fjall", "null"],
         Factor::Durability => vec!["none", "relaxed", "strict"],
         Factor::Memory => vec!["unlimited"],
-        Factor::Disk => vec!["host"],
+        Factor::Disk => vec!["host", "hdd-7200", "ebs-gp2:100G", "mine"],
         Factor::Neighbours => vec!["0", "1%", "25%", "100%", "x1", "x64"],
         Factor::Clients => vec!["1", "4", "1024"],
         Factor::Scale => vec!["small", "large", "giant"],
@@ -152,8 +152,11 @@ prop_compose! {
             levels.push(format!("{}@{alias}", levels[0]));
         }
         let workload = "redmine".to_owned();
+        let device: toml::Table = "model = \"hdd-7200\"\nrpm = 100\n".parse().expect("a table");
+        let disks = BTreeMap::from([("mine".to_owned(), device)]);
         Experiment {
-            name, title, workload, text, compare, factors, seconds, repetitions, seed, noise_floor,
+            name, title, workload, text, compare, factors, disks, seconds, repetitions, seed,
+            noise_floor,
         }
     }
 }
@@ -165,4 +168,23 @@ proptest! {
         let again = load(&toml, &Changes::default());
         prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(experiment));
     }
+}
+
+#[test]
+fn a_device_of_ones_own_is_named_by_file_quick_and_flags() {
+    let toml = format!(
+        "{GOOD}disk = [\"host\", \"mine\"]\n[quick]\ndisk = \"mine\"\n\
+         [disks.mine]\nmodel = \"hdd-7200\"\nrpm = 100\n"
+    );
+    let full = load(&toml, &Changes::default()).expect("it is right");
+    assert_eq!(full.levels(Factor::Disk), ["host", "mine"]);
+    assert_eq!(full.disks["mine"]["rpm"].as_integer(), Some(100));
+    let quick = Changes { quick: true, ..Changes::default() };
+    assert_eq!(load(&toml, &quick).expect("it is right").levels(Factor::Disk), ["mine"]);
+    let flag = vec![(Factor::Disk, "mine,ebs-gp2:0100G,ebs-gp2:7G".to_owned())];
+    let flags = Changes { factors: flag, ..Changes::default() };
+    let levels = load(&toml, &flags).expect("it is right").levels(Factor::Disk);
+    assert_eq!(levels, ["mine", "ebs-gp2:100G", "ebs-gp2:7G"]);
+    let error = load(GOOD, &flags).expect_err("only the file knows it").to_string();
+    assert!(error.contains("unknown disk `mine`"), "{error}");
 }

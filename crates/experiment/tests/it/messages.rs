@@ -40,7 +40,7 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-engine, durability, memory, disk, neighbours, clients, scale, quick";
+engine, durability, memory, disk, neighbours, clients, scale, quick, disks";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
 
@@ -134,7 +134,20 @@ const LINES: &[(&str, &str, &str)] = &[
     ("neighbours = \"x65\"", "`x65` is no level", "x1 to x64"),
     ("neighbours = \"x+1\"", "`x+1` is no level", "x1 to x64"),
     ("durability = \"Strict\"", "unknown durability `Strict`", "did you mean `strict`?"),
-    ("disk = \"hdd\"", "models of disks are not there yet", "write `host`"),
+    ("disk = \"hdd-720\"", "unknown disk `hdd-720`", "did you mean `hdd-7200`?"),
+    ("disk = \"ssd\"", "unknown disk `ssd`", "valid: host, hdd-7200, ebs-gp2:SIZE"),
+    ("disk = \"ebs-gp2:big\"", "`ebs-gp2:big` has no size", "write `ebs-gp2:100G`"),
+    (
+        "disk = [\"ebs-gp2:7G\", \"ebs-gp2:07G\"]",
+        "`ebs-gp2:7G` is twice among the levels of `disk`",
+        "",
+    ),
+    ("disks = 1", "`disks` has to be a table of tables, and this is a whole number", ""),
+    ("disks.mine = 1", "`mine` has to be a table, and this is a whole number", ""),
+    ("disks.host = { model = \"hdd-7200\" }", "there is a disk `host` already", "another name"),
+    ("disks.\"a b\" = {}", "`a b` can't be a disk's name", "letters, digits"),
+    ("disks.mine = {}", "a device needs a model", "add `model = \"hdd-7200\"`"),
+    ("disks.mine = { model = \"hdd-7200\", rpm = 0 }", "its rpm has to be above 0", ""),
     ("scale = \"smal\"", "unknown scale `smal`", "did you mean `small`?"),
     ("scale = \"tiny\"", "unknown scale `tiny`", "valid: small, large, giant"),
     ("compare = \"engines\"", "unknown factor `engines`", "did you mean `engine`?"),
@@ -257,9 +270,9 @@ proptest! {
         lines in prop::collection::vec(
             prop_oneof![
                 "(engine|clients|neighbours|seed|title|quick|seconds) ?= ?\\PC{0,12}",
-                "(engine|clients|scale|text) = \\[?(\"\\PC{0,6}\"|[0-9_.-]{1,6})\\]?",
+                "(engine|clients|scale|text|disk|disks|disks\\.[a-z]) = \\[?(\"\\PC{0,6}\"|[0-9_.-]{1,6})\\]?",
                 "\\PC{0,20}",
-                "\\s\\[quick\\]",
+                "\\s\\[(quick|disks|disks\\.[a-z])\\]",
             ],
             0..6,
         ),

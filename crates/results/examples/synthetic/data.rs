@@ -2,7 +2,8 @@
 //! nothing of any engine.
 
 use bakeoff_results::{
-    Cpu, EngineFact, Facts, Io, Levels, Machine, Measured, Neighbour, Operation, Run, Slot, Trial,
+    Cpu, Disk, EngineFact, Facts, Io, Levels, Machine, Measured, Neighbour, Operation, Run, Slot,
+    Trial,
 };
 use hdrhistogram::Histogram;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -109,6 +110,13 @@ impl Trials {
                     mean_s: 0.001,
                     ..Neighbour::default()
                 },
+                disk: Some(Disk {
+                    host_writes: 900,
+                    writes: 500,
+                    modelled_mean_s: Some(0.0125),
+                    achieved_mean_s: Some(0.0126),
+                    ..Disk::default()
+                }),
                 littles_law: 1.0,
                 steady: Some(true),
                 counters: [("commits".to_owned(), 12_345)].into(),

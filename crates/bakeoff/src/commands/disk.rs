@@ -1,0 +1,187 @@
+//! `bakeoff disk`: virtual disks.
+
+use std::path::{Path, PathBuf};
+
+use bakeoff_disk::control::{Control, Stat};
+use bakeoff_disk::executor::Quantiles;
+use bakeoff_disk::ext4::Flow;
+use bakeoff_disk::mount::{self, Error, MountOptions};
+use bakeoff_disk::{daemon, registry};
+
+use comfy_table::{ContentArrangement, Table, presets};
+
+use super::report::print;
+use crate::cli::{self, Switch};
+use crate::exit::{Exit, Failure};
+
+/// Does what is asked of a disk, after what killed daemons left is gone.
+pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
+    let swept = registry::sweep().map_err(|error| {
+        Failure::new(Exit::Failed, format!("the notes of mounts can't be read: {error}"))
+    })?;
+    for mountpoint in swept {
+        eprintln!("{}: unmounted, since its daemon was gone", mountpoint.display());
+    }
+    let done = match what {
+        cli::Disk::Mount(arguments) => mount(arguments),
+        cli::Disk::Stat(arguments) => stat(arguments),
+        cli::Disk::Set(arguments) => set(arguments),
+        cli::Disk::Cut(arguments) => cut(arguments),
+        cli::Disk::Fault(arguments) => {
+            connect(&arguments.mountpoint).and_then(|disk| Ok(disk.fault(&arguments.rule)?))
+        }
+        cli::Disk::Unmount(arguments) => {
+            connect(&arguments.mountpoint).and_then(|disk| Ok(disk.unmount()?))
+        }
+    };
+    done.map(|()| Exit::Done)
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let exit = match error {
+            Error::Usage(_) => Exit::Usage,
+            Error::Folder(_) => Exit::Folder,
+            Error::Failed(_) => Exit::Failed,
+        };
+        Self::new(exit, error)
+    }
+}
+
+fn connect(mountpoint: &Path) -> Result<Control, Failure> {
+    Ok(Control::connect(mountpoint)?)
+}
+
+fn mount(arguments: &cli::DiskMount) -> Result<(), Failure> {
+    let options = MountOptions {
+        backing: arguments.backing.clone(),
+        mountpoint: arguments.mountpoint.clone(),
+        model: arguments.model.clone(),
+        neighbours: arguments.neighbours,
+        seed: arguments.seed,
+        used_fraction: arguments.used_fraction,
+        timing: arguments.timing == Switch::On,
+    };
+    if arguments.foreground {
+        return Ok(daemon::serve(&options, &mut std::io::stdout())?);
+    }
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(Exit::Failed, format!("bakeoff does not find itself: {error}"))
+    })?;
+    mount::detach(&program, &options)?;
+    let at = arguments.mountpoint.display();
+    print(&format!("{at} is a disk now; bakeoff disk unmount {at} ends it\n"))
+}
+
+fn stat(arguments: &cli::DiskStat) -> Result<(), Failure> {
+    let stat = connect(&arguments.mountpoint)?.stat()?;
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&stat).expect("it is plain data");
+        return print(&format!("{text}\n"));
+    }
+    print(&table(&stat))
+}
+
+fn set(arguments: &cli::DiskSet) -> Result<(), Failure> {
+    let disk = connect(&arguments.mountpoint)?;
+    if let Some(level) = arguments.neighbours {
+        disk.set_neighbours(level)?;
+    }
+    if let Some(timing) = arguments.timing {
+        disk.set_timing(timing == Switch::On)?;
+    }
+    Ok(())
+}
+
+fn cut(arguments: &cli::DiskCut) -> Result<(), Failure> {
+    let disk = connect(&arguments.mountpoint)?;
+    let image = match &arguments.image {
+        Some(image) => image.clone(),
+        None => beside(&disk.stat()?.backing),
+    };
+    disk.cut(arguments.keep, arguments.seed, &image)?;
+    print(&format!("the power is off; what is left is in {}\n", image.display()))
+}
+
+/// The folder for a crash image if none is named.
+fn beside(backing: &Path) -> PathBuf {
+    let mut name = backing.file_name().unwrap_or_default().to_owned();
+    name.push("-crash");
+    backing.with_file_name(name)
+}
+
+/// What a mounted disk is and has done, for a reader.
+fn table(stat: &Stat) -> String {
+    let (device, files, latency) = (&stat.device, &stat.files, &stat.latency);
+    let timing = match (stat.cut, stat.timing) {
+        (true, _) => "the power is off",
+        (false, true) => "timing on",
+        (false, false) => "timing off",
+    };
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(100);
+    let mut row = |what: &str, name: &str, text: String| {
+        table.add_row([what, name, &text]);
+    };
+    row("disk", "model", format!("{}, neighbours {}, {timing}", stat.model, stat.neighbours));
+    row("", "folder", stat.backing.display().to_string());
+    row("", "mounted", format!("for {:.0} s by process {}", stat.seconds, stat.pid));
+    row("device", "utilisation", format!("{:.1} %", device.utilisation() * 100.0));
+    let queue = format!("{} and {} of neighbours", device.in_queue, device.neighbours_in_queue);
+    row("", "in its queue", queue);
+    row("", "reads", flow(device.reads, device.read_bytes));
+    row("", "writes", flow(device.writes, device.write_bytes));
+    row("", "flushes", device.flushes.to_string());
+    row("", "for neighbours", device.neighbour_requests.to_string());
+    let all = &files.all;
+    row("files", "host reads", places(&all.host_reads));
+    row("", "host writes", places(&all.host_writes));
+    row("", "device reads", places(&all.device_reads));
+    row("", "device writes", places(&all.device_writes));
+    row("", "journal", format!("{} in {} commits", places(&files.journal), files.commits));
+    let syncs = [all.full_syncs, all.data_syncs, files.directory_syncs];
+    row(
+        "",
+        "syncs",
+        format!("{} fsync, {} fdatasync, {} of folders", syncs[0], syncs[1], syncs[2]),
+    );
+    row("latency", "modelled", quantiles(&latency.modelled));
+    row("", "achieved", quantiles(&latency.achieved));
+    let error = match latency.slow {
+        0 => "nothing took 1 ms or more".to_owned(),
+        slow => format!(
+            "median {:.2} %, 99th percentile {:.2} % (of {slow} that took 1 ms or more)",
+            latency.error_median * 100.0,
+            latency.error_p99 * 100.0
+        ),
+    };
+    row("", "error", error);
+    row("daemon", "round trip", format!("{:.0} µs", stat.round_trip_us));
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let (all, pending) = (megabytes(stat.memory_bytes), megabytes(stat.pending_bytes));
+    row("", "memory", format!("{all:.1} MB, {pending:.1} MB of it for what is not lasting yet"));
+    format!("{table}\n")
+}
+
+fn flow(requests: u64, bytes: u64) -> String {
+    format!("{requests}, {:.1} MB", bytes as f64 / 1e6)
+}
+
+fn places(flow: &Flow) -> String {
+    let Flow { requests, bytes, sequential } = flow;
+    let random = flow.random();
+    format!("{}, {sequential} sequential, {random} random", self::flow(*requests, *bytes))
+}
+
+fn quantiles(quantiles: &Quantiles) -> String {
+    if quantiles.count == 0 {
+        return "nothing yet".into();
+    }
+    let Quantiles { count, mean_us, p50_us, p99_us, max_us } = quantiles;
+    let [mean, median, p99, max] = [mean_us, p50_us, p99_us, max_us].map(|micros| micros / 1e3);
+    format!(
+        "mean {mean:.2} ms, median {median:.2} ms, 99th percentile {p99:.2} ms, longest {max:.2} ms \
+         ({count})"
+    )
+}

@@ -1,0 +1,287 @@
+//! Virtual disks as their users meet them: mounted, looked at, changed, cut, unmounted; killed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+
+use super::{Place, wait_until};
+
+/// Whether disks can be mounted here: a test can't go on without. Where all tests must run, it
+/// fails instead.
+fn can_mount() -> bool {
+    match bakeoff_disk::daemon::can_mount() {
+        Ok(()) => true,
+        Err(error) if std::env::var_os("CI").is_some() => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            false
+        }
+    }
+}
+
+/// A place with a backing folder `b` and a mountpoint `m`; what is mounted on it goes with it.
+struct Disks(Place);
+
+impl Disks {
+    fn new() -> Option<Self> {
+        let place = Place::new();
+        fs::create_dir(place.path("b")).unwrap();
+        fs::create_dir(place.path("m")).unwrap();
+        can_mount().then_some(Self(place))
+    }
+
+    fn mount(&self, model: &str) {
+        self.0.run(&["disk", "mount", "b", "m", "--model", model]).code(0).says(&["m is a disk"]);
+    }
+
+    fn stat(&self) -> Value {
+        let stat = self.0.run(&["disk", "stat", "m", "--json"]).code(0);
+        serde_json::from_str(&stat.out()).unwrap()
+    }
+
+    fn is_mounted(&self, name: &str) -> bool {
+        bakeoff_disk::mount::table::is_ours(&self.0.path(name))
+    }
+
+    /// Nothing is left but what the user put there.
+    fn assert_clean(&self) {
+        assert!(!self.is_mounted("m"), "still mounted");
+        assert_eq!(fs::read_dir(self.0.path("m")).unwrap().count(), 0);
+        assert!(!self.0.path("b/.bakeoff-disk").exists(), "the volume's own folder is still there");
+        self.0.assert_clean("b");
+    }
+}
+
+impl Drop for Disks {
+    fn drop(&mut self) {
+        for name in ["m", "m2", "m/m"] {
+            if self.is_mounted(name) {
+                let _ = self.0.run(&["disk", "unmount", name]);
+            }
+        }
+    }
+}
+
+fn timed<T>(what: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let result = what();
+    (result, start.elapsed())
+}
+
+/// Writes a file and syncs it.
+fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut file = fs::File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+#[test]
+fn a_disk_is_mounted_looked_at_changed_and_unmounted() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    place.write("b/before", "here before");
+    disks.mount("hdd-7200");
+    assert_eq!(fs::read_to_string(place.path("m/before")).unwrap(), "here before");
+    for n in 0..20 {
+        write_through(&place.path(&format!("m/{n}")), "a text").unwrap();
+    }
+    assert_eq!(fs::read_to_string(place.path("b/19")).unwrap(), "a text");
+
+    let stat = disks.stat();
+    assert_eq!((&stat["model"], &stat["timing"]), (&"hdd-7200".into(), &true.into()));
+    assert!(stat["device"]["flushes"].as_u64() >= Some(20), "{stat}");
+    assert!(stat["files"]["all"]["full_syncs"].as_u64() >= Some(20), "{stat}");
+    assert!(stat["latency"]["slow"].as_u64() >= Some(20), "{stat}");
+    // At 120 turns a second, each of at least two dependent writes.
+    assert!(stat["device"]["busy"].as_u64() >= Some(100_000_000), "{stat}");
+    let table = place.run(&["disk", "stat", "m"]).code(0);
+    table.says(&["hdd-7200", "neighbours 0", "timing on", "utilisation", "modelled", "achieved"]);
+
+    place.run(&["disk", "set", "m", "--neighbours", "x4"]).code(0);
+    wait_until("work of neighbours", || {
+        disks.stat()["device"]["neighbour_requests"].as_u64() > Some(5)
+    });
+    let (_, busy) = timed(|| write_through(&place.path("m/busy"), "a text").unwrap());
+    place.run(&["disk", "set", "m", "--timing", "off", "--neighbours", "0"]).code(0);
+    let (_, free) = timed(|| {
+        (0..20).for_each(|_| write_through(&place.path("m/free"), "a text").unwrap());
+    });
+    assert!(busy > Duration::from_millis(20) && free < Duration::from_secs(2), "{busy:?} {free:?}");
+    assert_eq!(disks.stat()["timing"], false);
+
+    place.run(&["disk", "unmount", "m"]).code(0);
+    disks.assert_clean();
+    assert_eq!(fs::read_to_string(place.path("b/free")).unwrap(), "a text");
+}
+
+#[test]
+fn a_cut_leaves_an_image_and_a_mount_that_fails() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    disks.mount("hdd-7200/used=0.02");
+    write_through(&place.path("m/synced"), "kept").unwrap();
+    fs::write(place.path("m/not-synced"), "lost").unwrap();
+    fs::create_dir(place.path("full")).unwrap();
+    place.write("full/thesis", "years of work");
+
+    let cut =
+        |image: &str| place.run(&["disk", "cut", "m", "--keep", "drop-all", "--image", image]);
+    cut("full").code(3).says(&["full", "not empty", "--image"]);
+    cut("b/inside").code(3).says(&["inside the disk's backing folder"]);
+    cut("m/inside").code(3).says(&["inside the disk's mount"]);
+    cut("nowhere/image").code(3).says(&["nowhere/image"]);
+    assert_eq!(disks.stat()["cut"], false, "none of these pulled the plug");
+
+    let cut = place.run(&["disk", "cut", "m", "--keep", "drop-all", "--seed", "7"]).code(0);
+    cut.says(&["the power is off", "b-crash"]);
+    assert_eq!(fs::read_to_string(place.path("b-crash/synced")).unwrap(), "kept");
+    assert!(!place.path("b-crash/not-synced").exists(), "it was never synced");
+    let error = fs::read(place.path("m/synced")).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(5), "EIO");
+    assert_eq!(fs::write(place.path("m/new"), "").unwrap_err().raw_os_error(), Some(5));
+    assert_eq!(disks.stat()["cut"], true);
+    place
+        .run(&["disk", "cut", "m", "--keep", "torn", "--image", "again"])
+        .code(1)
+        .says(&["already"]);
+    place.run(&["disk", "unmount", "m"]).code(0);
+    disks.assert_clean();
+}
+
+#[test]
+fn faults_strike_on_demand() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    disks.mount("null");
+    place.run(&["disk", "fault", "m", "fsync:2:EIO:log"]).code(0);
+    write_through(&place.path("m/log"), "one").unwrap();
+    assert_eq!(write_through(&place.path("m/log"), "two").unwrap_err().raw_os_error(), Some(5));
+    write_through(&place.path("m/log"), "three").unwrap();
+    place.run(&["disk", "fault", "m", "lightning"]).code(2).says(&["lightning", "read:N:EIO:PATH"]);
+    place.run(&["disk", "unmount", "m"]).code(0);
+    disks.assert_clean();
+}
+
+#[test]
+fn what_a_killed_daemon_left_is_swept_by_the_next_command() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    disks.mount("hdd-7200");
+    fs::write(place.path("m/file"), "text").unwrap();
+    let pid = disks.stat()["pid"].as_i64().unwrap();
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    wait_until("the end of the daemon", || fs::metadata(place.path("m/file")).is_err());
+    assert!(disks.is_mounted("m"), "a killed daemon leaves its mount");
+
+    let swept = place.run(&["disk", "stat", "m"]).code(3);
+    swept.says(&["unmounted, since its daemon was gone", "no disk of yours is mounted on m"]);
+    disks.assert_clean();
+    assert_eq!(fs::read_to_string(place.path("b/file")).unwrap(), "text");
+    // Both folders can be used again at once.
+    disks.mount("null");
+    place.run(&["disk", "unmount", "m"]).code(0);
+    disks.assert_clean();
+}
+
+fn foreground(disks: &Disks) -> Child {
+    let arguments = ["disk", "mount", "b", "m", "--model", "hdd-7200", "--foreground"];
+    let mut command = disks.0.command(&arguments);
+    let child = command.stdout(Stdio::null()).spawn().unwrap();
+    wait_until("the mount", || disks.is_mounted("m") && disks.0.path("bakeoff/disks").exists());
+    wait_until("the daemon", || disks.0.run(&["disk", "stat", "m", "--json"]).0.status.success());
+    child
+}
+
+#[test]
+fn a_signal_unmounts_a_disk_even_while_it_is_used() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    let mut idle = foreground(&disks);
+    rustix::process::kill_process(Pid::from_child(&idle), Signal::INT).unwrap();
+    assert!(idle.wait().unwrap().success());
+    disks.assert_clean();
+
+    let mut used = foreground(&disks);
+    let open = fs::File::create(place.path("m/open")).unwrap();
+    place.run(&["disk", "unmount", "m"]).code(3).says(&["is in use"]);
+    assert!(disks.is_mounted("m"), "a refusal changes nothing");
+    rustix::process::kill_process(Pid::from_child(&used), Signal::TERM).unwrap();
+    let (ended, took) = timed(|| used.wait().unwrap());
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    drop(open);
+    println!("with a file open it ended as {ended} after {took:?}");
+    disks.assert_clean();
+}
+
+#[test]
+fn another_way_to_unmount_ends_the_daemon_too() {
+    let Some(disks) = Disks::new() else { return };
+    let mut child = foreground(&disks);
+    bakeoff_disk::mount::table::unmount(&disks.0.path("m"), bakeoff_disk::mount::table::How::Now)
+        .unwrap();
+    assert!(child.wait().unwrap().success());
+    disks.assert_clean();
+}
+
+#[test]
+fn bad_mounts_are_refused_and_nothing_is_harmed() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    fs::create_dir_all(place.path("full/inside")).unwrap();
+    fs::create_dir_all(place.path("b/inside")).unwrap();
+    fs::create_dir(place.path("m2")).unwrap();
+    place.write("file", "");
+    place.write("full/thesis", "years of work");
+    let mount = |backing, at, more: &[&str]| {
+        let mut arguments = vec!["disk", "mount", backing, at];
+        arguments.extend(if more.is_empty() { &["--model", "null"] } else { more });
+        place.run(&arguments)
+    };
+    mount("b", "m", &["--model", "hdd-720"]).code(2).says(&["`hdd-720`", "`hdd-7200` was meant"]);
+    mount("b", "m", &["--model", "hdd-7200/rpm=0"]).code(2).says(&["rpm"]);
+    mount("b", "m", &["--model", "hdd-7200", "--used-fraction", "2"]).code(2).says(&["used"]);
+    mount("b", "m", &["--model", "null", "--used-fraction", "0.5"]).code(2).says(&["used"]);
+    mount("b", "m", &["--model", "null", "--neighbours", "x4"]).code(2).says(&["no queue"]);
+    mount("b", "m", &["--model", "null", "--neighbours", "4"]).code(2).says(&["x1 to x64"]);
+    mount("b", "m", &["--neighbours", "x4"]).code(2).says(&["--model"]);
+    mount("none", "m", &[]).code(3).says(&["none", "backing folder"]);
+    mount("file", "m", &[]).code(3).says(&["file", "no folder"]);
+    mount("b", "none", &[]).code(3).says(&["none", "mkdir none"]);
+    mount("b", "file", &[]).code(3).says(&["file", "no folder"]);
+    mount("b", "full", &[]).code(3).says(&["full", "not empty"]);
+    mount("b", "b/inside", &[]).code(3).says(&["inside each other"]);
+    mount("full/inside", "full", &[]).code(3).says(&["inside each other"]);
+    mount("b", "/proc", &[]).code(3).says(&["/proc", "proc"]);
+    disks.assert_clean();
+
+    disks.mount("null");
+    mount("b", "m", &[]).code(3).says(&["a disk is mounted here", "bakeoff disk unmount"]);
+    mount("b", "m2", &[]).code(3).says(&["is mounted already on", "unmount it first"]);
+    mount("b/inside", "m2", &[]).code(3).says(&["part of the disk"]);
+    mount("m/inside", "m2", &[]).code(3).says(&["part of the disk"]);
+    place.run(&["disk", "set", "m", "--timing", "on"]).code(2).says(&["takes no time"]);
+    place.run(&["disk", "set", "m", "--neighbours", "x1"]).code(2).says(&["no queue"]);
+    place.run(&["disk", "set", "m"]).code(2).says(&["--neighbours", "--timing"]);
+    place.run(&["disk", "cut", "m", "--keep", "most"]).code(2).says(&["drop-all", "torn"]);
+    place.run(&["disk", "cut", "m2", "--keep", "torn"]).code(3).says(&["no disk of yours", "/m"]);
+    place
+        .run(&["disk", "unmount", "/proc"])
+        .code(3)
+        .says(&["no disk of yours is mounted on /proc"]);
+    place.run(&["disk", "stat", "nowhere/at/all"]).code(3).says(&["nowhere/at/all"]);
+    place.run(&["disk", "unmount", "m"]).code(0);
+    disks.assert_clean();
+    assert_eq!(fs::read_to_string(place.path("full/thesis")).unwrap(), "years of work");
+}
+
+#[test]
+fn disks_are_listed() {
+    let list = Place::new().run(&["list", "disks"]).code(0);
+    list.says(&["host", "null", "hdd-7200", "ebs-gp2:SIZE", "raid10:N×MODEL", "ssd-sata"]);
+}

@@ -1,0 +1,34 @@
+//! The embedded engines: the suite that every engine passes, with its folders on a disk.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::place::Place;
+
+/// Runs the engines' conformance suite on a disk of a model.
+pub fn conform(model: &str) {
+    let suite = suite();
+    let Some(place) = Place::new(model) else { return };
+    let output = Command::new(&suite).env("TMPDIR", place.path()).output();
+    let output = output.expect("the suite was just built");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    for engine in ["sqlite", "lmdb", "fjall"] {
+        assert!(said.contains(&format!("{engine}::answers_like_the_model ... ok")), "{said}");
+    }
+    place.leave();
+}
+
+/// Builds the suite, which has been if the whole workspace is tested, and finds it.
+fn suite() -> PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["test", "--workspace", "--test", "conformance", "--no-run", "--locked"]);
+    let output = cargo.arg("--message-format=json").output().expect("cargo is there");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let mut messages = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        message["executable"].as_str().map(PathBuf::from)
+    });
+    messages.next().expect("the suite is a program")
+}

@@ -1,0 +1,124 @@
+//! Where a test puts its data: a virtual disk, mounted by the command as a user would.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bakeoff_disk::control::Control;
+use bakeoff_disk::mount::{MountOptions, Mounted};
+use bakeoff_disk::plug::Keep;
+use tempfile::TempDir;
+
+/// The command under test.
+pub const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
+
+/// How long it may take until a killed process has let go of its files.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A place for data, which goes when this is dropped.
+pub struct Place {
+    // Unmounted before its folder is removed.
+    disk: Option<Mounted>,
+    timed: bool,
+    path: PathBuf,
+    /// How often its power was cut.
+    cuts: u64,
+    folder: TempDir,
+}
+
+impl Place {
+    /// Mounts a disk of a model, its timing off. None where that can't be done; then it has said so.
+    pub fn new(model: &str) -> Option<Self> {
+        let folder = temporary();
+        let backing = made(folder.path().join("backing"));
+        if std::env::var_os("ON_DISK").is_some_and(|place| place == "folder") {
+            return Some(Self { disk: None, timed: false, path: backing, cuts: 0, folder });
+        }
+        if !Path::new("/dev/fuse").exists() {
+            crate::skip("there is no /dev/fuse");
+            return None;
+        }
+        let mountpoint = made(folder.path().join("disk"));
+        let timed = model != "null";
+        let disk = mounted(&backing, &mountpoint, model);
+        Some(Self { disk: Some(disk), timed, path: mountpoint, cuts: 0, folder })
+    }
+
+    /// The folder for the data.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Does something while the disk takes its time.
+    pub fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
+        let set = |on| {
+            if let Some(disk) = self.disk.as_ref().filter(|_| self.timed) {
+                disk.control().set_timing(on).expect("the disk is there");
+            }
+        };
+        set(true);
+        let result = work();
+        set(false);
+        result
+    }
+
+    /// Cuts the disk's power.
+    pub fn cut(&mut self, keep: Keep) {
+        self.cuts += 1;
+        let image = made(self.image());
+        self.control().cut(keep, self.cuts, &image).expect("the power is on");
+    }
+
+    /// Mounts, in the same place, what the last power cut has left.
+    pub fn reboot(&mut self) {
+        // The kernel may be about to close the files of a process that has just been killed.
+        let start = Instant::now();
+        while let Err(error) = self.control().unmount() {
+            assert!(start.elapsed() < PATIENCE, "{error}");
+            thread::sleep(Duration::from_millis(10));
+        }
+        self.disk = None;
+        self.disk = Some(mounted(&self.image(), &self.path, "null"));
+    }
+
+    fn image(&self) -> PathBuf {
+        self.folder.path().join(format!("image-{}", self.cuts))
+    }
+
+    fn control(&self) -> &Control {
+        self.disk.as_ref().expect("a power cut needs a disk").control()
+    }
+
+    /// Unmounts the disk, which nobody may use any more.
+    pub fn leave(mut self) {
+        if let Some(disk) = self.disk.take() {
+            disk.unmount().expect("nobody uses the disk");
+        }
+    }
+}
+
+/// Mounts a disk; one that is not `null` with its timing off.
+fn mounted(backing: &Path, mountpoint: &Path, model: &str) -> Mounted {
+    let mut options = MountOptions::new(backing, mountpoint, model);
+    options.timing = model == "null";
+    Mounted::start(Path::new(BAKEOFF), &options).expect("a disk can be mounted")
+}
+
+/// A temporary folder that users other than this one can go through.
+pub fn temporary() -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    open_to_all(folder.path());
+    folder
+}
+
+fn made(folder: PathBuf) -> PathBuf {
+    std::fs::create_dir(&folder).expect("a new folder");
+    open_to_all(&folder);
+    folder
+}
+
+fn open_to_all(folder: &Path) {
+    std::fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("a folder of ours");
+}

@@ -1,0 +1,281 @@
+//! A word with a mounted disk's daemon: a Unix socket, one line of JSON for a request, one for the
+//! answer.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::executor::Accuracy;
+use crate::ext4;
+use crate::mount::{Error, table};
+use crate::neighbour::Level;
+use crate::plug::Keep;
+use crate::registry;
+use crate::station::StationCounts;
+
+/// How long a daemon may take to end after it was unmounted.
+const ENDING: Duration = Duration::from_secs(10);
+
+/// What a daemon is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Ask {
+    Stat,
+    /// A level of neighbours, as it is written.
+    Neighbours(String),
+    Timing(bool),
+    Cut {
+        keep: String,
+        seed: u64,
+        image: PathBuf,
+    },
+    Fault(String),
+    Unmount,
+}
+
+/// What it answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Answer {
+    Done,
+    Stat(Box<Stat>),
+    Refused(Error),
+}
+
+/// What a mounted disk is and what it has done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stat {
+    /// The device's model.
+    pub model: String,
+    /// The folder that holds the files.
+    pub backing: PathBuf,
+    /// Where they are to be seen.
+    pub mountpoint: PathBuf,
+    /// The daemon's process.
+    pub pid: u32,
+    /// Seconds since it was mounted.
+    pub seconds: f64,
+    /// Who else is on the device.
+    pub neighbours: String,
+    /// Whether work takes its time.
+    pub timing: bool,
+    /// Whether the power is off.
+    pub cut: bool,
+    /// What is taken off each wait for the way through FUSE, in microseconds.
+    pub round_trip_us: f64,
+    /// What the device did.
+    pub device: StationCounts,
+    /// What was asked of the file system, and what it asked of the device.
+    pub files: ext4::Counts,
+    /// Modelled against achieved latency.
+    pub latency: Accuracy,
+    /// Memory of the daemon, in bytes.
+    pub memory_bytes: u64,
+    /// Bytes of it that hold what a power cut would take.
+    pub pending_bytes: u64,
+}
+
+/// A way to speak to a disk's daemon.
+#[derive(Clone, Debug)]
+pub struct Control {
+    mountpoint: PathBuf,
+    socket: PathBuf,
+}
+
+impl Control {
+    /// Finds the daemon of the disk that is mounted on `mountpoint`.
+    ///
+    /// # Errors
+    /// [`Error::Folder`] when no disk of this user's is mounted there.
+    pub fn connect(mountpoint: &Path) -> Result<Self, Error> {
+        let shown = mountpoint.display();
+        let resolved = table::resolve(mountpoint)
+            .map_err(|error| Error::Folder(format!("{shown}: {error}")))?;
+        let socket = registry::socket_of(&resolved)
+            .map_err(|error| Error::Failed(format!("the notes of mounts: {error}")))?;
+        let control = Self { mountpoint: resolved, socket };
+        match control.dial() {
+            Ok(_) => Ok(control),
+            Err(error) => {
+                let mounted: Vec<String> = registry::live()
+                    .iter()
+                    .map(|note| note.mountpoint.display().to_string())
+                    .collect();
+                let others = match mounted.as_slice() {
+                    [] => "none is".to_owned(),
+                    some => format!("these are: {}", some.join(", ")),
+                };
+                let why = match error.kind() {
+                    ErrorKind::NotFound | ErrorKind::ConnectionRefused => String::new(),
+                    _ => format!(" ({error})"),
+                };
+                Err(Error::Folder(format!("no disk of yours is mounted on {shown}{why}; {others}")))
+            }
+        }
+    }
+
+    /// The absolute path of the mountpoint.
+    pub fn mountpoint(&self) -> &Path {
+        &self.mountpoint
+    }
+
+    fn dial(&self) -> io::Result<UnixStream> {
+        reach(&self.socket, UnixStream::connect)
+    }
+
+    fn ask(&self, ask: &Ask) -> Result<(Answer, BufReader<UnixStream>), Error> {
+        let talk = || -> io::Result<_> {
+            let mut stream = self.dial()?;
+            let mut line = serde_json::to_string(ask)?;
+            line.push('\n');
+            stream.write_all(line.as_bytes())?;
+            let mut reader = BufReader::new(stream);
+            let mut line = String::new();
+            reader.read_line(&mut line)?;
+            Ok((serde_json::from_str(&line)?, reader))
+        };
+        match talk() {
+            Ok((Answer::Refused(error), _)) => Err(error),
+            Ok(answered) => Ok(answered),
+            Err(error) => Err(Error::Failed(format!(
+                "the daemon of {} does not answer: {error}",
+                self.mountpoint.display()
+            ))),
+        }
+    }
+
+    fn tell(&self, ask: &Ask) -> Result<(), Error> {
+        self.ask(ask).map(drop)
+    }
+
+    /// What the disk is and has done.
+    ///
+    /// # Errors
+    /// The daemon is gone.
+    pub fn stat(&self) -> Result<Stat, Error> {
+        match self.ask(&Ask::Stat)?.0 {
+            Answer::Stat(stat) => Ok(*stat),
+            other => Err(Error::Failed(format!("the daemon answered {other:?}"))),
+        }
+    }
+
+    /// Lets work take its time, or not.
+    ///
+    /// # Errors
+    /// The daemon is gone, or its device takes no time.
+    pub fn set_timing(&self, on: bool) -> Result<(), Error> {
+        self.tell(&Ask::Timing(on))
+    }
+
+    /// Who else is on the device from now on.
+    ///
+    /// # Errors
+    /// The daemon is gone, or its device has no queue.
+    pub fn set_neighbours(&self, level: Level) -> Result<(), Error> {
+        self.tell(&Ask::Neighbours(level.to_string()))
+    }
+
+    /// Pulls the plug, for good: every later call in the mount fails with EIO. What a real disk
+    /// would hold is written to the folder `image`, which must be empty or not there.
+    ///
+    /// # Errors
+    /// The daemon is gone, the folder can't be used ([`Error::Folder`]), or it is off already.
+    pub fn cut(&self, keep: Keep, seed: u64, image: &Path) -> Result<(), Error> {
+        let image = std::path::absolute(image).map_err(|error| Error::Folder(error.to_string()))?;
+        self.tell(&Ask::Cut { keep: keep.to_string(), seed, image })
+    }
+
+    /// Lets a later call fail; see [`crate::fault`] for how a rule is written.
+    ///
+    /// # Errors
+    /// The daemon is gone, or the rule can't be read ([`Error::Usage`]).
+    pub fn fault(&self, rule: &str) -> Result<(), Error> {
+        self.tell(&Ask::Fault(rule.to_owned()))
+    }
+
+    /// Unmounts the disk and waits for its daemon's end.
+    ///
+    /// # Errors
+    /// Somebody uses it ([`Error::Folder`]); then it stays.
+    pub fn unmount(&self) -> Result<(), Error> {
+        let mut stream = match self.ask(&Ask::Unmount) {
+            Ok((_, stream)) => stream,
+            // It may end before its answer is out.
+            Err(Error::Failed(_)) if !table::is_ours(&self.mountpoint) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        // The connection ends when the daemon does.
+        let ended = stream.get_ref().set_read_timeout(Some(ENDING));
+        let ended = ended.and_then(|()| stream.read_to_end(&mut Vec::new()));
+        match ended {
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(Error::Failed("it is unmounted, but its daemon does not end".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Answers to whoever connects, on threads that end with the process.
+pub(crate) struct Listening {
+    /// Held by those who are answering.
+    answering: Arc<RwLock<()>>,
+}
+
+impl Listening {
+    /// Listens on `socket` and answers each request by `answer`.
+    pub(crate) fn start(
+        socket: &Path,
+        answer: impl Fn(Ask) -> Answer + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let listener = reach(socket, UnixListener::bind)?;
+        let answer = Arc::new(answer);
+        let answering = Arc::new(RwLock::new(()));
+        let busy = Arc::clone(&answering);
+        let accept = move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (answer, busy) = (Arc::clone(&answer), Arc::clone(&busy));
+                std::thread::spawn(move || converse(&stream, &*answer, &busy));
+            }
+        };
+        std::thread::Builder::new().name("disk-control".into()).spawn(accept)?;
+        Ok(Self { answering })
+    }
+
+    /// Waits until those are answered who have asked; later ones are not answered as long as what
+    /// is returned is there.
+    pub(crate) fn finish(&self) -> RwLockWriteGuard<'_, ()> {
+        self.answering.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers until the other one has no more to ask.
+fn converse(mut stream: &UnixStream, answer: &dyn Fn(Ask) -> Answer, answering: &RwLock<()>) {
+    for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        let _answering = answering.read().unwrap_or_else(PoisonError::into_inner);
+        let answer = match serde_json::from_str(&line) {
+            Ok(ask) => answer(ask),
+            Err(error) => Answer::Refused(Error::Usage(format!("{line:?}: {error}"))),
+        };
+        let mut text = serde_json::to_string(&answer).expect("an answer is plain data");
+        text.push('\n');
+        if stream.write_all(text.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Uses a socket by way of its opened folder, since the address of a socket is short: 107 bytes.
+fn reach<T>(socket: &Path, with: impl Fn(PathBuf) -> io::Result<T>) -> io::Result<T> {
+    let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
+        return Err(ErrorKind::InvalidInput.into());
+    };
+    let folder = File::open(folder)?;
+    with(Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name))
+}

@@ -1,0 +1,395 @@
+//! The process behind a mounted disk: checks what it is given, mounts, answers, and cleans up.
+
+use std::fs;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::control::{Answer, Ask, Listening, Stat};
+use crate::device::Nanos;
+use crate::executor::{self, Executor};
+use crate::fuse::{self, ServeOptions};
+use crate::mount::table::{self, How};
+use crate::mount::{Error, MountOptions, READY};
+use crate::neighbour::Level;
+use crate::registry::{Claim, Note};
+use crate::spec::Spec;
+use crate::station::Station;
+use crate::volume::{Volume, VolumeOptions};
+
+/// How long those who use the mount have to leave it after a signal.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long the session may take to end once nobody can reach it.
+const ENDING: Duration = Duration::from_secs(3);
+/// Calls by which the round trip is measured, and those before, which are not counted.
+const TRIPS: usize = 200;
+const WARM_UP: usize = 50;
+
+/// What the daemon waits for.
+enum Event {
+    Signal,
+    /// The mount is gone, whoever unmounted it.
+    Unmounted(io::Result<()>),
+}
+
+/// Mounts a disk, says on `ready` that it did, and serves it until it is unmounted or told to end
+/// by a signal.
+///
+/// # Errors
+/// It can't be mounted as asked, and nothing was changed; or it can't be served any more.
+pub fn serve(options: &MountOptions, ready: &mut dyn io::Write) -> Result<(), Error> {
+    let spec = device(options)?;
+    let note = folders(options, &spec)?;
+    can_mount()?;
+    let claim = Claim::new(&note)?;
+    let (events, heard) = mpsc::channel();
+    listen_for_signals(events.clone()).map_err(failed("signals"))?;
+    let disk = Arc::new(Disk::open(options, &spec, note)?);
+    disk.mount(events)?;
+    let served = disk.calibrate(options.timing).and_then(|()| {
+        // The disk goes when this function ends, whoever is still connected.
+        let answering = Arc::downgrade(&disk);
+        let listening = Listening::start(&claim.socket(), move |ask| match answering.upgrade() {
+            Some(disk) => disk.answer(ask),
+            None => Answer::Refused(Error::Failed("it is being unmounted".into())),
+        })?;
+        let (backing, mountpoint) = (disk.note.backing.display(), disk.note.mountpoint.display());
+        writeln!(ready, "{READY}{backing} on {mountpoint} as {spec}")?;
+        ready.flush()?;
+        Ok(listening)
+    });
+    let ended = match served {
+        Ok(_) => heard.recv().unwrap_or(Event::Signal),
+        Err(_) => Event::Signal,
+    };
+    let session = match ended {
+        Event::Unmounted(session) => session,
+        Event::Signal => disk.leave(&heard),
+    };
+    disk.executor.stop();
+    let listening = served.map_err(failed("the mount"))?;
+    let _answered = listening.finish();
+    // The volume clears its hidden folder before others may have the backing folder.
+    drop(disk);
+    drop(claim);
+    session.map_err(failed("the mount"))
+}
+
+/// A mounted disk.
+struct Disk {
+    note: Note,
+    null: bool,
+    volume: Arc<Volume>,
+    executor: Arc<Executor>,
+    started: Instant,
+    changing: Mutex<Changing>,
+}
+
+/// What can be set while it is mounted.
+struct Changing {
+    neighbours: Level,
+    round_trip: Nanos,
+}
+
+impl Disk {
+    fn open(options: &MountOptions, spec: &Spec, note: Note) -> Result<Self, Error> {
+        let station = Station::new(spec.build(options.seed), options.seed);
+        // The timing comes on when the round trip is known.
+        let null = spec.is_null();
+        let executor =
+            Arc::new(Executor::start(station, executor::Options { timing: false, null }));
+        executor.set_neighbours(options.neighbours);
+        let volume_options = VolumeOptions { executor: Arc::clone(&executor) };
+        let volume = Volume::open(&note.backing, volume_options).map_err(|error| {
+            Error::Folder(format!("{} can't be used: {error}", note.backing.display()))
+        })?;
+        let changing = Mutex::new(Changing { neighbours: options.neighbours, round_trip: 0 });
+        Ok(Self { note, null, volume, executor, started: Instant::now(), changing })
+    }
+
+    fn mount(&self, events: Sender<Event>) -> Result<(), Error> {
+        let options = ServeOptions { name: table::SOURCE.to_owned(), ..ServeOptions::default() };
+        let session = fuse::serve(Arc::clone(&self.volume), &self.note.mountpoint, &options);
+        let session = session.map_err(|error| {
+            let mountpoint = self.note.mountpoint.display();
+            Error::Failed(format!("{mountpoint} can't be mounted: {error}; {MEND}"))
+        })?;
+        thread::spawn(move || events.send(Event::Unmounted(session.wait())));
+        Ok(())
+    }
+
+    /// Measures how long a call takes through FUSE and back when nothing is to be waited for, by
+    /// one that the kernel never answers itself; then lets the disk take its time.
+    fn calibrate(&self, timing: bool) -> io::Result<()> {
+        let mut trips = Vec::with_capacity(TRIPS);
+        for n in 0..WARM_UP + TRIPS {
+            let start = Instant::now();
+            rustix::fs::statvfs(&self.note.mountpoint)?;
+            if n >= WARM_UP {
+                trips.push(start.elapsed());
+            }
+        }
+        trips.sort_unstable();
+        let nanos = u64::try_from(trips[TRIPS / 2].as_nanos()).unwrap_or(0);
+        self.executor.set_round_trip(nanos);
+        self.lock().round_trip = nanos;
+        self.executor.set_timing(timing);
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Changing> {
+        self.changing.lock().expect("nobody panics with it")
+    }
+
+    fn answer(&self, ask: Ask) -> Answer {
+        let answer = match ask {
+            Ask::Stat => return Answer::Stat(Box::new(self.stat())),
+            Ask::Neighbours(level) => self.set_neighbours(&level),
+            Ask::Timing(on) => self.set_timing(on),
+            Ask::Cut { keep, seed, image } => self.cut(&keep, seed, &image),
+            Ask::Fault(rule) => self.fault(&rule),
+            Ask::Unmount => self.unmount(),
+        };
+        answer.map_or_else(Answer::Refused, |()| Answer::Done)
+    }
+
+    fn stat(&self) -> Stat {
+        let changing = self.lock();
+        Stat {
+            model: self.note.model.clone(),
+            backing: self.note.backing.clone(),
+            mountpoint: self.note.mountpoint.clone(),
+            pid: self.note.pid,
+            seconds: self.started.elapsed().as_secs_f64(),
+            neighbours: changing.neighbours.to_string(),
+            timing: self.executor.timing(),
+            cut: self.volume.is_cut(),
+            round_trip_us: changing.round_trip as f64 / 1e3,
+            device: self.executor.counts(),
+            files: self.volume.counts(),
+            latency: self.executor.achieved(),
+            memory_bytes: memory(),
+            pending_bytes: self.volume.pending_bytes(),
+        }
+    }
+
+    fn set_neighbours(&self, level: &str) -> Result<(), Error> {
+        let level: Level = level.parse().map_err(usage)?;
+        check_neighbours(self.null, level)?;
+        self.executor.set_neighbours(level);
+        self.lock().neighbours = level;
+        Ok(())
+    }
+
+    fn set_timing(&self, on: bool) -> Result<(), Error> {
+        if on && self.null {
+            return Err(Error::Usage("the null device takes no time: it has no timing".into()));
+        }
+        self.executor.set_timing(on);
+        Ok(())
+    }
+
+    fn cut(&self, keep: &str, seed: u64, image: &Path) -> Result<(), Error> {
+        let keep = keep.parse().map_err(usage)?;
+        if self.volume.is_cut() {
+            let at = self.note.mountpoint.display();
+            return Err(Error::Failed(format!("the power of {at} is off already")));
+        }
+        let image = self.image_folder(image)?;
+        let done = self.volume.cut(keep, seed, &image);
+        done.map_err(|error| match error.kind() {
+            ErrorKind::StorageFull => Error::Failed(format!(
+                "{}: {error}; the power is off, and the image is not whole",
+                image.display()
+            )),
+            _ => Error::Failed(format!("{}: {error}", image.display())),
+        })
+    }
+
+    /// Makes the folder of a crash image, or sees that it is empty, before anything is cut.
+    fn image_folder(&self, image: &Path) -> Result<PathBuf, Error> {
+        let wrong = |why: &dyn std::fmt::Display| {
+            let image = image.display();
+            Error::Folder(format!("{image} can't take the image: {why}; name another: --image DIR"))
+        };
+        let place = table::resolve(image).or_else(|_| {
+            let parent = image.parent().unwrap_or(Path::new("/")).canonicalize()?;
+            Ok(parent.join(image.file_name().unwrap_or_default()))
+        });
+        let place = place.map_err(|error: io::Error| wrong(&error))?;
+        for (what, folder) in
+            [("backing folder", &self.note.backing), ("mount", &self.note.mountpoint)]
+        {
+            if place.starts_with(folder) {
+                return Err(wrong(&format!("it is inside the disk's {what}")));
+            }
+        }
+        match fs::create_dir(&place) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                match is_empty(&place).map_err(|error| wrong(&error))? {
+                    true => Ok(place),
+                    false => Err(wrong(&"it is not empty")),
+                }
+            }
+            made => made.map(|()| place).map_err(|error| wrong(&error)),
+        }
+    }
+
+    fn fault(&self, rule: &str) -> Result<(), Error> {
+        self.volume.inject(rule.parse().map_err(usage)?);
+        Ok(())
+    }
+
+    fn unmount(&self) -> Result<(), Error> {
+        let at = &self.note.mountpoint;
+        table::unmount(at, How::Now).map_err(|error| {
+            let at = at.display();
+            match error.kind() {
+                ErrorKind::ResourceBusy => Error::Folder(format!(
+                    "{at} is in use: end what uses it (fuser -vm {at} lists it), then unmount it"
+                )),
+                _ => Error::Failed(format!("{at} can't be unmounted: {error}")),
+            }
+        })
+    }
+
+    /// Unmounts after a signal, whoever still uses it, and waits for the session's end.
+    fn leave(&self, heard: &mpsc::Receiver<Event>) -> io::Result<()> {
+        // Nobody is to wait for the disk any more.
+        self.executor.set_timing(false);
+        let at = &self.note.mountpoint;
+        let start = Instant::now();
+        while table::is_ours(at) && table::unmount(at, How::Now).is_err() {
+            if start.elapsed() > GRACE {
+                table::unmount(at, How::Lazily)?;
+                break;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let start = Instant::now();
+        loop {
+            match heard.recv_timeout(ENDING.saturating_sub(start.elapsed())) {
+                Ok(Event::Signal) => {}
+                Ok(Event::Unmounted(session)) => return session,
+                // Somebody has files open; they are lost with this process.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+}
+
+/// The device that is asked for.
+fn device(options: &MountOptions) -> Result<Spec, Error> {
+    let mut model = options.model.clone();
+    if let Some(fraction) = options.used_fraction {
+        model.push_str(&format!("/used={fraction}"));
+    }
+    let spec = Spec::parse(&model).map_err(usage)?;
+    check_neighbours(spec.is_null(), options.neighbours)?;
+    Ok(spec)
+}
+
+fn check_neighbours(null: bool, level: Level) -> Result<(), Error> {
+    if null && level != Level::None {
+        let why = "the null device has no queue that neighbours could be in: take 0 neighbours, or \
+                   another model (bakeoff list disks)";
+        return Err(Error::Usage(why.into()));
+    }
+    Ok(())
+}
+
+/// Sees that both folders can be what they are asked to be; says where they are.
+fn folders(options: &MountOptions, spec: &Spec) -> Result<Note, Error> {
+    let wrong = |path: &Path, why: &dyn std::fmt::Display| {
+        Error::Folder(format!("{}: {why}", path.display()))
+    };
+    let (given, backing) = (&options.backing, options.backing.canonicalize());
+    let backing = backing.map_err(|error| wrong(given, &format!("the backing folder: {error}")))?;
+    if !backing.is_dir() {
+        return Err(wrong(given, &"it is no folder; the files of the disk are kept in one"));
+    }
+    let access =
+        rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    rustix::fs::access(&backing, access)
+        .map_err(|error| wrong(given, &format!("you may not write there: {error}")))?;
+    let given = &options.mountpoint;
+    let missing = |error: io::Error| {
+        wrong(
+            given,
+            &format!("{error}; make an empty folder to mount on: mkdir {}", given.display()),
+        )
+    };
+    let mountpoint = table::resolve(given).map_err(missing)?;
+    if table::is_ours(&mountpoint) {
+        let why = format!("a disk is mounted here: bakeoff disk unmount {}", given.display());
+        return Err(wrong(given, &why));
+    }
+    if let Some(other) = table::at(&mountpoint) {
+        let why = format!("something else ({}) is mounted here; take another folder", other.kind);
+        return Err(wrong(given, &why));
+    }
+    if !mountpoint.is_dir() {
+        return Err(wrong(given, &"it is no folder; a disk is mounted on an empty one"));
+    }
+    if mountpoint.starts_with(&backing) || backing.starts_with(&mountpoint) {
+        let why = format!("{} and the mountpoint may not be inside each other", backing.display());
+        return Err(wrong(given, &why));
+    }
+    if !is_empty(&mountpoint).map_err(|error| wrong(given, &error))? {
+        return Err(wrong(given, &"it is not empty; a disk is mounted on an empty folder"));
+    }
+    Ok(Note { pid: std::process::id(), backing, mountpoint, model: spec.to_string() })
+}
+
+fn is_empty(folder: &Path) -> io::Result<bool> {
+    Ok(fs::read_dir(folder)?.next().is_none())
+}
+
+/// What can be done where FUSE can't be used.
+const MEND: &str = "load it (modprobe fuse), give /dev/fuse to the container (docker run --device \
+                    /dev/fuse --cap-add SYS_ADMIN), or, without root, install fusermount3 (Debian: \
+                    apt-get install fuse3)";
+
+/// Sees that FUSE can be used at all, as far as that can be seen without mounting.
+///
+/// # Errors
+/// What is missing, and what brings it.
+pub fn can_mount() -> Result<(), Error> {
+    let device = Path::new("/dev/fuse");
+    if let Err(error) = fs::File::options().read(true).write(true).open(device) {
+        return Err(Error::Failed(format!("/dev/fuse can't be opened: {error}; {MEND}")));
+    }
+    Ok(())
+}
+
+fn usage(error: impl std::fmt::Display) -> Error {
+    Error::Usage(error.to_string())
+}
+
+fn failed(what: &'static str) -> impl Fn(io::Error) -> Error {
+    move |error| Error::Failed(format!("{what}: {error}"))
+}
+
+fn listen_for_signals(events: Sender<Event>) -> io::Result<()> {
+    let (mut heard, pipe) = UnixStream::pair()?;
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, pipe.try_clone()?)?;
+    }
+    thread::spawn(move || {
+        while heard.read_exact(&mut [0]).is_ok() && events.send(Event::Signal).is_ok() {}
+    });
+    Ok(())
+}
+
+/// Bytes of memory that this process has in use: see proc_pid_statm(5).
+fn memory() -> u64 {
+    let pages = fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
+}

@@ -1,0 +1,67 @@
+//! What a device has promised: completions in order of time, and how long it was busy.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{Completion, Nanos};
+
+/// Requests under way and their completions as they become known.
+#[derive(Default)]
+pub(super) struct Agenda {
+    /// By moment, then in the order in which they became known. Without a number: the device's own
+    /// work.
+    due: BinaryHeap<Reverse<(Nanos, u64, Option<u64>)>>,
+    known: u64,
+    settled: Vec<Completion>,
+    under_way: u64,
+    busy_since: Nanos,
+    busy: Nanos,
+    now: Nanos,
+}
+
+impl Agenda {
+    /// A request, or work of the device's own, is under way from now on.
+    pub fn enter(&mut self, now: Nanos) {
+        self.settle(now);
+        if self.under_way == 0 {
+            self.busy_since = now;
+        }
+        self.under_way += 1;
+    }
+
+    /// What entered earlier ends at this moment.
+    pub fn end(&mut self, at: Nanos, id: Option<u64>) {
+        self.due.push(Reverse((at, self.known, id)));
+        self.known += 1;
+    }
+
+    /// Lets time pass, up to a moment before which nothing is left to decide.
+    pub fn settle(&mut self, now: Nanos) {
+        while let Some(&Reverse((at, _, id))) = self.due.peek().filter(|next| next.0.0 <= now) {
+            self.due.pop();
+            self.under_way -= 1;
+            if self.under_way == 0 {
+                self.busy += at - self.busy_since;
+            }
+            self.settled.extend(id.map(|id| Completion { id, at }));
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// Hands out the completions up to now.
+    pub fn take(&mut self, done: &mut Vec<Completion>) {
+        done.append(&mut self.settled);
+    }
+
+    /// The earliest completion that is known and not yet handed out.
+    pub fn next(&self) -> Option<Nanos> {
+        let settled = self.settled.first().map(|completion| completion.at);
+        settled.or_else(|| self.due.peek().map(|next| next.0.0))
+    }
+
+    /// Time with something under way.
+    pub fn busy(&self) -> Nanos {
+        let running = if self.under_way > 0 { self.now - self.busy_since } else { 0 };
+        self.busy + running
+    }
+}

@@ -1,0 +1,123 @@
+//! The write cache: writes that are acknowledged and not yet on the platters.
+
+use std::collections::BTreeMap;
+
+/// How many extents on each side of the head are looked at for the next one to write.
+const LOOK: usize = 32;
+
+/// Bytes up to which writes that touch become one extent.
+const MERGE: u64 = 1 << 20;
+
+struct Extent {
+    length: u64,
+    /// When it came, in numbers that only grow.
+    number: u64,
+}
+
+/// A flush that waits for all extents that were there when it came.
+struct Flush {
+    id: u64,
+    before: u64,
+    left: usize,
+}
+
+/// The extents in the cache by their offset. Timing is all it is for: where extents overlap, it
+/// does not know whose bytes are newer.
+pub(super) struct Cache {
+    size: u64,
+    used: u64,
+    extents: BTreeMap<u64, Extent>,
+    numbers: u64,
+    flushes: Vec<Flush>,
+}
+
+impl Cache {
+    pub fn new(size: u64) -> Self {
+        Self { size, used: 0, extents: BTreeMap::new(), numbers: 0, flushes: Vec::new() }
+    }
+
+    /// Takes a write if there is room.
+    pub fn admit(&mut self, offset: u64, length: u64) -> bool {
+        if self.holds(offset, length) {
+            return true;
+        }
+        if self.used + length > self.size {
+            return false;
+        }
+        let before = self.extents.range_mut(..=offset).next_back();
+        match before {
+            Some((&start, extent))
+                if start + extent.length >= offset && offset + length - start <= MERGE =>
+            {
+                let longer = (offset + length - start).max(extent.length);
+                self.used += longer - extent.length;
+                extent.length = longer;
+            }
+            _ => {
+                // One that begins at the same place is the start of this one: it was shorter.
+                let number = self.numbers;
+                self.numbers += 1;
+                self.used += length;
+                let old = self.extents.insert(offset, Extent { length, number });
+                if let Some(old) = old {
+                    self.used -= old.length;
+                    self.extents.get_mut(&offset).expect("just put there").number = old.number;
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether all of these bytes are in one extent.
+    pub fn holds(&self, offset: u64, length: u64) -> bool {
+        let before = self.extents.range(..=offset).next_back();
+        before.is_some_and(|(start, extent)| start + extent.length >= offset + length)
+    }
+
+    /// Makes a flush wait for what is in the cache; false if nothing is.
+    pub fn flush(&mut self, id: u64, being_written: bool) -> bool {
+        let left = self.extents.len() + usize::from(being_written);
+        if left > 0 {
+            self.flushes.push(Flush { id, before: self.numbers, left });
+        }
+        left > 0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.extents.is_empty()
+    }
+
+    pub fn is_flushing(&self) -> bool {
+        !self.flushes.is_empty()
+    }
+
+    /// The extents near the head that may be written next; while a flush waits, those it waits for.
+    pub fn candidates(&self, head: u64) -> impl Iterator<Item = u64> {
+        let before = self.flushes.first().map_or(u64::MAX, |flush| flush.before);
+        let due = move |(_, extent): &(&u64, &Extent)| extent.number < before;
+        let below = self.extents.range(..head).rev().filter(due).take(LOOK);
+        let above = self.extents.range(head..).filter(due).take(LOOK);
+        below.chain(above).map(|(&offset, _)| offset)
+    }
+
+    /// Takes out an extent that is being written from now on; its room is free when it is done.
+    pub fn take(&mut self, offset: u64) -> Drain {
+        let Extent { length, number } = self.extents.remove(&offset).expect("a candidate");
+        Drain { length, number }
+    }
+
+    /// An extent is on the platters. The numbers of the flushes that waited only for it.
+    pub fn written(&mut self, drain: &Drain) -> Vec<u64> {
+        self.used -= drain.length;
+        for flush in self.flushes.iter_mut().filter(|flush| drain.number < flush.before) {
+            flush.left -= 1;
+        }
+        self.flushes.extract_if(.., |flush| flush.left == 0).map(|flush| flush.id).collect()
+    }
+}
+
+/// An extent on its way to the platters.
+pub(super) struct Drain {
+    pub length: u64,
+    number: u64,
+}

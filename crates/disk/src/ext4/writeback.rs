@@ -1,0 +1,129 @@
+//! What reaches the device: dirty pages as they are written back, commits, flushes.
+
+use crate::device::{Kind, Nanos, Request};
+
+use super::requests::{Piece, flush, requests};
+use super::space::BLOCK;
+use super::{Ext4, File, Lasting, Work, counts};
+
+/// The least that a writer writes back when it has to wait, as Linux's `MAX_WRITEBACK_PAGES` had.
+const CHUNK: u64 = (4 << 20) / BLOCK;
+
+impl Ext4 {
+    /// Takes up to `most` dirty pages of a file and returns the requests that write them.
+    pub(super) fn write_back(&mut self, file: File, most: u64) -> Vec<Request> {
+        let Some(state) = self.files.get_mut(&file) else { return Vec::new() };
+        let (mut pieces, mut left, mut end, mut changed) = (Vec::new(), most, 0, false);
+        while left > 0
+            && let Some(dirty) = state.dirty.first(left)
+        {
+            left -= dirty.end - dirty.start;
+            end = dirty.end * BLOCK;
+            changed |= state.extents.fill(dirty.clone(), true, &mut self.space);
+            state.extents.pieces(dirty.start * BLOCK..end, &mut pieces);
+            self.cache.clean(file, &mut state.dirty, dirty);
+        }
+        if changed {
+            self.journal.change(&mut state.marks);
+            self.journal.allocate();
+        }
+        if state.size.min(end) > state.written_size {
+            state.written_size = state.size.min(end);
+            self.journal.change(&mut state.marks);
+        }
+        let requests = requests(Kind::Write, pieces);
+        for request in &requests {
+            state.tally.device_write(request.offset, request.length);
+        }
+        requests
+    }
+
+    /// Writes back the files that have expired, if it is time to `look` for them, and under
+    /// pressure the oldest ones until half of what is allowed is left.
+    pub(super) fn write_back_old(
+        &mut self,
+        now: Nanos,
+        look: bool,
+        lasting: &mut Vec<Lasting>,
+        work: &mut Work,
+    ) {
+        let pressed = self.pressed.take().is_some();
+        let mut step = Vec::new();
+        while let Some((since, file)) = self.cache.oldest() {
+            let expired = look && since + self.options.expire <= now;
+            let too_many = pressed && self.dirty() > self.options.dirty_background / 2;
+            if !expired && !too_many {
+                break;
+            }
+            step.extend(self.write_back(file, u64::MAX));
+            lasting.push(Lasting::File(file));
+        }
+        self.write_step(merged(step), work);
+    }
+
+    /// Starts the write-back in the background when there are many dirty pages, and makes the
+    /// writer of `length` bytes help when there are too many.
+    pub(super) fn relieve(&mut self, now: Nanos, length: u64, work: &mut Work) {
+        if self.dirty() > self.options.dirty_background {
+            self.pressed.get_or_insert(now);
+        }
+        if (self.cache.pages() + self.under_way) * BLOCK <= self.options.dirty_limit {
+            return;
+        }
+        let goal = self.cache.pages().saturating_sub(CHUNK.max(length.div_ceil(BLOCK)));
+        let mut step = Vec::new();
+        while self.cache.pages() > goal
+            && let Some((_, file)) = self.cache.oldest()
+        {
+            step.extend(self.write_back(file, self.cache.pages() - goal));
+            self.helped.insert(file);
+        }
+        self.write_step(merged(step), work);
+    }
+
+    /// Adds what a commit in the background makes lasting beside the files that it writes back.
+    pub(super) fn settle(&mut self, lasting: &mut Vec<Lasting>) {
+        for file in std::mem::take(&mut self.helped) {
+            let clean = self.files.get(&file).is_some_and(|state| state.dirty.is_empty());
+            if clean && !lasting.contains(&Lasting::File(file)) {
+                lasting.push(Lasting::File(file));
+            }
+        }
+        if std::mem::take(&mut self.names) {
+            lasting.push(Lasting::Names);
+        }
+    }
+
+    /// Adds writes of data as a step.
+    pub(super) fn write_step(&mut self, step: Vec<Request>, work: &mut Work) {
+        for request in &step {
+            self.tally.device_write(request.offset, request.length);
+        }
+        if let Some(last) = step.last() {
+            self.near = (last.offset + last.length - 1) / BLOCK;
+        }
+        work.then(step);
+    }
+
+    pub(super) fn commit(&mut self, work: &mut Work) {
+        let near = self.near.min(self.space.end().saturating_sub(1));
+        let step = requests(Kind::Write, self.journal.commit(near));
+        for request in &step {
+            let (flow, end) = (&mut self.counts.journal, &mut self.journal_end);
+            counts::add(flow, end, request.offset, request.length);
+        }
+        self.counts.commits += 1;
+        work.then(step);
+    }
+
+    pub(super) fn flush(&mut self, work: &mut Work) {
+        self.counts.flushes += 1;
+        work.then(vec![flush()]);
+    }
+}
+
+/// Requests of several files, sorted, with neighbours as one.
+fn merged(step: Vec<Request>) -> Vec<Request> {
+    let piece = |request: Request| Piece { place: request.offset, length: request.length };
+    requests(Kind::Write, step.into_iter().map(piece).collect())
+}

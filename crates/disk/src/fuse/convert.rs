@@ -1,0 +1,154 @@
+//! Terms of FUSE into those of a volume, and back.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use fuser::{FileAttr, FileType, FopenFlags, INodeNo, OpenFlags, Request, TimeOrNow, WriteFlags};
+use rustix::fs::{OFlags, SeekFrom, Stat};
+
+use crate::ext4::{Mode, Sync};
+use crate::volume::{Access, Entry, Moment, Opened, Who};
+
+/// An error.
+pub(super) fn errno(error: rustix::io::Errno) -> fuser::Errno {
+    fuser::Errno::from_i32(error.raw_os_error())
+}
+
+/// What a file is.
+pub(super) fn kind(kind: rustix::fs::FileType) -> FileType {
+    use rustix::fs::FileType as Kind;
+    match kind {
+        Kind::Directory => FileType::Directory,
+        Kind::Symlink => FileType::Symlink,
+        Kind::Fifo => FileType::NamedPipe,
+        Kind::Socket => FileType::Socket,
+        Kind::CharacterDevice => FileType::CharDevice,
+        Kind::BlockDevice => FileType::BlockDevice,
+        Kind::RegularFile | Kind::Unknown => FileType::RegularFile,
+    }
+}
+
+/// A file's attributes.
+pub(super) fn attributes(stat: &Stat) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(stat.st_ino),
+        size: stat.st_size as u64,
+        blocks: stat.st_blocks as u64,
+        atime: time(stat.st_atime, stat.st_atime_nsec),
+        mtime: time(stat.st_mtime, stat.st_mtime_nsec),
+        ctime: time(stat.st_ctime, stat.st_ctime_nsec),
+        crtime: UNIX_EPOCH,
+        kind: kind(rustix::fs::FileType::from_raw_mode(stat.st_mode)),
+        perm: (stat.st_mode & 0o7777) as u16,
+        nlink: stat.st_nlink as u32,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+        rdev: stat.st_rdev as u32,
+        blksize: stat.st_blksize as u32,
+        flags: 0,
+    }
+}
+
+/// The attributes that stand for a name that nothing has.
+pub(super) fn nothing() -> FileAttr {
+    FileAttr {
+        ino: INodeNo(0),
+        size: 0,
+        blocks: 0,
+        atime: UNIX_EPOCH,
+        mtime: UNIX_EPOCH,
+        ctime: UNIX_EPOCH,
+        crtime: UNIX_EPOCH,
+        kind: FileType::RegularFile,
+        perm: 0,
+        nlink: 0,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        blksize: 0,
+        flags: 0,
+    }
+}
+
+/// The attributes of an entry of which only number and kind are told.
+pub(super) fn unknown(entry: Entry<'_>) -> FileAttr {
+    FileAttr { ino: INodeNo(entry.ino), kind: kind(entry.kind), ..nothing() }
+}
+
+fn time(seconds: i64, nanos: impl TryInto<u32>) -> SystemTime {
+    let nanos = Duration::from_nanos(nanos.try_into().unwrap_or(0).into());
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let base = if seconds < 0 { UNIX_EPOCH - whole } else { UNIX_EPOCH + whole };
+    base + nanos
+}
+
+/// A time that is set.
+pub(super) fn moment(time: TimeOrNow) -> Moment {
+    let TimeOrNow::SpecificTime(time) = time else { return Moment::Now };
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => Moment::At(since.as_secs() as i64, since.subsec_nanos()),
+        Err(before) => {
+            let before = before.duration();
+            let seconds = -(before.as_secs() as i64);
+            match before.subsec_nanos() {
+                0 => Moment::At(seconds, 0),
+                nanos => Moment::At(seconds - 1, 1_000_000_000 - nanos),
+            }
+        }
+    }
+}
+
+/// Who asks.
+pub(super) fn ownership(request: &Request) -> Who {
+    Who { uid: request.uid(), gid: request.gid() }
+}
+
+/// Whether a file is open to go around the page cache.
+pub(super) fn mode(flags: i32) -> Mode {
+    let flags = OFlags::from_bits_retain(flags as u32);
+    if flags.contains(OFlags::DIRECT) { Mode::Direct } else { Mode::Buffered }
+}
+
+/// How a read or write is made, by the flags that its file is open with.
+pub(super) fn access(flags: OpenFlags, write: WriteFlags) -> Access {
+    // Pages of a shared map are written through the page cache, whatever the file is open with.
+    let mapped = write.contains(WriteFlags::FUSE_WRITE_CACHE);
+    let mode = if mapped { Mode::Buffered } else { mode(flags.0) };
+    let flags = OFlags::from_bits_retain(flags.0 as u32);
+    // After a buffered write the kernel sends an fsync of its own.
+    let sync = match mode {
+        Mode::Direct if flags.contains(OFlags::SYNC) => Some(Sync::All),
+        Mode::Direct if flags.contains(OFlags::DSYNC) => Some(Sync::Data),
+        _ => None,
+    };
+    let drop_privileges = write.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
+    Access { mode, sync, drop_privileges }
+}
+
+/// How the kernel is to treat an open file.
+pub(super) fn open_flags(mode: Mode, opened: Opened) -> FopenFlags {
+    match mode {
+        Mode::Direct => {
+            FopenFlags::FOPEN_DIRECT_IO
+                | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
+                | FopenFlags::FOPEN_NOFLUSH
+        }
+        Mode::Buffered if opened.cache_holds => {
+            FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH
+        }
+        Mode::Buffered => FopenFlags::FOPEN_NOFLUSH,
+    }
+}
+
+/// A seek of the kinds that the kernel leaves to a file system.
+pub(super) fn seek(offset: i64, whence: i32) -> Option<SeekFrom> {
+    /// `lseek(2)`: the next data.
+    const SEEK_DATA: i32 = 3;
+    /// `lseek(2)`: the next hole.
+    const SEEK_HOLE: i32 = 4;
+    let offset = u64::try_from(offset).ok()?;
+    match whence {
+        SEEK_DATA => Some(SeekFrom::Data(offset)),
+        SEEK_HOLE => Some(SeekFrom::Hole(offset)),
+        _ => None,
+    }
+}

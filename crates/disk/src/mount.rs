@@ -1,0 +1,216 @@
+//! Mounting from outside: a daemon is started, waited for until it is ready, and ended.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+
+use crate::control::Control;
+use crate::neighbour::Level;
+use crate::registry;
+
+pub mod table;
+
+/// How the line begins by which a daemon says that the disk is mounted.
+pub const READY: &str = "mounted ";
+/// Exit codes of a daemon that could not mount: see [`Error`].
+const USAGE: i32 = 2;
+const FOLDER: i32 = 3;
+/// How long a daemon may take to end when it is told to.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why something could not be done with a disk.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Error {
+    /// What was asked for can't be: a model, a level or a rule that does not exist.
+    #[error("{0}")]
+    Usage(String),
+    /// A folder can't be used: it is not there, not empty, in use, or nothing is mounted on it.
+    #[error("{0}")]
+    Folder(String),
+    /// The system said no.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What is to be mounted, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MountOptions {
+    /// The folder that holds the files.
+    pub backing: PathBuf,
+    /// The empty folder where they are to be seen.
+    pub mountpoint: PathBuf,
+    /// The device's model.
+    pub model: String,
+    /// Who else is on the device.
+    pub neighbours: Level,
+    /// The seed of the device and of its neighbours.
+    pub seed: u64,
+    /// How much of a hard disk's stroke is in use, above 0 and at most 1; all of it if not said.
+    pub used_fraction: Option<f64>,
+    /// Whether work takes its time from the start.
+    pub timing: bool,
+}
+
+impl MountOptions {
+    /// A disk without neighbours that takes its time.
+    pub fn new(backing: &Path, mountpoint: &Path, model: &str) -> Self {
+        Self {
+            backing: backing.to_owned(),
+            mountpoint: mountpoint.to_owned(),
+            model: model.to_owned(),
+            neighbours: Level::None,
+            seed: 1,
+            used_fraction: None,
+            timing: true,
+        }
+    }
+
+    /// `disk mount` with these options, to run until it is unmounted.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.args(["disk", "mount", "--foreground", "--model", &self.model]);
+        command.args(["--neighbours", &self.neighbours.to_string()]);
+        command.args(["--seed", &self.seed.to_string()]);
+        command.args(["--timing", if self.timing { "on" } else { "off" }]);
+        if let Some(fraction) = self.used_fraction {
+            command.args(["--used-fraction", &fraction.to_string()]);
+        }
+        command.arg("--").arg(&self.backing).arg(&self.mountpoint);
+        command
+    }
+}
+
+/// A disk that is mounted as long as this is there.
+#[derive(Debug)]
+pub struct Mounted {
+    daemon: Child,
+    mountpoint: PathBuf,
+    control: Control,
+}
+
+impl Mounted {
+    /// Mounts a disk by `program`, which is bakeoff, and waits until it is ready. When the thread that
+    /// called this ends, even by a kill of its process, the disk is unmounted, too.
+    ///
+    /// What killed daemons left is the caller's to remove first: [`registry::sweep`].
+    ///
+    /// # Errors
+    /// What the daemon said.
+    pub fn start(program: &Path, options: &MountOptions) -> Result<Self, Error> {
+        let mut command = options.command(program);
+        // Ctrl-C is for the one who started it.
+        command.process_group(0);
+        end_with_this_process(&mut command);
+        let mut daemon = launch(command)?;
+        match Control::connect(&options.mountpoint) {
+            Ok(control) => Ok(Self { daemon, mountpoint: control.mountpoint().into(), control }),
+            Err(error) => {
+                end(&mut daemon);
+                Err(error)
+            }
+        }
+    }
+
+    /// The way to speak to its daemon.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// The folder where the files are to be seen.
+    pub fn path(&self) -> &Path {
+        &self.mountpoint
+    }
+
+    /// Unmounts it and waits for the daemon's end.
+    ///
+    /// # Errors
+    /// Somebody still used it: then they have lost it.
+    pub fn unmount(self) -> Result<(), Error> {
+        // Dropping it does the rest, and all of it where this fails.
+        self.control.unmount()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if matches!(self.daemon.try_wait(), Ok(None)) && self.control.unmount().is_err() {
+            end(&mut self.daemon);
+        }
+        let _ = self.daemon.wait();
+        // One that had to be killed has left its mount and its note.
+        if table::is_ours(&self.mountpoint) {
+            let _ = registry::sweep();
+        }
+    }
+}
+
+/// Mounts a disk by a daemon that goes on when this process ends, and waits until it is ready.
+/// Returns its process.
+///
+/// # Errors
+/// What the daemon said.
+pub fn detach(program: &Path, options: &MountOptions) -> Result<u32, Error> {
+    let mut command = options.command(program);
+    // SAFETY: between fork and exec only a system call is made.
+    unsafe {
+        command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
+    }
+    Ok(launch(command)?.id())
+}
+
+/// Starts a daemon and waits until it is ready, or has said why not.
+fn launch(mut command: Command) -> Result<Child, Error> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let program = PathBuf::from(command.get_program());
+    let failed = |error| Error::Failed(format!("{} can't be started: {error}", program.display()));
+    let mut daemon = command.spawn().map_err(failed)?;
+    let output = BufReader::new(daemon.stdout.take().expect("piped"));
+    if output.lines().map_while(Result::ok).any(|line| line.starts_with(READY)) {
+        return Ok(daemon);
+    }
+    let mut said = String::new();
+    let _ = daemon.stderr.take().expect("piped").read_to_string(&mut said);
+    let code = daemon.wait().map_err(failed)?.code();
+    let said = said.trim().trim_start_matches("error: ").to_owned();
+    Err(match code {
+        Some(USAGE) => Error::Usage(said),
+        Some(FOLDER) => Error::Folder(said),
+        _ => Error::Failed(said),
+    })
+}
+
+/// Lets a child be told to end when the thread that starts it ends.
+fn end_with_this_process(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+            // It may have died before the line above took effect.
+            if rustix::process::getppid() == Some(parent) {
+                Ok(())
+            } else {
+                Err(std::io::ErrorKind::BrokenPipe.into())
+            }
+        });
+    }
+}
+
+/// Ends a daemon: in order if it can, else not.
+fn end(daemon: &mut Child) {
+    let _ = rustix::process::kill_process(Pid::from_child(daemon), Signal::TERM);
+    let start = Instant::now();
+    while matches!(daemon.try_wait(), Ok(None)) {
+        if start.elapsed() > PATIENCE {
+            let _ = daemon.kill();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,134 @@
+//! The plug: what is lost when the power goes.
+//!
+//! The backing folder always holds what the application sees. [`Pending`] remembers, beside it,
+//! every change that is not lasting yet, in the order in which they were made, with what was there
+//! before. From the two any state that a power cut may leave can be made: an [`Image`].
+//!
+//! **What is lasting.** Everything that was there at mount time; then:
+//! - a sync of a file ([`Pending::sync_file`]) makes its bytes, its size and its attributes
+//!   lasting, and as on ext4 the entries that name it: its creation, links and renames, with the
+//!   removal of its old names, and the creation of every directory on the way to it;
+//! - a sync of a directory ([`Pending::sync_dir`]) makes its entries lasting, each with what the
+//!   same operation did elsewhere, and the entries that name it. A name whose file was never
+//!   synced stands for what is lasting of that file, maybe nothing;
+//! - a journal commit ([`Pending::commit_names`]) makes all names and attributes lasting, and no
+//!   bytes and no sizes; age ([`Pending::expire`]) makes bytes and sizes lasting, and no names.
+//!
+//! A sync that fails ([`Pending::fail_sync`]) loses the bytes that it should have made lasting.
+//! A sync counts for what was changed before its [`Mark`], so that what is written while the
+//! device is at work stays pending.
+//!
+//! **What may not come apart.** An operation on names is one piece: a rename is seen as done or
+//! not done, never half. It depends on the earlier ones that it builds on (the same name, the
+//! directory that it happens in, the entries that had to leave a directory before it was removed,
+//! other moves of directories for a move of a directory, and for a removal of a name, those that
+//! gave the file its names), as in any journalled file system. Likewise a change past the end that
+//! a truncation set depends on it, and so does every later truncation. Sectors of 512 bytes hold
+//! what they held at some moment: of two writes within one sector the later never shows without
+//! the earlier.
+//!
+//! Not kept: times of files, and extended attributes. An image has the times of its making.
+
+mod choice;
+mod content;
+mod data;
+mod image;
+mod materialise;
+mod names;
+mod pending;
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+pub use content::Content;
+pub use image::{Image, Item};
+pub use materialise::materialise;
+pub use names::{Attributes, Kind, Place};
+pub use pending::{Before, Mark, Pending};
+
+/// A file's number. It names one file, directory or other thing for ever: a number that was in
+/// use must not be given out again, not even after the thing is gone.
+pub type Ino = u64;
+
+/// Bytes of a sector: a device writes one whole or not at all.
+pub const SECTOR: u64 = 512;
+
+/// Bytes of a page: the unit in which the operating system writes files back.
+pub const PAGE: u64 = 4096;
+
+/// Which of the pending changes a power cut leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Keep {
+    /// None.
+    DropAll,
+    /// All up to some moment, in the order in which they were made.
+    Prefix,
+    /// Some: each by itself, within what depends on what.
+    Subset,
+    /// Some, and of a write maybe only some of its pages or sectors.
+    Torn,
+}
+
+impl Keep {
+    /// All of them, from mild to harsh.
+    pub const ALL: [Self; 4] = [Self::DropAll, Self::Prefix, Self::Subset, Self::Torn];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::DropAll => "drop-all",
+            Self::Prefix => "prefix",
+            Self::Subset => "subset",
+            Self::Torn => "torn",
+        }
+    }
+}
+
+/// A text that is none of the rules.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no rule for what a power cut leaves: write drop-all, prefix, subset or torn")]
+pub struct KeepError(String);
+
+impl FromStr for Keep {
+    type Err = KeepError;
+
+    fn from_str(text: &str) -> Result<Self, KeepError> {
+        let named = Self::ALL.into_iter().find(|keep| keep.name() == text);
+        named.ok_or_else(|| KeepError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The present bytes of files, wherever they are.
+pub trait Contents {
+    /// Reads bytes at an offset; fewer than asked for only at the end of the file.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// The file's size in bytes.
+    ///
+    /// # Errors
+    /// When it can't be had.
+    fn size(&self, ino: Ino) -> io::Result<u64>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_as_they_are_written() {
+        for keep in Keep::ALL {
+            assert_eq!(keep.to_string().parse(), Ok(keep));
+        }
+        let error = "all".parse::<Keep>().unwrap_err().to_string();
+        assert!(error.contains("`all`") && error.contains("drop-all, prefix"), "{error}");
+    }
+}

@@ -1,0 +1,161 @@
+//! Which pending changes a power cut leaves, drawn from a seed.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt as _, SeedableRng as _};
+
+use super::data::{Edit, Fate, Shape};
+use super::names::{Change, Missing, Tree};
+use super::{Ino, Keep, PAGE, SECTOR};
+
+/// The fates of all pending changes.
+pub(super) struct Choice {
+    /// Whether each change of names or attributes is kept.
+    pub changes: Vec<bool>,
+    /// What becomes of each change of a file.
+    pub edits: HashMap<Ino, Vec<Fate>>,
+}
+
+/// A pending change of either kind.
+enum Any<'a> {
+    Change(&'a Change),
+    Edit(Ino, &'a Edit),
+}
+
+impl Any<'_> {
+    fn is_lost(&self) -> bool {
+        matches!(self, Self::Edit(_, edit) if edit.is_lost())
+    }
+
+    fn number(&self) -> u64 {
+        match self {
+            Self::Change(change) => change.number,
+            Self::Edit(_, edit) => edit.number,
+        }
+    }
+}
+
+impl Choice {
+    /// Draws them, in the order in which the changes were made: the numbers of files, which may
+    /// differ from run to run, have no say.
+    pub(super) fn new(
+        tree: &Tree,
+        changes: &[Change],
+        edits: &HashMap<Ino, VecDeque<Edit>>,
+        keep: Keep,
+        seed: u64,
+    ) -> Self {
+        let edits = edits.iter().flat_map(|(ino, edits)| edits.iter().map(|edit| (*ino, edit)));
+        let mut all: Vec<_> = changes.iter().map(Any::Change).collect();
+        all.extend(edits.map(|(ino, edit)| Any::Edit(ino, edit)));
+        all.sort_unstable_by_key(Any::number);
+
+        let may_be_kept = all.iter().filter(|any| !any.is_lost()).count();
+        let mut drawn = Drawn::new(keep, seed, may_be_kept as u64);
+        let mut missing = Missing::default();
+        let mut ends = Ends::default();
+        let mut choice = Self { changes: Vec::new(), edits: HashMap::new() };
+        for any in all {
+            match any {
+                Any::Change(change) => {
+                    let kept = drawn.keeps() && !missing.fells(change, tree);
+                    if !kept {
+                        missing.add(change, tree);
+                    }
+                    choice.changes.push(kept);
+                }
+                Any::Edit(ino, edit) => {
+                    let kept = !edit.is_lost() && drawn.keeps() && !ends.fell(ino, edit);
+                    let fate = if kept { drawn.fate(edit) } else { Fate::Dropped };
+                    if fate == Fate::Dropped {
+                        ends.add(ino, edit);
+                    }
+                    choice.edits.entry(ino).or_default().push(fate);
+                }
+            }
+        }
+        choice
+    }
+}
+
+/// Where truncations that a power cut took had set the ends of files.
+#[derive(Default)]
+struct Ends(HashMap<Ino, u64>);
+
+impl Ends {
+    /// Whether a change, kept so far, falls because a truncation did: sizes change in order, and
+    /// what lies past the end of a file has no place before its size is set.
+    fn fell(&self, ino: Ino, edit: &Edit) -> bool {
+        let end = self.0.get(&ino);
+        end.is_some_and(|end| edit.shape == Shape::Truncate || edit.range.end > *end)
+    }
+
+    fn add(&mut self, ino: Ino, edit: &Edit) {
+        if edit.shrinks() {
+            let end = self.0.entry(ino).or_insert(edit.new_size);
+            *end = edit.new_size.min(*end);
+        }
+    }
+}
+
+/// Draws fates.
+struct Drawn {
+    keep: Keep,
+    random: Xoshiro256PlusPlus,
+    /// For a prefix: how many more are kept.
+    left: u64,
+    /// For a subset: the probability that one is kept. It is drawn for each image, so that much
+    /// is lost in some and little in others.
+    share: f64,
+}
+
+impl Drawn {
+    fn new(keep: Keep, seed: u64, changes: u64) -> Self {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let left = if keep == Keep::Prefix { random.random_range(0..=changes) } else { 0 };
+        let share = random.random();
+        Self { keep, random, left, share }
+    }
+
+    fn keeps(&mut self) -> bool {
+        match self.keep {
+            Keep::DropAll => false,
+            Keep::Prefix => {
+                let keeps = self.left > 0;
+                self.left = self.left.saturating_sub(1);
+                keeps
+            }
+            Keep::Subset | Keep::Torn => self.random.random_bool(self.share),
+        }
+    }
+
+    /// The fate of a change that is kept. Half of the writes are whole, three in eight are torn
+    /// between pages, one in eight is torn between sectors; of what is torn, each part is kept
+    /// with a probability of one half. Truncations are never torn.
+    fn fate(&mut self, edit: &Edit) -> Fate {
+        if self.keep != Keep::Torn || edit.shape == Shape::Truncate {
+            return Fate::Kept;
+        }
+        match self.random.random_range(0..8_u32) {
+            0..4 => Fate::Kept,
+            4..7 => self.torn(&edit.range, PAGE),
+            _ => self.torn(&edit.range, SECTOR),
+        }
+    }
+
+    fn torn(&mut self, range: &Range<u64>, unit: u64) -> Fate {
+        let whole = range.start / SECTOR * SECTOR..range.end.next_multiple_of(SECTOR);
+        let mut parts: Vec<Range<u64>> = Vec::new();
+        let mut at = whole.start;
+        while at < whole.end {
+            let end = ((at / unit + 1) * unit).min(whole.end);
+            if self.random.random() {
+                parts.push(at..end);
+            }
+            at = end;
+        }
+        if parts.is_empty() { Fate::Dropped } else { Fate::Torn(parts) }
+    }
+}

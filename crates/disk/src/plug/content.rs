@@ -1,0 +1,139 @@
+//! What a file holds in some state, told by where each stretch of its bytes is to be had.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+
+use super::{Contents, Ino};
+
+/// Where a stretch of a file is to be had, at the same offset as in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source<'a> {
+    /// In the file itself, as it is now.
+    Present,
+    /// In memory; these bytes lie at `start` of the file, zeros follow.
+    Bytes { start: u64, bytes: &'a [u8] },
+    /// In another file, which keeps what was cut off.
+    Kept(Ino),
+    /// Zeros.
+    Zeros,
+}
+
+/// A stretch with its source.
+pub(super) type Piece<'a> = (Range<u64>, Source<'a>);
+
+/// A file of a crash image. Past the end all is zeros.
+#[derive(Clone, Debug)]
+pub struct Content<'a> {
+    ino: Ino,
+    pub(super) size: u64,
+    /// Each source reaches up to the next one, the last one for ever; the first starts at 0.
+    sources: BTreeMap<u64, Source<'a>>,
+}
+
+impl<'a> Content<'a> {
+    /// The file as it is now.
+    pub(super) fn present(ino: Ino, size: u64) -> Self {
+        let sources = BTreeMap::from([(0, Source::Present), (size, Source::Zeros)]);
+        Self { ino, size, sources }
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Has a stretch come from somewhere else.
+    pub(super) fn set(&mut self, range: Range<u64>, source: Source<'a>) {
+        if range.is_empty() {
+            return;
+        }
+        let behind = self.source_at(range.end);
+        let old: Vec<u64> = self.sources.range(range.clone()).map(|(at, _)| *at).collect();
+        for at in old {
+            self.sources.remove(&at);
+        }
+        self.sources.insert(range.start, source);
+        self.sources.entry(range.end).or_insert(behind);
+    }
+
+    /// Ends the file here; what follows is zeros.
+    pub(super) fn end_at(&mut self, size: u64) {
+        self.size = size;
+        self.sources.split_off(&size);
+        self.sources.insert(size, Source::Zeros);
+    }
+
+    /// The stretches of a range, in order.
+    pub(super) fn pieces(&self, range: Range<u64>) -> Vec<Piece<'a>> {
+        let mut pieces = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let next = self.sources.range(at + 1..).next().map_or(u64::MAX, |(next, _)| *next);
+            let end = next.min(range.end);
+            pieces.push((at..end, self.source_at(at)));
+            at = end;
+        }
+        pieces
+    }
+
+    fn source_at(&self, at: u64) -> Source<'a> {
+        let source = self.sources.range(..=at).next_back();
+        *source.expect("the first source starts at 0").1
+    }
+
+    /// The stretches that may hold something other than zeros, in order.
+    pub(super) fn filled(&self) -> Vec<Range<u64>> {
+        let pieces = self.pieces(0..self.size).into_iter();
+        pieces.filter(|(_, source)| *source != Source::Zeros).map(|(range, _)| range).collect()
+    }
+
+    /// Reads bytes at an offset; fewer than asked for only at the end of the file.
+    ///
+    /// # Errors
+    /// When `contents` can't give what is needed.
+    pub fn read(
+        &self,
+        contents: &dyn Contents,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> io::Result<usize> {
+        let end = self.size.min(offset.saturating_add(buffer.len() as u64));
+        for (range, source) in self.pieces(offset..end.max(offset)) {
+            let place = (range.start - offset) as usize..(range.end - offset) as usize;
+            let part = &mut buffer[place];
+            let read = match source {
+                Source::Present => read_full(contents, self.ino, range.start, part)?,
+                Source::Kept(ino) => read_full(contents, ino, range.start, part)?,
+                Source::Bytes { start, bytes } => {
+                    let rest = bytes.get((range.start - start) as usize..).unwrap_or_default();
+                    let length = rest.len().min(part.len());
+                    part[..length].copy_from_slice(&rest[..length]);
+                    length
+                }
+                Source::Zeros => 0,
+            };
+            part[read..].fill(0);
+        }
+        Ok(end.saturating_sub(offset) as usize)
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn read_full(
+    contents: &dyn Contents,
+    ino: Ino,
+    offset: u64,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match contents.read(ino, offset + done as u64, &mut buffer[done..]) {
+            Ok(0) => break,
+            Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}

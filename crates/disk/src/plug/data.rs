@@ -1,0 +1,241 @@
+//! The pending changes of one file's bytes and size.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::content::{Content, Piece, Source};
+use super::pending::Before;
+use super::{Ino, SECTOR};
+
+/// What was there before a change.
+#[derive(Debug)]
+enum Old {
+    /// These bytes, then zeros.
+    Bytes(Box<[u8]>),
+    /// What this other file holds, at the same offsets.
+    Kept(Ino),
+}
+
+/// What a change does to the size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Makes room for what it writes.
+    Write,
+    /// Sets it.
+    Truncate,
+}
+
+/// A change of a file's bytes or size.
+#[derive(Debug)]
+pub(super) struct Edit {
+    /// Its place in the order of all changes.
+    pub number: u64,
+    pub shape: Shape,
+    /// The bytes that it changed; for a truncation those that it cut off or added.
+    pub range: Range<u64>,
+    old_size: u64,
+    pub new_size: u64,
+    old: Old,
+    /// Set when a sync that should have made it lasting failed: no later one will.
+    lost: Option<Box<Lost>>,
+}
+
+/// A write that never reaches the device, for all that the application can tell.
+#[derive(Debug, Default)]
+struct Lost {
+    /// Where later changes that did become lasting brought what lay there.
+    mended: Vec<Range<u64>>,
+}
+
+/// What becomes of a pending change in an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Dropped,
+    Kept,
+    /// Only these stretches of it are kept; they start and end between sectors.
+    Torn(Vec<Range<u64>>),
+}
+
+impl Edit {
+    pub(super) fn write(number: u64, range: Range<u64>, old_size: u64, before: Before<'_>) -> Self {
+        let new_size = old_size.max(range.end);
+        Self {
+            number,
+            shape: Shape::Write,
+            range,
+            old_size,
+            new_size,
+            old: before.into(),
+            lost: None,
+        }
+    }
+
+    pub(super) fn truncate(number: u64, old_size: u64, new_size: u64, before: Before<'_>) -> Self {
+        let range = old_size.min(new_size)..old_size.max(new_size);
+        Self {
+            number,
+            shape: Shape::Truncate,
+            range,
+            old_size,
+            new_size,
+            old: before.into(),
+            lost: None,
+        }
+    }
+
+    /// Whether it is a truncation that cut bytes off.
+    pub(super) fn shrinks(&self) -> bool {
+        self.shape == Shape::Truncate && self.new_size < self.old_size
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn weight(&self) -> u64 {
+        let old = match &self.old {
+            Old::Bytes(bytes) => bytes.len(),
+            Old::Kept(_) => 0,
+        };
+        (size_of::<Self>() + old) as u64
+    }
+
+    /// The file that keeps what it cut off.
+    pub(super) fn kept(&self) -> Option<Ino> {
+        match self.old {
+            Old::Kept(ino) => Some(ino),
+            Old::Bytes(_) => None,
+        }
+    }
+
+    /// Turns the state right after this change into the one right before it.
+    fn undo<'a>(&'a self, content: &mut Content<'a>) {
+        let start = self.range.start;
+        let source = match &self.old {
+            Old::Bytes(bytes) if bytes.is_empty() => Source::Zeros,
+            Old::Bytes(bytes) => Source::Bytes { start, bytes },
+            Old::Kept(ino) => Source::Kept(*ino),
+        };
+        for part in self.unmended() {
+            content.set(part.start..part.end.min(self.old_size), source);
+        }
+        content.end_at(self.old_size);
+    }
+
+    /// The stretches that hold something else on the device than before it: all but for those
+    /// that were mended.
+    fn unmended(&self) -> Vec<Range<u64>> {
+        let mut parts = vec![self.range.clone()];
+        for mended in self.lost.iter().flat_map(|lost| &lost.mended) {
+            let cut = |part: Range<u64>| {
+                [part.start..part.end.min(mended.start), part.start.max(mended.end)..part.end]
+            };
+            parts = parts.into_iter().flat_map(cut).filter(|part| !part.is_empty()).collect();
+        }
+        parts
+    }
+
+    /// Whether no sync will make it lasting.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    /// A sync of it failed. Its bytes are lost; sizes that are set are the journal's, and are not.
+    pub(super) fn lose(&mut self) {
+        if self.shape == Shape::Write && self.lost.is_none() {
+            self.lost = Some(Box::default());
+        }
+    }
+
+    /// A later change became lasting, and with it the sectors that it touches. Gives whether
+    /// anything of this one is lost still.
+    pub(super) fn mend(&mut self, later: &Self) -> bool {
+        let mut mended = later.sectors();
+        match later.shape {
+            Shape::Write => {
+                let end = mended.end.min(later.new_size);
+                self.old_size = self.old_size.max(end);
+                self.new_size = self.new_size.max(end);
+            }
+            Shape::Truncate => {
+                mended.end = u64::MAX;
+                self.old_size = later.new_size;
+                self.new_size = later.new_size;
+            }
+        }
+        let overlaps = |part: &Range<u64>| part.start < mended.end && mended.start < part.end;
+        if self.unmended().iter().any(overlaps)
+            && let Some(lost) = &mut self.lost
+        {
+            lost.mended.push(mended);
+        }
+        self.old_size != self.new_size || !self.unmended().is_empty()
+    }
+
+    /// The sectors in which the state right after this change shows it: all that it touches, for
+    /// a truncation the one that the new end lies in.
+    fn sectors(&self) -> Range<u64> {
+        let range = match self.shape {
+            Shape::Write => self.range.clone(),
+            Shape::Truncate => self.new_size..self.new_size,
+        };
+        range.start / SECTOR * SECTOR..range.end.next_multiple_of(SECTOR)
+    }
+}
+
+impl From<Before<'_>> for Old {
+    fn from(before: Before<'_>) -> Self {
+        match before {
+            Before::Bytes(bytes) => {
+                let length = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+                Self::Bytes(bytes[..length].into())
+            }
+            Before::Kept(ino) => Self::Kept(ino),
+        }
+    }
+}
+
+/// A change to be made again, with the bytes that the file held right after it.
+struct Redo<'a> {
+    shape: Shape,
+    size: u64,
+    pieces: Vec<Piece<'a>>,
+}
+
+/// A file's content when the changes meet these fates, from its present size.
+///
+/// Walks back to what is lasting; a kept change's own bytes are found on the way, just before it
+/// is undone. Then makes the kept ones again, in order.
+pub(super) fn content<'a>(
+    ino: Ino,
+    edits: &'a VecDeque<Edit>,
+    fates: &[Fate],
+    present_size: u64,
+) -> Content<'a> {
+    let mut content = Content::present(ino, present_size);
+    let mut redos = Vec::new();
+    for (edit, fate) in edits.iter().zip(fates).rev() {
+        let ranges = match fate {
+            Fate::Dropped => None,
+            Fate::Kept => Some(vec![edit.sectors()]),
+            Fate::Torn(ranges) => Some(ranges.clone()),
+        };
+        if let Some(ranges) = ranges {
+            let end = ranges.last().map_or(0, |range| range.end);
+            let size = match edit.shape {
+                Shape::Write => end.min(content.size),
+                Shape::Truncate => edit.new_size,
+            };
+            let pieces = ranges.into_iter().flat_map(|range| content.pieces(range)).collect();
+            redos.push(Redo { shape: edit.shape, size, pieces });
+        }
+        edit.undo(&mut content);
+    }
+    for redo in redos.into_iter().rev() {
+        if redo.shape == Shape::Truncate {
+            content.end_at(redo.size);
+        }
+        for (range, source) in redo.pieces {
+            content.set(range, source);
+        }
+        content.size = content.size.max(redo.size);
+    }
+    content
+}

@@ -1,0 +1,237 @@
+//! What bakeoff has to remember on this machine, so that what a killed one left can be found.
+//!
+//! Each mount has a note in a folder of its user's. Its daemon holds a lock on the note; the lock
+//! goes with the process, so a note that can be locked tells of a mount whose daemon is gone.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+
+use crate::mount::{Error, table};
+use crate::volume::HIDDEN;
+
+/// The folder of the notes of mounts; only there while there are some.
+const FOLDER: &str = "disks";
+const NOTE: &str = "json";
+const SOCKET: &str = "socket";
+
+/// The place of this user's notes: made if it is not there.
+///
+/// # Errors
+/// When it can't be made, or belongs to somebody else.
+pub fn place() -> io::Result<PathBuf> {
+    let user = rustix::process::getuid().as_raw();
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let place = match runtime.filter(|runtime| runtime.is_dir()) {
+        Some(runtime) => runtime.join("bakeoff"),
+        None => std::env::temp_dir().join(format!("bakeoff-{user}")),
+    };
+    match fs::DirBuilder::new().mode(0o700).create(&place) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            let why = format!("{} can't be made: {error}", place.display());
+            return Err(io::Error::new(error.kind(), why));
+        }
+        _ => {}
+    }
+    if fs::symlink_metadata(&place)?.uid() != user {
+        let why = format!("{} belongs to another user", place.display());
+        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+    }
+    Ok(place)
+}
+
+/// What a note says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// The daemon's process.
+    pub pid: u32,
+    /// The folder that holds the files.
+    pub backing: PathBuf,
+    /// Where they are to be seen.
+    pub mountpoint: PathBuf,
+    /// The device's model.
+    pub model: String,
+}
+
+/// A daemon's right to a mountpoint and a backing folder, as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    note: PathBuf,
+    folder: PathBuf,
+    /// Both held locked.
+    _lock: File,
+    _backing: File,
+}
+
+impl Claim {
+    /// Claims what `note` names; both paths are absolute and resolved.
+    ///
+    /// # Errors
+    /// Another mount has one of them, or the registry can't be used.
+    pub(crate) fn new(note: &Note) -> Result<Self, Error> {
+        let backing = lock_backing(&note.backing)?;
+        if let Some(other) = live().into_iter().find(|other| overlap(&note.backing, other)) {
+            return Err(Error::Folder(format!(
+                "{} is part of the disk that is mounted on {}: unmount that first, or take \
+                 another folder",
+                note.backing.display(),
+                other.mountpoint.display()
+            )));
+        }
+        let folder = place().and_then(|place| make(&place)).map_err(unusable)?;
+        let path = folder.join(name(&note.mountpoint, NOTE));
+        // Locked and written before it gets its name: a sweep never sees half a note.
+        let unnamed = folder.join(format!("new-{}", note.pid));
+        let mut file = File::create(&unnamed).map_err(unusable)?;
+        rustix::fs::flock(&file, FlockOperation::LockExclusive)
+            .map_err(|error| unusable(error.into()))?;
+        let text = serde_json::to_vec(note).expect("a note is plain data");
+        let named = file.write_all(&text).and_then(|()| fs::hard_link(&unnamed, &path));
+        let _ = fs::remove_file(&unnamed);
+        match named {
+            Ok(()) => Ok(Self {
+                note: path,
+                folder: note.backing.clone(),
+                _lock: file,
+                _backing: backing,
+            }),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Error::Folder(format!(
+                "{at} is in use by another disk: unmount it first (bakeoff disk unmount {at})",
+                at = note.mountpoint.display()
+            ))),
+            Err(error) => Err(unusable(error)),
+        }
+    }
+
+    /// Where the daemon listens.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.note.with_extension(SOCKET)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        clear(&self.folder);
+        forget(&self.note);
+    }
+}
+
+/// Where the daemon of a mountpoint listens, if there is one.
+pub(crate) fn socket_of(mountpoint: &Path) -> io::Result<PathBuf> {
+    Ok(place()?.join(FOLDER).join(name(mountpoint, SOCKET)))
+}
+
+/// What is mounted by daemons that live.
+pub fn live() -> Vec<Note> {
+    let notes = notes().unwrap_or_default().into_iter();
+    notes.filter(|(_, _, dead)| !dead).filter_map(|(_, note, _)| note).collect()
+}
+
+/// Removes what daemons left that are gone: their mounts, sockets and notes. Returns the
+/// mountpoints that were freed. Only what a note names and what is a disk of bakeoff's is touched.
+///
+/// # Errors
+/// When the registry can't be read.
+pub fn sweep() -> io::Result<Vec<PathBuf>> {
+    let mut freed = Vec::new();
+    for (path, note, dead) in notes()? {
+        if !dead {
+            continue;
+        }
+        if let Some(note) = note {
+            if table::is_ours(&note.mountpoint) {
+                if table::unmount(&note.mountpoint, table::How::Lazily).is_err() {
+                    continue;
+                }
+                freed.push(note.mountpoint);
+            }
+            clear(&note.backing);
+        }
+        forget(&path);
+    }
+    Ok(freed)
+}
+
+/// Every note, with whether nobody holds it. The lock that found that out is let go.
+fn notes() -> io::Result<Vec<(PathBuf, Option<Note>, bool)>> {
+    let folder = place()?.join(FOLDER);
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut notes = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension() == Some(OsStr::new(SOCKET)) {
+            continue;
+        }
+        let Ok(mut file) = File::open(&path) else { continue };
+        let dead = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let mut text = String::new();
+        let note = file.read_to_string(&mut text).ok();
+        let note = note.and_then(|_| serde_json::from_str(&text).ok());
+        notes.push((path, note, dead));
+    }
+    Ok(notes)
+}
+
+/// Removes the folder of a volume's own, where the volume itself could not.
+fn clear(backing: &Path) {
+    let _ = fs::remove_dir_all(backing.join(HIDDEN));
+}
+
+/// Removes a note and its socket, and their folder with the last of them.
+fn forget(note: &Path) {
+    let _ = fs::remove_file(note.with_extension(SOCKET));
+    let _ = fs::remove_file(note);
+    let _ = note.parent().map(fs::remove_dir);
+}
+
+fn make(place: &Path) -> io::Result<PathBuf> {
+    let folder = place.join(FOLDER);
+    match fs::DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(folder),
+    }
+}
+
+/// Locks a backing folder for as long as the file is open.
+fn lock_backing(backing: &Path) -> Result<File, Error> {
+    let failed = |error: io::Error| Error::Folder(format!("{}: {error}", backing.display()));
+    let folder = File::open(backing).map_err(failed)?;
+    match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => return Ok(folder),
+        Err(rustix::io::Errno::WOULDBLOCK) => {}
+        Err(error) => return Err(failed(error.into())),
+    }
+    let notes = live();
+    let other = notes.iter().find(|note| note.backing == backing);
+    let by = other.map_or_else(String::new, |note| format!(" on {}", note.mountpoint.display()));
+    Err(Error::Folder(format!("{} is mounted already{by}: unmount it first", backing.display())))
+}
+
+/// Whether a folder is inside another mount's backing folder or mountpoint, or around one of them.
+fn overlap(folder: &Path, other: &Note) -> bool {
+    [&other.backing, &other.mountpoint]
+        .iter()
+        .any(|theirs| folder.starts_with(theirs) || theirs.starts_with(folder))
+}
+
+/// The name of a mountpoint's file: a hash (FNV-1a), since a path can be longer than a name.
+fn name(mountpoint: &Path, extension: &str) -> String {
+    let bytes = mountpoint.as_os_str().as_bytes();
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    format!("{hash:016x}.{extension}")
+}
+
+fn unusable(error: io::Error) -> Error {
+    Error::Failed(format!("the notes of mounts can't be kept: {error}"))
+}

@@ -1,0 +1,245 @@
+//! A file system over a backing folder, that knows nothing of FUSE.
+//!
+//! The backing folder always holds what the application sees: data and names are applied to it at
+//! once. What a volume adds is what the application has to wait for ([`crate::ext4`], performed by
+//! an [`Executor`]), what a cut of the power takes ([`crate::plug`]), and what goes wrong on
+//! demand ([`crate::fault`]).
+//!
+//! Nobody else may change the backing folder meanwhile, and all of it must be on one file system.
+//! A folder of the volume's own, [`HIDDEN`], is in it while it is open; the application does not
+//! see it.
+//!
+//! What is not: extended attributes and times are lasting at once. Reads that the kernel's page
+//! cache answers never come here, so no fault can meet them. A file that the application holds
+//! takes a descriptor of this process: as many as the system allows.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::executor::Executor;
+use crate::ext4::{Counts, Work};
+use crate::fault::{FaultRule, Faults};
+
+mod adopt;
+mod attributes;
+mod cut;
+mod data;
+mod graveyard;
+mod inode;
+mod lasting;
+mod listing;
+mod names;
+mod size;
+mod space;
+mod sync;
+
+pub use attributes::{Changes, Moment};
+pub use data::{Access, Opened};
+pub use graveyard::HIDDEN;
+pub use listing::{Entry, Listing};
+pub use names::Who;
+
+use graveyard::Graveyard;
+use inode::{Inode, Numbers, Table};
+use lasting::Model;
+use listing::Listings;
+use space::Space;
+
+/// A file's number. It is that file's for ever: no other gets it.
+pub type Ino = u64;
+
+/// The number of the folder that everything is in.
+pub const ROOT: Ino = 1;
+
+/// What a volume is opened with.
+#[derive(Clone)]
+pub struct VolumeOptions {
+    /// Performs what the device has to do.
+    pub executor: Arc<Executor>,
+}
+
+/// A backing folder in use: see the module's text.
+///
+/// Locks are taken in this order: `power`, `naming`, a file's own, those of the rest.
+pub struct Volume {
+    executor: Arc<Executor>,
+    backing: PathBuf,
+    root: Arc<Inode>,
+    /// The file system that the backing folder is on.
+    device: u64,
+    inodes: Table,
+    numbers: Numbers,
+    listings: Listings,
+    graveyard: Graveyard,
+    model: Mutex<Model>,
+    faults: Faults,
+    space: Space,
+    /// Bits that this process may not give to new files.
+    umask: u32,
+    /// Held to change names.
+    naming: Mutex<()>,
+    /// Held to change anything; by the one who cuts the power, alone.
+    power: RwLock<()>,
+    cut: AtomicBool,
+    /// Told of a file whose pages and attributes are not what the kernel believes.
+    outdated: OnceLock<Box<dyn Fn(Ino) + Send + Sync>>,
+}
+
+impl Volume {
+    /// Opens a backing folder. All that is in it is lasting.
+    ///
+    /// # Errors
+    /// It can't be read through, is no folder, or has another file system mounted in it.
+    pub fn open(backing: &Path, options: VolumeOptions) -> io::Result<Arc<Self>> {
+        raise_limit_of_open_files();
+        let backing = backing.canonicalize()?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(&backing, flags, Mode::empty())?;
+        let stat = rustix::fs::fstat(&folder)?;
+        let graveyard = Graveyard::open(&folder)?;
+        let root = Arc::new(Inode::at(ROOT, folder, &stat));
+        let volume = Arc::new(Self {
+            executor: options.executor,
+            backing,
+            device: stat.st_dev,
+            inodes: Table::new(Arc::clone(&root)),
+            numbers: Numbers::new(stat.st_ino),
+            root,
+            listings: Listings::default(),
+            graveyard,
+            model: Mutex::new(Model::new(&stat)),
+            faults: Faults::default(),
+            space: Space::default(),
+            umask: read_umask()?,
+            naming: Mutex::new(()),
+            power: RwLock::new(()),
+            cut: AtomicBool::new(false),
+            outdated: OnceLock::new(),
+        });
+        volume.adopt()?;
+        volume.start_ticking();
+        Ok(volume)
+    }
+
+    /// Says that the application let go of a file `lookups` times; see [`Volume::lookup`].
+    pub fn forget(&self, ino: Ino, lookups: u64) {
+        if let Some(inode) = self.inodes.forget(ino, lookups)
+            && inode.nameless()
+        {
+            self.gone(ino, inode.backing);
+        }
+    }
+
+    /// What was asked of the file system, and what it asked of the device.
+    pub fn counts(&self) -> Counts {
+        self.model().ext4.counts()
+    }
+
+    /// Bytes of memory that the changes take that a cut of the power would take.
+    pub fn pending_bytes(&self) -> u64 {
+        self.model().pending.bytes()
+    }
+
+    /// Lets calls fail: see [`FaultRule`].
+    pub fn inject(&self, rule: FaultRule) {
+        match rule {
+            FaultRule::Full(limit) => self.space.limit(limit, || self.used()),
+            FaultRule::Call(call) => self.faults.add(call),
+        }
+    }
+
+    /// Whom to tell of a file whose pages and attributes are no longer what the application was
+    /// told. Only the first one is told.
+    pub(crate) fn on_outdated(&self, tell: impl Fn(Ino) + Send + Sync + 'static) {
+        let _ = self.outdated.set(Box::new(tell));
+    }
+
+    /// A file that the application holds.
+    fn inode(&self, ino: Ino) -> Result<Arc<Inode>, Errno> {
+        self.alive()?;
+        self.inodes.get(ino).ok_or(Errno::STALE)
+    }
+
+    /// Fails when the power is off.
+    fn alive(&self) -> Result<(), Errno> {
+        if self.is_cut() { Err(Errno::IO) } else { Ok(()) }
+    }
+
+    /// Whether the power is off.
+    pub fn is_cut(&self) -> bool {
+        self.cut.load(Ordering::Acquire)
+    }
+
+    /// Keeps the power on while something is changed.
+    fn powered(&self) -> Result<RwLockReadGuard<'_, ()>, Errno> {
+        let power = self.power.read().unwrap_or_else(PoisonError::into_inner);
+        self.alive().map(|()| power)
+    }
+
+    fn model(&self) -> std::sync::MutexGuard<'_, Model> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn naming(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.naming.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Performs work, then calls `then`: with an error if the power went meanwhile.
+    fn perform(
+        self: &Arc<Self>,
+        work: Work,
+        then: impl FnOnce(Result<(), Errno>) + Send + 'static,
+    ) {
+        if work.is_empty() {
+            return then(self.alive());
+        }
+        let volume = Arc::clone(self);
+        self.executor.perform(work, Box::new(move || then(volume.alive())));
+    }
+
+    /// The fault that is due for a call, if any.
+    fn fault(&self, call: crate::fault::Call, inode: &Inode) -> Result<(), Errno> {
+        self.faults.check(call, || inode.path(&self.backing))
+    }
+}
+
+impl Drop for Volume {
+    fn drop(&mut self) {
+        self.graveyard.close(self.root.any());
+    }
+}
+
+/// Whether a name in the root is the volume's own.
+fn is_hidden(folder: Ino, name: &OsStr) -> bool {
+    folder == ROOT && name == HIDDEN
+}
+
+/// Every file that the application holds takes a descriptor: as many as the system allows.
+fn raise_limit_of_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it can't be raised, a lookup too many fails with EMFILE.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+/// The process's umask. It can be read without changing it only from the process's own file.
+fn read_umask() -> io::Result<u32> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    umask
+        .and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok())
+        .ok_or_else(|| io::Error::other("/proc/self/status tells no umask"))
+}
+
+/// The path by which an open descriptor is opened or named anew.
+fn path_of(fd: &std::os::fd::OwnedFd) -> String {
+    use std::os::fd::AsRawFd;
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
+}

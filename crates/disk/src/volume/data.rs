@@ -1,0 +1,269 @@
+//! Data: what is read and written.
+
+use std::cell::RefCell;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{Mode as Permissions, SeekFrom};
+use rustix::io::Errno;
+
+use super::inode::Inode;
+use super::{Ino, Volume};
+use crate::ext4::{Mode, Sync, Work};
+use crate::fault::Call;
+use crate::plug::{Before, Mark};
+
+/// Bytes of a device's sector: direct reads and writes are made of whole ones, as on ext4.
+const SECTOR: u64 = 512;
+
+thread_local! {
+    /// What is read goes through here: one buffer a thread, instead of one a call.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How data are read or written.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Through the page cache or around it.
+    pub mode: Mode,
+    /// What a write makes lasting before it is done (`O_DSYNC`, `O_SYNC`).
+    pub sync: Option<Sync>,
+    /// Whether a write takes away the bits by which others run a file as its owner or group.
+    pub drop_privileges: bool,
+}
+
+/// What was opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Opened {
+    /// Whether pages that the application's page cache has of it are still true.
+    pub cache_holds: bool,
+}
+
+/// What a write that was made has to wait for.
+struct Written {
+    count: usize,
+    work: Work,
+    /// What its sync covers, if it has one.
+    sync: Option<Mark>,
+}
+
+impl Volume {
+    /// Opens a file. [`Volume::close_file`] is to be told of each that is open for writing.
+    ///
+    /// # Errors
+    /// What the backing file system said.
+    pub fn open_file(&self, ino: Ino, mode: Mode, write: bool) -> Result<Opened, Errno> {
+        let inode = self.inode(ino)?;
+        if write { inode.writer() } else { inode.reader() }?;
+        if write {
+            inode.writers.fetch_add(1, Ordering::Relaxed);
+        }
+        let cache_holds = mode == Mode::Direct || !inode.bypassed.swap(false, Ordering::AcqRel);
+        Ok(Opened { cache_holds })
+    }
+
+    /// A file that was open for writing has been closed.
+    pub fn close_file(&self, ino: Ino) {
+        let Some(inode) = self.inodes.get(ino) else { return };
+        if inode.writers.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.model().ext4.close(ino);
+        }
+    }
+
+    /// Reads up to `length` bytes; `then` gets them, fewer at the end of the file.
+    ///
+    /// `then` gets an error for a direct read that is not made of whole sectors (`EINVAL`), when
+    /// the power goes first (`EIO`), or what the backing file system said.
+    pub fn read(
+        self: &Arc<Self>,
+        ino: Ino,
+        offset: u64,
+        length: usize,
+        access: Access,
+        then: impl FnOnce(Result<&[u8], Errno>) + Send + 'static,
+    ) {
+        BUFFER.with_borrow_mut(|buffer| {
+            if buffer.len() < length {
+                buffer.resize(length, 0);
+            }
+            let (count, work) = match self.read_now(ino, offset, &mut buffer[..length], access) {
+                Ok(read) => read,
+                Err(error) => return then(Err(error)),
+            };
+            let data = &buffer[..count];
+            if work.is_empty() || !self.executor.timing() {
+                return then(self.alive().map(|()| data));
+            }
+            let data = data.to_vec();
+            self.perform(work, move |done| then(done.map(|()| &data[..])));
+        });
+    }
+
+    fn read_now(
+        &self,
+        ino: Ino,
+        offset: u64,
+        buffer: &mut [u8],
+        access: Access,
+    ) -> Result<(usize, Work), Errno> {
+        let inode = self.inode(ino)?;
+        check_alignment(access.mode, offset, buffer.len())?;
+        self.fault(Call::Read, &inode)?;
+        let count = read_at(inode.reader()?, buffer, offset)?;
+        Ok((count, self.model().ext4.read(ino, offset, count as u64)))
+    }
+
+    /// Writes bytes; `then` gets how many.
+    ///
+    /// `then` gets an error for a direct write that is not made of whole sectors (`EINVAL`), when
+    /// the disk is full (`ENOSPC`), when the power goes first (`EIO`), or what the backing file
+    /// system said.
+    pub fn write(
+        self: &Arc<Self>,
+        ino: Ino,
+        offset: u64,
+        data: &[u8],
+        access: Access,
+        then: impl FnOnce(Result<usize, Errno>) + Send + 'static,
+    ) {
+        let Written { count, work, sync } = match self.write_now(ino, offset, data, access) {
+            Ok(written) => written,
+            Err(error) => return then(Err(error)),
+        };
+        if work.is_empty() {
+            return then(Ok(count));
+        }
+        let volume = Arc::clone(self);
+        self.perform(work, move |done| {
+            let done = match sync {
+                Some(mark) => done.and_then(|()| volume.synced(ino, mark)),
+                None => done,
+            };
+            then(done.map(|()| count));
+        });
+    }
+
+    fn write_now(
+        self: &Arc<Self>,
+        ino: Ino,
+        offset: u64,
+        data: &[u8],
+        access: Access,
+    ) -> Result<Written, Errno> {
+        let _power = self.powered()?;
+        let inode = self.inode(ino)?;
+        check_alignment(access.mode, offset, data.len())?;
+        self.fault(Call::Write, &inode)?;
+        self.make_room(&inode, offset, data.len() as u64)?;
+        if access.drop_privileges {
+            drop_privileges(&inode)?;
+        }
+        if access.mode == Mode::Direct {
+            inode.bypassed.store(true, Ordering::Release);
+        }
+        if access.sync.is_some()
+            && let Err(error) = self.fault(Call::Fsync, &inode)
+        {
+            return Err(error);
+        }
+        BUFFER.with_borrow_mut(|buffer| self.write_over(&inode, offset, data, access, buffer))
+    }
+
+    /// Writes, and notes what was there before.
+    fn write_over(
+        &self,
+        inode: &Inode,
+        offset: u64,
+        data: &[u8],
+        access: Access,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Written, Errno> {
+        let (ino, file) = (inode.ino, inode.writer()?);
+        let mut size = inode.size();
+        let old = size.saturating_sub(offset).min(data.len() as u64) as usize;
+        if buffer.len() < old {
+            buffer.resize(old, 0);
+        }
+        let old = read_at(file, &mut buffer[..old], offset)?;
+        let count = write_at(file, data, offset)?;
+        let length = count as u64;
+        let now = self.executor.now();
+        let mut model = self.model();
+        let before = Before::Bytes(&buffer[..old.min(count)]);
+        model.pending.write(ino, offset, length, *size, before);
+        let work = model.ext4.write(now, ino, offset, length, access.mode, access.sync);
+        let mut free = match (access.mode, access.sync) {
+            (Mode::Direct, None) => model.wrote_direct(ino, length),
+            _ => Vec::new(),
+        };
+        free.extend(model.bound(ino));
+        let sync = access.sync.map(|_| model.pending.mark());
+        drop(model);
+        *size = (*size).max(offset + length);
+        self.free(&free);
+        Ok(Written { count, work, sync })
+    }
+
+    /// Finds the next data, or the next hole.
+    ///
+    /// # Errors
+    /// `ENXIO` where there is none, `EINVAL` for another kind of seek.
+    pub fn seek(&self, ino: Ino, to: SeekFrom) -> Result<u64, Errno> {
+        match to {
+            SeekFrom::Data(_) | SeekFrom::Hole(_) => {}
+            _ => return Err(Errno::INVAL),
+        }
+        // The place of the descriptor is used by nobody.
+        rustix::fs::seek(self.inode(ino)?.reader()?, to)
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+pub(super) fn read_at(file: &OwnedFd, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    let mut count = 0;
+    while count < buffer.len() {
+        match rustix::io::pread(file, &mut buffer[count..], offset + count as u64) {
+            Ok(0) => break,
+            Ok(some) => count += some,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(count)
+}
+
+/// Writes all, or as much as there is room for.
+fn write_at(file: &OwnedFd, data: &[u8], offset: u64) -> Result<usize, Errno> {
+    let mut count = 0;
+    while count < data.len() {
+        match rustix::io::pwrite(file, &data[count..], offset + count as u64) {
+            Ok(some) => count += some,
+            Err(Errno::INTR) => {}
+            Err(_) if count > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(count)
+}
+
+/// Direct reads and writes are made of whole sectors. Where they lie in the application's memory
+/// can't be seen from here.
+fn check_alignment(mode: Mode, offset: u64, length: usize) -> Result<(), Errno> {
+    let whole = offset.is_multiple_of(SECTOR) && (length as u64).is_multiple_of(SECTOR);
+    if mode == Mode::Direct && !whole { Err(Errno::INVAL) } else { Ok(()) }
+}
+
+/// Takes away the bits by which others run a file as its owner or group.
+fn drop_privileges(inode: &Inode) -> Result<(), Errno> {
+    let mode = inode.stat()?.st_mode;
+    let mut taken = Permissions::SUID.as_raw_mode();
+    // Without the group's right to run it, this bit means something else.
+    if mode & Permissions::XGRP.as_raw_mode() != 0 {
+        taken |= Permissions::SGID.as_raw_mode();
+    }
+    if mode & taken == 0 {
+        return Ok(());
+    }
+    rustix::fs::fchmod(inode.writer()?, Permissions::from_raw_mode(mode & !taken))
+}

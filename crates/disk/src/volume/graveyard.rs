@@ -1,0 +1,120 @@
+//! Files that the application has removed, and whose content a cut of the power may bring back.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir};
+use rustix::io::Errno;
+
+use super::inode::Inode;
+use super::{Ino, path_of};
+
+/// The name of the volume's own folder in the backing folder.
+pub const HIDDEN: &str = ".bakeoff-disk";
+
+/// A hidden folder, in which each file has its number for a name.
+pub(super) struct Graveyard {
+    folder: OwnedFd,
+    /// The files in it, with their numbers in the backing file system.
+    buried: Mutex<HashMap<Ino, u64>>,
+}
+
+impl Graveyard {
+    /// Makes the hidden folder. What a volume left there that was not closed is removed: it
+    /// ended without a cut of the power, and so with what was applied at once.
+    pub fn open(root: &OwnedFd) -> Result<Self, Errno> {
+        match rustix::fs::mkdirat(root, HIDDEN, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(root, HIDDEN, flags, Mode::empty())?;
+        empty(&folder)?;
+        Ok(Self { folder, buried: Mutex::default() })
+    }
+
+    /// Removes the hidden folder.
+    pub fn close(&self, root: &OwnedFd) {
+        // Nobody is left to tell; the next volume empties it.
+        let _ = empty(&self.folder);
+        let _ = rustix::fs::unlinkat(root, HIDDEN, AtFlags::REMOVEDIR);
+    }
+
+    /// Moves a file here instead of removing its last name.
+    pub fn move_here(
+        &self,
+        folder: &Inode,
+        name: &OsStr,
+        ino: Ino,
+        backing: u64,
+    ) -> Result<(), Errno> {
+        rustix::fs::renameat(folder.any(), name, &self.folder, ino.to_string())?;
+        self.lock().insert(ino, backing);
+        Ok(())
+    }
+
+    /// Gives a file that is about to be replaced a name here.
+    pub fn link_here(
+        &self,
+        folder: &Inode,
+        name: &OsStr,
+        ino: Ino,
+        backing: u64,
+    ) -> Result<(), Errno> {
+        let grave = ino.to_string();
+        rustix::fs::linkat(folder.any(), name, &self.folder, grave, AtFlags::empty())?;
+        self.lock().insert(ino, backing);
+        Ok(())
+    }
+
+    /// A new file, for a copy of what would be lost.
+    pub fn create(&self, ino: Ino) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let file = rustix::fs::openat(&self.folder, ino.to_string(), flags, mode)?;
+        let backing = rustix::fs::fstat(&file)?.st_ino;
+        self.lock().insert(ino, backing);
+        Ok(file)
+    }
+
+    /// A file that is here, to be read.
+    pub fn read(&self, ino: Ino) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.folder, ino.to_string(), flags, Mode::empty())
+    }
+
+    /// Removes a file for good. Gives its number in the backing file system, if it was here.
+    pub fn remove(&self, ino: Ino) -> Option<u64> {
+        let backing = self.lock().remove(&ino)?;
+        // The next volume empties what stays.
+        let _ = rustix::fs::unlinkat(&self.folder, ino.to_string(), AtFlags::empty());
+        Some(backing)
+    }
+
+    /// Whether a file is here.
+    pub fn has(&self, ino: Ino) -> bool {
+        self.lock().contains_key(&ino)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Ino, u64>> {
+        self.buried.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes all files of a folder that has no folders in it.
+fn empty(folder: &OwnedFd) -> Result<(), Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let listing = rustix::fs::open(path_of(folder), flags, Mode::empty())?;
+    let mut names = Vec::new();
+    let mut buffer = Vec::with_capacity(8 << 10);
+    let mut entries = RawDir::new(listing, buffer.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        names.push(entry?.file_name().to_owned());
+    }
+    for name in names.iter().filter(|name| !matches!(name.to_bytes(), b"." | b"..")) {
+        rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! What changes a file's size or its blocks, and not by writing.
+
+use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::io::Errno;
+
+use super::inode::Inode;
+use super::{Ino, Volume};
+use crate::fault::Call;
+use crate::plug::Before;
+
+/// Bytes that are kept in memory when they are cut off; more are copied to a file.
+const IN_MEMORY: u64 = 1 << 20;
+
+/// What was at a place before it changed.
+pub(super) enum Kept {
+    Bytes(Vec<u8>),
+    /// A hidden file holds it, at the same offsets.
+    File(Ino),
+}
+
+impl Kept {
+    pub fn before(&self) -> Before<'_> {
+        match self {
+            Self::Bytes(bytes) => Before::Bytes(bytes),
+            Self::File(ino) => Before::Kept(*ino),
+        }
+    }
+}
+
+impl Volume {
+    /// Makes a file shorter or longer.
+    pub(super) fn truncate(&self, inode: &Inode, size: u64) -> Result<(), Errno> {
+        self.fault(Call::Write, inode)?;
+        let file = inode.writer()?;
+        let mut held = inode.size();
+        let cut_off = self.keep(inode, size, *held)?;
+        rustix::fs::ftruncate(file, size)?;
+        let now = self.executor.now();
+        let mut model = self.model();
+        model.pending.truncate(inode.ino, *held, size, cut_off.before());
+        model.ext4.truncate(now, inode.ino, size);
+        *held = size;
+        Ok(())
+    }
+
+    /// Allocates space, or makes zeros or a hole of it, as `fallocate(2)`.
+    ///
+    /// # Errors
+    /// `EOPNOTSUPP`, `ENOSPC`, or what the backing file system said.
+    pub fn fallocate(
+        &self,
+        ino: Ino,
+        offset: u64,
+        length: u64,
+        flags: FallocateFlags,
+    ) -> Result<(), Errno> {
+        use FallocateFlags as F;
+        if !(F::KEEP_SIZE | F::PUNCH_HOLE | F::ZERO_RANGE).contains(flags) {
+            return Err(Errno::OPNOTSUPP);
+        }
+        let _power = self.powered()?;
+        let inode = self.inode(ino)?;
+        self.fault(Call::Write, &inode)?;
+        let clears = flags.intersects(F::PUNCH_HOLE | F::ZERO_RANGE);
+        let punches = flags.contains(F::PUNCH_HOLE);
+        let end = offset.checked_add(length).ok_or(Errno::FBIG)?;
+        if !punches {
+            self.make_room(&inode, offset, length)?;
+        }
+        let file = inode.writer()?;
+        let mut size = inode.size();
+        let cleared = if clears { self.keep(&inode, offset, end.min(*size))? } else { NOTHING };
+        rustix::fs::fallocate(file, flags, offset, length)?;
+        let now = self.executor.now();
+        let mut model = self.model();
+        if clears {
+            model.pending.punch(ino, offset, length, *size, cleared.before());
+            model.ext4.punch(now, ino, offset, length);
+        }
+        if !punches {
+            model.ext4.allocate(now, ino, offset, length);
+        }
+        if end > *size && !flags.contains(F::KEEP_SIZE) {
+            model.pending.truncate(ino, *size, end, NOTHING.before());
+            model.ext4.truncate(now, ino, end);
+            *size = end;
+        }
+        Ok(())
+    }
+
+    /// Keeps what lies from `start` to `end` of a file, as far as a cut of the power may show it.
+    fn keep(&self, inode: &Inode, start: u64, end: u64) -> Result<Kept, Errno> {
+        if start >= end || !self.model().pending.holds(inode.ino) {
+            return Ok(NOTHING);
+        }
+        if end - start <= IN_MEMORY {
+            let mut bytes = vec![0; (end - start) as usize];
+            let count = super::data::read_at(inode.reader()?, &mut bytes, start)?;
+            bytes.truncate(count);
+            return Ok(Kept::Bytes(bytes));
+        }
+        let number = self.numbers.fresh();
+        let copied = self.copy(inode, start, end, number);
+        if copied.is_err() {
+            self.graveyard.remove(number);
+        }
+        copied.map(|()| Kept::File(number))
+    }
+
+    /// Copies a part of a file to the same place of a hidden one, holes left out.
+    fn copy(&self, inode: &Inode, start: u64, end: u64, number: Ino) -> Result<(), Errno> {
+        let (from, to) = (inode.reader()?, self.graveyard.create(number)?);
+        rustix::fs::ftruncate(&to, end)?;
+        let mut at = start;
+        while at < end {
+            let data = match rustix::fs::seek(from, SeekFrom::Data(at)) {
+                Err(Errno::NXIO) => break,
+                data => data?.min(end),
+            };
+            let hole = rustix::fs::seek(from, SeekFrom::Hole(data))?.min(end);
+            let (mut source, mut target) = (data, data);
+            while source < hole {
+                let left = (hole - source) as usize;
+                let (input, output) = (Some(&mut source), Some(&mut target));
+                if rustix::fs::copy_file_range(from, input, &to, output, left)? == 0 {
+                    return Err(Errno::IO);
+                }
+            }
+            at = hole;
+        }
+        Ok(())
+    }
+}
+
+/// Nothing was there.
+const NOTHING: Kept = Kept::Bytes(Vec::new());

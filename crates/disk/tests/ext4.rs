@@ -1,0 +1,343 @@
+//! What single operations ask of the device, and when.
+
+use bakeoff_disk::device::{Kind, Nanos, Request};
+use bakeoff_disk::ext4::{
+    Background, Counts, Ext4, LEAST_SPAN, Lasting, Mode, Options, Sync, Work,
+};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const SECOND: Nanos = 1_000_000_000;
+const FILE: u64 = 7;
+
+fn ext4() -> Ext4 {
+    Ext4::new(Options::default())
+}
+
+/// A buffered write without a sync, which has to cost nothing.
+fn write(ext4: &mut Ext4, now: Nanos, file: u64, offset: u64, length: u64) {
+    let work = ext4.write(now, file, offset, length, Mode::Buffered, None);
+    assert!(work.is_empty(), "{work:?}");
+}
+
+/// The steps as letters and KiB: `w40 w12 f`.
+fn shape(work: &Work) -> String {
+    let letter = |request: &Request| match request.kind {
+        Kind::Read => format!("r{}", request.length / KIB),
+        Kind::Write => format!("w{}", request.length / KIB),
+        Kind::Flush => "f".to_owned(),
+    };
+    let step = |step: &Vec<Request>| step.iter().map(letter).collect::<Vec<_>>().join("+");
+    work.steps.iter().map(step).collect::<Vec<_>>().join(" ")
+}
+
+fn bytes(work: &Work) -> u64 {
+    work.steps.iter().flatten().map(|request| request.length).sum()
+}
+
+/// Everything due by `until`, each done at once: moments, works and what they make lasting.
+fn background(ext4: &mut Ext4, until: Nanos) -> Vec<(Nanos, Work, Vec<Lasting>)> {
+    let mut all = Vec::new();
+    while let Some(at) = ext4.next_tick().filter(|at| *at <= until) {
+        if let Some(Background { work, lasting, ticket }) = ext4.tick(at) {
+            ext4.done(ticket);
+            all.push((at, work, lasting));
+        }
+    }
+    all
+}
+
+#[test]
+fn appends_reach_the_device_as_one_write() {
+    let mut ext4 = ext4();
+    ext4.names_changed(0);
+    for number in 0..10 {
+        write(&mut ext4, number, FILE, number * 4 * KIB, 4 * KIB);
+    }
+    assert_eq!(shape(&ext4.sync(10, FILE, Sync::Data)), "w40 w28 f");
+    let counts = ext4.counts();
+    let file = counts.files[&FILE];
+    assert_eq!((file.host_writes.requests, file.host_writes.sequential), (10, 10));
+    assert_eq!((file.device_writes.requests, file.device_writes.bytes), (1, 40 * KIB));
+    assert_eq!((counts.commits, counts.flushes, file.data_syncs), (1, 1, 1));
+}
+
+#[test]
+fn a_write_in_place_makes_no_commit_but_an_append_does() {
+    let mut ext4 = ext4();
+    ext4.adopt(FILE, MIB);
+    write(&mut ext4, 0, FILE, 8 * KIB, 4 * KIB);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 f");
+    // Its timestamp changed, and that is fsync's business.
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::All)), "w12 f");
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::All)), "f");
+
+    write(&mut ext4, 0, FILE, MIB, 4 * KIB);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 w20 f");
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "f");
+    // Within the last block: no new block, but another size.
+    write(&mut ext4, 0, FILE, MIB + 4 * KIB, 100);
+    ext4.sync(0, FILE, Sync::Data);
+    write(&mut ext4, 0, FILE, MIB + 4 * KIB + 100, 100);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 w12 f");
+}
+
+#[test]
+fn synchronous_and_direct_writes() {
+    let mut ext4 = ext4();
+    ext4.adopt(FILE, MIB);
+    let mut cost =
+        |offset, length, mode, sync| shape(&ext4.write(0, FILE, offset, length, mode, sync));
+    assert_eq!(cost(0, 16 * KIB, Mode::Buffered, Some(Sync::Data)), "w16 f");
+    assert_eq!(cost(0, 16 * KIB, Mode::Direct, None), "w16");
+    assert_eq!(cost(0, 16 * KIB, Mode::Direct, Some(Sync::Data)), "w16 f");
+    assert_eq!(cost(0, 16 * KIB, Mode::Direct, Some(Sync::All)), "w16 w12 f");
+    assert_eq!(cost(MIB, 16 * KIB, Mode::Direct, Some(Sync::Data)), "w16 w20 f");
+    let sector = ext4.write(0, FILE, 512, 512, Mode::Direct, None);
+    let place = ext4.extents(FILE)[0].place;
+    assert_eq!((sector.steps[0][0].offset, sector.steps[0][0].length), (place + 512, 512));
+}
+
+#[test]
+fn a_direct_write_takes_the_place_of_dirty_pages() {
+    let mut ext4 = ext4();
+    ext4.adopt(FILE, MIB);
+    write(&mut ext4, 0, FILE, 0, 64 * KIB);
+    ext4.write(0, FILE, 2 * KIB, 32 * KIB, Mode::Direct, None);
+    // Of the pages at its edges only a part is new.
+    assert_eq!(ext4.dirty(), 36 * KIB);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4+w32 f");
+}
+
+#[test]
+fn a_page_written_in_part_is_in_the_cache_until_it_was_read_once() {
+    let mut ext4 = ext4();
+    ext4.adopt(FILE, MIB);
+    // Records of a log that end within pages, made lasting.
+    write(&mut ext4, 0, FILE, 100, 6 * KIB);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w8 f");
+    assert!(ext4.read(FILE, 0, 8 * KIB).is_empty());
+    assert_eq!(shape(&ext4.read(FILE, 0, 8 * KIB)), "r8", "the kernel has lost it since");
+    write(&mut ext4, 0, FILE, 4 * KIB, 10 * KIB);
+    ext4.sync(0, FILE, Sync::Data);
+    assert_eq!(shape(&ext4.read(FILE, 0, 16 * KIB)), "r12");
+}
+
+#[test]
+fn the_first_write_to_allocated_blocks_makes_a_commit() {
+    let mut ext4 = ext4();
+    ext4.allocate(0, FILE, 0, MIB);
+    ext4.truncate(0, FILE, MIB);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w20 f");
+    assert!(ext4.read(FILE, 0, MIB).is_empty());
+    write(&mut ext4, 0, FILE, 0, 4 * KIB);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 w20 f");
+    write(&mut ext4, 0, FILE, 0, 4 * KIB);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 f");
+    assert_eq!(shape(&ext4.read(FILE, 0, MIB)), "r4");
+}
+
+#[test]
+fn reads_cost_what_is_neither_dirty_nor_a_hole() {
+    let mut ext4 = ext4();
+    ext4.adopt(FILE, 64 * KIB);
+    write(&mut ext4, 0, FILE, 16 * KIB, 4 * KIB);
+    write(&mut ext4, 0, FILE, 256 * KIB, 4 * KIB);
+    assert_eq!(shape(&ext4.read(FILE, 0, 64 * KIB)), "r16+r44");
+    assert!(ext4.read(FILE, 16 * KIB, 4 * KIB).is_empty());
+    assert!(ext4.read(FILE, 64 * KIB, 256 * KIB).is_empty());
+    ext4.sync(0, FILE, Sync::Data);
+    assert_eq!(shape(&ext4.read(FILE, 0, 64 * KIB)), "r64");
+    ext4.punch(0, FILE, 16 * KIB, 32 * KIB);
+    assert_eq!(shape(&ext4.read(FILE, 0, 64 * KIB)), "r16+r16");
+}
+
+#[test]
+fn a_directory_sync_commits_names_that_changed() {
+    let mut ext4 = ext4();
+    ext4.names_changed(0);
+    assert_eq!(shape(&ext4.sync_dir(0)), "w16 f");
+    assert_eq!(shape(&ext4.sync_dir(0)), "f");
+    assert_eq!(ext4.counts().directory_syncs, 2);
+}
+
+#[test]
+fn a_file_removed_before_write_back_costs_no_data() {
+    let mut ext4 = ext4();
+    write(&mut ext4, 0, FILE, 0, 4 * MIB);
+    ext4.remove(SECOND, FILE);
+    background(&mut ext4, 100 * SECOND);
+    let counts = ext4.counts();
+    assert_eq!(counts.all.device_writes.bytes, 0);
+    assert_eq!(counts.removed.host_writes.bytes, 4 * MIB);
+    assert!(counts.files.is_empty());
+
+    write(&mut ext4, 100 * SECOND, FILE, 0, 4 * MIB);
+    ext4.truncate(100 * SECOND, FILE, 0);
+    assert_eq!(shape(&ext4.sync(100 * SECOND, FILE, Sync::All)), "w12 f");
+}
+
+#[test]
+fn a_failed_sync_drops_the_dirty_pages() {
+    let mut ext4 = ext4();
+    ext4.adopt(FILE, MIB);
+    write(&mut ext4, 0, FILE, 0, MIB);
+    ext4.fail_sync(FILE);
+    assert_eq!(ext4.dirty(), 0);
+    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "f");
+}
+
+#[test]
+fn metadata_are_committed_after_5_s_and_data_written_after_30_s() {
+    let mut ext4 = ext4();
+    assert_eq!(ext4.next_tick(), None);
+    ext4.names_changed(SECOND);
+    write(&mut ext4, SECOND, FILE, 0, MIB);
+    let all = background(&mut ext4, 100 * SECOND);
+    let told: Vec<_> =
+        all.iter().map(|(at, work, lasting)| (at / SECOND, shape(work), &lasting[..])).collect();
+    // 31 s is the moment at which the pages are 30 s old, and a time to look.
+    let expected: [(u64, String, &[Lasting]); 2] = [
+        (6, "w20 f".to_owned(), &[Lasting::Names]),
+        (31, "w1024 w20 f".to_owned(), &[Lasting::File(FILE)]),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(ext4.next_tick(), None);
+}
+
+#[test]
+fn names_committed_by_a_sync_are_told_as_lasting_later() {
+    let mut ext4 = ext4();
+    ext4.names_changed(0);
+    write(&mut ext4, 0, FILE, 0, KIB);
+    ext4.sync(0, FILE, Sync::All);
+    let all = background(&mut ext4, 60 * SECOND);
+    assert_eq!(all.len(), 1);
+    assert!(all[0].1.is_empty());
+    assert_eq!(all[0].2, [Lasting::Names]);
+}
+
+#[test]
+fn many_dirty_pages_are_written_back_early_and_too_many_make_writers_wait() {
+    let options =
+        Options { dirty_background: 8 * MIB, dirty_limit: 16 * MIB, ..Options::default() };
+    let mut ext4 = Ext4::new(options);
+    for number in 0..8 {
+        write(&mut ext4, number, number, 0, MIB);
+        assert!(ext4.next_tick() > Some(SECOND));
+    }
+    write(&mut ext4, 8, 8, 0, MIB);
+    assert_eq!(ext4.next_tick(), Some(8));
+    let background = ext4.tick(9).expect("write-back is due");
+    let files: Vec<_> = (0..5).map(Lasting::File).collect();
+    assert_eq!(background.lasting, files);
+    assert_eq!(ext4.dirty(), 4 * MIB);
+
+    // While that is under way nothing else is written back in the background, and its pages count.
+    for number in 0..7 {
+        write(&mut ext4, 10, 20, number * MIB, MIB);
+    }
+    assert!(ext4.next_tick() > Some(SECOND));
+    assert!(ext4.tick(10).is_none());
+    let work = ext4.write(11, 20, 7 * MIB, MIB, Mode::Buffered, None);
+    assert_eq!(bytes(&work), 4 * MIB);
+    assert_eq!(ext4.dirty(), 8 * MIB);
+    ext4.done(background.ticket);
+    assert_eq!(ext4.next_tick(), Some(10));
+}
+
+#[test]
+fn what_waiting_writers_wrote_back_is_told_as_lasting() {
+    let options =
+        Options { dirty_background: 8 * MIB, dirty_limit: 16 * MIB, ..Options::default() };
+    let mut ext4 = Ext4::new(options);
+    for number in 0..4 {
+        write(&mut ext4, 0, number, 0, 4 * MIB);
+    }
+    let work = ext4.write(1, 4, 0, 4 * MIB, Mode::Buffered, None);
+    assert_eq!(bytes(&work), 4 * MIB);
+    let all = background(&mut ext4, 10 * SECOND);
+    let told: Vec<_> = all.iter().flat_map(|(_, _, lasting)| lasting).collect();
+    assert!(told.contains(&&Lasting::File(0)), "{told:?}");
+}
+
+#[test]
+fn a_sequential_file_is_read_and_written_in_large_requests() {
+    let mut ext4 = ext4();
+    for number in 0..64 {
+        ext4.write(0, FILE, number * MIB, MIB, Mode::Direct, None);
+    }
+    // One more for each piece of journal on the way.
+    let groups = 64 / 8;
+    assert!(ext4.extents(FILE).len() as u64 <= groups + 1, "{:?}", ext4.extents(FILE));
+    let reads: usize =
+        (0..64).map(|number| ext4.read(FILE, number * MIB, MIB).steps[0].len()).sum();
+    assert!(reads as u64 <= 64 + groups + 1);
+    let counts = ext4.counts().all;
+    assert!(counts.device_reads.random() <= groups + 1, "{counts:?}");
+    assert!(counts.device_writes.random() <= groups + 1, "{counts:?}");
+}
+
+#[test]
+fn files_that_grow_in_turns_lie_in_long_runs() {
+    let mut ext4 = ext4();
+    for number in 0..2048 {
+        for file in 0..4 {
+            write(&mut ext4, 0, file, number * 4 * KIB, 4 * KIB);
+            ext4.sync(0, file, Sync::Data);
+        }
+    }
+    for file in 0..4 {
+        let extents = ext4.extents(file);
+        assert!(extents.len() <= 16, "{extents:?}");
+        assert!(extents.iter().map(|extent| extent.length).max() >= Some(3 * MIB), "{extents:?}");
+    }
+}
+
+#[test]
+fn freed_space_is_used_again() {
+    let mut ext4 = ext4();
+    let mut order = 12345u64;
+    for number in 0..20_000u64 {
+        order = order.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let length = ((order >> 33) % 64 + 1) * 16 * KIB;
+        ext4.write(0, number, 0, length, Mode::Direct, None);
+        if number >= 300 {
+            ext4.remove(0, number - 300);
+        }
+    }
+    // At most 300 MiB are there at a time, 150 on average.
+    assert!(ext4.span() <= 400 * MIB, "{} MiB", ext4.span() / MIB);
+    (0..20_000).for_each(|number| ext4.remove(0, number));
+    assert_eq!(ext4.span(), LEAST_SPAN);
+}
+
+#[test]
+fn small_files_written_back_together_become_few_requests() {
+    let mut ext4 = ext4();
+    for number in 0..256 {
+        write(&mut ext4, 0, number, 0, 4 * KIB);
+    }
+    let all = background(&mut ext4, 40 * SECOND);
+    let (_, work, lasting) = all.last().expect("they expire");
+    assert_eq!(work.steps[0].len(), 1, "{}", shape(work));
+    assert_eq!(lasting.len(), 256);
+}
+
+#[test]
+fn counts_between_two_moments() {
+    let mut ext4 = ext4();
+    write(&mut ext4, 0, 1, 0, MIB);
+    write(&mut ext4, 0, 2, 0, MIB);
+    ext4.sync(0, 1, Sync::All);
+    let before = ext4.counts();
+    write(&mut ext4, 0, 2, 5 * MIB, MIB);
+    ext4.remove(0, 1);
+    let counts = ext4.counts().since(&before);
+    assert_eq!(counts.all.host_writes.bytes, MIB);
+    assert_eq!(counts.files[&2].host_writes.random(), 1);
+    assert_eq!(counts.removed, Default::default());
+    assert_eq!((counts.commits, counts.flushes), (0, 0));
+    let text = serde_json::to_string(&counts).expect("counts can be written");
+    assert_eq!(serde_json::from_str::<Counts>(&text).expect("and read"), counts);
+}

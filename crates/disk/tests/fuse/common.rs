@@ -1,0 +1,101 @@
+//! A disk that is mounted for a test.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bakeoff_disk::executor::{self, Executor};
+use bakeoff_disk::fuse::{self, ServeOptions, Session};
+use bakeoff_disk::spec::Spec;
+use bakeoff_disk::station::Station;
+use bakeoff_disk::volume::{Volume, VolumeOptions};
+use tempfile::TempDir;
+
+/// A mounted disk; unmounted and removed at the end.
+pub struct Disk {
+    pub volume: Arc<Volume>,
+    session: Option<Session>,
+    folders: TempDir,
+    model: String,
+}
+
+impl Disk {
+    /// Mounts an empty one. `None` where this machine can't mount, which it says; in CI it must.
+    pub fn mount(model: &str) -> Option<Self> {
+        if let Err(why) = can_mount() {
+            assert!(std::env::var_os("CI").is_none(), "CI must be able to mount: {why}");
+            let line = format!("skipped: {why}\n");
+            // Past the test harness, which keeps what a test that passes prints to itself.
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
+            return None;
+        }
+        let folders = tempfile::tempdir().unwrap();
+        for folder in ["backing", "mount"] {
+            std::fs::create_dir(folders.path().join(folder)).unwrap();
+        }
+        let (volume, session) = serve(folders.path(), model);
+        Some(Self { volume, session: Some(session), folders, model: model.to_owned() })
+    }
+
+    /// A path in the mount.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.folders.path().join("mount").join(path)
+    }
+
+    /// The backing folder.
+    pub fn backing(&self) -> PathBuf {
+        self.folders.path().join("backing")
+    }
+
+    /// A new empty folder outside of both.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        let path = self.folders.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        path
+    }
+
+    /// Unmounts it and mounts it again.
+    pub fn remount(&mut self) {
+        self.session.take().unwrap().unmount().unwrap();
+        (self.volume, self.session) = {
+            let (volume, session) = serve(self.folders.path(), &self.model);
+            (volume, Some(session))
+        };
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take()
+            && let Err(error) = session.unmount()
+        {
+            eprintln!("the disk can't be unmounted: {error}");
+        }
+    }
+}
+
+fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Session) {
+    let spec = Spec::parse(model).unwrap();
+    let null = spec.is_null();
+    let station = Station::new(spec.build(1), 1);
+    let options = executor::Options { timing: !null, null };
+    let executor = Arc::new(Executor::start(station, options));
+    let volume = Volume::open(&folders.join("backing"), VolumeOptions { executor }).unwrap();
+    let mountpoint = folders.join("mount");
+    let session = fuse::serve(Arc::clone(&volume), &mountpoint, &ServeOptions::default());
+    (volume, session.unwrap())
+}
+
+/// Why this machine can't mount, if it can't.
+fn can_mount() -> Result<(), String> {
+    let opened = File::options().read(true).write(true).open("/dev/fuse");
+    opened.map_err(|error| format!("/dev/fuse can't be opened: {error}"))?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let helper = std::env::split_paths(&path).any(|folder| folder.join("fusermount3").exists());
+    if rustix::process::geteuid().is_root() || helper {
+        Ok(())
+    } else {
+        Err("not root, and there is no fusermount3 (package fuse3)".to_owned())
+    }
+}

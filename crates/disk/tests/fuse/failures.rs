@@ -1,0 +1,209 @@
+//! Power cuts, faults and a full disk, as a program meets them.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bakeoff_disk::plug::Keep;
+use rustix::io::Errno;
+
+use crate::common::Disk;
+use crate::reality::{self, Way, errno};
+
+fn error<T>(result: std::io::Result<T>) -> Errno {
+    errno(&result.map(drop).unwrap_err())
+}
+
+#[test]
+fn after_a_cut_every_call_fails_and_the_image_holds_what_was_synced() {
+    let Some(disk) = Disk::mount("null") else { return };
+    fs::write(disk.path("synced"), "old").unwrap();
+    let mut file = reality::open(&disk.path("synced"), Way::Buffered).unwrap();
+    file.sync_all().unwrap();
+    file.write_all_at(b"new", 0).unwrap();
+    fs::write(disk.path("never"), "x").unwrap();
+    fs::create_dir(disk.path("folder")).unwrap();
+    assert_eq!(fs::read_to_string(disk.path("synced")).unwrap(), "new");
+
+    let image = disk.folder("image");
+    disk.volume.cut(Keep::DropAll, 1, &image).unwrap();
+    assert_eq!(fs::read_to_string(image.join("synced")).unwrap(), "old");
+    assert_eq!(fs::read_dir(&image).unwrap().count(), 1);
+
+    let mut buffer = String::new();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    assert_eq!(error(file.read_to_string(&mut buffer)), Errno::IO);
+    assert_eq!(error(file.write_all(b"y")), Errno::IO);
+    assert_eq!(error(file.sync_all()), Errno::IO);
+    assert_eq!(error(file.metadata()), Errno::IO);
+    assert_eq!(error(File::open(disk.path("never"))), Errno::IO);
+    assert_eq!(error(File::create(disk.path("other"))), Errno::IO);
+    assert_eq!(error(fs::read_dir(disk.path(""))), Errno::IO);
+    assert_eq!(error(fs::metadata(disk.path("folder"))), Errno::IO);
+    assert_eq!(error(fs::rename(disk.path("never"), disk.path("z"))), Errno::IO);
+    assert!(disk.volume.cut(Keep::DropAll, 1, &disk.folder("again")).is_err());
+}
+
+#[test]
+fn those_who_wait_for_the_disk_when_the_power_goes_fail_at_once() {
+    let Some(disk) = Disk::mount("ebs-magnetic") else { return };
+    let file = File::create(disk.path("file")).unwrap();
+    // Half a minute's work.
+    file.write_all_at(&vec![1; 64 << 20], 0).unwrap();
+    let image = disk.folder("image");
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| file.sync_all());
+        thread::sleep(Duration::from_millis(300));
+        assert!(!waiting.is_finished());
+        let start = Instant::now();
+        disk.volume.cut(Keep::DropAll, 1, &image).unwrap();
+        assert_eq!(error(waiting.join().unwrap()), Errno::IO);
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    });
+    assert_eq!(fs::read_dir(&image).unwrap().count(), 0);
+}
+
+#[test]
+fn a_cut_that_is_not_possible_changes_nothing() {
+    let Some(disk) = Disk::mount("null") else { return };
+    fs::write(disk.path("file"), "x").unwrap();
+    let inside = disk.backing().join("image");
+    fs::create_dir(&inside).unwrap();
+    assert!(disk.volume.cut(Keep::Torn, 1, &inside).is_err());
+    let full = disk.folder("full");
+    fs::write(full.join("file"), "").unwrap();
+    assert!(disk.volume.cut(Keep::Torn, 1, &full).is_err());
+    assert!(disk.volume.cut(Keep::Torn, 1, &full.join("nowhere")).is_err());
+    assert_eq!(fs::read_to_string(disk.path("file")).unwrap(), "x");
+}
+
+#[test]
+fn removed_and_replaced_files_come_back_when_that_was_not_lasting() {
+    let Some(disk) = Disk::mount("null") else { return };
+    for name in ["removed", "replaced", "cut off"] {
+        fs::write(disk.path(name), name).unwrap();
+        File::open(disk.path(name)).unwrap().sync_all().unwrap();
+    }
+    let large = vec![7; 3 << 20];
+    fs::write(disk.path("large"), &large).unwrap();
+    File::open(disk.path("large")).unwrap().sync_all().unwrap();
+    File::open(disk.path("")).unwrap().sync_all().unwrap();
+
+    fs::remove_file(disk.path("removed")).unwrap();
+    fs::write(disk.path("new"), "new").unwrap();
+    fs::rename(disk.path("new"), disk.path("replaced")).unwrap();
+    fs::write(disk.path("cut off"), "").unwrap();
+    File::options().write(true).open(disk.path("large")).unwrap().set_len(100).unwrap();
+    assert!(!disk.path(".bakeoff-disk").exists());
+
+    let image = disk.folder("image");
+    disk.volume.cut(Keep::DropAll, 1, &image).unwrap();
+    for name in ["removed", "replaced", "cut off"] {
+        assert_eq!(fs::read_to_string(image.join(name)).unwrap(), name);
+    }
+    assert!(fs::read(image.join("large")).unwrap() == large);
+    assert_eq!(fs::read_dir(&image).unwrap().count(), 4);
+}
+
+#[test]
+fn the_same_history_and_seed_leave_the_same_image() {
+    let mut images = Vec::new();
+    for _ in 0..2 {
+        let Some(disk) = Disk::mount("null") else { return };
+        for n in 0..20 {
+            let file = File::create(disk.path(format!("file{n}"))).unwrap();
+            for page in 0..10 {
+                file.write_all_at(&[n * 10 + page; 4096], u64::from(page) * 3000).unwrap();
+            }
+            if n % 3 == 0 {
+                file.sync_all().unwrap();
+            }
+        }
+        let image = disk.folder("image");
+        disk.volume.cut(Keep::Torn, 5, &image).unwrap();
+        let mut files: Vec<_> = fs::read_dir(&image)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.file_name().unwrap().to_owned(), fs::read(path).unwrap()))
+            .collect();
+        files.sort();
+        images.push(files);
+    }
+    assert!(images[0] == images[1]);
+    assert!(images[0].len() >= 7);
+}
+
+#[test]
+fn the_nth_call_of_a_file_fails() {
+    let Some(disk) = Disk::mount("null") else { return };
+    fs::create_dir(disk.path("d")).unwrap();
+    fs::write(disk.path("d/file"), vec![1; 8192]).unwrap();
+    let file = reality::open(&disk.path("d/file"), Way::Direct).unwrap();
+    disk.volume.inject("read:2:EIO:d/f*".parse().unwrap());
+    let mut room = vec![0u8; 4096 + 512];
+    let at = room.as_ptr().align_offset(4096);
+    let mut read = || file.read_exact_at(&mut room[at..at + 512], 0).map_err(|e| errno(&e));
+    assert_eq!([read(), read(), read()], [Ok(()), Err(Errno::IO), Ok(())]);
+
+    disk.volume.inject("write:1:ENOSPC:file".parse().unwrap());
+    let write = |byte| reality::write(&file, Way::Direct, 0, &[byte; 512]);
+    assert_eq!(write(2), Err(Errno::NOSPC));
+    assert_eq!(fs::read(disk.path("d/file")).unwrap(), vec![1; 8192]);
+    assert_eq!(write(2), Ok(()));
+    disk.volume.inject("write:1:EIO:file".parse().unwrap());
+    assert_eq!(error(file.set_len(5)), Errno::IO);
+    assert_eq!(file.metadata().unwrap().len(), 8192);
+}
+
+#[test]
+fn a_failed_sync_drops_what_was_written_and_the_next_one_succeeds() {
+    let Some(disk) = Disk::mount("null") else { return };
+    fs::write(disk.path("file"), vec![1; 8192]).unwrap();
+    let file = reality::open(&disk.path("file"), Way::Buffered).unwrap();
+    file.sync_all().unwrap();
+    file.write_all_at(&[2; 8192], 4096).unwrap();
+    disk.volume.inject("fsync:1:EIO:file".parse().unwrap());
+    assert_eq!(error(file.sync_all()), Errno::IO);
+    file.sync_all().unwrap();
+    // The page cache lets go of the dropped pages soon.
+    let mut kept = vec![1; 8192];
+    kept.extend([0; 4096]);
+    let start = Instant::now();
+    while fs::read(disk.path("file")).unwrap() != kept {
+        assert!(start.elapsed() < Duration::from_secs(5), "the dropped pages are still there");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let image = disk.folder("image");
+    disk.volume.cut(Keep::DropAll, 1, &image).unwrap();
+    assert!(fs::read(image.join("file")).unwrap()[..8192] == kept[..8192]);
+}
+
+#[test]
+fn a_full_disk_says_so_and_takes_more_when_there_is_room() {
+    let Some(disk) = Disk::mount("null") else { return };
+    fs::write(disk.path("first"), vec![1; 1 << 20]).unwrap();
+    disk.volume.inject(format!("full:{}", 3 << 20).parse().unwrap());
+    let stat = rustix::fs::statvfs(disk.path("")).unwrap();
+    assert_eq!(stat.f_blocks * stat.f_frsize, 3 << 20);
+    assert!(stat.f_bavail * stat.f_frsize <= 2 << 20);
+
+    let mut second = File::create(disk.path("second")).unwrap();
+    let block = vec![2; 64 << 10];
+    let full = (0..1000).find_map(|_| second.write_all(&block).err()).unwrap();
+    assert_eq!(errno(&full), Errno::NOSPC);
+    let size = second.metadata().unwrap().len();
+    assert!((3 << 19..=2 << 20).contains(&size), "{size}");
+    let more = rustix::fs::FallocateFlags::empty();
+    assert_eq!(reality::allocate(&second, more, 8 << 20, 1 << 20), Err(Errno::NOSPC));
+    // What is there can be written again.
+    second.write_all_at(&block, 0).unwrap();
+
+    fs::remove_file(disk.path("first")).unwrap();
+    second.seek(SeekFrom::End(0)).unwrap();
+    second.write_all(&block).unwrap();
+    disk.volume.inject("full:off".parse().unwrap());
+    second.write_all(&vec![3; 4 << 20]).unwrap();
+    assert!(second.metadata().unwrap().blocks() * 512 > 4 << 20);
+}

@@ -1,0 +1,177 @@
+//! What holds for every model, whatever it is asked: each request is completed once and never
+//! before it came, time only moves forward, how time is cut into steps makes no difference, the
+//! same seed gives the same answers, and no device is busy for longer than there was time.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use bakeoff_disk::device::{Completion, Kind, Nanos, Request};
+use bakeoff_disk::neighbour::Level;
+use bakeoff_disk::spec::Spec;
+use bakeoff_disk::station::{Station, StationCounts};
+use proptest::prelude::*;
+
+const SPECS: [&str; 14] = [
+    "null",
+    "hdd-7200",
+    "hdd-7200/order=first-come",
+    "hdd-7200/cache=1M",
+    "hdd-5400/used=0.1/cache=65536",
+    "hdd-7200/outer_mb_s=110/aging=0",
+    "ssd-sata",
+    "ssd-sata/buffer=1M",
+    "ebs-magnetic",
+    "ebs-gp2:100G/credits=20",
+    "ebs-gp3",
+    "raid10:2×hdd-7200",
+    "raid10:4×hdd-7200/cache=1M",
+    "raid10:8×ebs-magnetic",
+];
+
+const SPAN: u64 = 256 << 20;
+
+/// A request and the nanoseconds from the one before it.
+fn submission() -> impl Strategy<Value = (Nanos, Request)> {
+    let kind = prop_oneof![4 => Just(Kind::Read), 4 => Just(Kind::Write), 1 => Just(Kind::Flush)];
+    let gap = prop_oneof![3 => Just(0), 3 => 0..200_000u64, 3 => 0..30_000_000u64];
+    let place = prop_oneof![2 => 0..SPAN / 512, 1 => 0..64u64];
+    let length = prop_oneof![6 => 1..64u64, 1 => 1..8192u64];
+    (gap, kind, place, length, 0..3u32).prop_map(|(gap, kind, place, length, stream)| {
+        let (offset, length) =
+            if kind == Kind::Flush { (0, 0) } else { (place * 512, length * 512) };
+        (gap, Request { kind, offset, length, stream })
+    })
+}
+
+fn level() -> impl Strategy<Value = Level> {
+    prop_oneof![
+        3 => Just(Level::None),
+        1 => (1..4u32).prop_map(Level::Streams),
+        1 => (0.05..0.5f64).prop_map(Level::Share),
+    ]
+}
+
+type History = (Vec<Completion>, BTreeMap<u64, Nanos>, StationCounts);
+
+/// Lives through a history, looking at the station only when a request comes and then `step` apart.
+fn live(spec: &str, level: Level, history: &[(Nanos, Request)], step: Nanos) -> History {
+    let mut station = Station::new(Spec::parse(spec).unwrap().build(7), 8);
+    station.set_span(SPAN);
+    station.set_neighbours(0, level);
+    let (mut done, mut submitted) = (Vec::new(), BTreeMap::new());
+    let mut now = 0;
+    for (id, &(gap, request)) in (0..).zip(history) {
+        let at = now + gap;
+        while step > 0 && now + step < at {
+            now += step;
+            station.advance(now, &mut done);
+        }
+        now = at;
+        station.submit(now, id, request);
+        submitted.insert(id, now);
+    }
+    while done.len() < history.len() {
+        let next = station.next_event().expect("requests are under way");
+        now = if step > 0 { now + step } else { now.max(next) };
+        station.advance(now, &mut done);
+    }
+    // Up to a time that is the same for every step.
+    let end = history.iter().map(|(gap, _)| gap).sum::<Nanos>() + 120_000_000_000;
+    assert!(now <= end, "{spec}: {now}");
+    let counts = station.counts(end);
+    (done, submitted, counts)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_model_keeps_the_laws(
+        history in prop::collection::vec(submission(), 1..60),
+        level in level(),
+        step in prop_oneof![1_000_000..50_000_000u64, Just(1_000_000_000)],
+        spec in prop::sample::select(SPECS.to_vec()),
+    ) {
+        let (done, submitted, counts) = live(spec, level, &history, 0);
+        let mut ids: Vec<u64> = done.iter().map(|completion| completion.id).collect();
+        ids.sort_unstable();
+        prop_assert_eq!(ids, (0..history.len() as u64).collect::<Vec<_>>());
+        prop_assert!(done.iter().all(|completion| completion.at >= submitted[&completion.id]));
+        prop_assert!(done.is_sorted_by_key(|completion| completion.at));
+        prop_assert!(counts.busy <= counts.elapsed, "{:?}", counts);
+        prop_assert_eq!(counts.in_queue, 0);
+        prop_assert_eq!(&live(spec, level, &history, 0), &(done.clone(), submitted.clone(), counts.clone()));
+        let sliced = live(spec, level, &history, step);
+        prop_assert_eq!(&sliced.0, &done);
+        prop_assert_eq!(sliced.1, submitted);
+        prop_assert_eq!(sliced.2, counts);
+    }
+
+    #[test]
+    fn a_flush_leaves_nothing_unwritten(
+        history in prop::collection::vec(submission(), 1..60),
+    ) {
+        // Once a flush that came when all else was done is done too, an idle disk stays at rest.
+        let mut station = Station::new(Spec::parse("hdd-7200/cache=1M").unwrap().build(7), 8);
+        let (mut now, mut done) = (0, Vec::new());
+        for (id, &(gap, request)) in (0..).zip(&history) {
+            now += gap;
+            station.submit(now, id, request);
+        }
+        station.submit(now, 1 << 32, Request { kind: Kind::Flush, offset: 0, length: 0, stream: 0 });
+        while done.len() <= history.len() {
+            now = station.next_event().expect("requests are under way");
+            station.advance(now, &mut done);
+        }
+        station.submit(now, 1 << 33, Request { kind: Kind::Flush, offset: 0, length: 0, stream: 0 });
+        while done.len() <= history.len() + 1 {
+            now = station.next_event().expect("a flush is under way");
+            station.advance(now, &mut done);
+        }
+        let then = station.counts(now).busy;
+        prop_assert_eq!(station.counts(now + 1_000_000_000).busy, then);
+    }
+}
+
+/// `BAKEOFF_DISK_REQUESTS` sets how many. In a build that is optimised, 300,000 a second are the
+/// least that the models must simulate.
+#[test]
+fn simulating_is_quick() {
+    let requests = std::env::var("BAKEOFF_DISK_REQUESTS").ok().and_then(|n| n.parse().ok());
+    let requests: u64 = requests.unwrap_or(100_000);
+    for (spec, depth) in [
+        ("null", 1),
+        ("hdd-7200", 1),
+        ("hdd-7200", 32),
+        ("ebs-gp3", 16),
+        ("raid10:8×ebs-magnetic", 16),
+    ] {
+        let mut station = Station::new(Spec::parse(spec).unwrap().build(1), 1);
+        station.set_span(4 << 30);
+        // A multiplicative walk over the blocks: cheap, and far from sequential.
+        let request = |id: u64| Request {
+            kind: Kind::Read,
+            offset: id.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (1 << 20) * 4096,
+            length: 4096,
+            stream: 0,
+        };
+        let (mut id, mut done) = (0, Vec::new());
+        let start = Instant::now();
+        while id < depth {
+            station.submit(0, id, request(id));
+            id += 1;
+        }
+        while id < requests {
+            let at = station.next_event().expect("requests are under way");
+            station.advance(at, &mut done);
+            for completion in done.drain(..) {
+                station.submit(completion.at, id, request(id));
+                id += 1;
+            }
+        }
+        let rate = requests as f64 / start.elapsed().as_secs_f64();
+        println!("{spec:<24} depth {depth:>2}: {rate:>10.0} requests a second simulated");
+        let least = if cfg!(debug_assertions) { 10_000.0 } else { 300_000.0 };
+        assert!(rate >= least, "{spec} at depth {depth}: {rate:.0} requests a second");
+    }
+}

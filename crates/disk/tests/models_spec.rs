@@ -1,0 +1,132 @@
+//! How devices are named.
+
+use bakeoff_disk::spec::{Spec, listed};
+
+fn error(text: &str) -> String {
+    Spec::parse(text).expect_err(text).to_string()
+}
+
+fn table(text: &str) -> Result<Spec, String> {
+    Spec::from_table(&text.parse().unwrap()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn devices_are_read_as_they_are_written() {
+    for text in [
+        "null",
+        "hdd-7200",
+        "hdd-7200/cache=64M/used=0.02",
+        "hdd-5400/order=first-come",
+        "ssd-sata/flush_us=500",
+        "ebs-magnetic",
+        "ebs-gp2:100G",
+        "ebs-gp2:100G/credits=27000",
+        "ebs-gp3/burst_iops=6000/iops=6000/throughput_mib_s=250",
+        "raid10:4×hdd-7200",
+        "raid10:8×ebs-gp2:10G",
+        "raid10:2×hdd-7200/rpm=5900",
+    ] {
+        let spec = Spec::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(spec.to_string(), text);
+        assert_eq!(Spec::parse(&spec.to_string()).unwrap(), spec);
+    }
+}
+
+#[test]
+fn there_is_one_way_to_write_each() {
+    for (text, canonical) in [
+        ("raid10:4xhdd-7200", "raid10:4×hdd-7200"),
+        ("ebs-gp2:1T", "ebs-gp2:1024G"),
+        ("hdd-7200/used=0.5/cache=1048576", "hdd-7200/cache=1M/used=0.5"),
+        ("hdd-7200/used=1/rpm=7200", "hdd-7200"),
+        ("hdd-7200/used=0.5/used=1.0", "hdd-7200"),
+    ] {
+        assert_eq!(Spec::parse(text).unwrap().to_string(), canonical);
+    }
+}
+
+#[test]
+fn every_listed_device_can_be_had() {
+    for listed in listed() {
+        let name = listed.name.replace("SIZE", "100G").replace("N×MODEL", "4×hdd-7200");
+        let spec = Spec::parse(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(spec.is_null(), name == "null");
+        assert!(!listed.summary.is_empty());
+        spec.build(1);
+    }
+}
+
+#[test]
+fn a_table_describes_a_device_of_ones_own() {
+    let spec = table("model = 'hdd-7200'\nrpm = 5900\naverage_seek_ms = 9\ncache = '64M'").unwrap();
+    assert_eq!(spec.to_string(), "hdd-7200/average_seek_ms=9/cache=64M/rpm=5900");
+    let array = table("model = 'raid10:4xhdd-7200'\nused = 0.25").unwrap();
+    assert_eq!(array.to_string(), "raid10:4×hdd-7200/used=0.25");
+}
+
+#[test]
+fn what_is_not_there_is_named_with_what_is() {
+    assert!(error("hdd-7201").contains("perhaps `hdd-7200` was meant"));
+    let unknown = error("floppy");
+    assert!(unknown.contains("`floppy`;") && unknown.contains("ebs-gp2:SIZE"), "{unknown}");
+    let key = error("hdd-7200/rmp=5400");
+    assert!(key.contains("`rmp`, perhaps `rpm` was meant") && key.contains("used"), "{key}");
+    assert!(error("null/rpm=1").contains("it has none"));
+    assert!(error("hdd-7200/").contains("no parameter ``"));
+    for text in
+        ["ebs-gp2", "ebs-gp2:", "ebs-gp2:0G", "ebs-gp2:17T", "ebs-gp2:100", "ebs-gp2:99999999999T"]
+    {
+        assert!(error(text).contains("ebs-gp2:100G"), "{text}");
+    }
+    for text in [
+        "raid10",
+        "raid10:4",
+        "raid10:3×hdd-7200",
+        "raid10:0×hdd-7200",
+        "raid10:66×hdd-7200",
+        "raid10:-2×hdd-7200",
+        "raid10:4×raid10:2×hdd-7200",
+    ] {
+        assert!(error(text).contains("even number of disks"), "{text}");
+    }
+    assert!(table("rpm = 7200").unwrap_err().contains("needs `model`"));
+    assert!(table("model = 7200").unwrap_err().contains("needs `model`"));
+}
+
+#[test]
+fn devices_that_cannot_be_are_refused_with_the_reason() {
+    for (text, reason) in [
+        ("hdd-7200/rpm=0", "rpm is 0"),
+        ("hdd-7200/rpm=-7200", "rpm"),
+        ("hdd-7200/rpm=fast", "rpm is `fast`, and must be a whole number"),
+        ("hdd-7200/average_seek_ms=-1", "average_seek_ms is -1"),
+        ("hdd-7200/track_to_track_ms=-0.1", "track_to_track_ms is -0.1"),
+        ("hdd-7200/average_seek_ms=17.9", "average_seek_ms is 17.9"),
+        ("hdd-7200/full_stroke_ms=8", "full_stroke_ms is 8"),
+        ("hdd-7200/inner_mb_s=160", "inner_mb_s 160 is above outer_mb_s 150"),
+        ("hdd-7200/inner_mb_s=0", "inner_mb_s is 0"),
+        ("hdd-7200/used=0", "used is 0"),
+        ("hdd-7200/used=1.5", "used is 1.5"),
+        ("hdd-7200/used=nan", "used is NaN"),
+        ("hdd-7200/used=", "must be a number"),
+        ("hdd-7200/tags=0", "tags is 0"),
+        (
+            "hdd-7200/order=random",
+            "order has an unknown variant `random`, expected `shortest` or `first-come`",
+        ),
+        ("hdd-7200/cache=-1", "cache"),
+        ("ssd-sata/read_us=-1", "read_us is -1"),
+        ("ssd-sata/sustained_mb_s=600", "sustained_mb_s 600 is above write_mb_s 530"),
+        ("ebs-gp3/iops=0", "iops is 0"),
+        ("ebs-gp3/iops=4000", "burst_iops 3000 is below iops 4000"),
+        ("ebs-gp3/at_once=0", "at_once is 0"),
+        ("ebs-gp3/jitter=2", "jitter is 2"),
+    ] {
+        let error = error(text);
+        assert!(error.contains(reason), "{text}: {error}");
+    }
+    let error = table("model = 'hdd-7200'\nrpm = [7200]").unwrap_err();
+    let negative = table("model = 'hdd-7200'\ncache = -1").unwrap_err();
+    assert!(negative.contains("cache has an invalid value: integer `-1`"), "{negative}");
+    assert!(error.contains("rpm is `[7200]`, and must be a whole number"), "{error}");
+}

@@ -1,0 +1,211 @@
+//! Holds images against what the model allows.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use bakeoff_disk::plug::{Image, Ino, Keep, Kind, SECTOR, materialise};
+
+use crate::driver::{Driver, Store};
+use crate::model::{Act, Fate, Picture};
+
+/// What a power cut may leave after some history.
+pub struct Allowed {
+    lasting: Picture,
+    prefixes: Vec<Picture>,
+    trees: HashSet<BTreeMap<String, Ino>>,
+    contents: HashMap<Ino, HashSet<Vec<u8>>>,
+    states: HashMap<Ino, Vec<Vec<u8>>>,
+    modes: HashMap<Ino, HashSet<u32>>,
+}
+
+impl Allowed {
+    pub fn of(driver: &Driver) -> Self {
+        let history = &driver.history;
+        let pending = history.pending(|_| true);
+        let prefix = |kept: usize| {
+            let kept = &pending[..kept];
+            history.world(|n, _, fate| fate == Fate::Lasting || kept.contains(&n)).picture()
+        };
+        let lasting = history.world(|_, _, fate| fate == Fate::Lasting);
+        let mut modes: HashMap<Ino, HashSet<u32>> = HashMap::new();
+        for (ino, mode) in
+            &history.world(|_, act, fate| fate == Fate::Lasting || !act.steps().is_empty()).modes
+        {
+            modes.entry(*ino).or_default().insert(*mode);
+        }
+        for (act, _) in history.acts.iter().filter(|(_, fate)| *fate == Fate::Pending) {
+            if let Act::Mode { ino, mode } = act {
+                modes.entry(*ino).or_default().insert(*mode);
+            }
+        }
+        let files: Vec<Ino> = driver.store.0.keys().copied().collect();
+        Self {
+            lasting: lasting.picture(),
+            prefixes: (0..=pending.len()).map(prefix).collect(),
+            trees: history.allowed_trees(),
+            contents: files.iter().map(|ino| (*ino, history.allowed_contents(*ino))).collect(),
+            states: files.iter().map(|ino| (*ino, history.states(*ino))).collect(),
+            modes,
+        }
+    }
+}
+
+/// What is seen of an image.
+pub fn picture(image: &Image<'_>, store: &Store) -> Result<Picture, String> {
+    let mut picture = Picture::new();
+    let mut to_visit = vec![(String::new(), image.root())];
+    while let Some((path, ino)) = to_visit.pop() {
+        let item = image.item(ino).ok_or(format!("{path} stands for nothing"))?;
+        for (name, entry) in &item.entries {
+            to_visit.push((format!("{path}/{}", name.display()), *entry));
+        }
+        let mut bytes = None;
+        if let Some(content) = &item.content {
+            let mut buffer = vec![0xEE; content.size() as usize + 10];
+            let read = content.read(store, 0, &mut buffer).map_err(|e| format!("{path}: {e}"))?;
+            buffer.truncate(read);
+            bytes = Some(buffer);
+        }
+        if picture.insert(path, (ino, item.attributes.mode, bytes)).is_some() || picture.len() > 999
+        {
+            return Err("the image is no tree".into());
+        }
+    }
+    Ok(picture)
+}
+
+/// Cuts the power and looks at what is left.
+pub fn image(driver: &Driver, allowed: &Allowed, keep: Keep, seed: u64) -> Result<(), String> {
+    let make = || driver.pending.image(keep, seed, &driver.store).map_err(|e| e.to_string());
+    let seen = picture(&make()?, &driver.store)?;
+    if picture(&make()?, &driver.store)? != seen {
+        return Err("the same seed gives another image".into());
+    }
+    match keep {
+        Keep::DropAll if seen != allowed.lasting => Err("not what is lasting".into()),
+        Keep::Prefix if !allowed.prefixes.contains(&seen) => Err("no prefix".into()),
+        Keep::DropAll | Keep::Prefix => Ok(()),
+        Keep::Subset | Keep::Torn => some(allowed, keep, &seen),
+    }
+}
+
+fn some(allowed: &Allowed, keep: Keep, seen: &Picture) -> Result<(), String> {
+    let tree = seen.iter().map(|(path, (ino, ..))| (path.clone(), *ino)).collect();
+    if !allowed.trees.contains(&tree) {
+        return Err(format!("no tree that may be left: {tree:?}"));
+    }
+    for (path, (ino, mode, bytes)) in seen {
+        if !allowed.modes[ino].contains(mode) {
+            return Err(format!("{path} has mode {mode:o}"));
+        }
+        let Some(bytes) = bytes else { continue };
+        if keep == Keep::Subset && !allowed.contents[ino].contains(bytes) {
+            return Err(format!("{path} holds what no set of writes leaves"));
+        }
+        if keep == Keep::Torn {
+            sectors(&allowed.states[ino], bytes).map_err(|error| format!("{path}: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Every sector holds what it held at some moment since the last sync.
+fn sectors(states: &[Vec<u8>], bytes: &[u8]) -> Result<(), String> {
+    let sector = SECTOR as usize;
+    let largest = states.iter().map(Vec::len).max().unwrap_or(0);
+    if bytes.len() > largest {
+        return Err(format!("{} bytes, never more than {largest}", bytes.len()));
+    }
+    let was_size = states.iter().any(|state| state.len() == bytes.len());
+    if !was_size && !bytes.len().is_multiple_of(sector) {
+        return Err(format!("ends at {}", bytes.len()));
+    }
+    for (number, found) in bytes.chunks(sector).enumerate() {
+        let at = |state: &Vec<u8>, n: usize| state.get(number * sector + n).copied().unwrap_or(0);
+        let was = |state| (0..found.len()).all(|n| found[n] == at(state, n));
+        if !states.iter().any(was) {
+            return Err(format!("sector {number} never held this"));
+        }
+    }
+    Ok(())
+}
+
+/// What has a name that may show is held, and nothing else.
+pub fn held(driver: &Driver) -> Result<(), String> {
+    let history = &driver.history;
+    let lasting = history.tree(|_, fate| fate == Fate::Lasting);
+    let pending = history.pending(|act| act.edits().is_none());
+    for ino in history.things() {
+        let needed = lasting.values().any(|named| *named == ino)
+            || pending.iter().any(|number| history.acts[*number].0.concerns(ino));
+        if driver.pending.holds(ino) != needed {
+            return Err(format!("{ino} is held: {}, needed: {needed}", !needed));
+        }
+    }
+    Ok(())
+}
+
+/// After a sync of everything every image is the present state but for what was lost, and no
+/// memory is taken.
+pub fn all_lasting(driver: &Driver) -> Result<(), String> {
+    let lost = driver.history.acts.iter().any(|(_, fate)| *fate == Fate::Lost);
+    if driver.pending.bytes() != 0 && !lost {
+        return Err(format!("{} bytes with nothing pending", driver.pending.bytes()));
+    }
+    let lasting = || driver.history.world(|_, _, fate| fate == Fate::Lasting).picture();
+    let expected = if lost { lasting() } else { driver.picture() };
+    for keep in Keep::ALL {
+        let image = driver.pending.image(keep, 7, &driver.store).map_err(|e| e.to_string())?;
+        if picture(&image, &driver.store)? != expected {
+            return Err(format!("{keep} after a sync of everything: not the present state"));
+        }
+    }
+    Ok(())
+}
+
+/// Writes an image into a folder and reads it back.
+pub fn folder(driver: &Driver, keep: Keep, seed: u64) -> Result<(), String> {
+    let to = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let image = driver.pending.image(keep, seed, &driver.store).map_err(|e| e.to_string())?;
+    materialise(&image, &driver.store, to.path()).map_err(|e| e.to_string())?;
+    let expected = picture(&image, &driver.store)?;
+    let found = read_folder(to.path(), &image, &expected)?;
+    if found != expected.len() {
+        return Err(format!("{found} names in the folder, {} in the image", expected.len()));
+    }
+    Ok(())
+}
+
+/// Holds what is in a folder against a picture. Gives the number of names.
+fn read_folder(to: &Path, image: &Image<'_>, expected: &Picture) -> Result<usize, String> {
+    let mut numbers: HashMap<Ino, u64> = HashMap::new();
+    for (path, (ino, mode, bytes)) in expected {
+        let real = to.join(path.trim_start_matches('/'));
+        let meta = fs::symlink_metadata(&real).map_err(|e| format!("{path}: {e}"))?;
+        if *numbers.entry(*ino).or_insert(meta.ino()) != meta.ino() {
+            return Err(format!("{path} is no hard link"));
+        }
+        let kind = &image.item(*ino).unwrap().kind;
+        let right = match kind {
+            Kind::Symlink(target) => fs::read_link(&real).is_ok_and(|to| to == Path::new(target)),
+            Kind::Directory => meta.is_dir(),
+            _ => meta.is_file() && fs::read(&real).ok() == *bytes,
+        };
+        let mode_right = meta.is_symlink() || meta.permissions().mode() & 0o7777 == *mode;
+        if !right || !mode_right {
+            return Err(format!("{path} is {meta:?}"));
+        }
+    }
+    Ok(count(to))
+}
+
+fn count(path: &Path) -> usize {
+    let below = if path.is_dir() && !path.is_symlink() {
+        fs::read_dir(path).unwrap().map(|entry| count(&entry.unwrap().path())).sum()
+    } else {
+        0
+    };
+    1 + below
+}

@@ -1,0 +1,81 @@
+//! What may be said of disks: the machine's own, models, and devices of the experiment's own.
+
+use toml::Table;
+
+use crate::Vocabulary;
+use crate::message::Problem;
+
+/// The level of the machine's own disk, under the run folder.
+pub const HOST: &str = "host";
+
+/// The disks that an experiment may name. What a model is, is known to others: they say what is
+/// right, in functions that are called here.
+#[derive(Clone, Debug)]
+pub struct Disks {
+    models: Vec<String>,
+    level: fn(&str) -> Result<String, String>,
+    device: fn(&Table) -> Result<(), String>,
+    own: Vec<String>,
+}
+
+impl Disks {
+    /// Disks of the models that are listed under these names. `level` brings a model's level into
+    /// its canonical form, `device` checks a device of one's own; both say what is wrong in a
+    /// line, and how to mend it in the lines after that.
+    pub fn new(
+        models: Vec<String>,
+        level: fn(&str) -> Result<String, String>,
+        device: fn(&Table) -> Result<(), String>,
+    ) -> Self {
+        Self { models, level, device, own: Vec::new() }
+    }
+
+    /// The canonical form of a level.
+    pub(crate) fn canonical(&self, text: &str) -> Result<String, Problem> {
+        if text == HOST || self.own.iter().any(|name| name == text) {
+            return Ok(text.to_owned());
+        }
+        (self.level)(text).map_err(|message| self.explain(text, &message))
+    }
+
+    /// Why a level is wrong, with the nearest that is right when it has no known name at all.
+    fn explain(&self, text: &str, message: &str) -> Problem {
+        let names: Vec<&str> =
+            [HOST].into_iter().chain(self.models.iter().chain(&self.own).map(|s| &**s)).collect();
+        let word = |level: &str| level.split([':', '/']).next().unwrap_or(level).to_owned();
+        if names.iter().any(|name| word(name) == word(text)) {
+            return in_lines(message);
+        }
+        Problem::unknown("disk", text, &names)
+    }
+
+    /// Checks a device of the experiment's own and its name.
+    pub(crate) fn own(&self, name: &str, device: &Table) -> Result<(), Problem> {
+        let letters = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || !name.chars().all(letters) {
+            return Err(Problem::new(format!("`{name}` can't be a disk's name"))
+                .help("a name is made of letters, digits, `-`, `_` and `.`"));
+        }
+        if name == HOST || (self.level)(name).is_ok() {
+            return Err(Problem::new(format!("there is a disk `{name}` already"))
+                .help("give yours another name"));
+        }
+        (self.device)(device).map_err(|message| in_lines(&message))
+    }
+}
+
+/// A message whose first line says what is wrong, and whose others say how to mend it.
+fn in_lines(message: &str) -> Problem {
+    let mut lines = message.lines();
+    let problem = Problem::new(lines.next().unwrap_or_default());
+    lines.fold(problem, |problem, line| problem.help(line))
+}
+
+impl Vocabulary {
+    /// The same, with the names of an experiment's own devices.
+    pub(crate) fn with_disks<'a>(&self, own: impl Iterator<Item = &'a String>) -> Self {
+        let mut vocabulary = self.clone();
+        vocabulary.disks.own = own.cloned().collect();
+        vocabulary
+    }
+}

@@ -1,0 +1,249 @@
+//! The disk under a trial's data: the machine's own, or a virtual one that is mounted for the
+//! trial; and who else is on it while the clients are at work.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bakeoff_disk::control::Stat;
+use bakeoff_disk::mount::{MountOptions, Mounted};
+use bakeoff_disk::neighbour::{self, Level};
+use bakeoff_disk::spec::Spec;
+use bakeoff_experiment::{Cell, Experiment, Factor, HOST, Neighbours};
+use bakeoff_results as results;
+
+/// What the disk did while the clients ran.
+#[derive(Default)]
+pub struct Seen {
+    /// What the other load did.
+    pub neighbour: results::Neighbour,
+    /// What a virtual disk did.
+    pub disk: Option<results::Disk>,
+    /// What a reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// The disk of one trial.
+pub enum Disk<'a> {
+    /// The machine's own.
+    Host(Host<'a>),
+    /// A mounted one.
+    Virtual(Box<Virtual>),
+}
+
+/// The machine's own disk.
+pub struct Host<'a> {
+    /// The neighbours' file, and how many requests a second one of them makes alone.
+    file: Option<&'a (neighbour::File, f64)>,
+    level: Level,
+    /// Seeds the neighbours.
+    seed: u64,
+    /// They, while the clients run.
+    at_work: Option<Box<neighbour::Neighbours>>,
+}
+
+/// A virtual disk that is mounted over a folder. Its device stands still, and works at once,
+/// except while the clients run.
+pub struct Virtual {
+    mounted: Mounted,
+    level: Level,
+    /// A device that takes no time has no queue, either.
+    timed: bool,
+    /// What it had done when the clients started.
+    before: Option<Stat>,
+}
+
+/// Mounts a virtual disk in the empty folder `place`, uses it, and takes it away again. `program` is
+/// bakeoff.
+///
+/// # Errors
+/// What keeps it from working, and what to do.
+pub fn try_virtual_disk(program: &Path, place: &Path) -> Result<(), String> {
+    let files = place.join("files");
+    let wrong = |error: io::Error| format!("{}: {error}", place.display());
+    fs::create_dir(&files).map_err(wrong)?;
+    let spec = Spec::parse("null").map_err(|error| error.to_string())?;
+    let at = place.join("disk");
+    let disk = Disk::mount(program, &spec, (&files, &at), Level::None, 1)?;
+    let written = fs::write(at.join("file"), "text");
+    disk.unmount()?;
+    written.map_err(wrong)?;
+    fs::remove_file(files.join("file")).map_err(wrong)
+}
+
+/// The model of the cell's disk; `None` for the machine's own.
+pub fn model(experiment: &Experiment, cell: &Cell) -> Result<Option<Spec>, String> {
+    match cell.base(Factor::Disk) {
+        HOST => Ok(None),
+        name => match experiment.disks.get(name) {
+            Some(table) => Spec::from_table(table),
+            None => Spec::parse(name),
+        }
+        .map(Some)
+        .map_err(|error| error.to_string()),
+    }
+}
+
+/// The other load that a cell wants.
+pub fn neighbours(cell: &Cell) -> Level {
+    match cell.neighbours() {
+        Neighbours::None => Level::None,
+        Neighbours::Percent(percent) => Level::Share(f64::from(percent) / 100.0),
+        Neighbours::Streams(count) => Level::Streams(count),
+    }
+}
+
+impl<'a> Disk<'a> {
+    /// The machine's own disk, with the neighbours that are hired.
+    pub fn host(file: Option<&'a (neighbour::File, f64)>, level: Level, seed: u64) -> Self {
+        Self::Host(Host { file, level, seed, at_work: None })
+    }
+
+    /// Mounts a virtual disk over the folder `backing`, to be seen in the new folder `at`.
+    pub fn mount(
+        program: &Path,
+        spec: &Spec,
+        (backing, at): (&Path, &Path),
+        level: Level,
+        seed: u64,
+    ) -> Result<Self, String> {
+        if spec.is_null() && level != Level::None {
+            return Err("the disk `null` has no queue for neighbours to stand in".into());
+        }
+        fs::create_dir(at).map_err(|error| format!("{}: {error}", at.display()))?;
+        let mut options = MountOptions::new(backing, at, &spec.to_string());
+        (options.seed, options.timing) = (seed, false);
+        let mounted = Mounted::start(program, &options).map_err(|error| error.to_string())?;
+        let timed = !spec.is_null();
+        Ok(Self::Virtual(Box::new(Virtual { mounted, level, timed, before: None })))
+    }
+
+    /// Reads what is on a virtual disk once, so that the page cache holds what it has room for, as
+    /// it does of files that were just restored to the machine's own. Stops early when asked to.
+    pub fn warm(&self, stop: &AtomicBool) -> io::Result<()> {
+        match self {
+            Self::Host(_) => Ok(()),
+            Self::Virtual(disk) => read_all(disk.mounted.path(), &mut vec![0; 1 << 20], stop),
+        }
+    }
+
+    /// The clients are about to start.
+    pub fn begin(&mut self) -> Result<(), String> {
+        match self {
+            Self::Host(host) => {
+                let hired = host.file.filter(|_| host.level != Level::None);
+                let start = |(file, alone): &(_, _)| {
+                    Box::new(neighbour::Neighbours::start(file, host.level, *alone, host.seed))
+                };
+                host.at_work = hired.map(start);
+                Ok(())
+            }
+            Self::Virtual(disk) => disk.begin().map_err(|error| error.to_string()),
+        }
+    }
+
+    /// The clients have stopped.
+    pub fn end(&mut self) -> Result<Seen, String> {
+        match self {
+            Self::Host(host) => {
+                Ok(host.at_work.take().map(|it| of_host(it.finish())).unwrap_or_default())
+            }
+            Self::Virtual(disk) => disk.end().map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Takes a virtual disk away.
+    pub fn unmount(self) -> Result<(), String> {
+        match self {
+            Self::Host(_) => Ok(()),
+            Self::Virtual(disk) => disk.mounted.unmount().map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// Reads every file below a folder to its end.
+fn read_all(folder: &Path, buffer: &mut [u8], stop: &AtomicBool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            read_all(&entry.path(), buffer, stop)?;
+        } else if kind.is_file() {
+            let mut file = fs::File::open(entry.path())?;
+            while !stop.load(Ordering::Relaxed) && file.read(buffer)? > 0 {}
+        }
+    }
+    Ok(())
+}
+
+fn of_host(report: neighbour::Report) -> Seen {
+    let warnings = report.error.map(|error| format!("a neighbour failed: {error}"));
+    Seen {
+        neighbour: results::Neighbour {
+            intended_per_second: report.intended_per_second,
+            achieved_per_second: report.achieved_per_second,
+            mean_s: report.mean_s,
+        },
+        disk: None,
+        warnings: warnings.into_iter().collect(),
+    }
+}
+
+impl Virtual {
+    fn begin(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
+        let control = self.mounted.control();
+        self.before = Some(control.stat()?);
+        if self.timed {
+            control.set_neighbours(self.level)?;
+            control.set_timing(true)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<Seen, bakeoff_disk::mount::Error> {
+        let control = self.mounted.control();
+        let now = control.stat()?;
+        if self.timed {
+            control.set_timing(false)?;
+            control.set_neighbours(Level::None)?;
+        }
+        Ok(self.before.take().map(|before| seen(&before, &now, self.level)).unwrap_or_default())
+    }
+}
+
+/// What was done between two moments, the timing being on.
+fn seen(before: &Stat, now: &Stat, level: Level) -> Seen {
+    let seconds = now.seconds - before.seconds;
+    let per_second = |count: u64| count as f64 / seconds;
+    let files = now.files.since(&before.files);
+    let latency = &now.latency;
+    let answered = (latency.modelled.count > 0).then_some(1e-6);
+    let slow = (latency.slow > 0).then_some(latency);
+    let device = now.device.since(&before.device);
+    // All that arrive are intended; closed streams send as fast as they can.
+    let arrived = device.neighbour_requests + u64::from(now.device.neighbours_in_queue);
+    let intended = matches!(level, Level::Share(_)).then(|| per_second(arrived));
+    Seen {
+        neighbour: results::Neighbour {
+            intended_per_second: intended,
+            achieved_per_second: per_second(device.neighbour_requests),
+            mean_s: device.neighbour_time as f64 / 1e9 / device.neighbour_requests.max(1) as f64,
+        },
+        disk: Some(results::Disk {
+            host_writes: files.all.host_writes.requests,
+            host_write_bytes: files.all.host_writes.bytes,
+            reads: files.all.device_reads.requests,
+            read_bytes: files.all.device_reads.bytes,
+            writes: files.all.device_writes.requests + files.journal.requests,
+            write_bytes: files.all.device_writes.bytes + files.journal.bytes,
+            flushes: files.flushes,
+            utilisation: device.busy as f64 / 1e9 / seconds,
+            modelled_mean_s: answered.map(|micro| latency.modelled.mean_us * micro),
+            achieved_mean_s: answered.map(|micro| latency.achieved.mean_us * micro),
+            error_median: slow.map(|latency| latency.error_median),
+            error_p99: slow.map(|latency| latency.error_p99),
+        }),
+        warnings: Vec::new(),
+    }
+}
