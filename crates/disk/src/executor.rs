@@ -271,7 +271,8 @@ impl Shared {
     fn keep_time(&self) {
         let mut schedule = self.lock();
         while !self.stopping.load(Ordering::Acquire) {
-            schedule.catch_up(self.now(), self.replies.lead());
+            let lead = self.replies.lead(schedule.fast());
+            schedule.catch_up(self.now(), lead);
             self.reply(&mut schedule);
             let Some(event) = schedule.next_event() else {
                 schedule = self.sooner.wait(schedule).expect("a device does not panic");

@@ -20,6 +20,8 @@ use crate::volume::HIDDEN;
 const FOLDER: &str = "disks";
 const NOTE: &str = "json";
 const SOCKET: &str = "socket";
+/// How often a note is written again when the folder of notes has just gone.
+const ATTEMPTS: u32 = 100;
 
 /// The place of this user's notes: made if it is not there.
 ///
@@ -84,21 +86,19 @@ impl Claim {
                 other.mountpoint.display()
             )));
         }
-        let folder = place().and_then(|place| make(&place)).map_err(unusable)?;
-        let path = folder.join(name(&note.mountpoint, NOTE));
-        // Locked and written before it gets its name: a sweep never sees half a note.
-        let unnamed = folder.join(format!("new-{}", note.pid));
-        let mut file = File::create(&unnamed).map_err(unusable)?;
-        rustix::fs::flock(&file, FlockOperation::LockExclusive)
-            .map_err(|error| unusable(error.into()))?;
-        let text = serde_json::to_vec(note).expect("a note is plain data");
-        let named = file.write_all(&text).and_then(|()| fs::hard_link(&unnamed, &path));
-        let _ = fs::remove_file(&unnamed);
-        match named {
-            Ok(()) => Ok(Self {
+        // A daemon that ends may take the empty folder away just before this one writes in it.
+        let mut again = 0..ATTEMPTS;
+        let written = loop {
+            match write(note) {
+                Err(error) if error.kind() == ErrorKind::NotFound && again.next().is_some() => {}
+                written => break written,
+            }
+        };
+        match written {
+            Ok((path, lock)) => Ok(Self {
                 note: path,
                 folder: note.backing.clone(),
-                _lock: file,
+                _lock: lock,
                 _backing: backing,
             }),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Error::Folder(format!(
@@ -191,6 +191,20 @@ fn forget(note: &Path) {
     let _ = fs::remove_file(note.with_extension(SOCKET));
     let _ = fs::remove_file(note);
     let _ = note.parent().map(fs::remove_dir);
+}
+
+/// Writes a note that is held locked as long as the file is open.
+fn write(note: &Note) -> io::Result<(PathBuf, File)> {
+    let folder = make(&place()?)?;
+    let path = folder.join(name(&note.mountpoint, NOTE));
+    // Locked and written before it gets its name: a sweep never sees half a note.
+    let unnamed = folder.join(format!("new-{}", note.pid));
+    let mut file = File::create(&unnamed)?;
+    rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
+    let text = serde_json::to_vec(note).expect("a note is plain data");
+    let named = file.write_all(&text).and_then(|()| fs::hard_link(&unnamed, &path));
+    let _ = fs::remove_file(&unnamed);
+    named.map(|()| (path, file))
 }
 
 fn make(place: &Path) -> io::Result<PathBuf> {

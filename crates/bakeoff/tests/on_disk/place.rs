@@ -51,6 +51,11 @@ impl Place {
         &self.path
     }
 
+    /// Whether it is a plain folder.
+    pub fn is_folder(&self) -> bool {
+        self.disk.is_none()
+    }
+
     /// Does something while the disk takes its time.
     pub fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
         let set = |on| {

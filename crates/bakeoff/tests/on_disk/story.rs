@@ -51,6 +51,10 @@ pub fn tell(database: &dyn Database, model: &str) {
 /// that can't be done.
 pub fn cut(database: &dyn Database) -> Option<Vec<u32>> {
     let mut place = place(database, "null")?;
+    if place.is_folder() {
+        crate::skip("a folder has no power to cut");
+        return None;
+    }
     let home = Home::new(database, place.path());
     let mut server = loaded(database, &home);
     let mut done = vec![0; CLIENTS as usize];

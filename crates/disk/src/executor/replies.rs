@@ -15,8 +15,9 @@ pub(super) const THREADS: usize = 3;
 
 /// By how much the lead is mended after each answer.
 const MEND: Nanos = 2_000;
-/// The lead before anything is known: what waking takes on an idle machine.
-const FIRST_LEAD: Nanos = 50_000;
+/// The lead before anything is known, for fast devices and for others: what it takes on an idle
+/// machine to wake one thread after a wait that was spun, and to wake two.
+const FIRST_LEADS: [Nanos; 2] = [10_000, 50_000];
 /// The longest lead.
 const LONGEST_LEAD: Nanos = 400_000;
 
@@ -25,7 +26,7 @@ pub(super) struct Replies {
     more: Condvar,
     record: Mutex<Record>,
     /// How long before its time an answer is begun: see [`Replies::lead`].
-    lead: AtomicU64,
+    leads: [AtomicU64; 2],
 }
 
 struct Queue {
@@ -40,7 +41,7 @@ impl Replies {
             queue: Mutex::new(Queue { waiting: VecDeque::new(), open: true }),
             more: Condvar::new(),
             record: Mutex::new(Record::new()),
-            lead: AtomicU64::new(FIRST_LEAD),
+            leads: FIRST_LEADS.map(AtomicU64::new),
         }
     }
 
@@ -80,22 +81,22 @@ impl Replies {
 
     /// How long before its time an answer has to be begun so that as many are early as late: a
     /// thread that sleeps is late by the tens of microseconds that waking takes.
-    pub(super) fn lead(&self) -> Nanos {
-        self.lead.load(Ordering::Relaxed)
+    pub(super) fn lead(&self, fast: bool) -> Nanos {
+        self.leads[usize::from(!fast)].load(Ordering::Relaxed)
     }
 
     fn learn(&self, timed: &Timed, now: Duration) {
         let achieved = timed.achieved(now);
         self.record.lock().expect("nobody panics with it").add(timed.modelled, achieved);
-        if timed.could_be_kept(LONGEST_LEAD) {
-            let lead = self.lead();
+        let lead = self.lead(timed.is_fast());
+        if timed.could_be_kept(lead) {
             let mended = if achieved > timed.modelled {
                 (lead + MEND).min(LONGEST_LEAD)
             } else {
                 lead.saturating_sub(MEND)
             };
             // Two that learn at the same time lose a lesson; there are more to come.
-            self.lead.store(mended, Ordering::Relaxed);
+            self.leads[usize::from(!timed.is_fast())].store(mended, Ordering::Relaxed);
         }
     }
 

@@ -69,9 +69,14 @@ impl Timed {
         now.saturating_sub(self.came) + 2 * self.way
     }
 
-    /// Whether it could have been answered in time, even after a long lead.
-    pub(super) fn could_be_kept(&self, longest_lead: Nanos) -> bool {
-        self.modelled > 2 * self.way + longest_lead
+    /// Whether it could have been answered in time: there was time for the way and the lead.
+    pub(super) fn could_be_kept(&self, lead: Nanos) -> bool {
+        self.modelled > 2 * self.way + lead
+    }
+
+    /// Whether a device that answers so soon is waited for more precisely.
+    pub(super) fn is_fast(&self) -> bool {
+        self.modelled < FAST
     }
 }
 
@@ -116,8 +121,8 @@ impl Schedule {
     fn go_on(&mut self, number: u64, mut job: Job, at: Nanos) {
         let Some(step) = job.steps.find(|step| !step.is_empty()) else {
             let modelled = at - job.arrived;
-            self.fast = modelled < FAST;
             let timed = Timed { modelled, came: job.came, way: self.way };
+            self.fast = timed.is_fast();
             self.done.push(Done { then: job.then, timed: Some(timed) });
             return;
         };
