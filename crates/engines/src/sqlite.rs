@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::{Null, ValueRef};
@@ -37,7 +37,7 @@ const FILE: &str = "database.sqlite";
 /// How long a session waits for a lock that the gate does not guard: a checkpoint's, a recovery's.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long a drain waits for the last reader.
+/// How long a drain waits for the last reader, or for a checkpoint that is under way.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a session prepares after the declared statements, in this order.
@@ -250,10 +250,14 @@ impl Database for Open {
         if let Some(failure) = failure {
             return Err(Error::engine(format!("a checkpoint failed: {failure}")));
         }
-        let busy: bool =
-            keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        if busy {
-            return Err(Error::Conflict("a reader keeps the log from being drained".into()));
+        let start = Instant::now();
+        let mut busy = || keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        // Beside a checkpoint that is under way, on a slow disk for long, SQLite does not wait.
+        while busy()? {
+            if start.elapsed() > DRAIN_PATIENCE {
+                return Err(Error::Conflict("a reader keeps the log from being drained".into()));
+            }
+            thread::sleep(Duration::from_millis(10));
         }
         // A checkpoint under synchronous=OFF, a load's for one, may have left pages unsynced.
         self.file.sync_all()?;

@@ -60,11 +60,11 @@ pub struct Virtual {
 /// # Errors
 /// What keeps it from working, and what to do.
 pub fn try_virtual_disk(program: &Path, place: &Path) -> Result<(), String> {
-    let files = place.join("files");
+    let (files, at) = (place.join("files"), place.join("disk"));
     let wrong = |error: io::Error| format!("{}: {error}", place.display());
     fs::create_dir(&files).map_err(wrong)?;
+    fs::create_dir(&at).map_err(wrong)?;
     let spec = Spec::parse("null").map_err(|error| error.to_string())?;
-    let at = place.join("disk");
     let disk = Disk::mount(program, &spec, (&files, &at), Level::None, 1)?;
     let written = fs::write(at.join("file"), "text");
     disk.unmount()?;
@@ -100,7 +100,7 @@ impl<'a> Disk<'a> {
         Self::Host(Host { file, level, seed, at_work: None })
     }
 
-    /// Mounts a virtual disk over the folder `backing`, to be seen in the new folder `at`.
+    /// Mounts a virtual disk over the folder `backing`, to be seen in the empty folder `at`.
     pub fn mount(
         program: &Path,
         spec: &Spec,
@@ -111,7 +111,6 @@ impl<'a> Disk<'a> {
         if spec.is_null() && level != Level::None {
             return Err("the disk `null` has no queue for neighbours to stand in".into());
         }
-        fs::create_dir(at).map_err(|error| format!("{}: {error}", at.display()))?;
         let mut options = MountOptions::new(backing, at, &spec.to_string());
         (options.seed, options.timing) = (seed, false);
         let mounted = Mounted::start(program, &options).map_err(|error| error.to_string())?;

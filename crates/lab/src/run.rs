@@ -460,6 +460,7 @@ impl Lab<'_> {
         // The same for all of a block, another one for the next.
         let seed = seed.wrapping_add(block.into());
         let mountpoint = stage.work.path().join("mount");
+        wanting("the mountpoint", std::fs::create_dir(&mountpoint))?;
         let places = (directory, &*mountpoint);
         let answer = match Disk::mount(self.program, &spec, places, level, seed) {
             Err(reason) => Ok(Err(format!("its disk can't be mounted: {reason}"))),

@@ -104,3 +104,32 @@ fn a_checkpoint_a_second_moves_the_log_into_the_file() {
         thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn a_drain_waits_for_a_checkpoint_that_is_under_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = open(folder.path(), Durability::Strict);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let other = connect(&folder.path().join(FILE), "FULL").expect("a connection");
+            while !stop.load(Ordering::Relaxed) {
+                let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
+                other.query_row(checkpoint, [], |_| Ok(())).expect("a checkpoint");
+            }
+        });
+        let drained = (0..30).try_for_each(|number| {
+            let mut client = database.client()?;
+            let mut rows = Rows::new();
+            client.begin(Access::Write)?;
+            for _ in 0..300 {
+                client.run(1, &[Value::Null, Value::Int(number), Value::Int(number)], &mut rows)?;
+            }
+            client.commit()?;
+            drop(client);
+            database.drain()
+        });
+        stop.store(true, Ordering::Relaxed);
+        drained.expect("no drain gives up");
+    });
+}
