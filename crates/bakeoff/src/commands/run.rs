@@ -207,7 +207,7 @@ fn check_terms(folder: &RunFolder, experiment: &Experiment) -> Result<(), Failur
 }
 
 fn create_folder(arguments: &cli::Run, experiment: &Experiment) -> Result<RunFolder, Failure> {
-    let create = |dir: &Path| {
+    let create = |dir: &Path| -> Result<_, Failure> {
         let run = describe_run(dir, experiment)?;
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
     };
