@@ -251,7 +251,7 @@ impl Database for Open {
             return Err(Error::engine(format!("a checkpoint failed: {failure}")));
         }
         let start = Instant::now();
-        let mut busy = || keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        let busy = || keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
         // Beside a checkpoint that is under way, on a slow disk for long, SQLite does not wait.
         while busy()? {
             if start.elapsed() > DRAIN_PATIENCE {

@@ -1,4 +1,9 @@
-//! The guide says what the engines say.
+//! The guide says what the engines and the disks say.
+
+use bakeoff_disk::spec::{self, Spec};
+use bakeoff_experiment::{Changes, Experiment};
+
+const DISKS: &str = include_str!("../../../../docs/disks.md");
 
 /// The rows of the table in docs/durability.md, as the engines have it.
 fn rows() -> String {
@@ -28,5 +33,68 @@ fn the_page_on_engines_names_them_all() {
     for engine in bakeoff_engines::ENGINES {
         let heading = format!("## {}\n", engine.about().name);
         assert!(page.contains(&heading), "docs/engines.md has no section {heading:?}");
+    }
+}
+
+#[test]
+fn the_page_on_disks_names_them_all() {
+    for disk in spec::listed().iter().map(|listed| listed.name).chain(["host"]) {
+        let row = format!("\n| `{disk}` |");
+        assert!(DISKS.contains(&row), "docs/disks.md has no row {row:?}");
+    }
+}
+
+/// The cells of a row of a table, without the ticks of code.
+fn cells(row: &str) -> Vec<String> {
+    let cells = row.trim_matches('|').split('|');
+    cells.map(|cell| cell.replace('`', "").trim().to_owned()).collect()
+}
+
+#[test]
+fn the_parameters_on_the_page_are_the_models_own() {
+    let mut checked = 0;
+    let mut models: Vec<String> = Vec::new();
+    for line in DISKS.lines() {
+        if !line.starts_with('|') {
+            models.clear();
+            continue;
+        }
+        let cells = cells(line);
+        if cells[0] == "parameter" {
+            models = cells[1..cells.len() - 1].to_vec();
+            continue;
+        }
+        if cells[0].starts_with("---") {
+            continue;
+        }
+        let keys: Vec<&str> = cells[0].split(", ").collect();
+        for (model, cell) in models.iter().zip(&cells[1..]) {
+            let model = if model == "ebs-gp2" { "ebs-gp2:100G" } else { model };
+            let values: Vec<&str> = cell.split(", ").collect();
+            // What depends on the size is told in words.
+            if values.len() != keys.len() || cell.contains(' ') && keys.len() == 1 {
+                continue;
+            }
+            for (key, value) in keys.iter().zip(values) {
+                // What does not differ from the model is not written.
+                let spec = Spec::parse(&format!("{model}/{key}={value}"));
+                assert_eq!(spec.map(|spec| spec.to_string()), Ok(model.to_owned()), "{line}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 50, "{checked} parameters");
+}
+
+#[test]
+fn the_experiments_on_the_page_are_right() {
+    let blocks: Vec<&str> = DISKS.split("```toml\n").skip(1).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.toml");
+        std::fs::write(&path, block.split("```").next().unwrap()).unwrap();
+        let path = path.to_str().unwrap();
+        Experiment::load(path, &Changes::default(), &bakeoff_lab::vocabulary()).unwrap();
     }
 }

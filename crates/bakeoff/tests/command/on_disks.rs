@@ -1,0 +1,158 @@
+//! Runs on virtual disks.
+
+use std::path::Path;
+
+use super::{Place, trials, wait_until};
+
+/// Strict commits on a disk whose time is modelled, beside one that takes none.
+const DISKS: &str = r#"
+name = "disks"
+workload = "redmine"
+engine = "sqlite"
+compare = "disk"
+disk = ["null", "hdd-7200", "mine"]
+neighbours = "0"
+seconds = 2
+repetitions = 2
+
+[disks.mine]
+model = "raid10:4×hdd-7200"
+cache = "16M"
+"#;
+
+/// Whether virtual disks can be had: not everywhere, but always in CI.
+fn can_mount() -> bool {
+    let place = tempfile::tempdir().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_bakeoff"));
+    match bakeoff_lab::try_virtual_disk(program, place.path()) {
+        Ok(()) => true,
+        Err(reason) => {
+            assert!(std::env::var_os("CI").is_none(), "{reason}");
+            eprintln!("skipped: {reason}");
+            false
+        }
+    }
+}
+
+/// Whether anything is mounted below a folder.
+fn mounts_below(folder: &Path) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    mounts.contains(folder.to_str().unwrap())
+}
+
+#[test]
+fn a_slow_disk_is_slow_and_says_what_it_did() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("disks.toml", DISKS);
+    place.run(&["run", "disks.toml", "--out", "r"]).code(0);
+    place.assert_clean("r");
+    assert!(!mounts_below(&place.path("r")));
+    let document = place.json("r");
+    let rate = |disk: &str| {
+        let cells = document["cells"].as_array().unwrap();
+        let cell = cells.iter().find(|cell| cell["levels"]["disk"] == disk).unwrap();
+        cell["operations"][0]["per_second"].as_f64().unwrap()
+    };
+    let (null, slow) = (rate("null"), rate("hdd-7200"));
+    assert!(null > 10.0 * slow && slow > 0.0, "null {null}, hdd-7200 {slow} operations a second");
+    for trial in document["trials"].as_array().unwrap() {
+        let (disk, level) = (&trial["disk"], trial["levels"]["disk"].as_str().unwrap());
+        assert!(disk["host_writes"].as_u64().unwrap() > 0, "{trial}");
+        assert!(disk["writes"].as_u64().unwrap() > 0 && disk["flushes"].as_u64().unwrap() > 0);
+        let utilisation = disk["utilisation"].as_f64().unwrap();
+        assert!(utilisation <= 1.0 && (utilisation > 0.5) == (level == "hdd-7200"), "{trial}");
+        assert_eq!(disk["modelled_mean_s"].is_null(), level == "null", "{trial}");
+        assert!(trial["space_bytes"].as_u64().unwrap() > 100_000, "{trial}");
+    }
+}
+
+#[test]
+fn neighbours_are_in_the_disk_s_own_queue() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("disks.toml", DISKS);
+    let flags = ["--disk", "hdd-7200", "--compare", "neighbours", "--neighbours", "0,25%,x4"];
+    let run = ["run", "disks.toml", "--out", "r", "--repetitions", "1"];
+    place.run(&[&run[..], &flags].concat()).code(0);
+    let document = place.json("r");
+    assert!(document["run"]["neighbour_alone_per_second"].is_null(), "the host's were not hired");
+    for trial in document["trials"].as_array().unwrap() {
+        let neighbour = &trial["neighbour"];
+        let achieved = neighbour["achieved_per_second"].as_f64().unwrap();
+        let expected = match trial["levels"]["neighbours"].as_str().unwrap() {
+            "0" => 0.0..=0.0,
+            // Of about 78 a second; 40 requests have a standard error of 16 %.
+            "25%" => 8.0..=32.0,
+            _ => 40.0..=100.0,
+        };
+        assert!(expected.contains(&achieved), "{trial}");
+        let intends = trial["levels"]["neighbours"] == "25%";
+        assert_eq!(neighbour["intended_per_second"].is_number(), intends, "{trial}");
+    }
+    // A device without a queue has no place for them: the cell is not run, and says why.
+    let flags = ["--disk", "null", "--neighbours", "x1", "--out", "null", "--repetitions", "1"];
+    let done = place.run(&[&["run", "disks.toml"], &flags[..]].concat());
+    done.code(5).says(&["no queue"]);
+    place.assert_clean("null");
+}
+
+#[test]
+fn a_run_that_is_stopped_or_killed_leaves_no_mount() {
+    use rustix::process::{Pid, Signal, kill_process};
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("disks.toml", DISKS);
+    for (signal, folder) in [(Signal::INT, "stopped"), (Signal::KILL, "killed")] {
+        let mut run = place.start(&["run", "disks.toml", "--out", folder]);
+        wait_until("the first trial", || trials(&place.path(folder)) >= 1);
+        wait_until("a mount", || mounts_below(&place.path(folder)));
+        kill_process(Pid::from_child(&run), signal).unwrap();
+        run.wait().unwrap();
+        // Its daemon hears of its end.
+        wait_until("the end of the mount", || !mounts_below(&place.path(folder)));
+    }
+    assert!(!place.path("stopped/work").exists());
+    place.run(&["run", "--resume", "killed"]).code(0);
+    place.assert_clean("killed");
+}
+
+/// A command in a world of its own where /dev/fuse is none.
+fn without_fuse(place: &Place, arguments: &[&str]) -> Option<super::Done> {
+    let script = "mount --bind /dev/null /dev/fuse && exec \"$@\"";
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_bakeoff")]);
+    command.args(arguments).current_dir(place.path(".")).env("XDG_RUNTIME_DIR", place.path("."));
+    if !rustix::process::geteuid().is_root() {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
+        eprintln!("skipped: /dev/fuse can't be covered without root");
+        return None;
+    }
+    Some(super::Done(command.output().unwrap()))
+}
+
+#[test]
+fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
+    let place = Place::new();
+    let short = ["--engine", "null", "--noise-floor", "false", "--durability", "none"];
+    let short = [&short[..], &["--neighbours", "0", "--clients", "1"]].concat();
+    let length = ["--seconds", "0.5", "--repetitions", "1"];
+    let quick = [&["run", "redmine", "--quick", "--out", "r"], &short[..], &length].concat();
+    let Some(done) = without_fuse(&place, &quick) else { return };
+    done.code(0).says(&["on the disk host instead of hdd-7200", "/dev/fuse"]);
+    assert_eq!(place.json("r")["trials"][0]["levels"]["disk"], "host");
+    // Who names a disk gets that one, or none.
+    place.write("disks.toml", DISKS);
+    let named = [&quick[..4], &["named", "--disk", "hdd-7200"], &short, &length].concat();
+    for arguments in [&named[..], &["run", "disks.toml", "--out", "named"]] {
+        let done = without_fuse(&place, arguments).unwrap();
+        done.code(1).says(&["hdd-7200", "/dev/fuse", "fusermount3", "--disk host"]);
+        assert!(!place.path("named").exists());
+    }
+}
