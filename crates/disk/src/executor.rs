@@ -146,6 +146,11 @@ impl Executor {
         let _ = end.recv();
     }
 
+    /// Whether the device takes no time at all.
+    pub fn is_null(&self) -> bool {
+        self.shared.null
+    }
+
     /// Whether work takes its time.
     pub fn timing(&self) -> bool {
         self.shared.timed.load(Ordering::Acquire)

@@ -10,9 +10,8 @@
 //!   file system; `full:off`: as many as the backing file system.
 //!
 //! A write that fails changes nothing. A sync that fails drops what was written since the last
-//! sync that did not, as Linux does, and the next sync succeeds. On Linux the dropped pages stay in
-//! the page cache until they are evicted; here they may be read until the answer is given, and the
-//! old content is there afterwards.
+//! sync that did not, as Linux does: the next sync succeeds, the application still reads what it
+//! wrote, and a cut of the power takes it, but for the sectors that are written again.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

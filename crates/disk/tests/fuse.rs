@@ -5,6 +5,8 @@
 mod common;
 #[path = "fuse/failures.rs"]
 mod failures;
+#[path = "fuse/fsx.rs"]
+mod fsx;
 #[path = "fuse/histories.rs"]
 mod histories;
 #[path = "fuse/model.rs"]

@@ -43,6 +43,7 @@ fn large_files_take_little_memory() {
         }
         assert_eq!(room[at + (1 << 20) - 1], 1);
     }
+    assert_eq!(disk.volume.pending_bytes(), 0);
     let megabytes = memory() >> 20;
     assert!(megabytes <= 64, "{megabytes} MB");
     println!("{megabytes} MB after {} GB", FILES * size / 1_000_000_000);

@@ -67,6 +67,11 @@ impl Pending {
         self.tree.nodes.contains_key(&ino)
     }
 
+    /// Whether no change of the bytes or the size of this is pending.
+    pub fn is_clean(&self, ino: Ino) -> bool {
+        !self.edits.contains_key(&ino)
+    }
+
     /// Bytes of memory that the pending changes take.
     pub fn bytes(&self) -> u64 {
         self.bytes

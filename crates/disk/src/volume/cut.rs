@@ -35,7 +35,9 @@ impl Volume {
         self.executor.set_timing(false);
         // Before the lock is taken: the kernel may want to write what it is to forget.
         for ino in self.inodes.all() {
-            self.tell_outdated(ino);
+            if let Some(tell) = self.outdated.get() {
+                tell(ino);
+            }
         }
         let _power = self.power.write().unwrap_or_else(PoisonError::into_inner);
         let model = self.model();
@@ -44,15 +46,8 @@ impl Volume {
         materialise(&image, &contents, &place)
     }
 
-    /// Says that the kernel's pages and attributes of a file are not what they should be.
-    pub(super) fn tell_outdated(&self, ino: Ino) {
-        if let Some(tell) = self.outdated.get() {
-            tell(ino);
-        }
-    }
-
     /// The present bytes of all files, by number.
-    pub(super) fn contents(&self) -> io::Result<BackingContents<'_>> {
+    fn contents(&self) -> io::Result<BackingContents<'_>> {
         let mut paths = HashMap::new();
         walk(&self.backing, ROOT, &mut |_, path, meta| {
             let (ino, _) = self.numbers.of(meta.ino());
@@ -64,7 +59,7 @@ impl Volume {
 }
 
 /// The bytes of files in the backing folder, those among the hidden ones included.
-pub(super) struct BackingContents<'a> {
+struct BackingContents<'a> {
     /// Where they are, with their sizes.
     paths: HashMap<Ino, (PathBuf, u64)>,
     graveyard: &'a Graveyard,

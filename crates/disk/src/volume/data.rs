@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use rustix::fs::{Mode as Permissions, SeekFrom};
 use rustix::io::Errno;
 
-use super::inode::Inode;
+use super::inode::{Inode, Shape};
 use super::{Ino, Volume};
 use crate::ext4::{Mode, Sync, Work};
 use crate::fault::Call;
@@ -58,6 +58,9 @@ impl Volume {
         if write { inode.writer() } else { inode.reader() }?;
         if write {
             inode.writers.fetch_add(1, Ordering::Relaxed);
+            // Holes may have been filled.
+            let mut shape = inode.shape();
+            shape.solid = shape.solid.filter(|solid| *solid);
         }
         let cache_holds = mode == Mode::Direct || !inode.bypassed.swap(false, Ordering::AcqRel);
         Ok(Opened { cache_holds })
@@ -162,10 +165,8 @@ impl Volume {
         if access.mode == Mode::Direct {
             inode.bypassed.store(true, Ordering::Release);
         }
-        if access.sync.is_some()
-            && let Err(error) = self.fault(Call::Fsync, &inode)
-        {
-            return Err(error);
+        if access.sync.is_some() {
+            self.fault(Call::Fsync, &inode)?;
         }
         BUFFER.with_borrow_mut(|buffer| self.write_over(&inode, offset, data, access, buffer))
     }
@@ -180,29 +181,59 @@ impl Volume {
         buffer: &mut Vec<u8>,
     ) -> Result<Written, Errno> {
         let (ino, file) = (inode.ino, inode.writer()?);
-        let mut size = inode.size();
-        let old = size.saturating_sub(offset).min(data.len() as u64) as usize;
-        if buffer.len() < old {
-            buffer.resize(old, 0);
+        let mut shape = inode.shape();
+        let size = shape.size;
+        let lasting = access.mode == Mode::Direct
+            && self.is_lasting_at_once(inode, offset + data.len() as u64, &mut shape)?;
+        let mut old = 0;
+        if !lasting {
+            let most = size.saturating_sub(offset).min(data.len() as u64) as usize;
+            if buffer.len() < most {
+                buffer.resize(most, 0);
+            }
+            old = read_at(file, &mut buffer[..most], offset)?;
         }
-        let old = read_at(file, &mut buffer[..old], offset)?;
         let count = write_at(file, data, offset)?;
         let length = count as u64;
         let now = self.executor.now();
         let mut model = self.model();
-        let before = Before::Bytes(&buffer[..old.min(count)]);
-        model.pending.write(ino, offset, length, *size, before);
+        let mut free = Vec::new();
+        if !lasting {
+            let before = Before::Bytes(&buffer[..old.min(count)]);
+            model.pending.write(ino, offset, length, size, before);
+            if access.mode == Mode::Direct && access.sync.is_none() {
+                free = model.wrote_direct(ino, length);
+            }
+            free.extend(model.bound(ino));
+        }
         let work = model.ext4.write(now, ino, offset, length, access.mode, access.sync);
-        let mut free = match (access.mode, access.sync) {
-            (Mode::Direct, None) => model.wrote_direct(ino, length),
-            _ => Vec::new(),
-        };
-        free.extend(model.bound(ino));
         let sync = access.sync.map(|_| model.pending.mark());
         drop(model);
-        *size = (*size).max(offset + length);
+        if offset + length > size {
+            *shape = Shape { size: offset + length, solid: None };
+        }
         self.free(&free);
         Ok(Written { count, work, sync })
+    }
+
+    /// Whether a direct write is lasting when it is made: on a device that takes no time, and so
+    /// has no cache of its own, over blocks that the file has, and no pending change to be undone
+    /// below it.
+    fn is_lasting_at_once(
+        &self,
+        inode: &Inode,
+        end: u64,
+        shape: &mut Shape,
+    ) -> Result<bool, Errno> {
+        let in_place = self.executor.is_null() && end <= shape.size;
+        if !in_place || shape.solid == Some(false) || !self.model().pending.is_clean(inode.ino) {
+            return Ok(false);
+        }
+        if shape.solid.is_none() {
+            let hole = rustix::fs::seek(inode.reader()?, SeekFrom::Hole(0))?;
+            shape.solid = Some(hole >= shape.size);
+        }
+        Ok(shape.solid == Some(true))
     }
 
     /// Finds the next data, or the next hole.

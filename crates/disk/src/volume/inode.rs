@@ -11,6 +11,14 @@ use rustix::io::Errno;
 
 use super::{Ino, ROOT, path_of};
 
+/// Where a file has data.
+pub(super) struct Shape {
+    /// Bytes.
+    pub size: u64,
+    /// Whether it has no holes; `None` until somebody looks, which takes long for a large file.
+    pub solid: Option<bool>,
+}
+
 /// A file, folder or link of the backing folder. Its backing inode can't become another file's
 /// while it is held.
 pub(super) struct Inode {
@@ -30,9 +38,8 @@ pub(super) struct Inode {
     lookups: AtomicU64,
     /// How often it is open for writing.
     pub writers: AtomicU32,
-    /// Its size in bytes. Held while the data change, so that what is noted of changes has the
-    /// order of the changes.
-    size: Mutex<u64>,
+    /// Held while the data change, so that what is noted of changes has the order of the changes.
+    shape: Mutex<Shape>,
     /// Written around the application's page cache since it was last opened through it.
     pub bypassed: AtomicBool,
     /// The application has removed its last name.
@@ -60,7 +67,7 @@ impl Inode {
             write,
             lookups: AtomicU64::new(0),
             writers: AtomicU32::new(0),
-            size: Mutex::new(stat.st_size as u64),
+            shape: Mutex::new(Shape { size: stat.st_size as u64, solid: None }),
             bypassed: AtomicBool::new(false),
             nameless: AtomicBool::new(false),
         }
@@ -118,9 +125,9 @@ impl Inode {
         stat
     }
 
-    /// Its size, held until its data have been changed.
-    pub fn size(&self) -> MutexGuard<'_, u64> {
-        self.size.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Its shape, held until its data have been changed.
+    pub fn shape(&self) -> MutexGuard<'_, Shape> {
+        self.shape.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the application has removed its last name.

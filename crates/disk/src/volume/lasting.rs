@@ -14,7 +14,8 @@ use crate::ext4::{self, Background, Ext4, Lasting, Sync};
 use crate::plug::{Attributes, Mark, Pending, Place};
 
 /// Bytes of direct writes that a device holds in a cache of its own. They have left the page
-/// cache, and nobody has asked for them to be lasting; those before them have been written.
+/// cache, and nobody has asked for them to be lasting; those before them have been written. A
+/// device that takes no time has none.
 const DEVICE_CACHE: u64 = 32 << 20;
 
 /// Bytes of memory for pending changes. Beyond it the changes of the file that is written to are

@@ -3,7 +3,7 @@
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
-use super::inode::Inode;
+use super::inode::{Inode, Shape};
 use super::{Ino, Volume};
 use crate::fault::Call;
 use crate::plug::Before;
@@ -32,14 +32,14 @@ impl Volume {
     pub(super) fn truncate(&self, inode: &Inode, size: u64) -> Result<(), Errno> {
         self.fault(Call::Write, inode)?;
         let file = inode.writer()?;
-        let mut held = inode.size();
-        let cut_off = self.keep(inode, size, *held)?;
+        let mut shape = inode.shape();
+        let cut_off = self.keep(inode, size, shape.size)?;
         rustix::fs::ftruncate(file, size)?;
         let now = self.executor.now();
         let mut model = self.model();
-        model.pending.truncate(inode.ino, *held, size, cut_off.before());
+        model.pending.truncate(inode.ino, shape.size, size, cut_off.before());
         model.ext4.truncate(now, inode.ino, size);
-        *held = size;
+        *shape = Shape { size, solid: None };
         Ok(())
     }
 
@@ -68,22 +68,24 @@ impl Volume {
             self.make_room(&inode, offset, length)?;
         }
         let file = inode.writer()?;
-        let mut size = inode.size();
-        let cleared = if clears { self.keep(&inode, offset, end.min(*size))? } else { NOTHING };
+        let mut shape = inode.shape();
+        let size = shape.size;
+        let cleared = if clears { self.keep(&inode, offset, end.min(size))? } else { NOTHING };
         rustix::fs::fallocate(file, flags, offset, length)?;
+        shape.solid = None;
         let now = self.executor.now();
         let mut model = self.model();
         if clears {
-            model.pending.punch(ino, offset, length, *size, cleared.before());
+            model.pending.punch(ino, offset, length, size, cleared.before());
             model.ext4.punch(now, ino, offset, length);
         }
         if !punches {
             model.ext4.allocate(now, ino, offset, length);
         }
-        if end > *size && !flags.contains(F::KEEP_SIZE) {
-            model.pending.truncate(ino, *size, end, NOTHING.before());
+        if end > size && !flags.contains(F::KEEP_SIZE) {
+            model.pending.truncate(ino, size, end, NOTHING.before());
             model.ext4.truncate(now, ino, end);
-            *size = end;
+            shape.size = end;
         }
         Ok(())
     }

@@ -16,7 +16,8 @@ use tempfile::TempDir;
 pub struct Disk {
     pub volume: Arc<Volume>,
     session: Option<Session>,
-    folders: TempDir,
+    /// Holds the backing folder, the mount, and what a test puts beside them.
+    pub folders: TempDir,
     model: String,
 }
 
@@ -41,18 +42,6 @@ impl Disk {
     /// A path in the mount.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.folders.path().join("mount").join(path)
-    }
-
-    /// The backing folder.
-    pub fn backing(&self) -> PathBuf {
-        self.folders.path().join("backing")
-    }
-
-    /// A new empty folder outside of both.
-    pub fn folder(&self, name: &str) -> PathBuf {
-        let path = self.folders.path().join(name);
-        std::fs::create_dir(&path).unwrap();
-        path
     }
 
     /// Unmounts it and mounts it again.

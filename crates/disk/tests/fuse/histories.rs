@@ -10,6 +10,7 @@ use rustix::fs::{CWD, FallocateFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::common::Disk;
+use crate::failures::folder;
 use crate::model::{Collision, Id, Model, Thing};
 use crate::reality::{self, Way, errno};
 
@@ -340,7 +341,7 @@ fn what_was_synced_is_in_every_crash_image() {
             }
         }
         File::open(history.disk.path("")).unwrap().sync_all().unwrap();
-        let image = history.disk.folder("image");
+        let image = folder(&history.disk, "image");
         history.disk.volume.cut(keep, seed as u64, &image).unwrap();
         for (path, id) in history.model.paths() {
             let place = image.join(&path);
