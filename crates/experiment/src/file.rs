@@ -163,10 +163,13 @@ impl Reader<'_> {
                 None => Err(wrong_type(name, "a table", value)),
             });
             let known = &self.vocabulary.disks;
-            match device.and_then(|device| known.own(name, &device).map(|()| device)) {
-                Ok(device) => drop(disks.insert(name.to_owned(), device)),
-                Err(problem) => self.problems.push(problem.at(&self.place(Some(key.span())))),
-            }
+            let right = device.and_then(|device| known.own(name, &device).map(|()| device));
+            // One that is wrong is known all the same: that it is wrong is said once.
+            let device = right.unwrap_or_else(|problem| {
+                self.problems.push(problem.at(&self.place(Some(key.span()))));
+                toml::Table::new()
+            });
+            disks.insert(name.to_owned(), device);
         }
         disks
     }

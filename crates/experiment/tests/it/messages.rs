@@ -180,6 +180,14 @@ fn each_wrong_line_is_told_where_it_stands() {
 }
 
 #[test]
+fn a_device_that_is_wrong_is_told_once() {
+    let toml = format!("{GOOD}disk = \"mine\"\ndisks.mine = {{}}\n");
+    let message = message(&toml, &Changes::default());
+    assert_eq!(message.matches("error:").count(), 1, "{message}");
+    assert!(message.contains("a device needs a model"), "{message}");
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let no_workload = "\
 error: the experiment names no workload
