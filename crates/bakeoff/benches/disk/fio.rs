@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 /// A job: fio's own words, without the dashes.
-pub struct Job<'a> {
+pub(crate) struct Job<'a> {
     /// Where its file is.
     pub folder: &'a Path,
     /// The file's name.
@@ -21,7 +21,7 @@ pub struct Job<'a> {
 
 /// What a job reached.
 #[derive(Clone, Copy, Debug)]
-pub struct Reached {
+pub(crate) struct Reached {
     /// Reads and writes a second.
     pub per_second: f64,
     /// Bytes a second.
@@ -29,7 +29,7 @@ pub struct Reached {
 }
 
 /// Whether there is a program; on Debian, as root, it is installed where it is missing.
-pub fn have(program: &str) -> bool {
+pub(crate) fn have(program: &str) -> bool {
     let works =
         || Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success());
     if !works() && rustix::process::geteuid().is_root() {
@@ -43,7 +43,7 @@ impl Job<'_> {
     ///
     /// # Panics
     /// When fio fails.
-    pub fn run(&self) -> Reached {
+    pub(crate) fn run(&self) -> Reached {
         let mut fio = Command::new("fio");
         fio.args(["--name=job", "--output-format=json", "--time_based", "--randseed=1"]);
         fio.arg(format!("--filename={}", self.folder.join(self.file).display()));

@@ -3,7 +3,8 @@
 //! against bindfs. Ends with 1 when a row misses its limits.
 //!
 //! Needs fio and bindfs, installs them on Debian as root, and says so where it can't. The time of
-//! each job is `BAKEOFF_BENCH_SECONDS` (15).
+//! each job is `BAKEOFF_BENCH_SECONDS` (15); `cargo bench --bench disk -- null` runs the parts whose
+//! name begins so.
 
 mod fio;
 mod simulate;
@@ -23,8 +24,8 @@ use bakeoff_disk::mount::{MountOptions, Mounted};
 use fio::{Job, Reached};
 use simulate::Load;
 
-/// The command, as it is built for benches.
-pub const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
+/// The command under test.
+pub(crate) const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
 /// The file that hard disks are read on: all of the disk, by the model.
 const SPAN: u64 = 1 << 30;
 /// How long the models are watched in virtual time.
@@ -32,7 +33,7 @@ const VIRTUAL: (u64, u64) = (10, 310);
 const MB: f64 = 1e6;
 
 /// The figures so far, and whether all were within their limits.
-pub struct Table {
+pub(crate) struct Table {
     good: bool,
 }
 
@@ -102,6 +103,20 @@ impl Bench {
     }
 }
 
+type Part = fn(&Bench, &mut Table);
+
+/// The parts of the table.
+const PARTS: [(&str, Part); 8] = [
+    ("reads", random_reads),
+    ("streams", streams),
+    ("appends", appends),
+    ("neighbours", neighbours),
+    ("raid", raid),
+    ("burst", burst),
+    ("null", speed::against_bindfs),
+    ("memory", speed::memory),
+];
+
 fn main() -> ExitCode {
     if let Some(missing) = ["fio", "bindfs"].into_iter().find(|program| !fio::have(program)) {
         println!("skipped: the virtual disk; there is no {missing} on this machine");
@@ -119,19 +134,17 @@ fn main() -> ExitCode {
     fs::create_dir(&files).expect("a folder");
     write_file(&files.join("data"), SPAN);
     let mut table = Table { good: true };
-    random_reads(&bench, &mut table);
-    streams(&bench, &mut table);
-    appends(&bench, &mut table);
-    neighbours(&bench, &mut table);
-    raid(&bench, &mut table);
-    burst(&bench, &mut table);
-    speed::against_bindfs(&place.path().join("speed"), seconds, &mut table);
-    speed::memory(&bench, &mut table);
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    for (name, part) in PARTS {
+        if wanted.as_ref().is_none_or(|wanted| name.starts_with(wanted)) {
+            part(&bench, &mut table);
+        }
+    }
     if table.good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Writes a file of bytes that are not zero, so that nothing is a hole.
-pub fn write_file(path: &Path, bytes: u64) {
+pub(crate) fn write_file(path: &Path, bytes: u64) {
     let piece = vec![0xA5; 1 << 20];
     let mut file = fs::File::create(path).expect("a file");
     for _ in 0..bytes >> 20 {
@@ -278,12 +291,13 @@ fn burst(bench: &Bench, table: &mut Table) {
     let small = format!("{model}/credits={}", (2700.0 * lasts) as u64);
     let words = [&RANDOM_READ[..], &["iodepth=16"]].concat();
     let disk = bench.mount("files", &small, "0");
-    let job = |seconds: f64| {
-        Job { folder: disk.path(), file: "data", size: SPAN, seconds, words: &words }.run()
+    let job = |seconds: f64, words: &[&str]| {
+        Job { folder: disk.path(), file: "data", size: SPAN, seconds, words }.run()
     };
-    let before = Some(job(lasts * 0.8).per_second);
-    job(lasts * 0.8);
-    let after = Some(job(lasts).per_second);
+    let before = Some(job(lasts * 0.8, &words).per_second);
+    // What is left of it, and what flowed in while fio started.
+    let ramp = format!("ramp_time={}ms", (lasts * 1000.0) as u64);
+    let after = Some(job(lasts, &[&words[..], &[&*ramp]].concat()).per_second);
     for (name, modelled, achieved, published, at) in [
         ("while the bucket lasts", full, before, "3000", 3000.0),
         ("after that", empty, after, "300", 300.0),

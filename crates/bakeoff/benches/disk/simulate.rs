@@ -12,7 +12,7 @@ const SECOND: Nanos = 1_000_000_000;
 
 /// A closed loop of requests: each is followed by the next one when it is done.
 #[derive(Clone, Copy)]
-pub struct Load {
+pub(crate) struct Load {
     pub kind: Kind,
     pub length: u64,
     pub depth: u64,
@@ -29,7 +29,13 @@ fn station(model: &str, span: u64, neighbours: &str) -> Station {
 }
 
 /// Requests a second that a load reaches between two moments of virtual time, in seconds.
-pub fn rate(model: &str, span: u64, neighbours: &str, load: Load, (from, to): (u64, u64)) -> f64 {
+pub(crate) fn rate(
+    model: &str,
+    span: u64,
+    neighbours: &str,
+    load: Load,
+    (from, to): (u64, u64),
+) -> f64 {
     let mut station = station(model, span, neighbours);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let places = span / load.length;
@@ -53,7 +59,12 @@ pub fn rate(model: &str, span: u64, neighbours: &str, load: Load, (from, to): (u
 }
 
 /// What a device has done after so many seconds with neighbours alone.
-pub fn neighbours_alone(model: &str, span: u64, neighbours: &str, seconds: u64) -> StationCounts {
+pub(crate) fn neighbours_alone(
+    model: &str,
+    span: u64,
+    neighbours: &str,
+    seconds: u64,
+) -> StationCounts {
     let mut station = station(model, span, neighbours);
     while let Some(now) = station.next_event().filter(|now| *now < seconds * SECOND) {
         station.advance(now, &mut Vec::new());
@@ -63,7 +74,7 @@ pub fn neighbours_alone(model: &str, span: u64, neighbours: &str, seconds: u64) 
 }
 
 /// Appends of 4 KiB a second, each made lasting by fdatasync before the next.
-pub fn appends(model: &str, count: u64) -> f64 {
+pub(crate) fn appends(model: &str, count: u64) -> f64 {
     let mut files = Ext4::new(Options::default());
     let mut station = station(model, files.span(), "0");
     let mut now = 0;
@@ -72,6 +83,7 @@ pub fn appends(model: &str, count: u64) -> f64 {
         now = perform(&mut station, now, work);
         let work = files.sync(now, 1, Sync::Data);
         now = perform(&mut station, now, work);
+        station.set_span(files.span());
     }
     count as f64 * SECOND as f64 / now as f64
 }

@@ -20,7 +20,8 @@ const SIZE: u64 = 256 << 20;
 const NAMES: usize = 2000;
 
 /// Runs each job on both, in turns, and holds the medians against each other.
-pub fn against_bindfs(place: &Path, seconds: f64, table: &mut Table) {
+pub(crate) fn against_bindfs(bench: &Bench, table: &mut Table) {
+    let (place, seconds) = (bench.place.join("speed"), bench.seconds);
     let (backing, null, bindfs) = (place.join("files"), place.join("null"), place.join("bindfs"));
     for folder in [&backing, &null, &bindfs] {
         fs::create_dir_all(folder).expect("a folder");
@@ -129,7 +130,7 @@ fn names(folder: &Path) -> f64 {
 const FILES: u64 = 10 << 30;
 
 /// The daemon's memory after 10 GB of files were looked at and read.
-pub fn memory(bench: &Bench, table: &mut Table) {
+pub(crate) fn memory(bench: &Bench, table: &mut Table) {
     let backing = bench.place.join("large");
     fs::create_dir(&backing).expect("a folder");
     for number in 0..10 {

@@ -10,6 +10,11 @@ use crate::neighbour::Level;
 /// Bytes of a request.
 pub(super) const BLOCK: u64 = 16 << 10;
 
+/// Where requests go until it is known how many bytes hold data: over all of a device of the size
+/// that devices take themselves to have, so that a share taken before is a share of a rate over the
+/// whole stroke.
+const UNTOLD_SPAN: u64 = 1 << 30;
+
 /// Requests one at a time from which a device's own rate is taken: its standard error is then
 /// about 1 % on a hard disk.
 const PROBES: u64 = 2000;
@@ -32,7 +37,7 @@ impl Neighbours {
     pub fn new(seed: u64) -> Self {
         Self {
             level: Level::None,
-            span: BLOCK,
+            span: UNTOLD_SPAN,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             generation: 0,
             arrivals: 0,
