@@ -10,14 +10,12 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_disk::control::Control;
 use bakeoff_disk::daemon;
 use bakeoff_disk::device::{Kind, Nanos, Request};
-use bakeoff_disk::mount::MountOptions;
+use bakeoff_disk::mount::{MountOptions, Mounted};
 use bakeoff_disk::spec::Spec;
 use bakeoff_disk::station::Station;
 use picture::Series;
@@ -45,7 +43,11 @@ const WARM_UP: Duration = Duration::from_millis(500);
 const VIRTUAL: Nanos = 100_000_000_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let target = std::env::args().nth(1).ok_or("name the SVG file to write")?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let target = arguments.first().ok_or("name the SVG file to write")?;
+    if target == "disk" {
+        return serve(&arguments);
+    }
     let place = tempfile::tempdir_in(".")?;
     let (files, at) = (place.path().join("files"), place.path().join("disk"));
     std::fs::create_dir(&files)?;
@@ -72,32 +74,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Reads a second at each depth on a mounted disk.
 fn on_disk(model: &str, files: &Path, at: &Path) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
-    let options = MountOptions::new(files, at, model);
-    let (ready, heard) = mpsc::channel();
-    let daemon = thread::spawn(move || daemon::serve(&options, &mut Ready(ready)));
-    if heard.recv().is_err() {
-        return Err(daemon.join().expect("the daemon does not panic").unwrap_err().into());
-    }
+    let disk = Mounted::start(&std::env::current_exe()?, &MountOptions::new(files, at, model))?;
     let rates: io::Result<Vec<f64>> = DEPTHS.iter().map(|depth| read(at, *depth)).collect();
-    Control::connect(at)?.unmount()?;
-    daemon.join().expect("the daemon does not panic")?;
+    disk.unmount()?;
     Ok(rates?)
 }
 
-/// Hears that the disk is mounted.
-struct Ready(mpsc::Sender<()>);
-
-impl io::Write for Ready {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.contains(&b'\n') {
-            let _ = self.0.send(());
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// Serves a disk, started by [`Mounted::start`]: of its arguments only the model and the folders
+/// are not as always.
+fn serve(arguments: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+    let model = arguments.iter().skip_while(|argument| *argument != "--model").nth(1);
+    let [.., files, at] = arguments else { return Err("name two folders".into()) };
+    let options = MountOptions::new(files.as_ref(), at.as_ref(), model.ok_or("name a model")?);
+    Ok(daemon::serve(&options, &mut io::stdout())?)
 }
 
 /// Reads a second of so many threads, each with one read under way.

@@ -16,9 +16,12 @@ const COLOURS: [&str; 8] =
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 440.0;
 /// The plot within the picture: left, right, top, bottom.
-const PLOT: [f64; 4] = [64.0, 600.0, 24.0, 392.0];
+const PLOT: [f64; 4] = [64.0, 600.0, 28.0, 392.0];
 /// The least and the most reads a second, as powers of ten.
-const DECADES: (i32, i32) = (1, 5);
+const DECADES: (f64, f64) = (1.0, 5.4);
+/// The lines across, reads a second.
+const LINES: [(f64, &str); 5] =
+    [(1e1, "10"), (1e2, "100"), (1e3, "1,000"), (1e4, "10,000"), (1e5, "100,000")];
 /// How far two names at the right are apart at least.
 const LINE: f64 = 15.0;
 
@@ -30,6 +33,7 @@ pub fn draw(depths: &[u32], all: &[Series]) -> String {
          <title>Random reads of 4 KiB a second over the queue depth</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
+    put(&mut svg, format_args!("<text x=\"8\" y=\"14\">random reads of 4 KiB a second</text>"));
     axes(&mut svg, depths);
     let names = names(all);
     for (number, series) in all.iter().enumerate() {
@@ -78,13 +82,11 @@ fn x(depth: u32) -> f64 {
 }
 
 fn y(rate: f64) -> f64 {
-    let (least, most) = (f64::from(DECADES.0), f64::from(DECADES.1));
-    PLOT[3] - (PLOT[3] - PLOT[2]) * (rate.log10() - least) / (most - least)
+    PLOT[3] - (PLOT[3] - PLOT[2]) * (rate.log10() - DECADES.0) / (DECADES.1 - DECADES.0)
 }
 
 fn axes(svg: &mut String, depths: &[u32]) {
-    for decade in DECADES.0..=DECADES.1 {
-        let rate = 10f64.powi(decade);
+    for (rate, text) in LINES {
         put(
             svg,
             format_args!(
@@ -94,7 +96,6 @@ fn axes(svg: &mut String, depths: &[u32]) {
                 y(rate)
             ),
         );
-        let text = format!("{rate}").replace("000", ",000");
         put(
             svg,
             format_args!(
@@ -118,7 +119,7 @@ fn axes(svg: &mut String, depths: &[u32]) {
         svg,
         format_args!(
             "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">reads under way; lines: by the model, \
-         dots: on a mounted disk, a second</text>",
+         dots: on a mounted disk</text>",
             (PLOT[0] + PLOT[1]) / 2.0,
             PLOT[3] + 38.0
         ),
