@@ -1,6 +1,6 @@
 //! How bakeoff ends: named exit codes, and the failures that lead to them.
 //!
-//! docs/exit-codes.md lists them for users; a test holds it against [`Exit::ALL`].
+//! docs/exit-codes.md lists them for users; a test holds it against the codes here.
 
 use std::fmt;
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! LMDB: a copy-on-write B+ tree in a memory map, one writer at a time, readers that never wait.
 //!
 //! Writing transactions would queue for LMDB's own lock, a mutex that is not fair: whoever comes by
-//! when it is released may be let in before those that wait. They wait at a [`Gate`] instead, as
+//! when it is released may be let in before those that wait. They wait at a gate instead, as
 //! SQLite's do, so that the two differ in what they are and not in who queues for them.
 
 use std::ops::{Bound, ControlFlow};

@@ -3,7 +3,7 @@
 //! A session is a connection of its own with every statement prepared. SQLite lets one
 //! transaction write at a time, and one that finds another at work polls and sleeps; an
 //! application that embeds it therefore queues its writers itself, and so does this: a writing
-//! transaction waits at a [`Gate`] before it begins.
+//! transaction waits at a gate before it begins.
 
 use std::fs::File;
 use std::path::{Path as FilePath, PathBuf};
