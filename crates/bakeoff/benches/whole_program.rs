@@ -159,7 +159,7 @@ fn load(place: &Path) -> (f64, std::path::PathBuf) {
     fs::create_dir(&folder).expect("a folder for the database");
     let job = serde_json::json!({"Load": {
         "data": {"engine": "sqlite", "workload": "redmine", "scale": "giant", "seed": 1, "text": null},
-        "directory": folder, "cache_bytes": 256 << 20,
+        "staging": {"directory": folder},
     }});
     let start = Instant::now();
     let mut child = Command::new(BAKEOFF)

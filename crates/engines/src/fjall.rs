@@ -22,7 +22,8 @@ use fjall::{
 
 use crate::kv::{self, Visit};
 use crate::{
-    About, Database, Durability, Engine, Error, Promise, Result, Schema, Statement, Terms,
+    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Statement, Terms,
+    fair,
 };
 
 /// See the module.
@@ -64,6 +65,7 @@ impl Engine for Fjall {
                              to read the data again (fdatasync(2))",
                 },
             ],
+            home: Home::Process,
         }
     }
 
@@ -75,7 +77,7 @@ impl Engine for Fjall {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         let database = OptimisticTxDatabase::builder(directory)
-            .cache_size(terms.cache_bytes)
+            .cache_size(fair::FJALL.bytes(terms))
             .open()
             .map_err(Error::engine)?;
         let open_space = |name: &String| {

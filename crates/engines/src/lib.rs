@@ -4,8 +4,9 @@
 //! what the rows mean, who sends the statements, how they are timed, or what stands above or
 //! beside it: no workload, no disk model, no report. [`null`] shows the whole contract on one page.
 
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 
+pub mod fair;
 pub mod fjall;
 mod gate;
 mod kv;
@@ -17,6 +18,7 @@ pub mod sqlite;
 pub mod statement;
 mod value;
 
+pub use fair::Setting;
 pub use schema::Schema;
 pub use statement::{Action, Statement};
 pub use value::{Rows, Value};
@@ -31,6 +33,10 @@ pub enum Error {
     /// A row with this key, or these columns of a unique index, is there already.
     #[error("duplicate: {0}")]
     Duplicate(String),
+    /// The connection was lost while a commit was under way: the transaction may have taken effect
+    /// or not, and nobody can tell without looking. Running it again could do its work twice.
+    #[error("in doubt: {0}")]
+    InDoubt(String),
     /// The contract was not kept by the caller.
     #[error("misuse of an engine: {0}")]
     Usage(String),
@@ -86,12 +92,33 @@ impl Durability {
 }
 
 /// The terms under which an engine is opened; they may differ each time it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// What a commit promises.
     pub durability: Durability,
-    /// Bytes that the engine may use for a cache of its own, beside the system's page cache.
-    pub cache_bytes: u64,
+    /// Bytes that the engine's processes and their page cache have together, where they are
+    /// limited. The engine sizes its caches by it (see [`fair`]); somebody else enforces it.
+    pub memory_bytes: Option<u64>,
+    /// Settings of the user's own, by name; they take the place of the fair ones.
+    pub settings: Vec<(String, String)>,
+    /// Where a server keeps what is not data: its socket, log and configuration. `None`: a folder
+    /// in the database's directory.
+    pub runtime: Option<PathBuf>,
+    /// The control groups that a server's processes belong into: each group's `cgroup.procs`.
+    pub groups: Vec<PathBuf>,
+}
+
+impl Terms {
+    /// A durability level; nothing limited, nothing overridden.
+    pub const fn new(durability: Durability) -> Self {
+        Self {
+            durability,
+            memory_bytes: None,
+            settings: Vec::new(),
+            runtime: None,
+            groups: Vec::new(),
+        }
+    }
 }
 
 /// How an engine gives one durability level.
@@ -105,6 +132,18 @@ pub struct Promise {
     pub source: &'static str,
 }
 
+/// Where an engine does its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In the process that opens it.
+    Process,
+    /// In a private server that is started for the database and stopped with it.
+    Server,
+    /// In a server that somebody else runs: it has no directory, and can't be limited, put on
+    /// another disk or killed. Its database is emptied and filled anew instead of restored.
+    Elsewhere,
+}
+
 /// What a user should know of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
@@ -116,6 +155,8 @@ pub struct About {
     pub version: String,
     /// How it gives each durability level, weakest first.
     pub promises: [Promise; 3],
+    /// Where it does its work.
+    pub home: Home,
 }
 
 /// An engine, closed: it knows how to open databases of its kind.
@@ -123,7 +164,22 @@ pub trait Engine: Send + Sync {
     /// What a user should know of it.
     fn about(&self) -> About;
 
-    /// Opens the database in a directory, and creates the schema if the directory is empty.
+    /// Whether it can be used on this machine, and if not, what is missing and the command that
+    /// brings it.
+    ///
+    /// # Errors
+    /// That text.
+    fn available(&self) -> std::result::Result<(), String> {
+        Ok(())
+    }
+
+    /// Every setting that it gets under these terms and that differs from its own default.
+    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+        let _ = terms;
+        Vec::new()
+    }
+
+    /// Opens the database in a directory, and creates the schema if it is not there.
     /// Recovers whatever an earlier process that was killed has left.
     ///
     /// # Errors
@@ -163,6 +219,12 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// The engine's own, when the check itself can't run.
     fn check(&self) -> Result<Vec<String>>;
+
+    /// The process that does the engine's work, with its children: a private server's. `None` for
+    /// an engine that works in this process, and for a server elsewhere.
+    fn server(&self) -> Option<u32> {
+        None
+    }
 
     /// What the engine counts of itself since it was opened (name, value), for the record.
     fn counters(&self) -> Vec<(&'static str, u64)> {
@@ -216,10 +278,12 @@ pub trait Session {
     fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64>;
 
     /// Makes the transaction's work visible, and as durable as was promised. The transaction has
-    /// ended whatever this returns: with an error, it has had no effect.
+    /// ended whatever this returns: with an error other than [`Error::InDoubt`], it has had no
+    /// effect.
     ///
     /// # Errors
-    /// [`Error::Conflict`], [`Error::Usage`] outside a transaction, or the engine's own.
+    /// [`Error::Conflict`], [`Error::InDoubt`], [`Error::Usage`] outside a transaction, or the
+    /// engine's own.
     fn commit(&mut self) -> Result<()>;
 
     /// Undoes the transaction's work; does nothing outside a transaction.

@@ -17,7 +17,7 @@ use self_cell::self_cell;
 use crate::gate::{Gate, Pass};
 use crate::kv::{self, Visit};
 use crate::{
-    About, Database, Durability, Engine, Error, Promise, Result, Schema, Statement, Terms,
+    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Statement, Terms,
 };
 
 /// See the module.
@@ -59,6 +59,7 @@ impl Engine for Lmdb {
                              without MDB_NOSYNC and MDB_NOMETASYNC)",
                 },
             ],
+            home: Home::Process,
         }
     }
 

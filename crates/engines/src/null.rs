@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::statement::{Action, Yield};
 use crate::{
-    About, Access, Database, Durability, Engine, Error, Loader, Promise, Result, Rows, Schema,
-    Session, Statement, Terms, Value, schema,
+    About, Access, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
+    Schema, Session, Statement, Terms, Value, schema,
 };
 
 /// See the module.
@@ -28,6 +28,7 @@ impl Engine for Null {
             summary: "does nothing: what the harness itself costs",
             version: env!("CARGO_PKG_VERSION").into(),
             promises: Durability::ALL.map(promise),
+            home: Home::Process,
         }
     }
 

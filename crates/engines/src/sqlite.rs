@@ -22,8 +22,8 @@ use crate::gate::{Gate, Pass};
 use crate::sql::Dialect;
 use crate::statement::{Action, Yield};
 use crate::{
-    About, Access, Database, Durability, Engine, Error, Loader, Promise, Result, Rows, Schema,
-    Session, Statement, Terms, Value,
+    About, Access, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
+    Schema, Session, Statement, Terms, Value, fair,
 };
 
 #[cfg(test)]
@@ -78,6 +78,7 @@ impl Engine for Sqlite {
                      (sqlite.org/pragma.html#pragma_synchronous)",
                 ),
             ],
+            home: Home::Process,
         }
     }
 
@@ -202,7 +203,7 @@ impl Open {
             plans: statements.iter().map(|statement| plan(schema, &statement.action)).collect(),
             texts,
             schema: schema.clone(),
-            terms: *terms,
+            terms: terms.clone(),
             gate: Gate::default(),
             sessions: AtomicUsize::new(0),
             checkpoints,
@@ -234,7 +235,7 @@ impl Database for Open {
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
         let connection = connect(&self.path, "OFF")?;
-        set_cache(&connection, self.terms.cache_bytes)?;
+        set_cache(&connection, fair::SQLITE.bytes(&self.terms))?;
         let table = &self.schema.tables[table];
         connection.execute_batch("BEGIN IMMEDIATE")?;
         for index in &table.indexes {
@@ -423,7 +424,7 @@ impl<'a> Client<'a> {
     fn share_cache(&mut self) -> Result<()> {
         let sessions = self.database.sessions.load(Ordering::Relaxed);
         if self.shared_by != sessions {
-            let bytes = self.database.terms.cache_bytes / sessions as u64;
+            let bytes = fair::SQLITE.bytes(&self.database.terms) / sessions as u64;
             set_cache(self.statements.borrow_owner(), bytes)?;
             self.shared_by = sessions;
         }

@@ -1,11 +1,10 @@
 //! A trial's process, from the inside: does one job and says how it goes.
 
 use std::io::{BufRead, Write};
-use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::{Database, Durability, Result, Terms};
+use bakeoff_engines::{Database, Durability, Result};
 use bakeoff_workloads::Prepared;
 
 use crate::job::{GO, Job, Message};
@@ -44,25 +43,25 @@ fn perform(
     speaker: &Speaker<'_>,
 ) -> std::result::Result<Option<crate::job::Measured>, String> {
     match job {
-        Job::Load { data, directory, cache_bytes } => {
+        Job::Load { data, staging } => {
             let prepared = trial::prepare(data)?;
-            let terms = Terms { durability: Durability::None, cache_bytes: *cache_bytes };
-            let database = trial::open(data, &*prepared, directory, &terms)?;
+            let terms = staging.terms(Durability::None);
+            let database = trial::open(data, &*prepared, &staging.directory, &terms)?;
             load(&*prepared, &*database, speaker).map_err(|error| error.to_string())?;
             Ok(None)
         }
-        Job::Trial { data, directory, cache_bytes, durability, clients, seconds } => {
+        Job::Trial { data, staging, durability, clients, seconds } => {
             let prepared = trial::prepare(data)?;
             let durability = Durability::parse(durability)
                 .ok_or_else(|| format!("there is no durability level {durability}"))?;
-            let terms = Terms { durability, cache_bytes: *cache_bytes };
-            let database = trial::open(data, &*prepared, directory, &terms)?;
+            let terms = staging.terms(durability);
+            let database = trial::open(data, &*prepared, &staging.directory, &terms)?;
             speaker.say(&Message::Ready);
             wait_for_go(input)?;
             let duration = Duration::from_secs_f64(*seconds);
             let names = trial::operations(data)?;
             let load = trial::Trial { prepared: &*prepared, database: &*database, names };
-            load.run(*clients, duration, Path::new(directory), speaker).map(Some)
+            load.run(*clients, duration, &staging.directory, speaker).map(Some)
         }
     }
 }

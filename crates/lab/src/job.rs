@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use bakeoff_engines::{Durability, Terms};
 use bakeoff_results as results;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,35 @@ pub struct Data {
     pub text: Option<PathBuf>,
 }
 
+/// Where an engine is opened, and the terms that the lab has set for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Staging {
+    /// Where the database is, or is to be.
+    pub directory: PathBuf,
+    /// Where a server keeps its socket, log and configuration.
+    pub runtime: Option<PathBuf>,
+    /// Bytes of memory that the engine has, its page cache included, where they are limited.
+    pub memory_bytes: Option<u64>,
+    /// The control groups that a server's processes belong into: each group's `cgroup.procs`.
+    pub groups: Vec<PathBuf>,
+    /// Settings of the user's own, by name.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Staging {
+    /// The terms that an engine is opened under.
+    pub fn terms(&self, durability: Durability) -> Terms {
+        Terms {
+            durability,
+            memory_bytes: self.memory_bytes,
+            settings: self.settings.clone(),
+            runtime: self.runtime.clone(),
+            groups: self.groups.clone(),
+        }
+    }
+}
+
 /// What a process is to do: the first line that it reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Job {
@@ -29,19 +59,15 @@ pub enum Job {
     Load {
         /// What is loaded.
         data: Data,
-        /// Where the database is to be.
-        directory: PathBuf,
-        /// Bytes that the engine may use for its own cache.
-        cache_bytes: u64,
+        /// Where, and under which terms.
+        staging: Staging,
     },
     /// Open the folder, say [`Message::Ready`], wait for [`GO`], and run the clients.
     Trial {
         /// What was loaded.
         data: Data,
-        /// Where the database is.
-        directory: PathBuf,
-        /// Bytes that the engine may use for its own cache.
-        cache_bytes: u64,
+        /// Where, and under which terms.
+        staging: Staging,
         /// The durability level's name.
         durability: String,
         /// How many clients run at once.

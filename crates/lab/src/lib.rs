@@ -21,7 +21,7 @@ mod trial;
 pub use child::child;
 pub use disk::try_virtual_disk;
 pub use machine::describe as describe_machine;
-pub use run::{CACHE_BYTES, Ending, Event, Lab, LabError, OVERHEAD_S, Watch};
+pub use run::{Ending, Event, Lab, LabError, OVERHEAD_S, Watch};
 pub use trial::vocabulary;
 
 /// What timing and recording one operation costs on this machine, in processor time: measured

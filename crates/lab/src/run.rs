@@ -11,13 +11,11 @@ use bakeoff_results::{Canary, Facts, Measured, RunFolder, Trial};
 
 use crate::canary::Cage;
 use crate::disk::{self, Disk, Seen};
-use crate::job::{self, Data, Job, Message};
+use crate::job::{self, Data, Job, Message, Staging};
 use crate::leftovers::{self, WorkFolder};
 use crate::process::{Heard, Process};
 use crate::{accounts, image};
 
-/// Bytes of cache that every engine gets where memory is not limited.
-pub const CACHE_BYTES: u64 = 256 << 20;
 /// Bytes that must stay free on the disk: less, and the run stops before something breaks.
 const RESERVE: u64 = 64 << 20;
 /// Seconds that a trial takes beside its clients' time, as a first guess.
@@ -281,8 +279,7 @@ impl Lab<'_> {
             wanting("the image folder", std::fs::create_dir(&directory))?;
             let job = Job::Load {
                 data: data.clone(),
-                directory: directory.clone(),
-                cache_bytes: CACHE_BYTES,
+                staging: Staging { directory: directory.clone(), ..Staging::default() },
             };
             let loaded = self.load(&job, &data)?;
             if let Err(reason) = &loaded {
@@ -485,8 +482,7 @@ impl Lab<'_> {
     fn job(&self, cell: &Cell, directory: &Path) -> Job {
         Job::Trial {
             data: self.data(cell),
-            directory: directory.into(),
-            cache_bytes: CACHE_BYTES,
+            staging: Staging { directory: directory.into(), ..Staging::default() },
             durability: cell.base(Factor::Durability).into(),
             clients: cell.clients(),
             seconds: self.experiment.seconds,

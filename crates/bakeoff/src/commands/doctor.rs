@@ -80,7 +80,7 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
         let table = Table::new("doctor").generated_key("id").column("text", Type::Text);
         let schema = Schema { tables: vec![table] };
         let insert = Statement { name: "insert".into(), action: Action::Insert { table: 0 } };
-        let terms = Terms { durability: Durability::Strict, cache_bytes: 16 << 20 };
+        let terms = Terms::new(Durability::Strict);
         let database = engine.open(place, &terms, &schema, &[insert])?;
         let mut session = database.session()?;
         let mut rows = Rows::new();

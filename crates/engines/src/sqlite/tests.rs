@@ -22,7 +22,7 @@ fn open(folder: &FilePath, durability: Durability) -> Open {
         Statement { name: "by kind".into(), action: by_kind },
         Statement { name: "insert".into(), action: Action::Insert { table: 0 } },
     ];
-    let terms = Terms { durability, cache_bytes: 8 << 20 };
+    let terms = Terms { memory_bytes: Some(32 << 20), ..Terms::new(durability) };
     Open::new(folder, &terms, &schema(), &statements).expect("open")
 }
 

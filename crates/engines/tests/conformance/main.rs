@@ -16,7 +16,7 @@ mod survival;
 use bakeoff_engines::{Durability, ENGINES, Engine, Terms};
 
 /// The terms of most checks: what a power cut does is not seen from inside the machine.
-const TERMS: Terms = Terms { durability: Durability::None, cache_bytes: 8 << 20 };
+const TERMS: Terms = Terms::new(Durability::None);
 
 fn engine(name: &str) -> &'static dyn Engine {
     bakeoff_engines::find(name).unwrap_or_else(|| panic!("there is no engine {name}"))

@@ -31,7 +31,7 @@ fn load(
 ) -> Box<dyn Database> {
     let mut statements = prepared.statements().to_vec();
     statements.extend(more);
-    let terms = Terms { durability: Durability::None, cache_bytes: 16 << 20 };
+    let terms = Terms::new(Durability::None);
     let engine = bakeoff_engines::find(engine).expect("the engine is registered");
     let database = engine.open(directory, &terms, prepared.schema(), &statements).unwrap();
     for table in 0..prepared.schema().tables.len() {
