@@ -43,6 +43,6 @@ pub const FJALL: Share =
 impl Share {
     /// Bytes of cache under these terms.
     pub fn bytes(self, terms: &Terms) -> u64 {
-        terms.memory_bytes.map_or(UNLIMITED_CACHE, |limit| limit / 100 * self.percent)
+        terms.memory_bytes.map_or(UNLIMITED_CACHE, |limit| limit.saturating_mul(self.percent) / 100)
     }
 }

@@ -239,7 +239,7 @@ impl Database for Open {
         let table = &self.schema.tables[table];
         connection.execute_batch("BEGIN IMMEDIATE")?;
         for index in &table.indexes {
-            connection.execute_batch(&SQL.drop_index(index))?;
+            connection.execute_batch(&SQL.drop_index(table, index))?;
         }
         Ok(Box::new(Load { insert: prepare(connection, &[SQL.insert(table)])?, table }))
     }
