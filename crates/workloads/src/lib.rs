@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bakeoff_engines::{Access, Error, Result, Schema, Session, Statement, Value};
 use rand::SeedableRng;
 
+pub mod ledger;
 mod point;
 mod redmine;
 pub mod text;
@@ -158,7 +159,7 @@ fn back_off(tries: u32) {
 }
 
 /// Every workload, in the order in which they are listed.
-pub static WORKLOADS: &[&dyn Workload] = &[&redmine::Redmine, &point::Point];
+pub static WORKLOADS: &[&dyn Workload] = &[&redmine::Redmine, &ledger::Ledger, &point::Point];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

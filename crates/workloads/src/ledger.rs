@@ -1,0 +1,124 @@
+//! The workload `ledger`: made to be checked after a power cut.
+//!
+//! Each client numbers its transactions 1, 2, 3 … Transaction *s* of client *c* is the same
+//! deed on every run of a seed ([`deed::Deed`]): it adds an entry, moves an amount between two
+//! accounts that all clients share, writes, edits or removes a note, forgets an entry of long
+//! ago, and sets the client's progress to *s*. So the last number of each client says what every
+//! row of every table must be, and whatever else is found was lost, torn or never sent.
+
+mod audit;
+mod client;
+mod deed;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bakeoff_engines::{Result, Schema, Statement, Value};
+
+pub use audit::{Claim, Findings};
+pub use client::{Bookkeeper, Witness};
+
+use crate::{Client, Prepared, Scale, Text, Workload};
+
+/// How many clients there can be: each has a row of its own.
+pub const CLIENTS: usize = 1024;
+
+/// What the accounts hold together is their number times this.
+const BALANCE: i64 = 1_000_000;
+
+/// See the module.
+pub struct Ledger;
+
+static SCALES: [Scale; 2] = [
+    Scale { name: "small", summary: "64 accounts, no entry yet" },
+    Scale { name: "large", summary: "100,000 accounts, no entry yet" },
+];
+
+impl Workload for Ledger {
+    fn name(&self) -> &'static str {
+        "ledger"
+    }
+
+    fn summary(&self) -> &'static str {
+        "numbered transactions over several tables, made to be checked after a power cut"
+    }
+
+    fn scales(&self) -> &'static [Scale] {
+        &SCALES
+    }
+
+    fn operations(&self) -> &'static [&'static str] {
+        &["transact", "sum"]
+    }
+
+    fn prepare(&self, scale: &str, seed: u64, text: Arc<Text>) -> Box<dyn Prepared> {
+        Box::new(Books::new(scale, seed, text))
+    }
+}
+
+/// The ledger at a scale, ready to be loaded, worked on and audited.
+pub struct Books {
+    accounts: i64,
+    seed: u64,
+    text: Arc<Text>,
+    schema: Schema,
+    statements: Vec<Statement>,
+}
+
+impl Books {
+    /// As [`Workload::prepare`] does it.
+    ///
+    /// # Panics
+    /// When there is no such scale.
+    pub fn new(scale: &str, seed: u64, text: Arc<Text>) -> Self {
+        let accounts = match scale {
+            "small" => 64,
+            "large" => 100_000,
+            _ => panic!("ledger has no scale {scale}"),
+        };
+        let schema = tables::schema();
+        let statements = tables::statements(&schema);
+        Self { accounts, seed, text, schema, statements }
+    }
+
+    /// Client `number`, which tells `witness` what it sends and what is acknowledged.
+    ///
+    /// # Panics
+    /// When `number` is not below [`CLIENTS`].
+    pub fn bookkeeper<'a>(
+        &'a self,
+        number: usize,
+        witness: Box<dyn Witness + 'a>,
+    ) -> Bookkeeper<'a> {
+        assert!(number < CLIENTS, "client {number} of {CLIENTS}");
+        Bookkeeper::new(self, number as i64, witness)
+    }
+}
+
+impl Prepared for Books {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn rows(&self, table: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+        match table {
+            tables::PROGRESS => {
+                (0..CLIENTS as i64).try_for_each(|client| row(&[client.into(), 0.into()]))
+            }
+            tables::ACCOUNTS => {
+                (0..self.accounts).try_for_each(|number| row(&[number.into(), BALANCE.into()]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn client(&self, number: usize, _: usize) -> Box<dyn Client + '_> {
+        Box::new(self.bookkeeper(number, Box::new(())))
+    }
+}

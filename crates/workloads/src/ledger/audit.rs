@@ -1,0 +1,330 @@
+//! What a recovered ledger holds, against what was sent and acknowledged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bakeoff_engines::{Access, Database, Error, Result, Rows, Session, Value};
+
+use super::deed::{KEPT, Note, token};
+use super::{BALANCE, Books, tables};
+
+/// How many findings are told in words; all are counted.
+const TOLD: usize = 10;
+
+/// What was found wrong. Everything is zero when every promise of strict durability was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Acknowledged transactions that are not there.
+    pub lost: u64,
+    /// Of each client that lost something, the number of its first lost transaction.
+    pub first_lost: Vec<(usize, i64)>,
+    /// Transactions or rows that are there and were never sent.
+    pub phantom: u64,
+    /// Rows that show a part of a transaction.
+    pub torn: u64,
+    /// Transactions that are gone while a later one of the same client is there.
+    pub hole: u64,
+    /// Rows that are found by key and not by an index, or the other way round.
+    pub index_broken: u64,
+    /// The first findings, in words.
+    pub examples: Vec<String>,
+}
+
+/// What one client sent, and what of it was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// Its last transaction that may be there.
+    pub sent: i64,
+    /// Its last transaction that has to be there.
+    pub acknowledged: i64,
+}
+
+type Key = (i64, i64);
+
+/// The tables as they were found, by key.
+struct Found {
+    progress: BTreeMap<i64, i64>,
+    /// Token, giver, taker, amount.
+    entries: BTreeMap<Key, [i64; 4]>,
+    accounts: BTreeMap<i64, i64>,
+    /// Sequence, title, content.
+    notes: BTreeMap<Key, (i64, String, String)>,
+}
+
+/// A note as the deeds left it: who wrote it last, with what.
+type Notes<'a> = BTreeMap<i64, (i64, &'a str, &'a str)>;
+
+impl Findings {
+    /// Whether nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn tell(&mut self, text: impl FnOnce() -> String) {
+        if self.examples.len() < TOLD {
+            self.examples.push(text());
+        }
+    }
+
+    fn lost(&mut self, client: i64, first: i64, last: i64) {
+        self.lost += (last - first + 1) as u64;
+        self.first_lost.push((client as usize, first));
+        self.tell(|| format!("client {client}: {first} to {last} were acknowledged and are lost"));
+    }
+
+    fn phantom(&mut self, text: impl FnOnce() -> String) {
+        self.phantom += 1;
+        self.tell(text);
+    }
+
+    fn torn(&mut self, text: impl FnOnce() -> String) {
+        self.torn += 1;
+        self.tell(text);
+    }
+
+    fn hole(&mut self, text: impl FnOnce() -> String) {
+        self.hole += 1;
+        self.tell(text);
+    }
+}
+
+impl Books {
+    /// Reads everything and holds it against the claims, one a client, from 0. Nobody else uses the
+    /// database meanwhile.
+    ///
+    /// # Errors
+    /// The engine's own, where something can't be read.
+    pub fn audit(&self, database: &dyn Database, claims: &[Claim]) -> Result<Findings> {
+        let mut findings = Findings::default();
+        let mut session = database.session()?;
+        let found = self.read(&mut *session, &mut findings)?;
+        let mut balances = vec![BALANCE; self.accounts as usize];
+        for client in 0..super::CLIENTS as i64 {
+            let claim = claims.get(client as usize).copied().unwrap_or_default();
+            let Some(&progress) = found.progress.get(&client) else {
+                findings.torn(|| format!("client {client}: its progress is gone"));
+                continue;
+            };
+            if progress < claim.acknowledged {
+                findings.lost(client, progress + 1, claim.acknowledged);
+            } else if progress > claim.sent {
+                let sent = claim.sent;
+                findings.phantom(|| format!("client {client}: at {progress}, sent up to {sent}"));
+            }
+            let gone = self.audit_entries(client, progress, claim, &found, &mut findings);
+            let notes = self.replay(client, progress, &mut balances);
+            self.audit_notes((client, progress, claim), &notes, &gone, &found, &mut findings);
+        }
+        self.audit_accounts(&balances, &found, &mut findings);
+        Ok(findings)
+    }
+
+    /// Applies a client's deeds to the balances; the notes that they leave.
+    fn replay(&self, client: i64, progress: i64, balances: &mut [i64]) -> Notes<'_> {
+        let mut notes = Notes::new();
+        for sequence in 1..=progress {
+            let deed = self.deed(client, sequence);
+            balances[deed.giver as usize] -= deed.amount;
+            balances[deed.taker as usize] += deed.amount;
+            match deed.note {
+                Note::Put { title, content } => {
+                    notes.insert(deed.slot, (sequence, title, content));
+                }
+                Note::Edit { title, content } => {
+                    notes.entry(deed.slot).and_modify(|note| *note = (sequence, title, content));
+                }
+                Note::Remove => drop(notes.remove(&deed.slot)),
+            }
+        }
+        notes
+    }
+
+    /// The sequences of entries that should be there and are not.
+    fn audit_entries(
+        &self,
+        client: i64,
+        progress: i64,
+        claim: Claim,
+        found: &Found,
+        findings: &mut Findings,
+    ) -> BTreeSet<i64> {
+        let expected = (progress - KEPT + 1).max(1)..=progress;
+        for (&(_, sequence), entry) in found.entries.range((client, i64::MIN)..=(client, i64::MAX))
+        {
+            let deed = self.deed(client, sequence);
+            let right = [token(client, sequence), deed.giver, deed.taker, deed.amount];
+            if sequence < 1 || sequence > claim.sent.max(progress) || *entry != right {
+                findings.phantom(|| format!("client {client}: entry {sequence} was never sent so"));
+            } else if sequence > progress {
+                findings.torn(|| format!("client {client}: entry {sequence}, progress {progress}"));
+            } else if sequence < *expected.start() {
+                findings.torn(|| format!("client {client}: entry {sequence} was forgotten"));
+            }
+        }
+        let gone = |sequence: &i64| !found.entries.contains_key(&(client, *sequence));
+        expected.filter(gone).collect()
+    }
+
+    fn audit_notes(
+        &self,
+        (client, progress, claim): (i64, i64, Claim),
+        expected: &Notes<'_>,
+        gone: &BTreeSet<i64>,
+        found: &Found,
+        findings: &mut Findings,
+    ) {
+        let there: BTreeMap<i64, &(i64, String, String)> = found
+            .notes
+            .range((client, i64::MIN)..=(client, i64::MAX))
+            .map(|((_, slot), note)| (*slot, note))
+            .collect();
+        let mut shown = BTreeSet::new();
+        for (slot, (sequence, title, content)) in &there {
+            let expects = expected.get(slot).map(|(sequence, ..)| *sequence);
+            if !self.wrote(client, *slot, *sequence, title, content)
+                || *sequence > claim.sent.max(progress)
+            {
+                findings.phantom(|| format!("client {client}: note {slot} was never sent so"));
+            } else if expects == Some(*sequence) {
+                shown.insert(*sequence);
+            } else if expects.is_none_or(|expects| !gone.contains(&expects)) {
+                findings.torn(|| format!("client {client}: note {slot} is of {sequence}"));
+            }
+        }
+        for (slot, (sequence, ..)) in expected {
+            if !there.contains_key(slot) && !gone.contains(sequence) {
+                findings.torn(|| format!("client {client}: note {slot} of {sequence} is gone"));
+            }
+        }
+        for sequence in gone {
+            match shown.contains(sequence) {
+                true => findings.torn(|| format!("client {client}: entry {sequence} is gone")),
+                false => findings.hole(|| {
+                    format!("client {client}: {sequence} is gone, its progress is {progress}")
+                }),
+            }
+        }
+    }
+
+    /// Whether that transaction would have written that note.
+    fn wrote(&self, client: i64, slot: i64, sequence: i64, title: &str, content: &str) -> bool {
+        let deed = self.deed(client, sequence);
+        let note = match deed.note {
+            Note::Put { title, content } | Note::Edit { title, content } => (title, content),
+            Note::Remove => return false,
+        };
+        sequence >= 1 && deed.slot == slot && note == (title, content)
+    }
+
+    fn audit_accounts(&self, expected: &[i64], found: &Found, findings: &mut Findings) {
+        let sum: i64 = found.accounts.values().sum();
+        let all = self.accounts * BALANCE;
+        if sum != all {
+            findings.torn(|| format!("the accounts hold {sum} together instead of {all}"));
+        } else if findings.hole == 0 {
+            // With a hole, what its transfer did not move is no second finding.
+            for (number, balance) in expected.iter().enumerate() {
+                let there = found.accounts.get(&(number as i64));
+                if there != Some(balance) {
+                    let text = || format!("account {number} holds {there:?} instead of {balance}");
+                    findings.torn(text);
+                }
+            }
+        }
+    }
+
+    /// Reads all tables, each by its key, row by row and by each index, and compares.
+    fn read(&self, session: &mut dyn Session, findings: &mut Findings) -> Result<Found> {
+        session.begin(Access::Read)?;
+        let mut tables = Vec::new();
+        let mut statement = tables::AUDIT;
+        for table in &self.schema.tables {
+            let mut all = Rows::new();
+            session.run(statement, &[], &mut all)?;
+            let keys: BTreeSet<Vec<Owned>> = (0..all.len()).map(|row| owned(&all, row)).collect();
+            self.check_lookups(session, statement + 1, table.key.len(), &all, findings)?;
+            for (at, index) in table.indexes.iter().enumerate() {
+                let mut rows = Rows::new();
+                session.run(statement + 2 + at, &[], &mut rows)?;
+                let by_index: Vec<_> = (0..rows.len()).map(|row| owned(&rows, row)).collect();
+                let twice = by_index.len();
+                let by_index: BTreeSet<_> = by_index.into_iter().collect();
+                let wrong = keys.symmetric_difference(&by_index).count() + twice - by_index.len();
+                if wrong > 0 {
+                    findings.index_broken += wrong as u64;
+                    findings.tell(|| format!("index {}: {wrong} rows differ", index.name));
+                }
+            }
+            statement += 2 + table.indexes.len();
+            tables.push(all);
+        }
+        session.rollback()?;
+        found(&tables)
+    }
+
+    /// Each row that a scan finds is found by its key, too.
+    fn check_lookups(
+        &self,
+        session: &mut dyn Session,
+        statement: usize,
+        key: usize,
+        all: &Rows,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let mut one = Rows::new();
+        for row in 0..all.len() {
+            // The ledger's keys are its tables' first columns.
+            let values: Vec<Value<'_>> = all.row(row).take(key).collect();
+            session.run(statement, &values, &mut one)?;
+            if one.len() != 1 || !one.row(0).eq(all.row(row)) {
+                findings.index_broken += 1;
+                findings.tell(|| format!("the row {values:?} is not found by its key"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A cell that outlives its rows.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Owned {
+    Null,
+    Int(i64),
+    Text(String),
+}
+
+fn owned(rows: &Rows, row: usize) -> Vec<Owned> {
+    let cells = rows.row(row).map(|value| match value {
+        Value::Null => Owned::Null,
+        Value::Int(int) => Owned::Int(int),
+        Value::Text(text) => Owned::Text(text.to_owned()),
+    });
+    cells.collect()
+}
+
+fn found(tables: &[Rows]) -> Result<Found> {
+    let [progress, entries, accounts, notes] = tables else {
+        unreachable!("there are four tables")
+    };
+    let int = |rows: &Rows, row, column| {
+        rows.int(row, column).ok_or_else(|| Error::engine("an integer is not one any more"))
+    };
+    let text = |row, column| match notes.get(row, column) {
+        Value::Text(text) => Ok(text.to_owned()),
+        _ => Err(Error::engine("a text is not one any more")),
+    };
+    let pairs = |rows: &Rows| -> Result<BTreeMap<i64, i64>> {
+        (0..rows.len()).map(|row| Ok((int(rows, row, 0)?, int(rows, row, 1)?))).collect()
+    };
+    let key = |rows: &Rows, row| -> Result<Key> { Ok((int(rows, row, 0)?, int(rows, row, 1)?)) };
+    let entry = |row| -> Result<_> {
+        let [token, giver, taker, amount] = [2, 3, 4, 5].map(|column| int(entries, row, column));
+        Ok((key(entries, row)?, [token?, giver?, taker?, amount?]))
+    };
+    let note = |row| Ok((key(notes, row)?, (int(notes, row, 2)?, text(row, 3)?, text(row, 4)?)));
+    Ok(Found {
+        progress: pairs(progress)?,
+        entries: (0..entries.len()).map(entry).collect::<Result<_>>()?,
+        accounts: pairs(accounts)?,
+        notes: (0..notes.len()).map(note).collect::<Result<_>>()?,
+    })
+}

@@ -1,0 +1,138 @@
+//! A client of the ledger.
+
+use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
+
+use super::deed::{Note, token};
+use super::{BALANCE, Books, tables};
+use crate::{Client, End, Tally, transaction};
+
+const TRANSACT: usize = 0;
+const SUM: usize = 1;
+/// One operation in so many checks the sum.
+const SUM_EVERY: u64 = 16;
+
+/// Who is told what a client does: a log outside of the disk that may lose its power.
+pub trait Witness {
+    /// The transaction of that number is about to be committed: from now on it may be found.
+    fn sent(&mut self, sequence: i64);
+    /// Its commit was acknowledged: from now on it has to be found.
+    fn acknowledged(&mut self, sequence: i64);
+}
+
+/// Nobody is told.
+impl Witness for () {
+    fn sent(&mut self, _: i64) {}
+    fn acknowledged(&mut self, _: i64) {}
+}
+
+/// A client: works through its deeds, and checks what it reads as it goes.
+pub struct Bookkeeper<'a> {
+    books: &'a Books,
+    number: i64,
+    witness: Box<dyn Witness + 'a>,
+    /// Its last acknowledged transaction; unknown before the first, and after one that is in doubt.
+    last: Option<i64>,
+    operations: u64,
+    rows: Rows,
+}
+
+impl<'a> Bookkeeper<'a> {
+    pub(super) fn new(books: &'a Books, number: i64, witness: Box<dyn Witness + 'a>) -> Self {
+        Self { books, number, witness, last: None, operations: 0, rows: Rows::new() }
+    }
+
+    fn transact(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+        let (books, number, last) = (self.books, self.number, self.last.take());
+        let (witness, rows) = (&mut self.witness, &mut self.rows);
+        let done = transaction(session, tally, |session| {
+            session.run(tables::PROGRESS_OF, &[number.into()], rows)?;
+            let progress = rows.int(0, 0).ok_or_else(|| misread(number, "its progress is gone"))?;
+            if last.is_some_and(|last| last != progress) {
+                let text = format!("its progress is {progress} after transaction {last:?}");
+                return Err(misread(number, &text));
+            }
+            books.apply(number, progress + 1, session, rows)?;
+            witness.sent(progress + 1);
+            Ok(End::Commit(progress + 1))
+        })?;
+        self.witness.acknowledged(done);
+        self.last = Some(done);
+        Ok(())
+    }
+
+    /// In one snapshot, nothing is ever missing from the accounts.
+    fn sum(&mut self, session: &mut dyn Session) -> Result<()> {
+        session.begin(Access::Read)?;
+        let read = session.run(tables::SUM, &[], &mut self.rows);
+        let ended = session.rollback();
+        read?;
+        ended?;
+        let (sum, all) = (self.rows.int(0, 0), self.books.accounts * BALANCE);
+        if sum != Some(all) {
+            let text = format!("the accounts hold {sum:?} together instead of {all}");
+            return Err(misread(self.number, &text));
+        }
+        Ok(())
+    }
+}
+
+fn misread(client: i64, text: &str) -> Error {
+    Error::engine(format!("client {client} misread: {text}"))
+}
+
+impl Books {
+    /// Runs a deed's statements inside a transaction.
+    fn apply(
+        &self,
+        client: i64,
+        sequence: i64,
+        session: &mut dyn Session,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        let deed = self.deed(client, sequence);
+        let [c, s, slot] = [client, sequence, deed.slot].map(Value::Int);
+        let entry = [c, s, token(client, sequence).into(), deed.giver.into(), deed.taker.into()];
+        session.run(tables::NEW_ENTRY, &[&entry[..], &[deed.amount.into()]].concat(), rows)?;
+        // In the order of the accounts, so that clients seldom wait for each other in a circle.
+        let mut moves = [(deed.giver, -deed.amount), (deed.taker, deed.amount)];
+        moves.sort_unstable();
+        for (account, amount) in moves {
+            session.run(tables::ADD_TO_ACCOUNT, &[amount.into(), account.into()], rows)?;
+        }
+        match deed.note {
+            Note::Put { title, content } => {
+                let note = [c, slot, s, title.into(), content.into()];
+                session.run(tables::PUT_NOTE, &note, rows)?;
+            }
+            Note::Edit { title, content } => {
+                let note = [s, title.into(), content.into(), c, slot];
+                session.run(tables::EDIT_NOTE, &note, rows)?;
+            }
+            Note::Remove => drop(session.run(tables::REMOVE_NOTE, &[c, slot], rows)?),
+        }
+        if let Some(old) = deed.forgets {
+            session.run(tables::FORGET_ENTRY, &[c, old.into()], rows)?;
+        }
+        session.run(tables::SET_PROGRESS, &[s, c], rows).map(drop)
+    }
+}
+
+impl Client for Bookkeeper<'_> {
+    fn choose(&mut self) -> usize {
+        self.operations += 1;
+        if self.operations.is_multiple_of(SUM_EVERY) { SUM } else { TRANSACT }
+    }
+
+    fn perform(
+        &mut self,
+        operation: usize,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        match operation {
+            TRANSACT => self.transact(session, tally),
+            SUM => self.sum(session),
+            _ => Err(Error::Usage(format!("ledger has no operation {operation}"))),
+        }
+    }
+}

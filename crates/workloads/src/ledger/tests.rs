@@ -1,0 +1,155 @@
+use std::cell::Cell;
+use std::rc::Rc;
+
+use bakeoff_engines::{Access, Database, Durability, Terms};
+
+use super::audit::Claim;
+use super::*;
+use crate::Tally;
+
+/// Remembers what a client did.
+struct Memory(Rc<Cell<Claim>>);
+
+impl Witness for Memory {
+    fn sent(&mut self, sequence: i64) {
+        self.0.set(Claim { sent: sequence, ..self.0.get() });
+    }
+
+    fn acknowledged(&mut self, sequence: i64) {
+        self.0.set(Claim { acknowledged: sequence, ..self.0.get() });
+    }
+}
+
+/// A ledger on SQLite, and what its one client claims after some operations.
+struct Desk {
+    books: Books,
+    _folder: tempfile::TempDir,
+    database: Box<dyn Database>,
+    claim: Claim,
+}
+
+/// A loaded ledger.
+fn open(engine: &str, folder: &std::path::Path, books: &Books) -> Box<dyn Database> {
+    let engine = bakeoff_engines::find(engine).unwrap();
+    let terms = Terms::new(Durability::None);
+    let database = engine.open(folder, &terms, books.schema(), books.statements()).unwrap();
+    for table in 0..books.schema().tables.len() {
+        let mut loader = database.load(table).unwrap();
+        books.rows(table, &mut |row| loader.row(row)).unwrap();
+        loader.finish().unwrap();
+    }
+    database
+}
+
+fn desk(operations: usize) -> Desk {
+    let books = Books::new("small", 7, Arc::new(Text::generated(7)));
+    let folder = tempfile::tempdir().unwrap();
+    let database = open("sqlite", folder.path(), &books);
+    let claim = Rc::new(Cell::new(Claim::default()));
+    let mut session = database.session().unwrap();
+    let mut client = books.bookkeeper(0, Box::new(Memory(Rc::clone(&claim))));
+    for _ in 0..operations {
+        let operation = client.choose();
+        client.perform(operation, &mut *session, &mut Tally::default()).unwrap();
+    }
+    drop((client, session));
+    Desk { books, _folder: folder, database, claim: claim.get() }
+}
+
+impl Desk {
+    fn audit(&self) -> Findings {
+        self.books.audit(&*self.database, &[self.claim]).unwrap()
+    }
+
+    /// Changes a row behind the ledger's back.
+    fn tamper(&self, statement: usize, parameters: &[Value<'_>]) {
+        let mut session = self.database.session().unwrap();
+        session.begin(Access::Write).unwrap();
+        let changed =
+            session.run(statement, parameters, &mut bakeoff_engines::Rows::new()).unwrap();
+        assert_eq!(changed, 1, "there was nothing to tamper with");
+        session.commit().unwrap();
+    }
+}
+
+#[test]
+fn what_was_acknowledged_is_there() {
+    let desk = desk(500);
+    assert!(desk.claim.acknowledged > 400 && desk.claim.sent == desk.claim.acknowledged);
+    assert_eq!(desk.audit(), Findings::default());
+}
+
+#[test]
+fn an_acknowledged_transaction_that_is_not_there_is_lost() {
+    let mut desk = desk(150);
+    let last = desk.claim.acknowledged;
+    desk.claim = Claim { sent: last + 3, acknowledged: last + 2 };
+    let findings = desk.audit();
+    assert_eq!((findings.lost, findings.first_lost.clone()), (2, vec![(0, last + 1)]));
+    assert_eq!(findings.torn + findings.hole + findings.phantom, 0, "{findings:?}");
+}
+
+#[test]
+fn what_was_never_sent_is_a_phantom() {
+    let mut desk = desk(150);
+    desk.claim = Claim { sent: desk.claim.sent - 1, acknowledged: desk.claim.sent - 1 };
+    assert!(desk.audit().phantom > 0);
+}
+
+#[test]
+fn a_part_of_a_transaction_is_torn() {
+    let sequence = desk(150).claim.sent;
+    let half_moved = desk(150);
+    half_moved.tamper(tables::ADD_TO_ACCOUNT, &[1.into(), 3.into()]);
+    assert!(half_moved.audit().torn > 0);
+    // The progress is one behind the rest.
+    let behind = desk(150);
+    behind.tamper(tables::SET_PROGRESS, &[(sequence - 1).into(), 0.into()]);
+    let findings = behind.audit();
+    assert!(findings.torn > 0 && findings.lost == 1, "{findings:?}");
+}
+
+#[test]
+fn a_gap_is_a_hole() {
+    let desk = desk(300);
+    let last = desk.claim.acknowledged;
+    // A deed whose note was overwritten later leaves no other trace.
+    desk.tamper(tables::FORGET_ENTRY, &[0.into(), (last - 90).into()]);
+    let findings = desk.audit();
+    assert_eq!((findings.hole, findings.lost), (1, 0), "{findings:?}");
+}
+
+#[test]
+fn a_changed_row_is_a_phantom() {
+    let desk = desk(150);
+    let entry = [0, desk.claim.sent].map(Value::Int);
+    desk.tamper(tables::FORGET_ENTRY, &entry);
+    let row = [0, desk.claim.sent, 5, 6, 7, 8].map(Value::Int);
+    desk.tamper(tables::NEW_ENTRY, &row);
+    assert!(desk.audit().phantom > 0);
+}
+
+#[test]
+fn clients_that_work_at_once_leave_whole_books() {
+    for name in ["sqlite", "lmdb", "fjall"] {
+        let books = &Books::new("small", 7, Arc::new(Text::generated(7)));
+        let folder = tempfile::tempdir().unwrap();
+        let database = open(name, folder.path(), books);
+        let database = &*database;
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                scope.spawn(move || {
+                    let mut session = database.session().unwrap();
+                    let mut client = books.client(number, 4);
+                    for _ in 0..200 {
+                        let operation = client.choose();
+                        client.perform(operation, &mut *session, &mut Tally::default()).unwrap();
+                    }
+                });
+            }
+        });
+        let done = 200 - 200 / 16;
+        let claims = [Claim { sent: done, acknowledged: done }; 4];
+        assert_eq!(books.audit(database, &claims).unwrap(), Findings::default(), "{name}");
+    }
+}
