@@ -1,0 +1,167 @@
+//! What can go wrong with a server, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Program;
+
+/// What can go wrong with a private server. Each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The server is not installed.
+    #[error(
+        "{program} is not installed: there is no {executable} in PATH, nor where it is usually \
+         put; install it, on Debian by: apt-get install {package}"
+    )]
+    Missing {
+        /// Which server.
+        program: Program,
+        /// What was looked for.
+        executable: &'static str,
+        /// Debian's package.
+        package: &'static str,
+    },
+    /// The server that is installed is too old.
+    #[error(
+        "{program} {version} ({executable}) is too old: bakeoff needs {oldest} or later; on \
+         Debian: apt-get install {package}"
+    )]
+    TooOld {
+        /// Which server.
+        program: Program,
+        /// The version that it says it has.
+        version: String,
+        /// The program that says so.
+        executable: PathBuf,
+        /// The first version that will do.
+        oldest: String,
+        /// Debian's package.
+        package: &'static str,
+    },
+    /// A plugin of the server is not installed.
+    #[error(
+        "{program}'s plugin {plugin} is not installed: there is no {}; on Debian: apt-get install \
+         {package}",
+        .path.display()
+    )]
+    Plugin {
+        /// Which server.
+        program: Program,
+        /// The plugin's name.
+        plugin: String,
+        /// Where it would be.
+        path: PathBuf,
+        /// Debian's package.
+        package: String,
+    },
+    /// The path of the server's socket does not fit into a socket's address.
+    #[error(
+        "the path of {program}'s socket has {bytes} bytes, and a socket's can't have more than \
+         {limit}: choose a folder with a shorter path by --out ({})",
+        .path.display()
+    )]
+    SocketPath {
+        /// Which server.
+        program: Program,
+        /// The path.
+        path: PathBuf,
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        limit: usize,
+    },
+    /// The user that the server runs as can't get into its folder.
+    #[error(
+        "{program} runs as the user {user}, since bakeoff runs as root, and {user} can't get into \
+         {}: run chmod o+x on that folder, or choose another place by --out",
+        .folder.display()
+    )]
+    Unreachable {
+        /// Which server.
+        program: Program,
+        /// The user.
+        user: String,
+        /// The first folder on the way that is closed to it.
+        folder: PathBuf,
+    },
+    /// A setting that can't be given.
+    #[error("{program}'s setting {name} can't be given: {reason}")]
+    Setting {
+        /// Which server.
+        program: Program,
+        /// The setting's name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// The data folder could not be initialised.
+    #[error("{program} could not initialise its data folder ({how}); it said:\n{log}")]
+    Initialise {
+        /// Which server.
+        program: Program,
+        /// How the program that does it ended.
+        how: String,
+        /// The last that it said.
+        log: String,
+    },
+    /// The server ended before it answered.
+    #[error("{program} ended while it was starting ({how}); the last lines of its log:\n{log}")]
+    Ended {
+        /// Which server.
+        program: Program,
+        /// How it ended.
+        how: String,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// The server did not answer in time.
+    #[error("{program} did not answer within {seconds} s; the last lines of its log:\n{log}")]
+    Slow {
+        /// Which server.
+        program: Program,
+        /// How long it had, in seconds.
+        seconds: f64,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// The server did not stop in time, or not in order.
+    #[error("{program} did not stop in order: {how}; the last lines of its log:\n{log}")]
+    Unclean {
+        /// Which server.
+        program: Program,
+        /// What happened.
+        how: String,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// Another server has the folder open.
+    #[error(
+        "another server still uses {} after {seconds} s: end the run that it belongs to",
+        .folder.display()
+    )]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+        /// How long it was waited for, in seconds.
+        seconds: f64,
+    },
+    /// The operating system refused something.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// What this crate's calls return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Says what was done to which path when the system refused.
+    pub(crate) fn at(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let what = format!("can't {what} {}", path.display());
+        move |source| Self::System { what, source }
+    }
+}

@@ -1,0 +1,140 @@
+//! PostgreSQL.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::launch::{Launch, Places};
+use crate::program::Kind;
+
+/// How long one look at the socket may take.
+const LOOK: Duration = Duration::from_secs(1);
+/// The protocol's version 3.0, as the first message has it.
+const PROTOCOL: u32 = 3 << 16;
+/// The first byte of the answer that asks for no password, and of an error.
+const AUTHENTICATION: u8 = b'R';
+const ERROR: u8 = b'E';
+/// The field of an error that says "the database system is starting up" (or shutting down).
+const NOT_YET: &[u8] = b"\0C57P03\0";
+
+pub struct Postgres;
+
+impl Kind for Postgres {
+    fn name(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    fn package(&self) -> &'static str {
+        "postgresql"
+    }
+
+    fn user(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn executables(&self) -> [&'static str; 2] {
+        ["postgres", "initdb"]
+    }
+
+    fn folders(&self) -> &'static [&'static str] {
+        &[
+            "/usr/lib/postgresql/*/bin",
+            "/usr/pgsql-*/bin",
+            "/usr/bin",
+            "/usr/local/bin",
+            "/usr/local/pgsql/bin",
+        ]
+    }
+
+    fn oldest(&self) -> (u32, u32) {
+        (13, 0)
+    }
+
+    fn socket(&self) -> &'static str {
+        ".s.PGSQL.5432"
+    }
+
+    fn stale(&self, places: &Places) -> Vec<PathBuf> {
+        // They name a process, and its number may be another one's by now.
+        let lock = places.runtime.join(format!("{}.lock", self.socket()));
+        vec![places.socket.clone(), lock, places.data.join("postmaster.pid")]
+    }
+
+    fn reserved(&self) -> &'static [&'static str] {
+        &[
+            "data_directory",
+            "config_file",
+            "hba_file",
+            "ident_file",
+            "external_pid_file",
+            "unix_socket_directories",
+            "port",
+            "logging_collector",
+            "log_destination",
+            "dynamic_shared_memory_type",
+        ]
+    }
+
+    fn initialise(&self, command: &mut Command, _: &Places, data: &Path, _: &Launch) {
+        command.arg(option("--pgdata=", data)).args(["--username=bakeoff", "--auth-local=trust"]);
+        // Whoever asks for a TCP port has to say who may come in by it.
+        command.arg("--auth-host=reject").args(["--encoding=UTF8", "--no-locale"]);
+        // All of it is synced once, at the end.
+        command.arg("--no-sync");
+    }
+
+    fn serve(&self, command: &mut Command, places: &Places, launch: &Launch) {
+        command.arg("-D").arg(&places.data).args(["-c", "listen_addresses="]);
+        for (name, value) in &launch.settings {
+            command.arg("-c").arg(format!("{name}={value}"));
+        }
+        // A list, so the path is quoted.
+        let mut folder = OsString::from("unix_socket_directories=\"");
+        folder.push(&places.runtime);
+        folder.push("\"");
+        command.arg("-c").arg(folder).args(["-c", "port=5432", "-c", "logging_collector=off"]);
+        command.args(["-c", "log_destination=stderr"]);
+        // The other kinds leave files behind when the server is killed.
+        command.args(["-c", "dynamic_shared_memory_type=sysv"]);
+    }
+
+    fn stop(&self) -> Signal {
+        Signal::INT
+    }
+
+    fn answers(&self, socket: &Path) -> bool {
+        answer(socket).is_ok_and(|answer| match answer.first() {
+            Some(&AUTHENTICATION) => true,
+            Some(&ERROR) => !answer.windows(NOT_YET.len()).any(|part| part == NOT_YET),
+            _ => false,
+        })
+    }
+}
+
+/// What the server answers to a client that would come in.
+fn answer(socket: &Path) -> io::Result<Vec<u8>> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(LOOK))?;
+    let mut body = PROTOCOL.to_be_bytes().to_vec();
+    body.extend_from_slice(b"user\0bakeoff\0database\0postgres\0\0");
+    let length = u32::try_from(body.len() + 4).expect("it is short");
+    stream.write_all(&length.to_be_bytes())?;
+    stream.write_all(&body)?;
+    let mut answer = vec![0; 1024];
+    let read = stream.read(&mut answer)?;
+    answer.truncate(read);
+    // Says goodbye; the server may be gone already.
+    let _ = stream.write_all(b"X\0\0\0\x04");
+    Ok(answer)
+}
+
+fn option(name: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(name);
+    option.push(path);
+    option
+}

@@ -1,0 +1,169 @@
+//! A server's process: started under another user and in control groups, dying with us, and ended
+//! with all that it has started.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, pidfd_send_signal,
+    set_parent_process_death_signal,
+};
+use rustix::thread::{
+    UnshareFlags, set_thread_gid, set_thread_groups, set_thread_uid, unshare_unsafe,
+};
+
+use crate::account::Account;
+
+/// How long killed processes may take to be gone: one that waits for its disk ends after that.
+const GONE: Duration = Duration::from_secs(30);
+
+/// A child that runs, or has ended.
+#[derive(Debug)]
+pub struct Process {
+    pid: Pid,
+    handle: OwnedFd,
+    keeper: Option<JoinHandle<io::Result<ExitStatus>>>,
+    status: Option<ExitStatus>,
+}
+
+impl Process {
+    /// Starts a command as this user, in these control groups (each one's `cgroup.procs`, open for
+    /// writing), holding this lock.
+    ///
+    /// The kernel kills the child when the thread that started it ends, so that thread is one of
+    /// its own, which waits for it.
+    pub fn start(
+        mut command: Command,
+        account: &Account,
+        groups: Vec<File>,
+        lock: File,
+    ) -> io::Result<Self> {
+        command.process_group(0);
+        dress(&mut command, account, groups, lock);
+        let (sender, started) = mpsc::channel();
+        let keeper = thread::Builder::new().name("server".into()).spawn(move || {
+            let spawned = command.spawn();
+            // From now on only the child holds the lock.
+            drop(command);
+            let mut child = spawned.inspect_err(|_| drop(sender.send(None)))?;
+            let pid = Pid::from_child(&child);
+            let _ = sender.send(Some((pid, pidfd_open(pid, PidfdFlags::empty()))));
+            child.wait()
+        })?;
+        match started.recv() {
+            Ok(Some((pid, Ok(handle)))) => {
+                Ok(Self { pid, handle, keeper: Some(keeper), status: None })
+            }
+            Ok(Some((pid, Err(error)))) => {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+                Err(error.into())
+            }
+            Ok(None) | Err(_) => match keeper.join() {
+                Ok(Err(error)) => Err(error),
+                Ok(Ok(_)) | Err(_) => Err(io::Error::other("the thread that starts it failed")),
+            },
+        }
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Whether it has not ended.
+    pub fn is_running(&self) -> bool {
+        !ended(&self.handle, Duration::ZERO)
+    }
+
+    /// Waits for its end, at most so long; says how it ended.
+    pub fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
+        if ended(&self.handle, limit)
+            && let Some(keeper) = self.keeper.take()
+        {
+            let status = keeper.join().expect("it only waits");
+            self.status = Some(status.expect("nobody else waits for a child of ours"));
+        }
+        self.status
+    }
+
+    /// Sends it a signal; does nothing when it has ended.
+    pub fn signal(&self, signal: Signal) {
+        let _ = pidfd_send_signal(&self.handle, signal);
+    }
+
+    /// Kills it and its children, and waits until they are gone.
+    pub fn kill(&mut self) {
+        // Stopped, it starts no others meanwhile.
+        self.signal(Signal::STOP);
+        let children = children(self.pid);
+        self.signal(Signal::KILL);
+        for child in &children {
+            let _ = pidfd_send_signal(child, Signal::KILL);
+        }
+        let deadline = Instant::now() + GONE;
+        self.wait(GONE);
+        for child in &children {
+            ended(child, deadline.saturating_duration_since(Instant::now()));
+        }
+    }
+}
+
+/// Has the child do, between fork and exec, what makes it a server's.
+fn dress(command: &mut Command, account: &Account, groups: Vec<File>, lock: File) {
+    let parent = getpid();
+    let ids = account.ids();
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated. What is
+    // unshared is no file table.
+    unsafe {
+        command.pre_exec(move || {
+            for group in &groups {
+                rustix::io::write(group, b"0")?;
+            }
+            fcntl_setfd(&lock, FdFlags::empty())?;
+            if let Some((uid, gid)) = ids {
+                // Shared memory that a killed server leaves goes with its name space. Without the
+                // right to have one, the server cleans up when it is started again.
+                let _ = unshare_unsafe(UnshareFlags::NEWIPC);
+                set_thread_groups(&[])?;
+                set_thread_gid(gid)?;
+                set_thread_uid(uid)?;
+            }
+            // After the change of user, which would undo it.
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            // The parent may have died before the line above took effect.
+            if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+        });
+    }
+}
+
+/// Whether a process has ended, or does so in the given time.
+fn ended(handle: &OwnedFd, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).expect("limits are short");
+        match poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&left)) {
+            Ok(ready) => return ready > 0,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return true,
+        }
+    }
+}
+
+/// The children of a process.
+fn children(pid: Pid) -> Vec<OwnedFd> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let lists: Vec<_> = lists.collect();
+    let numbers = lists.iter().flat_map(|list| list.split_whitespace());
+    let pids = numbers.filter_map(|number| Pid::from_raw(number.parse().ok()?));
+    pids.filter_map(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()).collect()
+}

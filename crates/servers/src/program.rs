@@ -1,0 +1,210 @@
+//! Which servers there are, and where they are installed.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use rustix::process::Signal;
+
+use crate::launch::{Launch, Places};
+use crate::mariadb::MariaDb;
+use crate::postgres::Postgres;
+use crate::{Error, Result};
+
+/// A server that can be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// MariaDB, with its storage engines.
+    MariaDb,
+    /// PostgreSQL.
+    Postgres,
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.kind().name())
+    }
+}
+
+/// What is particular to one kind of server.
+pub trait Kind: Sync {
+    /// Its name, as its users write it.
+    fn name(&self) -> &'static str;
+
+    /// Debian's package.
+    fn package(&self) -> &'static str;
+
+    /// The user that it runs as when bakeoff is root's.
+    fn user(&self) -> &'static str;
+
+    /// The server's program, and the one that initialises a data folder.
+    fn executables(&self) -> [&'static str; 2];
+
+    /// Folders that it is often installed in beside those in PATH; `*` stands for a version, of
+    /// which the newest counts.
+    fn folders(&self) -> &'static [&'static str];
+
+    /// The first version that will do.
+    fn oldest(&self) -> (u32, u32);
+
+    /// The name of its socket, in the runtime folder.
+    fn socket(&self) -> &'static str;
+
+    /// Files of a killed server that could keep another one from starting, though nothing of it
+    /// runs any more.
+    fn stale(&self, places: &Places) -> Vec<PathBuf>;
+
+    /// Settings that are bakeoff's own, since it relies on them.
+    fn reserved(&self) -> &'static [&'static str];
+
+    /// Adds to a command what has it initialise the folder `data`, with the settings that count
+    /// when a folder is initialised.
+    fn initialise(&self, command: &mut Command, places: &Places, data: &Path, launch: &Launch);
+
+    /// Adds to a command what has it serve, with the settings.
+    fn serve(&self, command: &mut Command, places: &Places, launch: &Launch);
+
+    /// The signal that stops it in order, without waiting for its clients.
+    fn stop(&self) -> Signal;
+
+    /// Whether a server answers at this socket, and would take a client.
+    fn answers(&self, socket: &Path) -> bool;
+}
+
+/// A server that is installed.
+#[derive(Clone, Debug)]
+pub struct Installed {
+    /// Which server.
+    pub program: Program,
+    /// Its version, for instance `10.11.19`.
+    pub version: String,
+    /// The server's program.
+    pub server: PathBuf,
+    /// The program that initialises a data folder.
+    pub initialiser: PathBuf,
+    plugins: OnceLock<PathBuf>,
+}
+
+impl Program {
+    pub(crate) fn kind(self) -> &'static dyn Kind {
+        match self {
+            Self::MariaDb => &MariaDb,
+            Self::Postgres => &Postgres,
+        }
+    }
+
+    /// Finds the server on this machine, once a process: in PATH, then where it is usually put.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] or [`Error::TooOld`].
+    pub fn find(self) -> Result<&'static Installed> {
+        static FOUND: [OnceLock<Installed>; 2] = [OnceLock::new(), OnceLock::new()];
+        let found = &FOUND[self as usize];
+        if let Some(installed) = found.get() {
+            return Ok(installed);
+        }
+        let installed = self.find_in(&self.folders())?;
+        Ok(found.get_or_init(|| installed))
+    }
+
+    fn folders(self) -> Vec<PathBuf> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let usual = self.kind().folders().iter().flat_map(|pattern| expand(pattern));
+        env::split_paths(&path).chain(usual).collect()
+    }
+
+    fn find_in(self, folders: &[PathBuf]) -> Result<Installed> {
+        let kind = self.kind();
+        let [server, initialiser] = kind.executables();
+        let locate = |executable, folders: &[PathBuf]| {
+            let mut paths = folders.iter().map(|folder| folder.join(executable));
+            let package = kind.package();
+            let missing = Error::Missing { program: self, executable, package };
+            paths.find(|path| path.is_file()).ok_or(missing)
+        };
+        let server = locate(server, folders)?;
+        // Of several versions that are installed, the one that belongs to the server.
+        let beside = fs::canonicalize(&server).unwrap_or_else(|_| server.clone());
+        let beside = beside.parent().into_iter().map(Path::to_path_buf);
+        let nearest: Vec<_> = beside.chain(folders.iter().cloned()).collect();
+        let initialiser = locate(initialiser, &nearest)?;
+        let said = said(&server, &["--version"])?;
+        let version = version(&said).to_owned();
+        let oldest = kind.oldest();
+        if parts(&version) < oldest {
+            return Err(Error::TooOld {
+                program: self,
+                version,
+                executable: server,
+                oldest: format!("{}.{}", oldest.0, oldest.1),
+                package: kind.package(),
+            });
+        }
+        Ok(Installed { program: self, version, server, initialiser, plugins: OnceLock::new() })
+    }
+}
+
+impl Installed {
+    /// Makes sure that a plugin is there, by the name that it is loaded by (`ha_rocksdb`).
+    ///
+    /// # Errors
+    /// [`Error::Plugin`] when it is not.
+    pub fn plugin(&self, name: &str) -> Result<()> {
+        let file = format!("{name}.so");
+        let path = self.plugins()?.join(file);
+        if path.is_file() {
+            return Ok(());
+        }
+        let package = format!("mariadb-plugin-{}", name.trim_start_matches("ha_"));
+        Err(Error::Plugin { program: self.program, plugin: name.into(), path, package })
+    }
+
+    /// The folder that plugins are in, as the server has it.
+    fn plugins(&self) -> Result<&Path> {
+        if let Some(folder) = self.plugins.get() {
+            return Ok(folder);
+        }
+        let said = said(&self.server, &["--no-defaults", "--verbose", "--help"])?;
+        let line = said.lines().find_map(|line| line.strip_prefix("plugin-dir "));
+        let folder = line.map(str::trim).unwrap_or_default().into();
+        Ok(self.plugins.get_or_init(|| folder))
+    }
+}
+
+/// What a program says on its output.
+fn said(program: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let Output { stdout, .. } = output.map_err(Error::at("run", program))?;
+    Ok(String::from_utf8_lossy(&stdout).into_owned())
+}
+
+/// The folders that a pattern with at most one `*` stands for, highest version first.
+fn expand(pattern: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = pattern.split_once('*') else { return vec![pattern.into()] };
+    let (parent, prefix) = before.rsplit_once('/').unwrap_or(("", before));
+    let names = fs::read_dir(parent).into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<_> = names.filter(|name| name.starts_with(prefix)).collect();
+    names.sort_by_key(|name| std::cmp::Reverse(parts(&name[prefix.len()..])));
+    let after = after.trim_start_matches('/');
+    names.iter().map(|name| Path::new(parent).join(name).join(OsStr::new(after))).collect()
+}
+
+/// The version in what a server says of itself: `mariadbd  Ver 10.11.19-MariaDB for …`.
+fn version(said: &str) -> &str {
+    let mut words = said.split_whitespace();
+    let word = words.find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+    let word = word.unwrap_or_default();
+    let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+    &word[..end]
+}
+
+/// A version's first two numbers.
+fn parts(version: &str) -> (u32, u32) {
+    let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}

@@ -1,0 +1,199 @@
+//! A server's life: its data folder initialised, started, stopped or killed.
+
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::account::Account;
+use crate::launch::{Launch, Places};
+use crate::lock::lock;
+use crate::log::Log;
+use crate::process::Process;
+use crate::{Error, Program, Result, sync};
+
+/// How long a server may take until it answers.
+const START: Duration = Duration::from_secs(60);
+/// How often it is asked meanwhile.
+const POLL: Duration = Duration::from_millis(10);
+/// How long a data folder may take to be initialised.
+const INITIALISE: Duration = Duration::from_secs(300);
+/// How long a server may take to stop: it writes all that it has only in memory.
+const STOP: Duration = Duration::from_secs(300);
+/// How long what is left of a killed server may take to be gone.
+const GONE: Duration = Duration::from_secs(30);
+/// What of ours is in the environment of a server; nothing else may change what it does.
+const ENVIRONMENT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"];
+
+/// A private server that runs. Dropping it stops it in order.
+#[derive(Debug)]
+pub struct Server {
+    program: Program,
+    places: Places,
+    process: Process,
+    log: Log,
+}
+
+impl Server {
+    /// Makes an empty data folder ready, with the settings that only count then. Does nothing when
+    /// that was done before. What a killed attempt has left is removed first.
+    ///
+    /// # Errors
+    /// Whatever keeps the server from starting; each says what to do.
+    pub fn initialise(program: Program, launch: &Launch) -> Result<()> {
+        let stage = Stage::set(program, launch)?;
+        let data = stage.places.data.clone();
+        if data.exists() {
+            return Ok(());
+        }
+        let fresh = data.with_extension("new");
+        if fresh.exists() {
+            fs::remove_dir_all(&fresh).map_err(Error::at("remove", &fresh))?;
+        }
+        let mut command = Command::new(&program.find()?.initialiser);
+        program.kind().initialise(&mut command, &stage.places, &fresh, launch);
+        let (places, mut process, log) = stage.start(command, launch)?;
+        let status = process.wait(INITIALISE);
+        if !status.is_some_and(|status| status.success()) {
+            process.kill();
+            let how = status.map_or("it takes too long".into(), |status| status.to_string());
+            return Err(Error::Initialise { program, how, log: log.tail() });
+        }
+        sync::tree(&fresh)?;
+        fs::rename(&fresh, &data).map_err(Error::at("name the new folder", &data))?;
+        sync::folder(&places.directory)
+    }
+
+    /// Starts a server on initialised data and waits until it answers, for a minute at most.
+    /// Waits first for what may be left of a killed one.
+    ///
+    /// # Errors
+    /// Whatever keeps it from starting, with the last lines of its log; each says what to do.
+    pub fn start(program: Program, launch: &Launch) -> Result<Self> {
+        Self::start_within(program, launch, START)
+    }
+
+    fn start_within(program: Program, launch: &Launch, limit: Duration) -> Result<Self> {
+        let stage = Stage::set(program, launch)?;
+        stage.account.give_all(&stage.places.data)?;
+        stage.account.close(&stage.places.data)?;
+        for path in program.kind().stale(&stage.places) {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(Error::at("remove", &path)(error));
+                }
+                _ => {}
+            }
+        }
+        let mut command = Command::new(&program.find()?.server);
+        program.kind().serve(&mut command, &stage.places, launch);
+        let (places, process, log) = stage.start(command, launch)?;
+        let mut server = Self { program, places, process, log };
+        let start = Instant::now();
+        while !program.kind().answers(server.socket()) {
+            if let Some(status) = server.process.wait(POLL) {
+                let how = status.to_string();
+                return Err(Error::Ended { program, how, log: server.log() });
+            }
+            if start.elapsed() > limit {
+                server.process.kill();
+                let seconds = limit.as_secs_f64();
+                return Err(Error::Slow { program, seconds, log: server.log() });
+            }
+        }
+        Ok(server)
+    }
+
+    /// Its Unix socket. PostgreSQL's clients want the folder that it is in.
+    pub fn socket(&self) -> &Path {
+        &self.places.socket
+    }
+
+    /// The number of its process; all that it starts are children of that one.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// The last lines of its log.
+    pub fn log(&self) -> String {
+        self.log.tail()
+    }
+
+    /// Whether it runs.
+    pub fn is_running(&self) -> bool {
+        self.process.is_running()
+    }
+
+    /// Stops it in order, its clients' transactions undone. One that takes too long is killed.
+    ///
+    /// # Errors
+    /// [`Error::Unclean`] when it had to be killed, had died before, or says that it failed.
+    pub fn stop(mut self) -> Result<()> {
+        self.stop_within(STOP)
+    }
+
+    fn stop_within(&mut self, limit: Duration) -> Result<()> {
+        self.process.signal(self.program.kind().stop());
+        let how = match self.process.wait(limit) {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => status.to_string(),
+            None => {
+                self.process.kill();
+                format!("it was killed after {} s", limit.as_secs_f64())
+            }
+        };
+        Err(Error::Unclean { program: self.program, how, log: self.log() })
+    }
+
+    /// Kills it and all its processes at once, as a crash would, and waits until they are gone.
+    pub fn kill(mut self) {
+        self.process.kill();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has died can be told only by who asks `stop` or `is_running`.
+        if self.is_running() {
+            let _ = self.stop_within(STOP);
+        }
+    }
+}
+
+/// Everything that is ready before a process is started.
+struct Stage {
+    places: Places,
+    account: Account,
+    lock: File,
+}
+
+impl Stage {
+    fn set(program: Program, launch: &Launch) -> Result<Self> {
+        launch.check(program)?;
+        let places = Places::of(program, launch)?;
+        let account = Account::choose(program.kind().user())?;
+        places.make(program, &account)?;
+        let lock = lock(&places.directory, GONE)?;
+        Ok(Self { places, account, lock })
+    }
+
+    /// Starts a command in this stage; what it says goes to the log.
+    fn start(self, mut command: Command, launch: &Launch) -> Result<(Places, Process, Log)> {
+        let (log, output) = Log::open(&self.places.log)?;
+        let errors = output.try_clone().map_err(Error::at("open", &self.places.log))?;
+        command.stdin(Stdio::null()).stdout(output).stderr(errors);
+        command.current_dir(&self.places.temporary).env_clear().env("LC_ALL", "C");
+        for name in ENVIRONMENT {
+            command.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
+        let open = |path: &PathBuf| {
+            File::options().write(true).open(path).map_err(Error::at("join the group", path))
+        };
+        let groups = launch.groups.iter().map(open).collect::<Result<_>>()?;
+        let program = command.get_program().to_owned();
+        let process = Process::start(command, &self.account, groups, self.lock)
+            .map_err(Error::at("start", Path::new(&program)))?;
+        Ok((self.places, process, log))
+    }
+}
