@@ -49,7 +49,7 @@ pub struct Run {
     /// none, relaxed, strict: what a power cut may take
     #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub durability: Option<String>,
-    /// unlimited (limits are not there yet)
+    /// unlimited; a size, as 512M or 2G; 1% to 1000% of the bytes that are loaded
     #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub memory: Option<String>,
     /// host, hdd-7200, ebs-gp3 … (see `bakeoff list disks`)
@@ -242,6 +242,9 @@ pub struct DiskMount {
     /// Whether the device takes its time
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub timing: Switch,
+    /// Keep the backing files out of the page cache: memory for the mounted ones alone
+    #[arg(long)]
+    pub uncached: bool,
     /// Stay until it is unmounted, or Ctrl-C unmounts it
     #[arg(long)]
     pub foreground: bool,

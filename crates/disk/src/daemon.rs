@@ -109,6 +109,9 @@ impl Disk {
         let volume = Volume::open(&note.backing, volume_options).map_err(|error| {
             Error::Folder(format!("{} can't be used: {error}", note.backing.display()))
         })?;
+        if options.uncached {
+            volume.keep_out_of_page_cache();
+        }
         let changing = Mutex::new(Changing { neighbours: options.neighbours, round_trip: 0 });
         Ok(Self { note, null, volume, executor, started: Instant::now(), changing })
     }
@@ -190,6 +193,10 @@ impl Disk {
     fn set_timing(&self, on: bool) -> Result<(), Error> {
         if on && self.null {
             return Err(Error::Usage("the null device takes no time: it has no timing".into()));
+        }
+        if on && !self.executor.timing() {
+            // What was written while nobody had to wait is not to be written once somebody has.
+            self.volume.settle();
         }
         self.executor.set_timing(on);
         Ok(())

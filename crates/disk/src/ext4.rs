@@ -417,6 +417,11 @@ impl Ext4 {
         any.then_some(Background { work, lasting, ticket: Ticket { pages } })
     }
 
+    /// All work that there is, as by sync(2): what is dirty now has expired by then.
+    pub fn settle_all(&mut self, now: Nanos) -> Option<Background> {
+        self.tick(now.saturating_add(self.options.expire))
+    }
+
     /// Work in the background is done.
     pub fn done(&mut self, ticket: Ticket) {
         self.under_way -= ticket.pages;

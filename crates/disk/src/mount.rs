@@ -55,6 +55,9 @@ pub struct MountOptions {
     pub used_fraction: Option<f64>,
     /// Whether work takes its time from the start.
     pub timing: bool,
+    /// Whether the backing files are kept out of the page cache: see
+    /// [`crate::volume::Volume::keep_out_of_page_cache`].
+    pub uncached: bool,
 }
 
 impl MountOptions {
@@ -68,6 +71,7 @@ impl MountOptions {
             seed: 1,
             used_fraction: None,
             timing: true,
+            uncached: false,
         }
     }
 
@@ -78,6 +82,9 @@ impl MountOptions {
         command.args(["--neighbours", &self.neighbours.to_string()]);
         command.args(["--seed", &self.seed.to_string()]);
         command.args(["--timing", if self.timing { "on" } else { "off" }]);
+        if self.uncached {
+            command.arg("--uncached");
+        }
         if let Some(fraction) = self.used_fraction {
             command.args(["--used-fraction", &fraction.to_string()]);
         }

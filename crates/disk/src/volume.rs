@@ -38,6 +38,7 @@ mod names;
 mod size;
 mod space;
 mod sync;
+mod uncached;
 
 pub use attributes::{Changes, Moment};
 pub use data::{Access, Opened};
@@ -50,6 +51,7 @@ use inode::{Inode, Numbers, Table};
 use lasting::Model;
 use listing::Listings;
 use space::Space;
+use uncached::Touched;
 
 /// A file's number. It is that file's for ever: no other gets it.
 pub type Ino = u64;
@@ -89,6 +91,8 @@ pub struct Volume {
     cut: AtomicBool,
     /// Told of a file whose pages and attributes are not what the kernel believes.
     outdated: OnceLock<Box<dyn Fn(Ino) + Send + Sync>>,
+    /// What is to be taken out of the page cache, if anything is.
+    touched: OnceLock<Arc<Touched>>,
 }
 
 impl Volume {
@@ -121,6 +125,7 @@ impl Volume {
             power: RwLock::new(()),
             cut: AtomicBool::new(false),
             outdated: OnceLock::new(),
+            touched: OnceLock::new(),
         });
         volume.adopt()?;
         volume.start_ticking();

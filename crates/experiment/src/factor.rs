@@ -69,7 +69,9 @@ impl Factor {
         match self {
             Self::Engine => "an engine's name (see `bakeoff list engines`)",
             Self::Durability => "none, relaxed or strict",
-            Self::Memory => "unlimited (limits are not there yet)",
+            Self::Memory => {
+                "unlimited; a size, as 512M or 2G; 1% to 1000% of the bytes that are loaded"
+            }
             Self::Disk => "host, a model (see `bakeoff list disks`), or a name under [disks]",
             Self::Neighbours => {
                 "0; 1% to 100% of what one stream reaches alone; x1 to x64, so many streams"

@@ -16,6 +16,10 @@ const AGAIN: &str = "again";
 const DURABILITIES: [&str; 3] = ["none", "relaxed", "strict"];
 const MOST_CLIENTS: u32 = 1024;
 const MOST_STREAMS: u32 = 64;
+/// Percent of the loaded data.
+const MOST_SHARE: u32 = 1000;
+/// Bytes.
+const MOST_MEMORY: u64 = 1 << 50;
 
 /// Other load on the same disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +51,50 @@ impl fmt::Display for Neighbours {
             Self::None => f.write_str("0"),
             Self::Percent(percent) => write!(f, "{percent}%"),
             Self::Streams(streams) => write!(f, "x{streams}"),
+        }
+    }
+}
+
+/// How much memory an engine has, its page cache included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// As much as the machine has.
+    Unlimited,
+    /// So many bytes, a whole number of MiB.
+    Bytes(u64),
+    /// So many percent (1 to 1000) of the bytes that are loaded.
+    Share(u32),
+}
+
+/// The units of memory, the largest first.
+const UNITS: [(char, u64); 3] = [('T', 1 << 40), ('G', 1 << 30), ('M', 1 << 20)];
+
+impl Memory {
+    /// Reads a level of [`Factor::Memory`], without an alias.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == "unlimited" {
+            return Some(Self::Unlimited);
+        }
+        if let Some(percent) = text.strip_suffix('%') {
+            return number(percent).filter(|n| (1..=MOST_SHARE).contains(n)).map(Self::Share);
+        }
+        let (count, unit) =
+            UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(*name)?, unit)))?;
+        let bytes = u64::from(number(count)?) * unit;
+        (1..=MOST_MEMORY).contains(&bytes).then_some(Self::Bytes(bytes))
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unlimited => f.write_str("unlimited"),
+            Self::Bytes(bytes) => {
+                let whole = UNITS.iter().find(|(_, unit)| bytes.is_multiple_of(*unit));
+                let (name, unit) = whole.unwrap_or(&UNITS[2]);
+                write!(f, "{}{name}", bytes / unit)
+            }
+            Self::Share(percent) => write!(f, "{percent}%"),
         }
     }
 }
@@ -97,7 +145,7 @@ fn without_alias(factor: Factor, text: &str, vocabulary: &Vocabulary) -> Result<
     match factor {
         Factor::Engine => one_of("engine", text, &vocabulary.engines),
         Factor::Durability => one_of("durability", text, &DURABILITIES),
-        Factor::Memory => only("unlimited", text, "limits of memory are not there yet"),
+        Factor::Memory => memory(text),
         Factor::Disk => vocabulary.disks.canonical(text),
         Factor::Neighbours => neighbours(text),
         Factor::Clients => clients(text),
@@ -113,11 +161,25 @@ pub(crate) fn one_of(kind: &str, text: &str, valid: &[impl AsRef<str>]) -> Resul
     Err(Problem::unknown(kind, text, valid))
 }
 
-fn only(valid: &str, text: &str, why: &str) -> Result<String, Problem> {
-    if text == valid {
-        return Ok(text.to_owned());
+fn memory(text: &str) -> Result<String, Problem> {
+    if let Some(memory) = Memory::parse(text) {
+        return Ok(memory.to_string());
     }
-    Err(Problem::new(format!("`{text}` can't be had: {why}")).help(format!("write `{valid}`")))
+    let mut problem = Problem::new(format!("`{text}` is no level of `memory`"));
+    let upper = text.to_ascii_uppercase().replace(' ', "");
+    let short = upper.trim_end_matches('B').trim_end_matches('I');
+    // A number without a unit is one of bytes, or of what its writer had in mind.
+    let bytes = short.parse::<u64>().ok().filter(|bytes| *bytes >= 1 << 20);
+    let meant = match bytes {
+        Some(bytes) => Some(Memory::Bytes(bytes >> 20 << 20)),
+        None => Memory::parse(short).or_else(|| Memory::parse(&format!("{short}M"))),
+    };
+    if matches!(upper.as_str(), "NONE" | "NO" | "OFF" | "MAX" | "HOST" | "UNLIMITED") {
+        problem = problem.help("did you mean `unlimited`?");
+    } else if let Some(meant) = meant {
+        problem = problem.help(format!("did you mean `{meant}`?"));
+    }
+    Err(problem.help(format!("valid: {}", Factor::Memory.syntax())))
 }
 
 fn neighbours(text: &str) -> Result<String, Problem> {

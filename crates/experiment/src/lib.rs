@@ -20,7 +20,7 @@ pub use experiment::{Experiment, MOST_TRIALS};
 pub use factor::Factor;
 pub use file::{Preset, presets};
 pub use flags::Changes;
-pub use level::{Neighbours, base};
+pub use level::{Memory, Neighbours, base};
 pub use message::Error;
 pub use plan::{Block, Cell, Plan, PlannedTrial};
 

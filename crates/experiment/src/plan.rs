@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::random::SplitMix64;
-use crate::{Experiment, Factor, Neighbours, level};
+use crate::{Experiment, Factor, Memory, Neighbours, level};
 
 /// All trials, in blocks.
 ///
@@ -64,6 +64,11 @@ impl Cell {
     /// How many clients work at once.
     pub fn clients(&self) -> usize {
         self.base(Factor::Clients).parse().expect("a plan holds checked levels alone")
+    }
+
+    /// How much memory the engine has.
+    pub fn memory(&self) -> Memory {
+        Memory::parse(self.base(Factor::Memory)).expect("a plan holds checked levels alone")
     }
 
     /// The other load on the disk.

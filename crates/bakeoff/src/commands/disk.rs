@@ -61,6 +61,7 @@ fn mount(arguments: &cli::DiskMount) -> Result<(), Failure> {
         seed: arguments.seed,
         used_fraction: arguments.used_fraction,
         timing: arguments.timing == Switch::On,
+        uncached: arguments.uncached,
     };
     if arguments.foreground {
         return Ok(daemon::serve(&options, &mut std::io::stdout())?);

@@ -114,6 +114,7 @@ impl Volume {
         check_alignment(access.mode, offset, buffer.len())?;
         self.fault(Call::Read, &inode)?;
         let count = read_at(inode.reader()?, buffer, offset)?;
+        self.touch(&inode, count);
         Ok((count, self.model().ext4.read(ino, offset, count as u64)))
     }
 
@@ -174,7 +175,7 @@ impl Volume {
     /// Writes, and notes what was there before.
     fn write_over(
         &self,
-        inode: &Inode,
+        inode: &Arc<Inode>,
         offset: u64,
         data: &[u8],
         access: Access,
@@ -194,6 +195,7 @@ impl Volume {
             old = read_at(file, &mut buffer[..most], offset)?;
         }
         let count = write_at(file, data, offset)?;
+        self.touch(inode, old + count);
         let length = count as u64;
         let now = self.executor.now();
         let mut model = self.model();

@@ -95,14 +95,9 @@ impl Volume {
         }
         let mut model = self.model();
         let mut ticked = Ticked::default();
-        while let Some(Background { work, lasting, ticket }) = model.ext4.tick(now) {
+        while let Some(background) = model.ext4.tick(now) {
             let mark = model.pending.mark();
-            let volume = Arc::clone(self);
-            let then: Then = Box::new(move || {
-                volume.model().ext4.done(ticket);
-                volume.became_lasting(&lasting, mark);
-            });
-            ticked.due.push((work, then));
+            ticked.due.push(self.in_background(background, mark));
         }
         ticked.next = model.ext4.next_tick();
         let span = model.ext4.span();
@@ -111,6 +106,30 @@ impl Volume {
             self.executor.set_span(span);
         }
         ticked
+    }
+
+    /// Work that nobody waits for, and what to call when it is done.
+    fn in_background(self: &Arc<Self>, background: Background, mark: Mark) -> (ext4::Work, Then) {
+        let Background { work, lasting, ticket } = background;
+        let volume = Arc::clone(self);
+        let then: Then = Box::new(move || {
+            volume.model().ext4.done(ticket);
+            volume.became_lasting(&lasting, mark);
+        });
+        (work, then)
+    }
+
+    /// Makes lasting whatever was written and changed so far. Nobody waits for it, so it is over
+    /// when this returns only while the timing is off.
+    pub fn settle(self: &Arc<Self>) {
+        let mut model = self.model();
+        let background = model.ext4.settle_all(self.executor.now());
+        let mark = model.pending.mark();
+        drop(model);
+        if let Some(background) = background {
+            let (work, then) = self.in_background(background, mark);
+            self.executor.perform(work, then);
+        }
     }
 
     fn became_lasting(&self, lasting: &[Lasting], mark: Mark) {

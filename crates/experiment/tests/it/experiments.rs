@@ -34,9 +34,12 @@ noise_floor = false
 #[test]
 fn levels_come_in_many_forms_and_leave_in_one() {
     let toml = format!("{GOOD}clients = [4, \"01\", 0x10]\nneighbours = [0, \"x04\", \"025%\"]\n");
+    let toml =
+        format!("{toml}memory = [\"1024M\", \"0512M\", \"1048576M\", \"05%\", \"unlimited\"]\n");
     let experiment = load(&toml, &Changes::default()).expect("it is right");
     assert_eq!(experiment.levels(Factor::Clients), ["4", "1", "16"]);
     assert_eq!(experiment.levels(Factor::Neighbours), ["0", "x4", "25%"]);
+    assert_eq!(experiment.levels(Factor::Memory), ["1G", "512M", "1T", "5%", "unlimited"]);
 }
 
 #[test]

@@ -74,17 +74,18 @@ its scheduler
 #[test]
 fn all_that_is_wrong_is_said_at_once() {
     let message = message(
-        &format!("{GOOD}memory = \"2G\"\n[quick]\nsecnds = 1\n"),
+        &format!("{GOOD}memory = \"2GB\"\n[quick]\nsecnds = 1\n"),
         &Changes { seconds: Some(0.1), compare: Some("engin".to_owned()), ..Changes::default() },
     );
     let expected = "\
-error: `2G` can't be had: limits of memory are not there yet
+error: `2GB` is no level of `memory`
  --> my.toml:3:10
   |
-3 | memory = \"2G\"
-  |          ^^^^
+3 | memory = \"2GB\"
+  |          ^^^^^
   |
-  = help: write `unlimited`
+  = help: did you mean `2G`?
+  = help: valid: unlimited; a size, as 512M or 2G; 1% to 1000% of the bytes that are loaded
 
 error: unknown key `secnds`
  --> my.toml:5:1
@@ -131,6 +132,11 @@ const LINES: &[(&str, &str, &str)] = &[
     ("neighbours = \"25 %\"", "`25 %` is no level", "did you mean `25%`?"),
     ("neighbours = \"0%\"", "`0%` is no level of `neighbours`", "did you mean `0`?"),
     ("neighbours = \"101%\"", "`101%` is no level", "1% to 100%"),
+    ("memory = \"512\"", "`512` is no level of `memory`", "did you mean `512M`?"),
+    ("memory = \"1.5G\"", "`1.5G` is no level of `memory`", "as 512M or 2G"),
+    ("memory = \"0M\"", "`0M` is no level of `memory`", "valid: unlimited"),
+    ("memory = 1073741824", "no level of `memory`", "did you mean `1G`?"),
+    ("memory = \"off\"", "`off` is no level of `memory`", "did you mean `unlimited`?"),
     ("neighbours = \"x65\"", "`x65` is no level", "x1 to x64"),
     ("neighbours = \"x+1\"", "`x+1` is no level", "x1 to x64"),
     ("durability = \"Strict\"", "unknown durability `Strict`", "did you mean `strict`?"),
