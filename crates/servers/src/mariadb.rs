@@ -91,9 +91,9 @@ impl Kind for MariaDb {
         Signal::TERM
     }
 
-    fn answers(&self, socket: &Path) -> bool {
+    fn answers(&self, places: &Places) -> bool {
         let greeting = || {
-            let mut stream = UnixStream::connect(socket)?;
+            let mut stream = UnixStream::connect(&places.socket)?;
             stream.set_read_timeout(Some(LOOK))?;
             // The packet's length and number come before it.
             let mut bytes = [0; 5];

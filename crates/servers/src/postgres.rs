@@ -1,6 +1,7 @@
 //! PostgreSQL.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,10 @@ use crate::program::Kind;
 
 /// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
+/// The file in the data folder that says which process serves it, and in which line (from 0) it
+/// says how far that is.
+const PID_FILE: &str = "postmaster.pid";
+const STATUS_LINE: usize = 7;
 /// The protocol's version 3.0, as the first message has it.
 const PROTOCOL: u32 = 3 << 16;
 /// The first byte of the answer that asks for no password, and of an error.
@@ -62,7 +67,7 @@ impl Kind for Postgres {
     fn stale(&self, places: &Places) -> Vec<PathBuf> {
         // They name a process, and its number may be another one's by now.
         let lock = places.runtime.join(format!("{}.lock", self.socket()));
-        vec![places.socket.clone(), lock, places.data.join("postmaster.pid")]
+        vec![places.socket.clone(), lock, places.data.join(PID_FILE)]
     }
 
     fn reserved(&self) -> &'static [&'static str] {
@@ -107,12 +112,16 @@ impl Kind for Postgres {
         Signal::INT
     }
 
-    fn answers(&self, socket: &Path) -> bool {
-        answer(socket).is_ok_and(|answer| match answer.first() {
-            Some(&AUTHENTICATION) => true,
-            Some(&ERROR) => !answer.windows(NOT_YET.len()).any(|part| part == NOT_YET),
-            _ => false,
-        })
+    fn answers(&self, places: &Places) -> bool {
+        // A client that comes while it recovers is a line in its log, so it is asked by its file.
+        let status = fs::read_to_string(places.data.join(PID_FILE)).unwrap_or_default();
+        let ready = status.lines().nth(STATUS_LINE).is_some_and(|line| line.trim() == "ready");
+        ready
+            && answer(&places.socket).is_ok_and(|answer| match answer.first() {
+                Some(&AUTHENTICATION) => true,
+                Some(&ERROR) => !answer.windows(NOT_YET.len()).any(|part| part == NOT_YET),
+                _ => false,
+            })
     }
 }
 

@@ -99,19 +99,19 @@ impl Process {
         let _ = pidfd_send_signal(&self.handle, signal);
     }
 
-    /// Kills it and its children, and waits until they are gone.
+    /// Kills it and all that is below it, and waits until they are gone.
     pub fn kill(&mut self) {
         // Stopped, it starts no others meanwhile.
         self.signal(Signal::STOP);
-        let children = children(self.pid);
+        let below = below(self.pid);
         self.signal(Signal::KILL);
-        for child in &children {
-            let _ = pidfd_send_signal(child, Signal::KILL);
+        for process in &below {
+            let _ = pidfd_send_signal(process, Signal::KILL);
         }
         let deadline = Instant::now() + GONE;
         self.wait(GONE);
-        for child in &children {
-            ended(child, deadline.saturating_duration_since(Instant::now()));
+        for process in &below {
+            ended(process, deadline.saturating_duration_since(Instant::now()));
         }
     }
 }
@@ -158,12 +158,16 @@ fn ended(handle: &OwnedFd, limit: Duration) -> bool {
     }
 }
 
-/// The children of a process.
-fn children(pid: Pid) -> Vec<OwnedFd> {
+/// The processes below another one.
+fn below(pid: Pid) -> Vec<OwnedFd> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
     let lists: Vec<_> = lists.collect();
     let numbers = lists.iter().flat_map(|list| list.split_whitespace());
-    let pids = numbers.filter_map(|number| Pid::from_raw(number.parse().ok()?));
-    pids.filter_map(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()).collect()
+    let mut found = Vec::new();
+    for child in numbers.filter_map(|number| Pid::from_raw(number.parse().ok()?)) {
+        found.extend(pidfd_open(child, PidfdFlags::empty()));
+        found.extend(below(child));
+    }
+    found
 }

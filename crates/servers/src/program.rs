@@ -71,8 +71,8 @@ pub trait Kind: Sync {
     /// The signal that stops it in order, without waiting for its clients.
     fn stop(&self) -> Signal;
 
-    /// Whether a server answers at this socket, and would take a client.
-    fn answers(&self, socket: &Path) -> bool;
+    /// Whether a server answers at its socket, and would take a client.
+    fn answers(&self, places: &Places) -> bool;
 }
 
 /// A server that is installed.
@@ -207,4 +207,101 @@ fn version(said: &str) -> &str {
 fn parts(version: &str) -> (u32, u32) {
     let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with a program that says this of its version, and one that would initialise.
+    fn folder(program: Program, version: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = folder.path().join("script");
+        fs::write(&script, format!("#!/bin/sh\necho '{version}'\n")).expect("room");
+        for executable in program.kind().executables() {
+            // By another process: a file that is open for writing here, or in a child that another
+            // test is starting, could not be run.
+            let mut install = Command::new("install");
+            install.args(["-m", "755"]).arg(&script).arg(folder.path().join(executable));
+            assert!(install.status().expect("it is on every system").success());
+        }
+        folder
+    }
+
+    #[test]
+    fn what_is_not_installed_is_named_with_the_command_that_brings_it() {
+        let empty = tempfile::tempdir().expect("a folder");
+        let nowhere = Program::MariaDb.find_in(&[]).expect_err("there is no folder").to_string();
+        assert!(nowhere.contains("no mariadbd"), "{nowhere}");
+        assert!(nowhere.contains("apt-get install mariadb-server"), "{nowhere}");
+        let empty = [empty.path().to_path_buf()];
+        let error = Program::Postgres.find_in(&empty).expect_err("it is empty").to_string();
+        assert!(error.contains("apt-get install postgresql"), "{error}");
+
+        let half = folder(Program::Postgres, "postgres (PostgreSQL) 15.18");
+        fs::remove_file(half.path().join("initdb")).expect("it is there");
+        let half = [half.path().to_path_buf()];
+        let error = Program::Postgres.find_in(&half).expect_err("half of it").to_string();
+        assert!(error.contains("no initdb"), "{error}");
+    }
+
+    #[test]
+    fn what_is_too_old_is_named_with_what_would_do() {
+        let cases = [
+            (Program::MariaDb, "mariadbd  Ver 10.5.29-MariaDB for Linux on x86_64", "10.5.29"),
+            (Program::Postgres, "postgres (PostgreSQL) 12.22 (Debian 12.22-1)", "12.22"),
+            (Program::Postgres, "no version at all", ""),
+        ];
+        for (program, said, version) in cases {
+            let folder = folder(program, said);
+            let error = program.find_in(&[folder.path().to_path_buf()]).expect_err("too old");
+            assert!(matches!(&error, Error::TooOld { version: old, .. } if old == version));
+            let (oldest, later) = program.kind().oldest();
+            assert!(error.to_string().contains(&format!("{oldest}.{later} or later")), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_new_enough_is_found_with_its_version() {
+        let cases = [
+            (Program::MariaDb, "mariadbd  Ver 10.6.0-MariaDB for Linux on x86_64", "10.6.0"),
+            (Program::MariaDb, "mariadbd from 11.8.2-MariaDB, client 15.2 for Linux", "11.8.2"),
+            (Program::Postgres, "postgres (PostgreSQL) 13.0", "13.0"),
+            (Program::Postgres, "postgres (PostgreSQL) 19devel", "19"),
+        ];
+        for (program, said, version) in cases {
+            let folder = folder(program, said);
+            let found = program.find_in(&[folder.path().to_path_buf()]).expect("new enough");
+            assert_eq!(found.version, version);
+            assert_eq!(found.server.parent(), Some(folder.path()));
+        }
+    }
+
+    #[test]
+    fn a_plugin_is_found_where_the_server_says_or_its_package_is_named() {
+        let plugins = tempfile::tempdir().expect("a folder");
+        fs::write(plugins.path().join("ha_rocksdb.so"), "").expect("room");
+        let said =
+            format!("mariadbd Ver 10.11.1-MariaDB\nplugin-dir    {}/", plugins.path().display());
+        let folder = folder(Program::MariaDb, &said);
+        let found = Program::MariaDb.find_in(&[folder.path().to_path_buf()]).expect("new enough");
+        found.plugin("ha_rocksdb").expect("it is there");
+        let error = found.plugin("ha_spider").expect_err("it is not there").to_string();
+        assert!(error.contains("apt-get install mariadb-plugin-spider"), "{error}");
+        assert!(error.contains("/ha_spider.so"), "{error}");
+    }
+
+    #[test]
+    fn the_newest_of_several_versions_counts() {
+        let parent = tempfile::tempdir().expect("a folder");
+        for version in ["9.6", "17", "15", "other"] {
+            fs::create_dir_all(parent.path().join(version).join("bin")).expect("room");
+        }
+        let found = expand(&format!("{}/*/bin", parent.path().display()));
+        let expected = ["17", "15", "9.6", "other"];
+        let expected = expected.map(|version| parent.path().join(version).join("bin"));
+        assert_eq!(found, expected);
+        assert_eq!(expand("/usr/sbin"), [Path::new("/usr/sbin")]);
+        assert!(expand("/no/such/*/bin").is_empty());
+    }
 }

@@ -91,7 +91,7 @@ impl Server {
         let (places, process, log) = stage.start(command, launch)?;
         let mut server = Self { program, places, process, log };
         let start = Instant::now();
-        while !program.kind().answers(server.socket()) {
+        while !program.kind().answers(&server.places) {
             if let Some(status) = server.process.wait(POLL) {
                 let how = status.to_string();
                 return Err(Error::Ended { program, how, log: server.log() });
@@ -195,5 +195,57 @@ impl Stage {
         let process = Process::start(command, &self.account, groups, self.lock)
             .map_err(Error::at("start", Path::new(&program)))?;
         Ok((self.places, process, log))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that is installed, on an initialised folder; `None` where there is none, except in
+    /// continuous integration.
+    fn initialised() -> Option<(Program, tempfile::TempDir, Launch)> {
+        if let Err(error) = Program::MariaDb.find() {
+            assert!(std::env::var_os("CI").is_none(), "{error}");
+            eprintln!("skipped: {error}");
+            return None;
+        }
+        let folder = tempfile::Builder::new().prefix("bakeoff-").tempdir_in("/tmp");
+        let folder = folder.expect("a temporary folder");
+        let directory = folder.path().to_path_buf();
+        let launch = Launch { directory, ..Launch::default() };
+        Server::initialise(Program::MariaDb, &launch).expect("it is installed");
+        Some((Program::MariaDb, folder, launch))
+    }
+
+    #[test]
+    fn a_server_that_takes_too_long_to_answer_is_killed() {
+        let Some((program, _folder, launch)) = initialised() else { return };
+        let error = Server::start_within(program, &launch, Duration::ZERO);
+        let error = error.expect_err("nobody is so fast");
+        assert!(matches!(error, Error::Slow { .. }), "{error:?}");
+        // It holds the folder no longer.
+        drop(lock(&launch.directory, Duration::ZERO).expect("it is gone"));
+    }
+
+    #[test]
+    fn a_server_that_does_not_stop_in_time_is_killed() {
+        let Some((program, _folder, launch)) = initialised() else { return };
+        let mut server = Server::start(program, &launch).expect("it starts");
+        server.process.signal(rustix::process::Signal::STOP);
+        let error = server.stop_within(Duration::from_millis(50)).expect_err("it is stopped");
+        assert!(matches!(error, Error::Unclean { .. }), "{error:?}");
+        assert!(error.to_string().contains("killed after 0.05 s"), "{error}");
+        assert!(!server.is_running());
+    }
+
+    #[test]
+    fn a_folder_that_is_in_use_is_refused() {
+        let Some((program, _folder, launch)) = initialised() else { return };
+        let server = Server::start(program, &launch).expect("it starts");
+        let error = lock(&launch.directory, Duration::ZERO).expect_err("a server has it");
+        assert!(matches!(error, Error::Busy { .. }), "{error:?}");
+        server.stop().expect("it stops in order");
+        drop(lock(&launch.directory, Duration::ZERO).expect("it is free"));
     }
 }

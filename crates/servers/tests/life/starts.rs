@@ -150,3 +150,22 @@ fn what_is_no_data_may_be_elsewhere() {
         assert_eq!(names, ["data", "tmp"]);
     }
 }
+
+#[test]
+fn a_server_is_put_into_its_groups_before_it_changes_its_user() {
+    for program in installed() {
+        let mut home = Home::initialised(program);
+        // What a group's file takes any file takes; as root's, the server could not open it.
+        let group = home.folder.path().join("cgroup.procs");
+        fs::write(&group, "").expect("room");
+        fs::set_permissions(&group, fs::Permissions::from_mode(0o600)).expect("our own");
+        home.launch.groups = vec![group.clone()];
+        let server = Server::start(program, &home.launch).expect("it starts");
+        assert_eq!(fs::read_to_string(&group).expect("a file"), "0");
+        server.stop().expect("it stops in order");
+
+        home.launch.groups.push(home.folder.path().join("no-such-group/cgroup.procs"));
+        let error = Server::start(program, &home.launch).expect_err("there is no such group");
+        assert!(error.to_string().contains("no-such-group"), "{error}");
+    }
+}
