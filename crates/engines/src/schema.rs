@@ -7,9 +7,10 @@ use crate::{Error, Result};
 pub enum Type {
     /// A signed 64-bit integer.
     Int,
-    /// Text of at most 255 characters; may be part of a key or an index.
+    /// Text of at most 255 characters; may be part of a key or an index. U+0000 is none of them:
+    /// PostgreSQL can't store it.
     Text,
-    /// Text of any length; never part of a key or an index.
+    /// Text of any length, again without U+0000; never part of a key or an index.
     LongText,
 }
 

@@ -1,0 +1,310 @@
+//! PostgreSQL: a private server for each database, or one that somebody else runs.
+//!
+//! A session is a connection of its own with every statement prepared; parameters and rows travel
+//! in binary. Every transaction is `REPEATABLE READ`: of two that would change the same row, the
+//! first wins and the other ends in a conflict. Every table says in its comment that it is
+//! bakeoff's, and how it was made.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use bakeoff_servers::{Launch, Program, Server};
+use postgres::error::{Severity, SqlState};
+use postgres::{Client, Config, NoTls};
+
+use crate::sql::Dialect;
+use crate::{
+    About, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Schema, Session,
+    Setting, Statement, Terms, fair,
+};
+
+use tables::Leftovers;
+
+pub mod elsewhere;
+mod load;
+mod session;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod upkeep;
+
+const SQL: Dialect = Dialect::Postgres;
+
+/// The oldest major version that has what is asked for here.
+const OLDEST: u32 = 13;
+
+/// How long a server that starts or recovers, or has no connection free, is asked again.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A private server.
+pub struct Postgres;
+
+impl Engine for Postgres {
+    fn about(&self) -> About {
+        let installed = Program::Postgres.find();
+        About {
+            name: "postgres",
+            summary: "PostgreSQL, in a private server",
+            version: installed.map_or("not installed".into(), |found| found.version.clone()),
+            promises: PROMISES,
+            home: Home::Server,
+        }
+    }
+
+    fn available(&self) -> std::result::Result<(), String> {
+        Program::Postgres.find().map(drop).map_err(|error| error.to_string())
+    }
+
+    /// With `synchronous_commit=off` the last commits are in the server's memory alone.
+    fn survives_kill(&self, durability: Durability) -> bool {
+        durability == Durability::Strict
+    }
+
+    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+        fair::with_overrides(fair::postgres(terms), terms)
+    }
+
+    fn open(
+        &self,
+        directory: &Path,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        schema.validate()?;
+        let (config, private) = start(directory, terms, self.settings(terms))?;
+        let mut open = Open::new(config, Some(private), terms, schema, statements)?;
+        open.prepare(Leftovers::Keep)?;
+        Ok(Box::new(open))
+    }
+}
+
+/// Starts a private server, on a new data folder if there is none.
+fn start(directory: &Path, terms: &Terms, settings: Vec<Setting>) -> Result<(Config, Private)> {
+    let launch = Launch {
+        directory: directory.into(),
+        runtime: terms.runtime.clone(),
+        settings: settings.into_iter().map(|setting| (setting.name, setting.value)).collect(),
+        groups: terms.groups.clone(),
+    };
+    Server::initialise(Program::Postgres, &launch).map_err(Error::engine)?;
+    let server = Server::start(Program::Postgres, &launch).map_err(Error::engine)?;
+    let mut config = Config::new();
+    config.user("bakeoff").dbname("postgres");
+    config.host_path(server.socket().parent().unwrap_or(Path::new("/")));
+    Ok((config, Private { server, data: directory.join("data") }))
+}
+
+/// How the durability levels are had, by a private server and elsewhere.
+const PROMISES: [Promise; 3] = [
+    Promise {
+        durability: Durability::None,
+        settings: Some("fsync=off, synchronous_commit=off"),
+        source: "never syncs: a crash of the system may corrupt the database beyond recovery \
+                 (postgresql.org/docs/current/runtime-config-wal.html#GUC-FSYNC)",
+    },
+    Promise {
+        durability: Durability::Relaxed,
+        settings: Some("synchronous_commit=off, wal_writer_delay=200ms"),
+        source: "a crash may take the commits of the last 3 x wal_writer_delay, 0.6 s, and leaves \
+                 the rest consistent (postgresql.org/docs/current/wal-async-commit.html)",
+    },
+    Promise {
+        durability: Durability::Strict,
+        settings: Some("fsync=on, synchronous_commit=on, full_page_writes=on"),
+        source: "answers a commit when its log is synced \
+                 (postgresql.org/docs/current/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT)",
+    },
+];
+
+/// An error of the server, in the contract's terms. [`is_lost`] tells that a connection is gone.
+fn error(failure: postgres::Error) -> Error {
+    let what = words(&failure);
+    match failure.code() {
+        Some(
+            &SqlState::T_R_SERIALIZATION_FAILURE
+            | &SqlState::T_R_DEADLOCK_DETECTED
+            | &SqlState::LOCK_NOT_AVAILABLE,
+        ) => Error::Conflict(what),
+        Some(&SqlState::UNIQUE_VIOLATION) => Error::Duplicate(what),
+        Some(&SqlState::CHARACTER_NOT_IN_REPERTOIRE) => Error::Usage(what),
+        _ => Error::engine(what),
+    }
+}
+
+/// What a failure says, and what lies behind it.
+fn words(failure: &postgres::Error) -> String {
+    match failure.as_db_error() {
+        Some(answer) => {
+            let more = [answer.detail(), answer.hint()].into_iter().flatten();
+            more.fold(answer.message().into(), |text: String, more| format!("{text}; {more}"))
+        }
+        None => {
+            let behind = std::error::Error::source(failure);
+            behind.map_or_else(|| failure.to_string(), |behind| format!("{failure}: {behind}"))
+        }
+    }
+}
+
+/// Whether a failure has ended the connection.
+fn is_lost(failure: &postgres::Error) -> bool {
+    match failure.as_db_error() {
+        Some(answer) => {
+            matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+        }
+        None => {
+            let behind = std::error::Error::source(failure);
+            failure.is_closed() || behind.is_some_and(|behind| behind.is::<io::Error>())
+        }
+    }
+}
+
+/// A private server and its data.
+struct Private {
+    server: Server,
+    data: PathBuf,
+}
+
+struct Open {
+    config: Config,
+    terms: Terms,
+    schema: Schema,
+    /// The declared statements.
+    texts: Vec<String>,
+    plans: Vec<session::Plan>,
+    /// The server's major version.
+    version: u32,
+    /// The counters as they stood at the opening.
+    before: Vec<(&'static str, u64)>,
+    private: Option<Private>,
+}
+
+impl Open {
+    fn new(
+        config: Config,
+        private: Option<Private>,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Self> {
+        let texts = statements.iter().map(|statement| SQL.statement(schema, &statement.action));
+        Ok(Self {
+            texts: texts.collect::<Result<_>>()?,
+            plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
+            config,
+            terms: terms.clone(),
+            schema: schema.clone(),
+            version: 0,
+            before: Vec::new(),
+            private,
+        })
+    }
+
+    /// Looks whether the server is what was asked for, and creates the schema.
+    fn prepare(&mut self, leftovers: Leftovers) -> Result<()> {
+        let mut client = self.connect()?;
+        let version = show(&mut client, "server_version_num")?;
+        self.version = version.parse::<u32>().map_err(Error::engine)? / 10_000;
+        if self.version < OLDEST {
+            let found = self.version;
+            return Err(Error::Usage(format!("PostgreSQL {found} is older than {OLDEST}")));
+        }
+        confirm_durability(&mut client, self.terms.durability)?;
+        tables::create(&mut client, &self.schema, leftovers)?;
+        self.before = upkeep::counters(&mut client, self.version)?;
+        Ok(())
+    }
+
+    /// A new connection. A server that is busy starting is given time.
+    fn connect(&self) -> Result<Client> {
+        let start = Instant::now();
+        loop {
+            let failure = match self.config.connect(NoTls) {
+                Ok(client) => return Ok(client),
+                Err(failure) => failure,
+            };
+            let soon = matches!(
+                failure.code(),
+                Some(&SqlState::CANNOT_CONNECT_NOW | &SqlState::TOO_MANY_CONNECTIONS)
+            );
+            if !soon || start.elapsed() > PATIENCE {
+                return Err(self.no_connection(&failure));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn no_connection(&self, failure: &postgres::Error) -> Error {
+        let what = words(failure);
+        match &self.private {
+            Some(private) if !private.server.is_running() => Error::engine(format!(
+                "the server has ended ({what}); the end of its log:\n{}",
+                private.server.log()
+            )),
+            _ => Error::engine(format!("no connection to the server: {what}")),
+        }
+    }
+}
+
+impl Database for Open {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(session::Connection::new(self)?))
+    }
+
+    fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
+        Ok(Box::new(load::Load::new(self, table)?))
+    }
+
+    fn drain(&self) -> Result<()> {
+        upkeep::drain(&mut self.connect()?, &self.schema)?;
+        match &self.private {
+            Some(private) if self.terms.durability == Durability::None => {
+                upkeep::sync_all(&private.data)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        upkeep::check(&mut self.connect()?, &self.schema)
+    }
+
+    fn server(&self) -> Option<u32> {
+        self.private.as_ref().map(|private| private.server.pid())
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let now = self.connect().and_then(|mut client| upkeep::counters(&mut client, self.version));
+        let since = |(now, before): ((&'static str, u64), &(&'static str, u64))| {
+            (now.0, now.1.saturating_sub(before.1))
+        };
+        // A server that has gone counts nothing any more; whoever uses it next says so.
+        now.unwrap_or_default().into_iter().zip(&self.before).map(since).collect()
+    }
+}
+
+fn show(client: &mut Client, setting: &str) -> Result<String> {
+    let row = client.query_one(&format!("SHOW {setting}"), &[]).map_err(error)?;
+    row.try_get(0).map_err(error)
+}
+
+/// Reads back from the server what it promises.
+fn confirm_durability(client: &mut Client, wanted: Durability) -> Result<()> {
+    let settings = match wanted {
+        Durability::None => [("fsync", "off"), ("synchronous_commit", "off")],
+        Durability::Relaxed => [("fsync", "on"), ("synchronous_commit", "off")],
+        Durability::Strict => [("fsync", "on"), ("synchronous_commit", "on")],
+    };
+    for (name, value) in settings.into_iter().chain([("full_page_writes", "on")]) {
+        let found = show(client, name)?;
+        if found != value {
+            let level = wanted.name();
+            return Err(Error::Usage(format!(
+                "the server runs with {name}={found}, and durability {level} is {name}={value}: \
+                 set it so, or ask for another level"
+            )));
+        }
+    }
+    Ok(())
+}

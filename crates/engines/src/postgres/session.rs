@@ -1,0 +1,255 @@
+//! Sessions: a connection each, with every statement prepared on it.
+
+use bytes::BytesMut;
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use postgres::{Client, Row};
+
+use super::{Open, error, is_lost, words};
+use crate::statement::{Action, Yield};
+use crate::{Access, Error, Result, Rows, Schema, Session, Value};
+
+/// What a session prepares after the declared statements, in this order. The isolation level is
+/// the server's setting, see [`crate::fair`].
+pub(super) const CONTROL: [&str; 4] = ["BEGIN READ ONLY", "BEGIN", "COMMIT", "ROLLBACK"];
+const BEGIN_READ: usize = 0;
+const BEGIN_WRITE: usize = 1;
+const COMMIT: usize = 2;
+const ROLLBACK: usize = 3;
+
+type Failure = Box<dyn std::error::Error + Sync + Send>;
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Failure> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Int(int) if *kind == Type::INT8 => int.to_sql(kind, out),
+            Self::Text(text) if *kind == Type::TEXT => text.to_sql(kind, out),
+            Self::Int(_) | Self::Text(_) => Err(format!("{self:?} for a {kind}").into()),
+        }
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind, Type::INT8 | Type::TEXT)
+    }
+
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for Value<'a> {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> std::result::Result<Self, Failure> {
+        match *kind {
+            Type::INT8 => i64::from_sql(kind, raw).map(Self::Int),
+            _ => <&str>::from_sql(kind, raw).map(Self::Text),
+        }
+    }
+
+    fn from_sql_null(_: &Type) -> std::result::Result<Self, Failure> {
+        Ok(Self::Null)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        <Self as ToSql>::accepts(kind)
+    }
+}
+
+/// What a session must know of a statement beside its text.
+#[derive(Clone, Copy)]
+pub(super) struct Plan {
+    writes: bool,
+    /// The columns that the server answers with.
+    width: usize,
+    /// The parameter that is an insert's answer, where the server gives none.
+    key: Option<usize>,
+}
+
+pub(super) fn plan(schema: &Schema, action: &Action) -> Plan {
+    match action {
+        Action::Read(read) => {
+            let width = match &read.yields {
+                Yield::Columns(columns) => columns.len(),
+                Yield::Sum(_) | Yield::Distinct(_) => 1,
+            };
+            Plan { writes: false, width, key: None }
+        }
+        Action::Insert { table } => {
+            let table = &schema.tables[*table];
+            match table.generated {
+                true => Plan { writes: true, width: 1, key: None },
+                false => Plan { writes: true, width: 0, key: Some(table.key[0]) },
+            }
+        }
+        Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => {
+            Plan { writes: true, width: 0, key: None }
+        }
+    }
+}
+
+/// A connection and what is prepared on it.
+struct Prepared {
+    client: Client,
+    /// The declared statements, then [`CONTROL`].
+    statements: Vec<postgres::Statement>,
+}
+
+impl Prepared {
+    fn new(database: &Open) -> Result<Self> {
+        let mut client = database.connect()?;
+        let texts = database.texts.iter().map(String::as_str).chain(CONTROL);
+        let prepared = texts.map(|text| client.prepare(text));
+        let statements = prepared.collect::<std::result::Result<_, _>>().map_err(error)?;
+        Ok(Self { client, statements })
+    }
+
+    /// Runs a statement, hands each row over, and returns the number of rows read or changed.
+    fn run(
+        &mut self,
+        number: usize,
+        parameters: &[Value<'_>],
+        mut row: impl FnMut(&Row) -> std::result::Result<(), postgres::Error>,
+    ) -> std::result::Result<u64, postgres::Error> {
+        let mut found = self.client.query_raw(&self.statements[number], parameters)?;
+        while let Some(found) = found.next()? {
+            row(&found)?;
+        }
+        Ok(found.rows_affected().unwrap_or(0))
+    }
+}
+
+/// Where a session stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    Reading,
+    Writing,
+    /// In a transaction that had an error.
+    Failed,
+}
+
+pub(super) struct Connection<'a> {
+    database: &'a Open,
+    /// `None` from the loss of a connection until the next one is needed.
+    prepared: Option<Prepared>,
+    state: State,
+}
+
+impl<'a> Connection<'a> {
+    pub(super) fn new(database: &'a Open) -> Result<Self> {
+        let prepared = Some(Prepared::new(database)?);
+        Ok(Self { database, prepared, state: State::Idle })
+    }
+
+    /// Runs a statement; `commits` says whether it would have taken effect by itself if the
+    /// connection is lost before its answer is here.
+    fn execute(
+        &mut self,
+        number: usize,
+        parameters: &[Value<'_>],
+        commits: bool,
+        row: impl FnMut(&Row) -> std::result::Result<(), postgres::Error>,
+    ) -> Result<u64> {
+        let prepared = match &mut self.prepared {
+            Some(prepared) => prepared,
+            empty => empty.insert(Prepared::new(self.database)?),
+        };
+        let (given, wanted) = (parameters.len(), prepared.statements[number].params().len());
+        if given != wanted {
+            return Err(Error::Usage(format!("{given} parameters for a statement of {wanted}")));
+        }
+        let failure = match prepared.run(number, parameters, row) {
+            Ok(count) => return Ok(count),
+            Err(failure) => failure,
+        };
+        if !is_lost(&failure) && !prepared.client.is_closed() {
+            return Err(error(failure));
+        }
+        self.prepared = None;
+        let what = format!("the connection was lost: {}", words(&failure));
+        Err(if commits { Error::InDoubt(what) } else { Error::Conflict(what) })
+    }
+
+    fn control(&mut self, which: usize) -> Result<()> {
+        let number = self.database.texts.len() + which;
+        self.execute(number, &[], which == COMMIT, |_| Ok(())).map(drop)
+    }
+
+    fn try_run(&mut self, number: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        let Some(plan) = self.database.plans.get(number).copied() else {
+            return Err(Error::Usage(format!("there is no statement {number}")));
+        };
+        match self.state {
+            State::Failed => return Err(Error::Usage("a statement after an error".into())),
+            State::Reading if plan.writes => {
+                return Err(Error::Usage("a write in a reading transaction".into()));
+            }
+            State::Idle | State::Reading | State::Writing => {}
+        }
+        rows.reset(plan.width.max(usize::from(plan.key.is_some())));
+        let commits = plan.writes && self.state == State::Idle;
+        let count = self.execute(number, parameters, commits, |row| {
+            (0..plan.width).try_for_each(|column| {
+                rows.push(row.try_get(column)?);
+                Ok(())
+            })
+        })?;
+        if let Some(key) = plan.key {
+            rows.push(parameters[key]);
+        }
+        Ok(count)
+    }
+}
+
+impl Session for Connection<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        if self.state != State::Idle {
+            self.state = State::Failed;
+            return Err(Error::Usage("begin inside a transaction".into()));
+        }
+        let (control, state) = match access {
+            Access::Read => (BEGIN_READ, State::Reading),
+            Access::Write => (BEGIN_WRITE, State::Writing),
+        };
+        self.control(control)?;
+        self.state = state;
+        Ok(())
+    }
+
+    fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        let answer = self.try_run(statement, parameters, rows);
+        if answer.is_err() && self.state != State::Idle {
+            self.state = State::Failed;
+        }
+        answer
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        match self.state {
+            State::Idle => Err(Error::Usage("commit outside a transaction".into())),
+            State::Failed => {
+                self.rollback()?;
+                Err(Error::Usage("commit after an error".into()))
+            }
+            State::Reading | State::Writing => {
+                let wrote = self.state == State::Writing;
+                // The server has ended the transaction, whatever it answers.
+                self.state = State::Idle;
+                match self.control(COMMIT) {
+                    Err(Error::InDoubt(what)) if !wrote => Err(Error::Conflict(what)),
+                    done => done,
+                }
+            }
+        }
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        let open = std::mem::replace(&mut self.state, State::Idle) != State::Idle;
+        if !open || self.prepared.is_none() {
+            // The server undoes the transaction of a connection that is lost.
+            return Ok(());
+        }
+        match self.control(ROLLBACK) {
+            Err(Error::Conflict(_)) => Ok(()),
+            done => done,
+        }
+    }
+}

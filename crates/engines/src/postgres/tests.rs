@@ -1,0 +1,242 @@
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use postgres::{Client, Config, NoTls};
+use tempfile::TempDir;
+
+use super::elsewhere::Elsewhere;
+use super::*;
+use crate::schema::{Table, Type};
+use crate::statement::{Action, Read};
+use crate::{Access, Rows, Value};
+
+const INSERT: usize = 0;
+const READ: usize = 1;
+
+fn schema() -> Schema {
+    let notes =
+        Table::new("notes").key_column("id", Type::Int).column("text", Type::Text).index(&["text"]);
+    Schema { tables: vec![notes] }
+}
+
+fn statements() -> [Statement; 2] {
+    [Action::Insert { table: 0 }, Action::Read(Read::by_key(0, 1, &[1]))]
+        .map(|action| Statement { name: "one".into(), action })
+}
+
+/// Whether there is a server to test with; says so when there is none, and fails where there has
+/// to be one.
+fn installed() -> bool {
+    match Postgres.available() {
+        Ok(()) => true,
+        Err(missing) if std::env::var_os("CI").is_none() => {
+            eprintln!("left out: {missing}");
+            false
+        }
+        Err(missing) => panic!("{missing}"),
+    }
+}
+
+fn open(folder: &Path, terms: &Terms) -> Result<Box<dyn Database>> {
+    Postgres.open(folder, terms, &schema(), &statements())
+}
+
+/// A database's administrator.
+fn administrator(folder: &Path) -> Client {
+    let mut config = Config::new();
+    config.user("bakeoff").dbname("postgres").host_path(folder.join("server"));
+    config.connect(NoTls).expect("a connection")
+}
+
+/// Ends the connections of all others, and waits until they are gone.
+fn end_connections(administrator: &mut Client) {
+    let others = "FROM pg_stat_activity \
+                  WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    let end = format!("SELECT pg_terminate_backend(pid) {others}");
+    administrator.batch_execute(&end).expect("ended");
+    let count = format!("SELECT count(*) {others}");
+    while administrator.query_one(&count, &[]).expect("a count").get::<_, i64>(0) > 0 {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn note(number: i64) -> [Value<'static>; 2] {
+    [Value::Int(number), Value::Text("a note")]
+}
+
+#[test]
+fn a_lost_connection_is_a_conflict_or_in_doubt_and_is_replaced() {
+    if !installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = open(folder.path(), &Terms::new(Durability::None)).expect("open");
+    let mut administrator = administrator(folder.path());
+    let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+    for access in [Access::Read, Access::Write] {
+        session.begin(access).expect("begin");
+        session.run(READ, &[1.into()], &mut rows).expect("read");
+        end_connections(&mut administrator);
+        let answer = session.run(READ, &[1.into()], &mut rows);
+        assert!(matches!(answer, Err(Error::Conflict(_))), "in a transaction: {answer:?}");
+        session.rollback().expect("rollback");
+    }
+    end_connections(&mut administrator);
+    let answer = session.run(READ, &[1.into()], &mut rows);
+    assert_eq!(answer.expect("a session that has none connects"), 0);
+    end_connections(&mut administrator);
+    let answer = session.run(INSERT, &note(1), &mut rows);
+    assert!(matches!(answer, Err(Error::InDoubt(_))), "a write on its own: {answer:?}");
+    session.begin(Access::Write).expect("begin");
+    session.run(INSERT, &note(2), &mut rows).expect("insert");
+    end_connections(&mut administrator);
+    let answer = session.commit();
+    assert!(matches!(answer, Err(Error::InDoubt(_))), "a commit: {answer:?}");
+    session.begin(Access::Write).expect("begin");
+    session.run(INSERT, &note(3), &mut rows).expect("insert");
+    session.commit().expect("commit");
+    for (number, found) in [(2, 0), (3, 1)] {
+        let answer = session.run(READ, &[number.into()], &mut rows);
+        assert_eq!(answer.expect("read"), found, "note {number}");
+    }
+}
+
+#[test]
+fn what_relaxed_may_lose_is_less_than_a_second() {
+    if !installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let terms = Terms::new(Durability::Relaxed);
+    drop(open(folder.path(), &terms).expect("open"));
+    let mut rows = Rows::new();
+    let mut database = opened(folder.path(), &terms);
+    let mut session = database.session().expect("a session");
+    session.run(INSERT, &note(1), &mut rows).expect("insert");
+    drop(session);
+    thread::sleep(Duration::from_secs(1));
+    database.private.take().expect("a server").server.kill();
+    let database = open(folder.path(), &terms).expect("open");
+    let mut session = database.session().expect("a session");
+    assert_eq!(session.run(READ, &[1.into()], &mut rows).expect("read"), 1);
+    assert_eq!(database.check().expect("check"), Vec::<String>::new());
+}
+
+/// A database whose server can be got at.
+fn opened(folder: &Path, terms: &Terms) -> Open {
+    let (config, private) = start(folder, terms, Postgres.settings(terms)).expect("a server");
+    let mut open =
+        Open::new(config, Some(private), terms, &schema(), &statements()).expect("a database");
+    open.prepare(Leftovers::Keep).expect("open");
+    open
+}
+
+#[test]
+fn runs_within_a_small_limit_counts_and_keeps_its_promises() {
+    if !installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut terms = Terms::new(Durability::Strict);
+    terms.memory_bytes = Some(128 << 20);
+    let database = open(folder.path(), &terms).expect("open");
+    assert!(database.server().is_some());
+    let mut administrator = administrator(folder.path());
+    let mut show = |name| super::show(&mut administrator, name).expect("a setting");
+    assert_eq!(show("shared_buffers"), "32MB");
+    assert_eq!(show("synchronous_commit"), "on");
+    let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+    session.run(INSERT, &note(1), &mut rows).expect("insert");
+    let answer = session.run(INSERT, &[2.into(), "a\0b".into()], &mut rows);
+    assert!(matches!(answer, Err(Error::Usage(_))), "{answer:?}");
+    drop(session);
+    database.drain().expect("drain");
+    // Sessions hand their counts in when they end.
+    let counted = |name| {
+        let counters = database.counters();
+        counters.iter().any(|(counter, count)| *counter == name && *count > 0)
+    };
+    let wanted = ["log bytes", "log syncs", "checkpoints by demand", "vacuums"];
+    for name in wanted {
+        let waits = (0..100).take_while(|_| !counted(name));
+        waits.for_each(|_| thread::sleep(Duration::from_millis(50)));
+        assert!(counted(name), "{name}: {:?}", database.counters());
+    }
+    drop(database);
+    terms.settings = vec![("fsync".into(), "off".into())];
+    let answer = open(folder.path(), &terms).map(drop);
+    let refused = matches!(&answer, Err(Error::Usage(what)) if what.contains("fsync=off"));
+    assert!(refused, "{answer:?}");
+}
+
+/// A server as somebody else may run it, and a URL of a database there.
+fn elsewhere(folder: &TempDir, database: &str, password: &str) -> Elsewhere {
+    let host = folder.path().join("server").display().to_string().replace('/', "%2F");
+    Elsewhere::new(&format!("postgres://owner:{password}@{host}/{database}")).expect("a URL")
+}
+
+#[test]
+fn a_database_elsewhere_is_used_only_when_it_is_meant() {
+    if !installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let terms = Terms::new(Durability::Strict);
+    let private = open(folder.path(), &terms).expect("open");
+    let mut administrator = administrator(folder.path());
+    let mut run = |text: &str| administrator.batch_execute(text).expect("done");
+    run("CREATE ROLE owner LOGIN SUPERUSER PASSWORD 'hidden'");
+    run("CREATE DATABASE ours OWNER owner");
+    run("CREATE DATABASE theirs OWNER owner");
+    let rules = "local all bakeoff trust\nlocal all all scram-sha-256\n";
+    std::fs::write(folder.path().join("data/pg_hba.conf"), rules).expect("written");
+    run("SELECT pg_reload_conf()");
+    let ours = elsewhere(&folder, "ours", "hidden");
+    assert!(ours.about().version.starts_with(char::is_numeric), "{}", ours.about().version);
+    let nowhere = Path::new("/nonexistent");
+    let open = |engine: &Elsewhere, terms: &Terms| {
+        engine.open(nowhere, terms, &schema(), &statements()).map_err(|error| error.to_string())
+    };
+    let refused = |engine: &Elsewhere, terms: &Terms, why: &str| {
+        let answer = open(engine, terms).map(drop).expect_err("refused");
+        assert!(answer.contains(why), "{answer}");
+        assert!(!answer.contains("hidden"), "{answer}");
+    };
+    drop(open(&ours, &terms).expect("an empty database"));
+    refused(&ours, &terms, "allow their reuse");
+    let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
+    drop(open(&ours, &reuse).expect("a reused database"));
+    refused(&ours, &Terms { durability: Durability::None, ..reuse.clone() }, "fsync=on");
+    let relaxed = Terms { durability: Durability::Relaxed, ..reuse.clone() };
+    let database = open(&ours, &relaxed).expect("the session's own setting");
+    assert!(database.server().is_none());
+    drop(database);
+    let theirs = elsewhere(&folder, "theirs", "hidden");
+    let mut owner = theirs.config.connect(NoTls).expect("a connection");
+    owner.batch_execute("CREATE TABLE precious (id int)").expect("their table");
+    refused(&theirs, &reuse, "precious");
+    refused(&elsewhere(&folder, "ours", "hiddenly wrong"), &reuse, "password");
+    refused(&elsewhere(&folder, "missing", "hidden"), &reuse, "missing");
+    drop(private);
+    refused(&ours, &reuse, "no connection");
+}
+
+#[test]
+fn a_url_says_all_that_is_needed() {
+    let name = |url: &str| Elsewhere::new(url).map(|engine| engine.name);
+    assert_eq!(
+        name("postgres://me:hidden@localhost:5433/db?sslmode=disable"),
+        Ok("postgres://me@localhost:5433/db?sslmode=disable")
+    );
+    for url in [
+        "postgres://localhost/db",
+        "postgres://me:hidden@localhost",
+        "postgres://me:hidden@/db",
+        "postgres://me:hidden@localhost/db?password=hidden",
+        "postgres://me:hidden@localhost:port/db",
+    ] {
+        let answer = name(url);
+        assert!(answer.as_ref().is_err_and(|what| !what.contains("hidden")), "{url}: {answer:?}");
+    }
+}
