@@ -1,44 +1,9 @@
-//! What the kernel accounts to a process, a device and a folder.
+//! What the kernel accounts to a device and a folder.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-/// Bytes that a process has asked for and that storage has moved for it, since it started.
-///
-/// Source: proc_pid_io(5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProcessIo {
-    /// Bytes asked for in read calls.
-    pub read_calls: u64,
-    /// Bytes given in write calls.
-    pub write_calls: u64,
-    /// Bytes fetched from storage.
-    pub read: u64,
-    /// Bytes sent to storage, or dirtied to be sent later.
-    pub write: u64,
-}
-
-impl ProcessIo {
-    /// The figures of this process, now.
-    ///
-    /// # Errors
-    /// When the kernel keeps no such account.
-    pub fn now() -> io::Result<Self> {
-        let text = fs::read_to_string("/proc/self/io")?;
-        let field = |name: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(name));
-            line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
-        };
-        Ok(Self {
-            read_calls: field("rchar:"),
-            write_calls: field("wchar:"),
-            read: field("read_bytes:"),
-            write: field("write_bytes:"),
-        })
-    }
-}
 
 /// The block device under a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,11 +33,20 @@ impl Device {
     /// Bytes read from and written to the device since the machine started, by anybody; `None`
     /// for a file system without a block device.
     pub fn bytes(&self) -> Option<(u64, u64)> {
+        let fields = self.statistics()?;
+        Some((fields.get(2)? * SECTOR, fields.get(6)? * SECTOR))
+    }
+
+    /// Flushes of the device's cache since the machine started, by anybody; `None` where it is not
+    /// known.
+    pub fn flushes(&self) -> Option<u64> {
+        self.statistics()?.get(15).copied()
+    }
+
+    /// Source: Documentation/block/stat.rst of the kernel.
+    fn statistics(&self) -> Option<Vec<u64>> {
         let text = fs::read_to_string(format!("/sys/dev/block/{}/stat", self.number)).ok()?;
-        let mut fields = text.split_whitespace().map(|field| field.parse::<u64>().ok());
-        let read = fields.nth(2)??;
-        let written = fields.nth(3)??;
-        Some((read * SECTOR, written * SECTOR))
+        text.split_whitespace().map(|field| field.parse().ok()).collect()
     }
 }
 
@@ -103,15 +77,6 @@ pub fn free(folder: &Path) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn writes_are_accounted() {
-        let folder = tempfile::tempdir().unwrap();
-        let before = ProcessIo::now().unwrap();
-        fs::write(folder.path().join("file"), vec![1u8; 300_000]).unwrap();
-        let after = ProcessIo::now().unwrap();
-        assert!(after.write_calls - before.write_calls >= 300_000, "{before:?} {after:?}");
-    }
 
     #[test]
     fn space_counts_blocks_below_and_not_holes() {

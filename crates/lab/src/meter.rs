@@ -1,4 +1,5 @@
-//! Splits a client thread's processor time between bakeoff and the engine it calls into.
+//! Splits a client thread's processor time between bakeoff and the engine it calls into, and keeps
+//! the books on what it writes.
 //!
 //! An embedded engine works on its caller's thread, so the kernel can't tell the two apart. On one
 //! operation in a few the thread's processor clock is read before and after each call into the
@@ -9,6 +10,8 @@ use std::time::Duration;
 
 use bakeoff_engines::{Access, Result, Rows, Session, Value};
 use bakeoff_load::cpu::thread_cpu;
+
+use crate::written::{Books, Written};
 
 /// One operation in so many is metered at first, so that a short trial has samples; then one in
 /// [`LATER`]. Both are odd: a client that alternates between two operations has both metered.
@@ -44,6 +47,7 @@ impl Split {
 /// A session that can be metered.
 pub struct Metered<'a> {
     inner: Box<dyn Session + 'a>,
+    books: Books<'a>,
     /// Operations until the next one is metered, and how many were.
     until: u64,
     metered: u64,
@@ -52,9 +56,10 @@ pub struct Metered<'a> {
 }
 
 impl<'a> Metered<'a> {
-    /// Nothing metered yet.
-    pub fn new(inner: Box<dyn Session + 'a>) -> Self {
-        Self { inner, until: 1, metered: 0, metering: false, split: Split::default() }
+    /// Nothing metered yet. `writing` says of each statement whether it writes.
+    pub fn new(inner: Box<dyn Session + 'a>, writing: &'a [bool]) -> Self {
+        let books = Books::new(writing);
+        Self { inner, books, until: 1, metered: 0, metering: false, split: Split::default() }
     }
 
     /// Runs one whole operation on the session, metered if it is its turn.
@@ -78,6 +83,11 @@ impl<'a> Metered<'a> {
         self.split
     }
 
+    /// What was written so far.
+    pub fn written(&self) -> Written {
+        self.books.written()
+    }
+
     fn call<T>(&mut self, call: impl FnOnce(&mut dyn Session) -> T) -> T {
         if !self.metering {
             return call(&mut *self.inner);
@@ -91,18 +101,28 @@ impl<'a> Metered<'a> {
 
 impl Session for Metered<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
-        self.call(|session| session.begin(access))
+        self.call(|session| session.begin(access))?;
+        self.books.begun();
+        Ok(())
     }
 
     fn run(&mut self, statement: usize, values: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        self.call(|session| session.run(statement, values, rows))
+        let count = self.call(|session| session.run(statement, values, rows))?;
+        self.books.ran(statement, values, count);
+        Ok(count)
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.call(|session| session.commit())
+        let ended = self.call(|session| session.commit());
+        match ended {
+            Ok(()) => self.books.committed(),
+            Err(_) => self.books.undone(),
+        }
+        ended
     }
 
     fn rollback(&mut self) -> Result<()> {
+        self.books.undone();
         self.call(|session| session.rollback())
     }
 }
@@ -139,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_split_follows_where_the_time_goes() {
-        let mut metered = Metered::new(Box::new(Busy));
+        let mut metered = Metered::new(Box::new(Busy), &[false]);
         let mut rows = Rows::new();
         for number in 0..4 * FIRST * AT_FIRST {
             metered.operation(|session| {

@@ -1,21 +1,25 @@
 //! The clients of a trial: a workload's clients on an engine's sessions, driven and accounted.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bakeoff_disk::spec::{self, Spec};
-use bakeoff_engines::{Database, Session, Terms};
+use bakeoff_engines::{Database, Engine, Home, Session, Terms};
 use bakeoff_experiment::{Disks, Vocabulary, WorkloadNames};
-use bakeoff_load::{self as load, cpu::process_cpu};
-use bakeoff_results::{Cpu, Io};
+use bakeoff_load::{self as load};
+use bakeoff_results::{Cost, Cpu, Io, Syncs};
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
 
-use crate::accounts::{Device, ProcessIo, space};
+use crate::accounts::{Device, space};
 use crate::child::Speaker;
 use crate::job::{Counts, Data, Measured, Message, Operation};
 use crate::meter::{Metered, Split};
+use crate::syncs::Watcher;
+use crate::usage::Usage;
+use crate::written::{self, Written};
 
 /// The share of a trial that is dropped at each end for the headline figures.
 const TRIM: f64 = 0.1;
@@ -58,6 +62,16 @@ pub fn prepare(data: &Data) -> Result<Box<dyn Prepared>, String> {
     Ok(workload(data)?.prepare(&data.scale, data.seed, Arc::new(text)))
 }
 
+/// Where the engine does its work.
+pub fn home(data: &Data) -> Result<Home, String> {
+    Ok(engine(data)?.about().home)
+}
+
+fn engine(data: &Data) -> Result<&'static dyn Engine, String> {
+    let found = bakeoff_engines::find(&data.engine);
+    found.ok_or_else(|| format!("there is no engine {}", data.engine))
+}
+
 /// Opens the engine in `directory`.
 pub fn open(
     data: &Data,
@@ -65,9 +79,7 @@ pub fn open(
     directory: &Path,
     terms: &Terms,
 ) -> Result<Box<dyn Database>, String> {
-    let engine = bakeoff_engines::find(&data.engine)
-        .ok_or_else(|| format!("there is no engine {}", data.engine))?;
-    engine
+    engine(data)?
         .open(directory, terms, prepared.schema(), prepared.statements())
         .map_err(|error| format!("{} can't be opened: {error}", data.engine))
 }
@@ -76,7 +88,7 @@ pub fn open(
 struct Bound<'a> {
     client: Box<dyn Client + 'a>,
     session: Metered<'a>,
-    splits: &'a Mutex<Split>,
+    books: &'a Mutex<(Split, Written)>,
 }
 
 impl load::Client for Bound<'_> {
@@ -92,8 +104,9 @@ impl load::Client for Bound<'_> {
 
 impl Drop for Bound<'_> {
     fn drop(&mut self) {
-        if let Ok(mut splits) = self.splits.lock() {
-            *splits = splits.plus(self.session.split());
+        if let Ok(mut books) = self.books.lock() {
+            books.0 = books.0.plus(self.session.split());
+            books.1 = books.1.plus(self.session.written());
         }
     }
 }
@@ -104,8 +117,14 @@ pub struct Trial<'a> {
     pub prepared: &'a dyn Prepared,
     /// The database that holds its rows.
     pub database: &'a dyn Database,
+    /// Where the engine does its work.
+    pub home: Home,
+    /// Who counts syncs, if anybody does.
+    pub syncs: Option<&'a Watcher>,
     /// The names of its operations.
     pub names: &'static [&'static str],
+    /// Where its files are.
+    pub directory: &'a Path,
 }
 
 impl Trial<'_> {
@@ -114,16 +133,16 @@ impl Trial<'_> {
         &self,
         clients: usize,
         duration: Duration,
-        directory: &Path,
         speaker: &Speaker<'_>,
     ) -> Result<Measured, String> {
-        let splits = Mutex::new(Split::default());
+        let writing = written::writing(self.prepared.statements());
+        let books = Mutex::new((Split::default(), Written::default()));
         let plan = load::Plan { clients, operations: self.names.len(), duration, trim: TRIM };
         let connect = |number| -> bakeoff_engines::Result<Bound<'_>> {
             Ok(Bound {
                 client: self.prepared.client(number, clients),
-                session: Metered::new(self.database.session()?),
-                splits: &splits,
+                session: Metered::new(self.database.session()?, &writing),
+                books: &books,
             })
         };
         let mut observe = |progress: &load::Progress| {
@@ -131,35 +150,88 @@ impl Trial<'_> {
             speaker.say(&Message::Progress { per_second, mean_s });
         };
 
-        let before = Account::now(directory)?;
+        let before = self.account()?;
         let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut observe)
             .map_err(|error| error.to_string())?;
-        let after = Account::now(directory)?;
+        let after = self.account()?;
         speaker.say(&Message::Driven);
-        let counters = self.database.counters();
         let drained = self.database.drain();
         drained.map_err(|error| format!("the engine could not be drained: {error}"))?;
-        let end = Account::now(directory)?;
+        let end = self.account()?;
 
-        let split = *splits.lock().map_err(|_| "a client has panicked")?;
-        let used = (after.cpu - before.cpu).as_secs_f64();
-        let threads: f64 = outcome.clients.iter().map(|client| client.cpu.as_secs_f64()).sum();
-        let collector = outcome.collector_cpu.as_secs_f64();
-        let client = (threads * (1.0 - split.engine_share()) + collector).min(used);
+        let (split, written) = *books.lock().map_err(|_| "a client has panicked")?;
+        let cpu_s = self.cpu(&outcome, &before, &after, split);
+        let space = space(self.directory).map_err(|error| format!("no sizes: {error}"))?;
         let mut measured = Measured {
             ran_s: outcome.ran.as_secs_f64(),
             window_s: window(&outcome, duration),
             operations: Vec::new(),
-            space_bytes: space(directory).map_err(|error| format!("no sizes: {error}"))?,
-            cpu_s: Cpu { client, engine: used - client },
+            space_bytes: space,
+            cpu_s,
             io: after.since(&before, &end),
+            cost: self.cost(&outcome, (&before, &after, &end), cpu_s, written),
             littles_law: 0.0,
             steady: None,
-            counters: counters.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+            counters: counted(&before.counters, &after.counters),
             warnings: Vec::new(),
         };
         self.judge(&mut measured, &outcome, clients)?;
         Ok(measured)
+    }
+
+    /// What was used up to now.
+    fn account(&self) -> Result<Account, String> {
+        let failed = |error: std::io::Error| format!("no account of what the engine uses: {error}");
+        let own = Usage::own().map_err(failed)?;
+        let server = self.database.server().map(Usage::of_family).transpose();
+        Ok(Account {
+            own,
+            server: server.map_err(failed)?,
+            device: Device::under(self.directory).map_err(failed)?.bytes(),
+            syncs: self.syncs.and_then(Watcher::now),
+            counters: self.database.counters(),
+        })
+    }
+
+    /// Processor time of the clients and of the engine. One that works in this process shares the
+    /// clients' threads; a server is processes of its own.
+    fn cpu(&self, outcome: &load::Outcome, before: &Account, after: &Account, split: Split) -> Cpu {
+        let own = (after.own - before.own).cpu.as_secs_f64();
+        if let Some((after, before)) = after.server.zip(before.server) {
+            return Cpu { client: own, engine: (after - before).cpu.as_secs_f64() };
+        }
+        if self.home == Home::Elsewhere {
+            return Cpu { client: own, engine: 0.0 };
+        }
+        let threads: f64 = outcome.clients.iter().map(|client| client.cpu.as_secs_f64()).sum();
+        let collector = outcome.collector_cpu.as_secs_f64();
+        let client = (threads * (1.0 - split.engine_share()) + collector).min(own);
+        Cpu { client, engine: own - client }
+    }
+
+    /// What the clients' work cost, by what the machine's own kernel knows.
+    fn cost(
+        &self,
+        outcome: &load::Outcome,
+        (before, after, end): (&Account, &Account, &Account),
+        cpu_s: Cpu,
+        written: Written,
+    ) -> Cost {
+        let ended = |tally: &load::Operation| {
+            tally.slots.iter().map(|slot| slot.histogram.len()).sum::<u64>() + tally.errors
+        };
+        let here = self.home != Home::Elsewhere;
+        let syncs = after.syncs.zip(before.syncs);
+        Cost {
+            operations: outcome.operations.iter().map(ended).sum::<u64>()
+                + outcome.in_flight as u64,
+            commits: written.commits,
+            application_bytes: written.bytes,
+            device_bytes: here.then(|| (end.engine() - before.engine()).write),
+            engine_cpu_s: here.then_some(cpu_s.engine),
+            syncs: syncs
+                .map(|(after, before)| Syncs { count: after.count - before.count, ..after }),
+        }
     }
 
     /// Fills in the operations and what follows from them.
@@ -251,33 +323,42 @@ fn steady(outcome: &load::Outcome, from: f64, to: f64) -> Option<bool> {
 
 /// What was used up to a moment.
 struct Account {
-    cpu: Duration,
-    io: ProcessIo,
+    own: Usage,
+    /// What a private server used.
+    server: Option<Usage>,
     device: Option<(u64, u64)>,
+    syncs: Option<Syncs>,
+    counters: Vec<(&'static str, u64)>,
 }
 
 impl Account {
-    fn now(directory: &Path) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("no account of input and output: {error}");
-        Ok(Self {
-            cpu: process_cpu(),
-            io: ProcessIo::now().map_err(failed)?,
-            device: Device::under(directory).map_err(failed)?.bytes(),
-        })
+    /// Of the processes that do the engine's work.
+    fn engine(&self) -> Usage {
+        self.server.unwrap_or(self.own)
     }
 
     /// What was moved between `before` and this account, and in the drain up to `end`.
     fn since(&self, before: &Self, end: &Self) -> Io {
+        let used = self.engine() - before.engine();
         let device = self.device.zip(before.device);
         Io {
-            read_call_bytes: self.io.read_calls - before.io.read_calls,
-            write_call_bytes: self.io.write_calls - before.io.write_calls,
-            read_bytes: self.io.read - before.io.read,
-            write_bytes: self.io.write - before.io.write,
-            drain_write_bytes: end.io.write - self.io.write,
+            read_call_bytes: used.read_calls,
+            write_call_bytes: used.write_calls,
+            read_bytes: used.read,
+            write_bytes: used.write,
+            drain_write_bytes: (end.engine() - self.engine()).write,
             device_read_bytes: device.map(|(now, then)| now.0 - then.0),
             device_write_bytes: device.map(|(now, then)| now.1 - then.1),
             drain_device_write_bytes: end.device.zip(self.device).map(|(end, now)| end.1 - now.1),
         }
     }
+}
+
+/// What an engine counted between two moments. What was not there before has begun since.
+fn counted(before: &[(&'static str, u64)], after: &[(&'static str, u64)]) -> BTreeMap<String, u64> {
+    let earlier = |name: &str| before.iter().find(|(known, _)| *known == name).map_or(0, |c| c.1);
+    let counted = |(name, count): &(&'static str, u64)| {
+        ((*name).to_owned(), count.saturating_sub(earlier(name)))
+    };
+    after.iter().map(counted).collect()
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::Document;
 use bakeoff_results::document::{OperationView, TrialView};
+use bakeoff_results::{Applied, CostView, Document};
 
 use crate::layout;
 
@@ -26,10 +26,20 @@ const OPERATION: [&str; 12] = [
     "retries",
 ];
 
-const FACTS: [&str; 29] = [
+const FACTS: [&str; 44] = [
     "space_bytes",
     "cpu_client_s",
     "cpu_engine_s",
+    "operations",
+    "commits",
+    "application_bytes",
+    "device_bytes",
+    "syncs",
+    "syncs_counted_by",
+    "write_amplification",
+    "syncs_per_commit",
+    "engine_cpu_per_operation_s",
+    "settings",
     "read_call_bytes",
     "write_call_bytes",
     "read_bytes",
@@ -47,12 +57,17 @@ const FACTS: [&str; 29] = [
     "disk_read_bytes",
     "disk_writes",
     "disk_write_bytes",
+    "disk_drain_write_bytes",
+    "disk_syncs",
     "disk_flushes",
     "disk_utilisation",
     "disk_modelled_mean_s",
     "disk_achieved_mean_s",
     "disk_error_median",
     "disk_error_p99",
+    "memory_limit_bytes",
+    "memory_peak_bytes",
+    "memory_cached_bytes",
     "littles_law",
     "steady",
     "warnings",
@@ -76,7 +91,8 @@ pub fn render(document: &Document) -> String {
     line(&mut out, &header);
     for trial in &document.trials {
         let start = trial_fields(trial, &factors);
-        let end = fact_fields(trial, &counters);
+        let settings = layout::applied(document, &trial.levels).map_or_else(String::new, settings);
+        let end = fact_fields(trial, settings, &counters);
         // A trial that failed has a row too.
         let operations: Vec<Vec<String>> = match trial.operations.as_slice() {
             [] => vec![vec![String::new(); OPERATION.len()]],
@@ -121,12 +137,15 @@ fn operation_fields(operation: &OperationView) -> Vec<String> {
     ]
 }
 
-fn fact_fields(trial: &TrialView, counters: &BTreeSet<&str>) -> Vec<String> {
+fn fact_fields(trial: &TrialView, settings: String, counters: &BTreeSet<&str>) -> Vec<String> {
     let mut fields = vec![
         maybe(trial.space_bytes),
         maybe(trial.cpu_s.map(|cpu| cpu.client)),
         maybe(trial.cpu_s.map(|cpu| cpu.engine)),
     ];
+    let cost = trial.facts.as_ref().and_then(|facts| facts.cost);
+    fields.extend(cost_fields(cost.as_ref()));
+    fields.push(settings);
     let Some(facts) = &trial.facts else {
         fields.resize(FACTS.len() + counters.len(), String::new());
         return fields;
@@ -153,12 +172,20 @@ fn fact_fields(trial: &TrialView, counters: &BTreeSet<&str>) -> Vec<String> {
         maybe(disk.map(|disk| disk.read_bytes)),
         maybe(disk.map(|disk| disk.writes)),
         maybe(disk.map(|disk| disk.write_bytes)),
+        maybe(disk.and_then(|disk| disk.drain_write_bytes)),
+        maybe(disk.and_then(|disk| disk.syncs)),
         maybe(disk.map(|disk| disk.flushes)),
         maybe(disk.map(|disk| disk.utilisation)),
         maybe(disk.and_then(|disk| disk.modelled_mean_s)),
         maybe(disk.and_then(|disk| disk.achieved_mean_s)),
         maybe(disk.and_then(|disk| disk.error_median)),
         maybe(disk.and_then(|disk| disk.error_p99)),
+    ]);
+    let memory = facts.memory.as_ref();
+    fields.extend([
+        maybe(memory.map(|memory| memory.limit_bytes)),
+        maybe(memory.and_then(|memory| memory.peak_bytes)),
+        maybe(memory.map(|memory| memory.cached_bytes)),
     ]);
     fields.extend([
         facts.littles_law.to_string(),
@@ -167,6 +194,28 @@ fn fact_fields(trial: &TrialView, counters: &BTreeSet<&str>) -> Vec<String> {
     ]);
     fields.extend(counters.iter().map(|name| maybe(facts.counters.get(*name))));
     fields
+}
+
+fn cost_fields(cost: Option<&CostView>) -> [String; 9] {
+    let syncs = cost.and_then(|cost| cost.sums.syncs);
+    [
+        maybe(cost.map(|cost| cost.sums.operations)),
+        maybe(cost.map(|cost| cost.sums.commits)),
+        maybe(cost.map(|cost| cost.sums.application_bytes)),
+        maybe(cost.and_then(|cost| cost.sums.device_bytes)),
+        maybe(syncs.map(|syncs| syncs.count)),
+        maybe(syncs.map(|syncs| syncs.counted_by.name())),
+        maybe(cost.and_then(|cost| cost.write_amplification)),
+        maybe(cost.and_then(|cost| cost.syncs_per_commit)),
+        maybe(cost.and_then(|cost| cost.engine_cpu_per_operation_s)),
+    ]
+}
+
+/// "name=value; name=value".
+fn settings(applied: &Applied) -> String {
+    let settings = applied.settings.iter();
+    let texts: Vec<String> = settings.map(|s| format!("{}={}", s.name, s.value)).collect();
+    texts.join("; ")
 }
 
 fn maybe<T: ToString>(value: Option<T>) -> String {

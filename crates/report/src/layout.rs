@@ -2,17 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bakeoff_results::Levels;
-use bakeoff_results::document::{CellView, Comparison, Document, OperationView};
+use bakeoff_results::document::{CellView, Comparison, Document, OperationView, TrialView};
+use bakeoff_results::{Applied, HARNESS, Levels};
 
 use crate::chart::STYLES;
 use crate::words;
-
-/// The level that measures the harness and not an engine; it is shown but never wins.
-const HARNESS: &str = "null";
-
-/// What stands before the alias of a level that was entered twice: `sqlite@again`.
-const ALIAS: char = '@';
 
 /// The metric that reports speak of.
 const METRIC: &str = "mean_s";
@@ -47,8 +41,11 @@ impl<'a> Layout<'a> {
             .filter(|(name, levels)| name != compare && levels.len() > 1)
             .map(|(name, _)| name.as_str())
             .collect();
-        let trials =
-            || document.trials.iter().filter(|trial| !get(&trial.levels, compare).contains(ALIAS));
+        let trials = || {
+            let is_alias =
+                |trial: &&TrialView| run.alias(compare, get(&trial.levels, compare)).is_some();
+            document.trials.iter().filter(move |trial| !is_alias(trial))
+        };
 
         let mut levels = distinct(trials().map(|trial| get(&trial.levels, compare)));
         levels.sort_by_key(|level| place(document, compare, level));
@@ -145,6 +142,20 @@ impl<'a> Layout<'a> {
 /// How many of the planned trials have ended, not counting second attempts at them.
 pub fn ended(document: &Document) -> usize {
     document.trials.iter().map(|t| (t.block, t.order)).collect::<HashSet<_>>().len()
+}
+
+/// What the engine of a cell was opened with, where that was noted.
+pub fn applied<'a>(document: &'a Document, levels: &Levels) -> Option<&'a Applied> {
+    let run = &document.run.run;
+    let is = |factor: &str, name: &str| {
+        let level = levels.get(factor);
+        level.is_none_or(|level| run.alias(factor, level).unwrap_or(level) == name)
+    };
+    run.applied.iter().find(|applied| {
+        is("engine", &applied.engine)
+            && is("durability", &applied.durability)
+            && is("memory", &applied.memory)
+    })
 }
 
 /// A factor's level in a cell; empty for a factor that the cell doesn't know.

@@ -4,6 +4,7 @@
 //! others. It must never know how a trial is run, how results are stored, or what an engine is.
 
 mod chart;
+mod costs;
 mod csv;
 mod html;
 mod layout;

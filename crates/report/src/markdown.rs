@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use bakeoff_results::Document;
 
+use crate::costs;
 use crate::layout::Layout;
 use crate::sentence;
-use crate::tables;
+use crate::tables::{self, Figures};
 
 /// The run as GitHub's Markdown.
 pub fn render(document: &Document) -> String {
@@ -19,7 +20,12 @@ pub fn render(document: &Document) -> String {
     }
     for operation in layout.operations() {
         let _ = writeln!(out, "\n## {}\n", escape(operation));
-        operation_table(&mut out, &layout, operation);
+        figures_table(&mut out, &layout, &tables::operation(&layout, operation));
+    }
+    if let Some(figures) = costs::costs(&layout) {
+        out.push_str("\n## What it cost\n\n");
+        figures_table(&mut out, &layout, &figures);
+        let _ = writeln!(out, "\n{}", escape(&costs::counted_by(&layout)));
     }
     let space = tables::space(&layout);
     if !space.is_empty() {
@@ -32,6 +38,16 @@ pub fn render(document: &Document) -> String {
             row(&mut out, start.chain([&line.least, &line.most]).map(String::as_str));
         }
     }
+    let settings = costs::settings(&run.applied);
+    if !settings.is_empty() {
+        out.push_str("\n## Settings that differ from the default, and why\n\n");
+        row(&mut out, ["engine", "setting", "value", "at", "why"].into_iter());
+        rule(&mut out, 5, 0);
+        for line in &settings {
+            let cells = [&line.engine, &line.name, &line.value, &line.at, &line.reason];
+            row(&mut out, cells.into_iter().map(String::as_str));
+        }
+    }
     if !document.warnings.is_empty() {
         out.push_str("\n## Warnings\n\n");
         for warning in &document.warnings {
@@ -42,8 +58,7 @@ pub fn render(document: &Document) -> String {
     out
 }
 
-fn operation_table<'a>(out: &mut String, layout: &Layout<'a>, operation: &'a str) {
-    let figures = tables::operation(layout, operation);
+fn figures_table(out: &mut String, layout: &Layout<'_>, figures: &Figures) {
     let head = layout.varying.iter().copied().chain([layout.compare]);
     row(out, head.chain(figures.columns.iter().map(|column| column.name.as_str())));
     rule(out, layout.varying.len() + 1, figures.columns.len());

@@ -5,6 +5,7 @@ use bakeoff_results::{EngineFact, Machine};
 use serde::Serialize;
 
 use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
+use crate::costs::{self, Counters, Differing};
 use crate::layout::Layout;
 use crate::sentence;
 use crate::tables::{self, Column, Figures, LOAD, Panel, Space};
@@ -27,6 +28,10 @@ pub struct Page<'a> {
     varying: Vec<&'a str>,
     levels: Vec<Level>,
     operations: Vec<Operation>,
+    costs: Option<Figures>,
+    counted_by: String,
+    counters: Vec<Counters>,
+    differing: Vec<Differing>,
     panel_factors: Vec<&'a str>,
     space_charts: Vec<Chart>,
     space: Vec<Space>,
@@ -122,6 +127,10 @@ pub fn page(document: &Document) -> Page<'_> {
                 figures: tables::operation(&layout, name),
             })
             .collect(),
+        costs: costs::costs(&layout),
+        counted_by: costs::counted_by(&layout),
+        counters: costs::counters(&layout),
+        differing: costs::settings(&run.applied),
         panel_factors: tables::panel_factors(&layout),
         space_charts: space_charts(&layout, &space),
         space,

@@ -47,6 +47,14 @@ pub struct Row {
     pub cells: Vec<String>,
 }
 
+/// Where a setting is, in words, for a heading.
+pub fn spot(layout: &Layout<'_>, setting: &Setting<'_>) -> String {
+    match layout.place(setting) {
+        none if none.is_empty() => "a trial".into(),
+        place => place.trim_start_matches(" with ").into(),
+    }
+}
+
 /// The columns that a cell can have.
 const COLUMNS: [(&str, &str); 9] = [
     ("mean", "n strong"),

@@ -5,6 +5,7 @@ use bakeoff_results::document::Comparison;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 use crate::Options;
+use crate::costs;
 use crate::layout::{Layout, Setting};
 use crate::sentence;
 use crate::tables;
@@ -28,6 +29,7 @@ pub fn render(document: &Document, options: &Options) -> String {
         }
         out += &harness(&layout, operation);
     }
+    out += &costs(&layout, width, &paint);
     out.push('\n');
     for (name, value) in tables::key_facts(document) {
         out += &format!("{}\n", fill(&format!("{name}: {value}"), width));
@@ -45,6 +47,24 @@ fn heading(layout: &Layout<'_>, operation: &str) -> String {
         0 | 1 => format!("{operation}: mean time"),
         _ => format!("{operation}: mean time, and its ratio to {baseline}’s (95 % interval)"),
     }
+}
+
+/// What the clients' work cost, a line a cell.
+fn costs(layout: &Layout<'_>, width: usize, paint: &Paint) -> String {
+    let Some(figures) = costs::costs(layout) else { return String::new() };
+    let mut table = Table::new();
+    table.load_style(style()).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let columns = figures.columns.iter().map(|column| costs::short(&column.name));
+    table.set_header(layout.varying.iter().copied().chain([layout.compare]).chain(columns));
+    for row in &figures.rows {
+        table.add_row(row.setting.iter().chain([&row.level]).chain(&row.cells));
+    }
+    for column in table.column_iter_mut().skip(layout.varying.len() + 1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let text: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    format!("\n{}\n{}\n", paint.bold("what it cost"), text.join("\n"))
 }
 
 /// The levels in portions that fit beside each other.

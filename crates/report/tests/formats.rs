@@ -30,6 +30,7 @@ fn hostile() -> Document {
     let mut document = three().document();
     let run = &mut document.run.run;
     let [first, second, ..] = run.engines.as_mut_slice() else { panic!("two engines") };
+    let setting = &mut run.applied[0].settings[0];
     for text in [
         &mut run.title,
         &mut run.name,
@@ -41,9 +42,13 @@ fn hostile() -> Document {
         &mut run.machine.device,
         &mut first.version,
         &mut second.settings[0].1,
+        &mut setting.name,
+        &mut setting.value,
+        setting.reason.as_mut().expect("a reason"),
     ] {
         *text = HOSTILE.into();
     }
+    document.cells[0].counters.insert(HOSTILE.into(), 1);
     document.warnings.push(HOSTILE.into());
     let operation = HOSTILE.to_owned();
     document.run.run.operations[0] = operation.clone();
@@ -266,9 +271,12 @@ fn a_page_has_its_parts_in_order() {
         "<svg role=\"img\"",
         "<caption>create_issue: every cell</caption>",
         "<h2>process_issues</h2>",
+        "<h2>What it cost</h2>",
+        "What the engines counted of themselves",
         "<h2>Space on disk</h2>",
         "<h2>What each engine was set to</h2>",
         "synchronous = FULL",
+        "Settings that differ from the default, and why",
         "<h2>What the neighbours did</h2>",
         "<h2>Every trial</h2>",
         "<h2>How it was measured</h2>",
@@ -298,6 +306,60 @@ fn charts_draw_every_bar_and_ratio() {
 }
 
 #[test]
+fn costs_stand_in_every_format() {
+    let mut document = three().document();
+    let markdown = text(&document, Format::Markdown);
+    let row = "| 1 | 0 | lmdb | 6.50 | 1.07 | 70.5 MB | 388 µs |";
+    assert!(markdown.contains(row), "{markdown}");
+    let term = text(&document, Format::Term);
+    assert!(term.contains("what it cost") && term.contains("388 µs"), "{term}");
+    let page = text(&document, Format::Html);
+    assert!(page.contains("<td class=\"n\">6.50</td><td class=\"n\">1.07</td>"));
+    assert!(page.contains("Syncs as the virtual disk saw them"));
+    let rows = parse_csv(&text(&document, Format::Csv));
+    let column = |name: &str| rows[0].iter().position(|n| n == name).expect(name);
+    let lmdb = rows.iter().find(|row| row[column("engine")] == "lmdb").expect("a row");
+    for (name, value) in [
+        ("application_bytes", "1000000"),
+        ("device_bytes", "6500000"),
+        ("syncs", "2140"),
+        ("syncs_counted_by", "disk"),
+        ("write_amplification", "6.5"),
+        ("syncs_per_commit", "1.07"),
+        ("settings", "cache_size=unlimited; synchronous=strict; page_size=8192"),
+    ] {
+        assert_eq!(lmdb[column(name)], value, "{name}");
+    }
+
+    // Flushes of the device are not the engine's alone; and an older run counted nothing.
+    for cell in &mut document.cells {
+        let cost = cell.cost.as_mut().expect("a cost");
+        cost.sums.syncs.as_mut().expect("syncs").counted_by = bakeoff_results::Counter::Device;
+    }
+    assert!(text(&document, Format::Markdown).contains("| 1.07 (device) |"));
+    document.cells.iter_mut().for_each(|cell| cell.cost = None);
+    for format in [Format::Html, Format::Markdown, Format::Term] {
+        assert!(!text(&document, format).to_lowercase().contains("what it cost"));
+    }
+}
+
+#[test]
+fn settings_say_where_they_hold_and_why() {
+    let factors =
+        vec![("durability", vec!["relaxed", "strict"]), ("memory", vec!["256M", "unlimited"])];
+    let markdown = text(&Sample { factors, ..three() }.document(), Format::Markdown);
+    for row in [
+        "| lmdb | cache\\_size | 256M | 256M memory | its share of the memory |",
+        "| lmdb | synchronous | strict | strict | gives the durability |",
+        "| lmdb | page\\_size | 8192 |  | yours |",
+    ] {
+        assert!(markdown.contains(row), "{row} is not in {markdown}");
+    }
+    let plain = text(&three().document(), Format::Markdown);
+    assert!(plain.contains("| lmdb | synchronous | strict |  | gives the durability |"), "{plain}");
+}
+
+#[test]
 fn a_failed_cell_is_a_cross_and_no_bar() {
     let mut document = three().document();
     sample::fail(&mut document, "fjall", "the disk was full");
@@ -316,7 +378,7 @@ fn columns_without_a_figure_are_left_out() {
     let page = text(&three().document(), Format::Html);
     assert!(page.contains(">p95<") && !page.contains(">p99<") && !page.contains("p99, ms"));
     let one = Sample { engines: vec!["sqlite"], ..three() }.document();
-    assert!(!text(&one, Format::Markdown).contains("ratio"));
+    assert!(!text(&one, Format::Markdown).contains("| ratio |"));
 }
 
 #[test]

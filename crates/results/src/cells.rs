@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bakeoff_stats::quantile::median;
 use hdrhistogram::Histogram;
 
+use crate::cost::{Cost, CostView};
 use crate::document::{Attempts, CellView, OperationView};
 use crate::read::TrialRow;
 use crate::record::{Cpu, Levels, Run};
@@ -68,7 +69,27 @@ fn cell(levels: &Levels, trials: &[&TrialRow], merged: &[Histogram<u64>]) -> Cel
             engine: mean(&each(|row| row.view.cpu_s.map(|cpu| cpu.engine))).unwrap_or_default(),
         },
         neighbour_per_second: mean(&each(achieved)).unwrap_or_default(),
+        cost: cost(trials),
+        counters: counters(trials),
     }
+}
+
+/// What all trials cost together, where each of them knows.
+fn cost(trials: &[&TrialRow]) -> Option<CostView> {
+    let of = |row: &TrialRow| Some(row.view.facts.as_ref()?.cost?.sums);
+    let costs: Option<Vec<Cost>> = trials.iter().map(|row| of(row)).collect();
+    costs?.into_iter().reduce(|sum, cost| sum.plus(&cost)).map(CostView::from)
+}
+
+/// The engine's own counters, summed over the trials.
+fn counters(trials: &[&TrialRow]) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for facts in trials.iter().filter_map(|row| row.view.facts.as_ref()) {
+        for (name, count) in &facts.counters {
+            *sums.entry(name.clone()).or_default() += count;
+        }
+    }
+    sums
 }
 
 /// The neighbours' requests a second.

@@ -50,7 +50,7 @@ pub(crate) fn all(
             let baseline = baseline(run, group);
             let mut family = Vec::new();
             for (_, level) in &group.levels {
-                match base(run, level) {
+                match run.alias(&run.compare, level) {
                     Some(base) => {
                         let mut alone = [new(base, level)];
                         judge(&mut alone, group, mean);
@@ -71,18 +71,12 @@ pub(crate) fn all(
 fn baseline<'a>(run: &'a Run, group: &Group<'a>) -> &'a str {
     let counts = |level: &str| group.blocks.values().any(|block| block.contains_key(level));
     let levels = group.levels.iter().map(|(_, level)| *level);
-    let mut with_trials = levels.filter(|level| base(run, level).is_none() && counts(level));
+    let mut with_trials =
+        levels.filter(|level| run.alias(&run.compare, level).is_none() && counts(level));
     match with_trials.next() {
         Some(first) if !counts(&run.baseline) => first,
         _ => &run.baseline,
     }
-}
-
-/// The level of the plan that `level` is an alias of.
-fn base<'a>(run: &Run, level: &'a str) -> Option<&'a str> {
-    let (base, _) = level.split_once('@')?;
-    let (_, levels) = run.factors.iter().find(|(factor, _)| *factor == run.compare)?;
-    levels.iter().any(|known| known == base).then_some(base)
 }
 
 /// The trials, by the levels of all factors but the compared one.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::cost::CostView;
 use crate::record::{Canary, Cpu, Facts, Levels, Run};
 use crate::store::RunFolder;
 use crate::{Result, cells, compare, warnings};
@@ -104,11 +105,15 @@ pub struct FactsView {
     pub neighbour: crate::record::Neighbour,
     /// The virtual disk; `None` on the machine's own.
     pub disk: Option<crate::record::Disk>,
+    /// What the limit of the engine's memory held; `None` where it was not limited.
+    pub memory: Option<crate::record::Memory>,
+    /// What the clients' work cost; `None` where it was not counted.
+    pub cost: Option<CostView>,
     /// Sum of latencies over window times clients.
     pub littles_law: f64,
     /// Whether the throughput had settled; `None` when the window is too short to tell.
     pub steady: Option<bool>,
-    /// What the engine counts of itself.
+    /// What the engine counted of itself while the clients ran.
     pub counters: BTreeMap<String, u64>,
     /// What a reader of the trial should know.
     pub warnings: Vec<String>,
@@ -166,6 +171,10 @@ pub struct CellView {
     pub cpu_s: Cpu,
     /// Mean requests a second of the neighbours.
     pub neighbour_per_second: f64,
+    /// What the clients' work cost, all trials together; `None` where it was not counted.
+    pub cost: Option<CostView>,
+    /// What the engine counted of itself while the clients ran, all trials together.
+    pub counters: BTreeMap<String, u64>,
 }
 
 /// Two levels of the compared factor against each other, all other levels equal.
@@ -318,6 +327,8 @@ fn with_nulls<S: Serializer>(
         io: (),
         neighbour: (),
         disk: (),
+        memory: (),
+        cost: (),
         littles_law: (),
         steady: (),
         counters: BTreeMap<String, u64>,
@@ -329,6 +340,8 @@ fn with_nulls<S: Serializer>(
             io: (),
             neighbour: (),
             disk: (),
+            memory: (),
+            cost: (),
             littles_law: (),
             steady: (),
             counters: BTreeMap::new(),
@@ -345,6 +358,8 @@ impl FactsView {
             io: facts.io,
             neighbour: facts.neighbour,
             disk: facts.disk,
+            memory: facts.memory,
+            cost: facts.cost.map(CostView::from),
             littles_law: facts.littles_law,
             steady: facts.steady,
             counters: facts.counters.clone(),

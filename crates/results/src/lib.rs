@@ -5,6 +5,7 @@
 
 mod cells;
 mod compare;
+mod cost;
 pub mod document;
 mod error;
 mod figures;
@@ -14,6 +15,7 @@ mod store;
 mod warnings;
 mod write;
 
+pub use cost::{Cost, CostView, Counter, Syncs};
 pub use document::{Document, JSON_SCHEMA};
 pub use error::Error;
 pub use read::Done;

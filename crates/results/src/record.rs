@@ -5,8 +5,13 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use crate::cost::Cost;
+
 /// A level of each factor, by the factors' names.
 pub type Levels = BTreeMap<String, String>;
+
+/// The engine that stores nothing and promises nothing: it measures the harness.
+pub const HARNESS: &str = "null";
 
 /// A trial that ended, well or not.
 #[derive(Clone, Debug)]
@@ -84,12 +89,18 @@ pub struct Facts {
     /// What the virtual disk did; `None` on the machine's own.
     #[serde(default)]
     pub disk: Option<Disk>,
+    /// What the limit of the engine's memory held; `None` where it was not limited.
+    #[serde(default)]
+    pub memory: Option<Memory>,
     /// Sum of latencies over window times clients: near 1 when the books balance.
     pub littles_law: f64,
     /// Whether the throughput had settled: no slope of over 10 % of the mean in the window. `None`
     /// when the window has fewer than ten full seconds, too few to tell.
     pub steady: Option<bool>,
-    /// What the engine counts of itself.
+    /// What the clients' work cost; `None` where an older bakeoff did not count it.
+    #[serde(default)]
+    pub cost: Option<Cost>,
+    /// What the engine counted of itself while the clients ran.
     pub counters: BTreeMap<String, u64>,
     /// What a reader of the figures should know, in sentences.
     pub warnings: Vec<String>,
@@ -153,6 +164,14 @@ pub struct Disk {
     pub writes: u64,
     /// Bytes of these.
     pub write_bytes: u64,
+    /// Bytes that were written to the device during the drain, as `write_bytes`; `None` where an
+    /// older bakeoff did not count them.
+    #[serde(default)]
+    pub drain_write_bytes: Option<u64>,
+    /// Calls that made files of the engine's lasting, and its writes that did so by themselves;
+    /// `None` where an older bakeoff did not count them.
+    #[serde(default)]
+    pub syncs: Option<u64>,
     /// Flushes of the device.
     pub flushes: u64,
     /// The share of the time that the device was busy, the neighbours' requests among it.
@@ -167,6 +186,18 @@ pub struct Disk {
     pub error_median: Option<f64>,
     /// Its 99th percentile.
     pub error_p99: Option<f64>,
+}
+
+/// The memory that an engine had, its page cache included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// The limit, in bytes.
+    pub limit_bytes: u64,
+    /// The most that was in use at once, the page cache among it; `None` where the kernel does not
+    /// tell (before Linux 5.19, by cgroup v2).
+    pub peak_bytes: Option<u64>,
+    /// Bytes of files in the page cache when the clients stopped.
+    pub cached_bytes: u64,
 }
 
 /// One of the canary's measurements: its name, and its seconds where it was made.
@@ -261,6 +292,43 @@ pub struct Run {
     pub neighbour_alone_per_second: Option<f64>,
     /// Where the workload's text comes from.
     pub text: String,
+    /// What engines were opened with, under the terms of each trial that ran: noted as they are.
+    #[serde(default)]
+    pub applied: Vec<Applied>,
+}
+
+impl Run {
+    /// The level of the plan that `level` of `factor` is an alias of, entered as `sqlite@again`.
+    pub fn alias<'a>(&self, factor: &str, level: &'a str) -> Option<&'a str> {
+        let (base, _) = level.rsplit_once('@')?;
+        let (_, levels) = self.factors.iter().find(|(name, _)| name == factor)?;
+        levels.iter().any(|known| known == base).then_some(base)
+    }
+}
+
+/// The settings that an engine was opened with under some terms, and that differ from its own
+/// defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    /// The engine's name.
+    pub engine: String,
+    /// The durability level.
+    pub durability: String,
+    /// The memory level.
+    pub memory: String,
+    /// The settings.
+    pub settings: Vec<Setting>,
+}
+
+/// A setting that differs from an engine's own default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Its name, as the engine's users write it.
+    pub name: String,
+    /// Its value, as they write it.
+    pub value: String,
+    /// Why it differs; `None` for one of the user's own, from the experiment.
+    pub reason: Option<String>,
 }
 
 /// What a report says of an engine.

@@ -9,7 +9,7 @@ use crate::cells::achieved;
 use crate::compare::{self, Mean};
 use crate::document::{Attempts, CellView, Comparison, Document, OperationView, TrialView};
 use crate::read::TrialRow;
-use crate::record::{Canary, Levels, Run};
+use crate::record::{Canary, HARNESS, Levels, Run};
 
 /// How far the sum of latencies may be from the clients' time.
 const LITTLE_OFF: f64 = 0.10;
@@ -36,6 +36,9 @@ const STALLED: f64 = 2.0;
 /// Fewer operations in a trial's window make a rough mean.
 const FEW: u64 = 100;
 
+/// The share of the syncs that strict commits need at least; fewer, and some were not synced for.
+const SYNCED: f64 = 0.5;
+
 /// The quantile whose absence is worth a word.
 const WANTED: f64 = 0.99;
 
@@ -52,6 +55,7 @@ pub(crate) fn all(document: &Document, rows: &[TrialRow], counted: &[&TrialRow])
         disturbed,
         drifted(&document.canaries),
         noise(run, &document.noise),
+        unsynced(run, cells),
         stalled(run, cells, counted),
         errors(run, counted),
         starved(run, counted),
@@ -203,6 +207,39 @@ fn noise(run: &Run, noise: &[Comparison]) -> Option<String> {
              or more, at {at}: take differences of that size for noise (one in twenty is off \
              by chance)",
             percent(worst)
+        )
+    })
+}
+
+/// Strict cells that did not sync for their commits. Commits that are under way at once can share a
+/// sync, so that one is needed for each round of the clients at least.
+fn unsynced(run: &Run, cells: &[CellView]) -> Option<String> {
+    let level = |cell: &CellView, factor: &str| {
+        let level = cell.levels.get(factor)?;
+        Some(run.alias(factor, level).unwrap_or(level).to_owned())
+    };
+    let strict: Vec<&CellView> = cells
+        .iter()
+        .filter(|cell| level(cell, "durability").as_deref() == Some("strict"))
+        .filter(|cell| level(cell, "engine").as_deref() != Some(HARNESS))
+        .collect();
+    // The part of the syncs that is missing.
+    let missing = |cell: &&CellView| {
+        let share = || {
+            let cost = cell.cost?;
+            cost.sums.syncs.filter(|syncs| syncs.counted_by.is_exact())?;
+            let clients: f64 = level(cell, "clients")?.parse().ok()?;
+            Some(cost.syncs_per_commit? * clients)
+        };
+        share().filter(|share| *share < SYNCED).map_or(0.0, |share| 1.0 - share)
+    };
+    Tally::of(strict, |cell| &cell.levels, missing).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} strict cells the engine did not sync for its commits, at worst it made \
+             {:.2} of the syncs that its clients' commits need at least, at {at}: a power cut would \
+             take commits that it had acknowledged, so do not compare it with engines that sync; \
+             look for a setting that turns syncs off",
+            1.0 - worst
         )
     })
 }

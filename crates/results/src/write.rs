@@ -3,7 +3,7 @@
 use rusqlite::{Transaction, params};
 
 use crate::document::{OperationView, Status};
-use crate::record::{Canary, Facts, Measured, Operation, Run, Trial};
+use crate::record::{Applied, Canary, Facts, Measured, Operation, Run, Trial};
 use crate::store::RunFolder;
 use crate::{Error, Result, figures};
 
@@ -63,11 +63,32 @@ impl RunFolder {
     /// [`Error::Full`], [`Error::CannotWrite`].
     pub fn set_neighbour_alone(&mut self, per_second: f64) -> Result<()> {
         let run = Run { neighbour_alone_per_second: Some(per_second), ..self.run()? };
-        let description = serde_json::to_string(&run).expect("a run is plain data");
+        self.describe(&run)
+    }
+
+    fn describe(&mut self, run: &Run) -> Result<()> {
+        let description = serde_json::to_string(run).expect("a run is plain data");
         self.connection
             .execute("UPDATE run SET description = ?1", [description])
             .map(|_| ())
             .map_err(self.failed())
+    }
+
+    /// Notes what an engine was opened with, once for each combination of terms.
+    ///
+    /// # Errors
+    /// [`Error::Full`], [`Error::CannotWrite`].
+    pub fn note_applied(&mut self, applied: &Applied) -> Result<()> {
+        let mut run = self.run()?;
+        let same = |other: &Applied| {
+            (&other.engine, &other.durability, &other.memory)
+                == (&applied.engine, &applied.durability, &applied.memory)
+        };
+        if run.applied.iter().any(same) {
+            return Ok(());
+        }
+        run.applied.push(applied.clone());
+        self.describe(&run)
     }
 
     /// Keeps the trials of a disturbed block, but counts them no more. A reason that a trial has
@@ -213,6 +234,7 @@ mod tests {
             harness_s: 5e-8,
             neighbour_alone_per_second: None,
             text: String::new(),
+            applied: Vec::new(),
         }
     }
 

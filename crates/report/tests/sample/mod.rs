@@ -6,7 +6,10 @@ use bakeoff_results::document::{
     CellView, Comparison, Document, FactsView, OperationView, RunState, SCHEMA, Status, TrialView,
     Verdict,
 };
-use bakeoff_results::{Cpu, EngineFact, Facts, Levels, Machine, Neighbour, Run};
+use bakeoff_results::{
+    Applied, Cost, CostView, Counter, Cpu, EngineFact, Facts, Levels, Machine, Neighbour, Run,
+    Setting, Syncs,
+};
 
 /// What a synthetic run consists of.
 pub struct Sample {
@@ -92,7 +95,7 @@ impl Sample {
                         operations: cell.operations,
                         space_bytes: Some(cell.space_bytes),
                         cpu_s: Some(cell.cpu_s),
-                        facts: Some(facts(cell.neighbour_per_second)),
+                        facts: Some(facts(cell.neighbour_per_second, cell.cost)),
                         valid: true,
                         reason: None,
                     });
@@ -126,7 +129,41 @@ impl Sample {
             space_bytes: 48_000_000 + engine * 21_000_000 + 1_500_000 * clients as u64,
             cpu_s: Cpu { client: 0.4, engine: 3.1 * ripple },
             neighbour_per_second: if busy { 1834.0 * ripple } else { 0.0 },
+            cost: Some(cost(engine, clients).into()),
+            counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),
         }
+    }
+
+    /// Each engine is opened with a cache that follows the memory, a level of syncing that follows
+    /// the durability, and one setting of the user's own.
+    fn applied(&self) -> Vec<Applied> {
+        let levels = |factor: &str, default: &'static str| {
+            let known = self.factors.iter().find(|(name, _)| *name == factor);
+            known.map_or(vec![default], |(_, levels)| levels.clone())
+        };
+        let setting = |name: &str, value: &str, reason: Option<&str>| Setting {
+            name: name.into(),
+            value: value.into(),
+            reason: reason.map(Into::into),
+        };
+        let mut all = Vec::new();
+        for engine in &self.engines {
+            for durability in levels("durability", "strict") {
+                for memory in levels("memory", "unlimited") {
+                    all.push(Applied {
+                        engine: (*engine).into(),
+                        durability: durability.into(),
+                        memory: memory.into(),
+                        settings: vec![
+                            setting("cache_size", memory, Some("its share of the memory")),
+                            setting("synchronous", durability, Some("gives the durability")),
+                            setting("page_size", "8192", None),
+                        ],
+                    });
+                }
+            }
+        }
+        all
     }
 
     fn comparisons(&self, settings: &[Levels]) -> Vec<Comparison> {
@@ -194,6 +231,7 @@ impl Sample {
             harness_s: 5e-8,
             neighbour_alone_per_second: Some(7336.0),
             text: "generated from seed 42".into(),
+            applied: self.applied(),
         }
     }
 }
@@ -248,8 +286,23 @@ fn figures(name: &str, mean: f64, clients: f64) -> OperationView {
     }
 }
 
-fn facts(neighbour: f64) -> FactsView {
+fn cost(engine: u64, clients: f64) -> Cost {
+    Cost {
+        operations: 8000,
+        commits: 2000,
+        application_bytes: 1_000_000,
+        device_bytes: Some(4_500_000 + 2_000_000 * engine),
+        engine_cpu_s: Some(3.1),
+        syncs: Some(Syncs {
+            counted_by: Counter::Disk,
+            count: (2100.0 / clients) as u64 + 40 * engine,
+        }),
+    }
+}
+
+fn facts(neighbour: f64, cost: Option<CostView>) -> FactsView {
     FactsView::of(&Facts {
+        cost: cost.map(|cost| cost.sums),
         neighbour: Neighbour {
             intended_per_second: None,
             achieved_per_second: neighbour,

@@ -2,8 +2,8 @@
 //! nothing of any engine.
 
 use bakeoff_results::{
-    Cpu, Disk, EngineFact, Facts, Io, Levels, Machine, Measured, Neighbour, Operation, Run, Slot,
-    Trial,
+    Applied, Cost, Counter, Cpu, Disk, EngineFact, Facts, Io, Levels, Machine, Measured, Memory,
+    Neighbour, Operation, Run, Setting, Slot, Syncs, Trial,
 };
 use hdrhistogram::Histogram;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -54,6 +54,16 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         harness_s: 5e-8,
         neighbour_alone_per_second: Some(800.0),
         text: "none".to_owned(),
+        applied: vec![Applied {
+            engine: "alpha".to_owned(),
+            durability: "strict".to_owned(),
+            memory: "unlimited".to_owned(),
+            settings: vec![Setting {
+                name: "cache".to_owned(),
+                value: "256M".to_owned(),
+                reason: Some("its share of the memory".to_owned()),
+            }],
+        }],
     }
 }
 
@@ -113,9 +123,24 @@ impl Trials {
                 disk: Some(Disk {
                     host_writes: 900,
                     writes: 500,
+                    drain_write_bytes: Some(1 << 20),
+                    syncs: Some(12_000),
                     modelled_mean_s: Some(0.0125),
                     achieved_mean_s: Some(0.0126),
                     ..Disk::default()
+                }),
+                memory: Some(Memory {
+                    limit_bytes: 1 << 29,
+                    peak_bytes: Some(1 << 29),
+                    cached_bytes: 1 << 28,
+                }),
+                cost: Some(Cost {
+                    operations: 400,
+                    commits: 10_000,
+                    application_bytes: 1 << 29,
+                    device_bytes: Some(1 << 30),
+                    engine_cpu_s: Some(9.25),
+                    syncs: Some(Syncs { counted_by: Counter::Disk, count: 12_000 }),
                 }),
                 littles_law: 1.0,
                 steady: Some(true),

@@ -1,0 +1,192 @@
+//! Counts what an engine makes lasting on the machine's own disk.
+//!
+//! Best by the kernel: each file system that keeps data has a trace point that is passed whenever
+//! a file is made lasting, by fsync, fdatasync, msync, or a write through a descriptor opened with
+//! `O_SYNC` or `O_DSYNC`. A counter on it holds for the thread that opens it and for all threads
+//! and processes that come of that thread later: for an engine that is opened afterwards, and for
+//! a server that is started afterwards. That takes root's rights. Without them the device's own
+//! count of flushes has to do, which is anybody's.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use bakeoff_results::{Counter, Syncs};
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
+
+use crate::accounts::Device;
+
+/// The trace point of each file system: its type's magic number (statfs(2)), the trace point.
+const POINTS: [(u64, &str); 4] = [
+    (0xef53, "ext4/ext4_sync_file_enter"),
+    (0x5846_5342, "xfs/xfs_file_fsync"),
+    (0x9123_683e, "btrfs/btrfs_sync_file"),
+    (0xf2f5_2010, "f2fs/f2fs_sync_file_enter"),
+];
+
+/// Somebody who counts syncs, from the moment when it is made.
+pub enum Watcher {
+    /// A counter in the kernel: of the thread that made it and of all that come of it.
+    Kernel(File),
+    /// The device's own count.
+    Device(Device),
+}
+
+impl Watcher {
+    /// The best there is for files in `folder`; `None` where nobody counts. To be called before
+    /// the engine is opened, on the thread that opens it.
+    pub fn new(folder: &Path) -> Option<Self> {
+        if let Ok(counter) = kernel(folder) {
+            return Some(Self::Kernel(counter));
+        }
+        let device = Device::under(folder).ok()?;
+        device.flushes().map(|_| Self::Device(device))
+    }
+
+    /// What was counted so far.
+    pub fn now(&self) -> Option<Syncs> {
+        match self {
+            Self::Kernel(counter) => {
+                let mut bytes = [0; 8];
+                let mut counter = counter;
+                counter.read_exact(&mut bytes).ok()?;
+                let count = u64::from_ne_bytes(bytes);
+                Some(Syncs { counted_by: Counter::Kernel, count })
+            }
+            Self::Device(device) => {
+                let count = device.flushes()?;
+                Some(Syncs { counted_by: Counter::Device, count })
+            }
+        }
+    }
+}
+
+/// A counter on the trace point of the file system of `folder`.
+fn kernel(folder: &Path) -> io::Result<File> {
+    let magic = rustix::fs::statfs(folder)?.f_type as u64 & 0xffff_ffff;
+    let point = POINTS.iter().find(|(known, _)| *known == magic).map(|(_, point)| point);
+    let point = point.ok_or(io::ErrorKind::Unsupported)?;
+    // The kernel's file system of trace points, mounted nowhere: it goes with the descriptor.
+    let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_create(context.as_fd())?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY;
+    let traces =
+        rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let id = rustix::fs::openat(traces, format!("events/{point}/id"), flags, Mode::empty())?;
+    let id = io::read_to_string(File::from(id))?;
+    let id = id.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
+    counter(id)
+}
+
+/// The first form of the kernel's `struct perf_event_attr`, 64 bytes, which every kernel takes.
+///
+/// Source: perf_event_open(2).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    address: u64,
+}
+
+/// A trace point.
+const TRACEPOINT: u32 = 2;
+/// The descriptor is not for programs that are executed.
+const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
+/// The counter holds for threads and processes that are made later, too.
+const INHERIT: u64 = 1 << 1;
+
+/// Opens a counter of passages through a trace point by this thread and those that come of it.
+fn counter(id: u64) -> io::Result<File> {
+    let size = size_of::<Attributes>() as u32;
+    let attributes =
+        Attributes { kind: TRACEPOINT, size, config: id, flags: INHERIT, ..Attributes::default() };
+    let (this_thread, any_processor, no_group) = (0, -1, -1);
+    // SAFETY: the kernel reads `size` bytes of `attributes`, which is alive, and keeps none of it.
+    let descriptor = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            this_thread,
+            any_processor,
+            no_group,
+            CLOSE_ON_EXEC,
+        )
+    };
+    let descriptor = i32::try_from(descriptor).map_err(|_| io::ErrorKind::InvalidData)?;
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::process::Command;
+
+    /// What is seen while `work` is done, and who saw it; `None` where the kernel doesn't count.
+    fn seen(folder: &Path, work: impl FnOnce()) -> Option<Syncs> {
+        let watcher = Watcher::new(folder);
+        let Some(watcher @ Watcher::Kernel(_)) = watcher else {
+            let why = "the kernel's count of syncs takes root and ext4, xfs, btrfs or f2fs";
+            assert!(std::env::var_os("CI").is_none(), "{why}");
+            println!("skipped: {why}");
+            return None;
+        };
+        let before = watcher.now().unwrap();
+        work();
+        let now = watcher.now().unwrap();
+        Some(Syncs { count: now.count - before.count, ..now })
+    }
+
+    #[test]
+    fn the_kernel_counts_what_threads_and_children_make_lasting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let work = || {
+            let file = File::create(&path).unwrap();
+            file.sync_data().unwrap();
+            file.sync_all().unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| file.sync_data().unwrap()).join().unwrap();
+            });
+            let mut synced =
+                OpenOptions::new().append(true).custom_flags(libc::O_DSYNC).open(&path).unwrap();
+            synced.write_all(b"no call says so").unwrap();
+            let child = Command::new("sync").arg("--data").arg(&path).status().unwrap();
+            assert!(child.success());
+        };
+        let Some(syncs) = seen(folder.path(), work) else { return };
+        assert_eq!(syncs, Syncs { counted_by: Counter::Kernel, count: 5 });
+    }
+
+    #[test]
+    fn other_people_s_syncs_and_plain_writes_do_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create(folder.path().join("other")).unwrap();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        // It is there before the counter is, so that it does not come of this thread later.
+        let other = std::thread::spawn(move || wait.recv().is_ok_and(|()| file.sync_all().is_ok()));
+        let work = || {
+            std::fs::write(folder.path().join("file"), "text").unwrap();
+            go.send(()).unwrap();
+            assert!(other.join().unwrap());
+        };
+        assert_eq!(seen(folder.path(), work).map_or(0, |syncs| syncs.count), 0);
+    }
+}

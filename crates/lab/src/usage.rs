@@ -1,0 +1,194 @@
+//! What the kernel accounts to a process, and to all that came of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::ops::{Add, Sub};
+use std::path::Path;
+use std::time::Duration;
+
+use bakeoff_load::cpu::process_cpu;
+
+/// How often a family of processes is looked at until nobody has come or gone meanwhile.
+const LOOKS: usize = 10;
+
+/// Processor time and bytes that processes have used since they started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Processor time, in user and kernel mode.
+    pub cpu: Duration,
+    /// Bytes asked for in read calls.
+    pub read_calls: u64,
+    /// Bytes given in write calls.
+    pub write_calls: u64,
+    /// Bytes fetched from storage.
+    pub read: u64,
+    /// Bytes sent to storage, or dirtied to be sent later.
+    pub write: u64,
+}
+
+impl Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            cpu: self.cpu + other.cpu,
+            read_calls: self.read_calls + other.read_calls,
+            write_calls: self.write_calls + other.write_calls,
+            read: self.read + other.read,
+            write: self.write + other.write,
+        }
+    }
+}
+
+impl Sub for Usage {
+    type Output = Self;
+
+    /// Between two looks; never below zero.
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            cpu: self.cpu.saturating_sub(earlier.cpu),
+            read_calls: self.read_calls.saturating_sub(earlier.read_calls),
+            write_calls: self.write_calls.saturating_sub(earlier.write_calls),
+            read: self.read.saturating_sub(earlier.read),
+            write: self.write.saturating_sub(earlier.write),
+        }
+    }
+}
+
+impl Usage {
+    /// Of this process alone.
+    ///
+    /// # Errors
+    /// When the kernel keeps no such account.
+    pub fn own() -> io::Result<Self> {
+        Ok(Self { cpu: process_cpu(), ..bytes(Path::new("/proc/self"))? })
+    }
+
+    /// Of a process and all its descendants, the living and those that have been waited for: the
+    /// kernel adds what a child used to its parent then.
+    ///
+    /// # Errors
+    /// When there is no such process, or it belongs to somebody else.
+    pub fn of_family(root: u32) -> io::Result<Self> {
+        let mut family = members(root)?;
+        for _ in 0..LOOKS {
+            let usage = family.iter().map(|(pid, cpu)| {
+                let bytes = bytes(Path::new(&format!("/proc/{pid}")))?;
+                Ok(Self { cpu: *cpu, ..bytes })
+            });
+            let usage: io::Result<Vec<Self>> = usage.collect();
+            let now = members(root)?;
+            if now.keys().eq(family.keys()) {
+                return Ok(usage?.into_iter().fold(Self::default(), Self::add));
+            }
+            // Somebody ended meanwhile: what he used may be with him or with his parent.
+            family = now;
+        }
+        Err(io::Error::other(format!("the processes of {root} come and go too fast to be counted")))
+    }
+}
+
+/// Source: proc_pid_io(5).
+fn bytes(process: &Path) -> io::Result<Usage> {
+    let text = fs::read_to_string(process.join("io"))?;
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+    };
+    Ok(Usage {
+        cpu: Duration::ZERO,
+        read_calls: field("rchar:"),
+        write_calls: field("wchar:"),
+        read: field("read_bytes:"),
+        write: field("write_bytes:"),
+    })
+}
+
+/// A process and its descendants, with the processor time of each and of its dead children.
+fn members(root: u32) -> io::Result<BTreeMap<u32, Duration>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        // One that is gone meanwhile is nobody's any more.
+        let Ok(text) = fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+        all.extend(parent_and_cpu(&text).map(|found| (pid, found)));
+    }
+    let belongs = |pid: u32| {
+        let mut at = Some(pid);
+        while let Some(pid) = at.filter(|pid| *pid != root) {
+            at = all.get(&pid).map(|(parent, _)| *parent);
+        }
+        at.is_some()
+    };
+    let family = all.iter().filter(|(pid, _)| belongs(**pid));
+    let family: BTreeMap<u32, Duration> = family.map(|(pid, (_, cpu))| (*pid, *cpu)).collect();
+    if family.contains_key(&root) {
+        Ok(family)
+    } else {
+        Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no process {root}")))
+    }
+}
+
+/// Source: proc_pid_stat(5): the parent is field 4, the times are fields 14 to 17. The name in
+/// field 2 can have anything in it, so that fields are counted from its end.
+fn parent_and_cpu(text: &str) -> Option<(u32, Duration)> {
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let parent = fields.get(1)?.parse().ok()?;
+    let ticks: u64 = fields.get(11..15)?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    let nanoseconds = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+    Some((parent, Duration::from_nanos(ticks * nanoseconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn writes_are_accounted() {
+        let folder = tempfile::tempdir().unwrap();
+        let before = Usage::own().unwrap();
+        fs::write(folder.path().join("file"), vec![1u8; 300_000]).unwrap();
+        let used = Usage::own().unwrap() - before;
+        assert!(used.write_calls >= 300_000, "{used:?}");
+    }
+
+    #[test]
+    fn a_family_counts_its_living_and_its_dead() {
+        // A shell, a child of it that works and ends, and one that has worked and lives on.
+        let work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; head -c 300000 /dev/zero";
+        let script = format!(
+            "sh -c '{work} >/dev/null; true'; sh -c '{work} >/dev/null; echo ready; exec sleep 60' & \
+             read go; kill $!; wait"
+        );
+        let mut shell = Command::new("sh")
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let family = Usage::of_family(shell.id());
+        let alone = bytes(Path::new(&format!("/proc/{}", shell.id()))).unwrap();
+        shell.stdin.take().unwrap().write_all(b"go\n").unwrap();
+        shell.wait().unwrap();
+        let family = family.unwrap();
+        assert!(alone.write_calls >= 300_000, "the dead child's bytes: {alone:?}");
+        assert!(family.write_calls >= alone.write_calls + 300_000, "{family:?} {alone:?}");
+        assert!(family.cpu >= Duration::from_millis(20), "{family:?}");
+        assert!(Usage::of_family(shell.id()).is_err(), "it is gone");
+    }
+
+    #[test]
+    fn a_name_with_brackets_and_spaces_misleads_nobody() {
+        let text = "7 (a) b) S 3 1 1 0 -1 4 0 0 0 0 100 20 3 4 20 0 1 0 5 0 0";
+        let (parent, cpu) = parent_and_cpu(text).unwrap();
+        let ticks = rustix::param::clock_ticks_per_second();
+        assert_eq!((parent, cpu), (3, Duration::from_nanos(127 * 1_000_000_000 / ticks)));
+    }
+}

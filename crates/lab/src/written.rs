@@ -1,0 +1,116 @@
+//! Counts what an application writes through a session: commits that changed something, and the
+//! bytes of their rows as the application sees them.
+
+use bakeoff_engines::{Action, Statement, Value};
+
+/// What was written and committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Transactions that changed a row.
+    pub commits: u64,
+    /// Bytes of the parameters of their writing statements.
+    pub bytes: u64,
+}
+
+impl Written {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self { commits: self.commits + other.commits, bytes: self.bytes + other.bytes }
+    }
+}
+
+/// Which statements write, by their numbers.
+pub fn writing(statements: &[Statement]) -> Vec<bool> {
+    statements.iter().map(|statement| !matches!(statement.action, Action::Read(_))).collect()
+}
+
+/// The books of one session.
+pub struct Books<'a> {
+    writing: &'a [bool],
+    in_transaction: bool,
+    /// Bytes that the open transaction wrote; `None` while it has changed nothing.
+    pending: Option<u64>,
+    written: Written,
+}
+
+impl<'a> Books<'a> {
+    /// Of a session whose statements write or don't.
+    pub fn new(writing: &'a [bool]) -> Self {
+        Self { writing, in_transaction: false, pending: None, written: Written::default() }
+    }
+
+    /// A transaction has begun.
+    pub fn begun(&mut self) {
+        (self.in_transaction, self.pending) = (true, None);
+    }
+
+    /// A statement was run and changed so many rows. Outside a transaction it was one of its own.
+    pub fn ran(&mut self, statement: usize, values: &[Value<'_>], rows: u64) {
+        if rows == 0 || !self.writing[statement] {
+            return;
+        }
+        *self.pending.get_or_insert(0) += values.iter().map(size).sum::<u64>();
+        if !self.in_transaction {
+            self.committed();
+        }
+    }
+
+    /// The transaction was committed.
+    pub fn committed(&mut self) {
+        self.in_transaction = false;
+        if let Some(bytes) = self.pending.take() {
+            self.written = self.written.plus(Written { commits: 1, bytes });
+        }
+    }
+
+    /// The transaction has ended without an effect.
+    pub fn undone(&mut self) {
+        (self.in_transaction, self.pending) = (false, None);
+    }
+
+    /// What was committed so far.
+    pub fn written(&self) -> Written {
+        self.written
+    }
+}
+
+/// Bytes of a value as the application holds it.
+pub fn size(value: &Value<'_>) -> u64 {
+    match value {
+        Value::Null => 0,
+        Value::Int(_) => 8,
+        Value::Text(text) => text.len() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALUES: [Value<'static>; 3] = [Value::Int(1), Value::Text("abc"), Value::Null];
+
+    #[test]
+    fn only_what_changed_a_row_and_was_committed_counts() {
+        let mut books = Books::new(&[false, true]);
+        let one = Written { commits: 1, bytes: 22 };
+        books.begun();
+        books.ran(0, &VALUES, 5);
+        books.committed();
+        assert_eq!(books.written(), Written::default(), "it only read");
+        books.begun();
+        books.ran(1, &VALUES, 0);
+        books.committed();
+        assert_eq!(books.written(), Written::default(), "it changed no row");
+        books.begun();
+        books.ran(1, &VALUES, 1);
+        books.undone();
+        assert_eq!(books.written(), Written::default(), "it was undone");
+        books.begun();
+        books.ran(1, &VALUES, 1);
+        books.ran(1, &VALUES, 1);
+        books.committed();
+        assert_eq!(books.written(), one, "two rows, one commit");
+        books.ran(1, &VALUES, 1);
+        assert_eq!(books.written(), one.plus(Written { commits: 1, bytes: 11 }));
+    }
+}

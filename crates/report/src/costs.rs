@@ -1,0 +1,197 @@
+//! What the clients' work cost, and what the engines were opened with: tables that more than one
+//! format shows, as text that is ready to be set.
+
+use std::collections::BTreeSet;
+
+use bakeoff_results::document::CellView;
+use bakeoff_results::{Applied, CostView, Counter};
+use serde::Serialize;
+
+use crate::layout::{Layout, Setting};
+use crate::tables::{self, Column, Figures, NONE, Row};
+use crate::words;
+
+/// The columns that a cell can have: for a page, and shorter for a terminal.
+const COLUMNS: [(&str, &str); 4] = [
+    ("device bytes per byte written", "device bytes/byte"),
+    ("syncs per commit", "syncs/commit"),
+    ("space on disk", "space"),
+    ("engine CPU per operation", "CPU/operation"),
+];
+
+/// A row for each cell in which costs were counted; `None` where they were in none.
+pub fn costs(layout: &Layout<'_>) -> Option<Figures> {
+    let column = |(name, _): (&str, _)| Column { name: name.into(), class: "n" };
+    let mut figures = Figures { columns: COLUMNS.map(column).into(), rows: Vec::new() };
+    for setting in &layout.settings {
+        let mut first = true;
+        for (series, level) in layout.levels.iter().enumerate() {
+            let Some(cells) = layout.cell(setting, level).and_then(cells) else { continue };
+            figures.rows.push(Row {
+                setting: setting.iter().map(|l| (*l).into()).collect(),
+                place: layout.place(setting).trim_start_matches(" with ").into(),
+                first: std::mem::take(&mut first),
+                level: (*level).into(),
+                series,
+                cells: cells.into(),
+            });
+        }
+    }
+    let kept = tables::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
+    tables::keep(&mut figures.columns, &kept);
+    figures.rows.iter_mut().for_each(|row| tables::keep(&mut row.cells, &kept));
+    (!figures.rows.is_empty()).then_some(figures)
+}
+
+/// A heading of [`COLUMNS`] as a terminal has room for it.
+pub fn short(name: &str) -> &str {
+    COLUMNS.iter().find(|(long, _)| *long == name).map_or(name, |(_, short)| short)
+}
+
+/// A text for each of [`COLUMNS`].
+fn cells(cell: &CellView) -> Option<[String; COLUMNS.len()]> {
+    let cost = cell.cost?;
+    let text = |value: Option<f64>, of: fn(f64) -> String| value.map_or(NONE.into(), of);
+    Some([
+        text(cost.write_amplification, words::digits),
+        text(cost.syncs_per_commit, words::digits) + remark(&cost),
+        words::bytes(cell.space_bytes),
+        text(cost.engine_cpu_per_operation_s, words::seconds),
+    ])
+}
+
+/// That a number of syncs is not the engine's alone.
+fn remark(cost: &CostView) -> &'static str {
+    let counter = cost.syncs_per_commit.and(cost.sums.syncs).map(|syncs| syncs.counted_by);
+    if counter == Some(Counter::Device) { " (device)" } else { "" }
+}
+
+/// Who counted syncs in this run, in a sentence.
+pub fn counted_by(layout: &Layout<'_>) -> String {
+    let costs = layout.document.cells.iter().filter_map(|cell| cell.cost);
+    let counters: BTreeSet<&str> =
+        costs.filter_map(|cost| Some(cost.sums.syncs?.counted_by.name())).collect();
+    let sentence = |name| match name {
+        "disk" => {
+            "Syncs as the virtual disk saw them: each fsync, fdatasync and msync of a file, and \
+             each write through a descriptor opened with O_SYNC or O_DSYNC."
+        }
+        "kernel" => {
+            "Syncs as the kernel’s file system saw them, of the engine’s processes: each fsync, \
+             fdatasync and msync of a file, and each write through a descriptor opened with \
+             O_SYNC or O_DSYNC."
+        }
+        _ => {
+            "Syncs marked “device” are flushes of the whole device’s cache, whoever asked for \
+             them: syncs that share a flush count once, and a device without a volatile cache \
+             counts none."
+        }
+    };
+    let sentences: Vec<&str> = counters.into_iter().map(sentence).collect();
+    sentences.join(" ")
+}
+
+/// What an engine counted of itself at each setting.
+#[derive(Serialize)]
+pub struct Counters {
+    /// The compared factor's level.
+    pub level: String,
+    /// Its place among the levels.
+    pub series: usize,
+    /// The settings.
+    pub places: Vec<String>,
+    /// A counter's name, and what a trial counted on average at each setting.
+    pub rows: Vec<(String, Vec<String>)>,
+}
+
+/// The engines' own counters, of the levels that have any that moved.
+pub fn counters(layout: &Layout<'_>) -> Vec<Counters> {
+    let levels = layout.levels.iter().enumerate();
+    let all = levels.map(|(series, level)| counters_of(layout, level, series));
+    all.filter(|counters| !counters.rows.is_empty()).collect()
+}
+
+fn counters_of<'a>(layout: &Layout<'a>, level: &'a str, series: usize) -> Counters {
+    let cell = |setting: &Setting<'a>| Some((setting.clone(), layout.cell(setting, level)?));
+    let cells: Vec<(Setting, &CellView)> = layout.settings.iter().filter_map(cell).collect();
+    let moved = |(name, count): (&'a String, &u64)| (*count > 0).then_some(name.as_str());
+    let names = cells.iter().flat_map(|(_, cell)| &cell.counters).filter_map(moved);
+    let names: BTreeSet<&str> = names.collect();
+    let mean = |cell: &CellView, name: &str| {
+        let sum = cell.counters.get(name).map(|sum| *sum as f64);
+        sum.map_or(NONE.into(), |sum| words::digits(sum / f64::from(cell.trials)))
+    };
+    let row =
+        |name: &str| (name.to_owned(), cells.iter().map(|(_, cell)| mean(cell, name)).collect());
+    Counters {
+        level: level.into(),
+        series,
+        places: cells.iter().map(|(setting, _)| tables::spot(layout, setting)).collect(),
+        rows: names.into_iter().map(row).collect(),
+    }
+}
+
+/// A setting that an engine was opened with, in words.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct Differing {
+    /// The engine.
+    pub engine: String,
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// The durability or memory levels at which it is so; empty where it always is.
+    pub at: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Every setting that differs from an engine's own default, engine by engine.
+pub fn settings(applied: &[Applied]) -> Vec<Differing> {
+    let mut rows: Vec<Differing> = Vec::new();
+    for one in applied {
+        let family: Vec<&Applied> = applied.iter().filter(|a| a.engine == one.engine).collect();
+        for setting in &one.settings {
+            let same: Vec<bool> =
+                family.iter().map(|other| other.settings.contains(setting)).collect();
+            let row = Differing {
+                engine: one.engine.clone(),
+                name: setting.name.clone(),
+                value: setting.value.clone(),
+                at: terms(&family, &same),
+                reason: setting.reason.clone().unwrap_or_else(|| "yours".into()),
+            };
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+    }
+    rows.sort_by_key(|row| applied.iter().position(|one| one.engine == row.engine));
+    rows
+}
+
+/// What the terms that `hold` have in common against the others, by the fewest factors that tell.
+fn terms(family: &[&Applied], hold: &[bool]) -> String {
+    type Label = fn(&Applied) -> String;
+    let labels: [Label; 4] = [
+        |_| String::new(),
+        |terms| terms.durability.clone(),
+        |terms| format!("{} memory", terms.memory),
+        |terms| format!("{} with {} memory", terms.durability, terms.memory),
+    ];
+    let those = |label: Label, wanted: bool| -> Vec<String> {
+        let chosen = family.iter().zip(hold).filter(|(_, holds)| **holds == wanted);
+        let mut labels: Vec<String> = chosen.map(|(terms, _)| label(terms)).collect();
+        labels.dedup();
+        labels
+    };
+    let tells = |label: &Label| {
+        let others = those(*label, false);
+        those(*label, true).iter().all(|label| !others.contains(label))
+    };
+    let label = labels.into_iter().find(tells).unwrap_or(labels[3]);
+    let mut words = those(label, true);
+    words.sort();
+    words.dedup();
+    words.join(", ")
+}

@@ -1,0 +1,158 @@
+//! What the clients' work cost: raw sums, so that trials can be added up, and the figures that
+//! follow from them.
+
+use serde::{Deserialize, Serialize};
+
+/// What the clients did over the whole time that they ran, and what it cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Operations that ended, those with an error among them.
+    pub operations: u64,
+    /// Transactions that changed a row and were committed.
+    pub commits: u64,
+    /// Bytes that these transactions wrote, as the application sees them: the parameters of their
+    /// inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own.
+    pub application_bytes: u64,
+    /// Bytes that went to the device for them, those of the drain afterwards among them: what a
+    /// virtual disk's device was given, or what the kernel counted for the engine's processes.
+    /// `None` for a server elsewhere.
+    pub device_bytes: Option<u64>,
+    /// Processor seconds of the engine; `None` for a server elsewhere.
+    pub engine_cpu_s: Option<f64>,
+    /// What was made lasting; `None` where nobody could count it.
+    pub syncs: Option<Syncs>,
+}
+
+/// How often an engine had something made lasting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Syncs {
+    /// Who counted.
+    pub counted_by: Counter,
+    /// How many.
+    pub count: u64,
+}
+
+/// Who counts syncs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Counter {
+    /// The virtual disk: each fsync, fdatasync and msync of a file in it, and each write through
+    /// a descriptor opened with `O_SYNC` or `O_DSYNC`.
+    Disk,
+    /// The kernel's file system: the same, for the processes of the engine.
+    Kernel,
+    /// The device: flushes of its cache, whoever asked for them. A device without a volatile cache
+    /// needs none, several syncs can share one, and others use the device too.
+    Device,
+}
+
+impl Counter {
+    /// Its name, as in the JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Disk => "disk",
+            Self::Kernel => "kernel",
+            Self::Device => "device",
+        }
+    }
+
+    /// Whether it counts each of the engine's syncs, and nothing else.
+    pub fn is_exact(self) -> bool {
+        self != Self::Device
+    }
+}
+
+impl Cost {
+    /// Write amplification: bytes that went to the device for each byte that the application
+    /// wrote.
+    pub fn write_amplification(&self) -> Option<f64> {
+        per(self.device_bytes? as f64, self.application_bytes)
+    }
+
+    /// Syncs for each commit.
+    pub fn syncs_per_commit(&self) -> Option<f64> {
+        per(self.syncs?.count as f64, self.commits)
+    }
+
+    /// Processor seconds of the engine for each operation.
+    pub fn engine_cpu_per_operation_s(&self) -> Option<f64> {
+        per(self.engine_cpu_s?, self.operations)
+    }
+
+    /// Both together; what one of them doesn't know, or had counted by another, nobody knows.
+    pub fn plus(&self, other: &Self) -> Self {
+        let syncs = self.syncs.zip(other.syncs).filter(|(a, b)| a.counted_by == b.counted_by);
+        Self {
+            operations: self.operations + other.operations,
+            commits: self.commits + other.commits,
+            application_bytes: self.application_bytes + other.application_bytes,
+            device_bytes: self.device_bytes.zip(other.device_bytes).map(|(a, b)| a + b),
+            engine_cpu_s: self.engine_cpu_s.zip(other.engine_cpu_s).map(|(a, b)| a + b),
+            syncs: syncs.map(|(a, b)| Syncs { count: a.count + b.count, ..a }),
+        }
+    }
+}
+
+/// A sum for each of so many things; `None` for none of them.
+fn per(sum: f64, number: u64) -> Option<f64> {
+    (number > 0).then(|| sum / number as f64)
+}
+
+/// A cost with the figures that follow from it, as the JSON has it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Cost")]
+pub struct CostView {
+    /// The sums.
+    #[serde(flatten)]
+    pub sums: Cost,
+    /// See [`Cost::write_amplification`].
+    pub write_amplification: Option<f64>,
+    /// See [`Cost::syncs_per_commit`].
+    pub syncs_per_commit: Option<f64>,
+    /// See [`Cost::engine_cpu_per_operation_s`].
+    pub engine_cpu_per_operation_s: Option<f64>,
+}
+
+impl From<Cost> for CostView {
+    fn from(sums: Cost) -> Self {
+        Self {
+            sums,
+            write_amplification: sums.write_amplification(),
+            syncs_per_commit: sums.syncs_per_commit(),
+            engine_cpu_per_operation_s: sums.engine_cpu_per_operation_s(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COST: Cost = Cost {
+        operations: 10,
+        commits: 4,
+        application_bytes: 1000,
+        device_bytes: Some(3500),
+        engine_cpu_s: Some(0.5),
+        syncs: Some(Syncs { counted_by: Counter::Disk, count: 6 }),
+    };
+
+    #[test]
+    fn figures_follow_from_the_sums() {
+        let both = COST.plus(&Cost { commits: 0, ..COST });
+        assert_eq!(both.write_amplification(), Some(3.5));
+        assert_eq!(both.syncs_per_commit(), Some(3.0));
+        assert_eq!(both.engine_cpu_per_operation_s(), Some(0.05));
+        assert_eq!(Cost::default().write_amplification(), None);
+        assert_eq!(Cost { commits: 0, ..COST }.syncs_per_commit(), None);
+    }
+
+    #[test]
+    fn what_one_does_not_know_or_counts_otherwise_is_not_known() {
+        let device = Some(Syncs { counted_by: Counter::Device, count: 6 });
+        let other = Cost { device_bytes: None, syncs: device, ..COST };
+        let both = COST.plus(&other);
+        assert_eq!((both.device_bytes, both.syncs), (None, None));
+        assert_eq!(both.engine_cpu_s, Some(1.0));
+    }
+}
