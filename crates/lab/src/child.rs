@@ -1,14 +1,18 @@
 //! A trial's process, from the inside: does one job and says how it goes.
 
-use std::io::{BufRead, Write};
+use std::fs;
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::{Database, Durability, Result};
+use bakeoff_engines::{Database, Durability, Home, Result};
 use bakeoff_workloads::Prepared;
 
 use crate::job::{GO, Job, Message};
-use crate::trial;
+use crate::syncs::Watcher;
+use crate::written::size;
+use crate::{memory, trial};
 
 /// Where a process says things: whole lines, from any thread.
 pub struct Speaker<'a>(Mutex<&'a mut (dyn Write + Send)>);
@@ -50,18 +54,32 @@ fn perform(
             load(&*prepared, &*database, speaker).map_err(|error| error.to_string())?;
             Ok(None)
         }
+        Job::Warm { staging } => {
+            join(&staging.groups)?;
+            read_all(&staging.directory, &mut vec![0; 1 << 20]).map_err(|e| e.to_string())?;
+            Ok(None)
+        }
         Job::Trial { data, staging, durability, clients, seconds } => {
             let prepared = trial::prepare(data)?;
+            // Not before: the workload's texts are not the engine's to find room for.
+            let home = trial::home(data)?;
+            if home == Home::Process {
+                join(&staging.groups)?;
+            }
             let durability = Durability::parse(durability)
                 .ok_or_else(|| format!("there is no durability level {durability}"))?;
             let terms = staging.terms(durability);
-            let database = trial::open(data, &*prepared, &staging.directory, &terms)?;
+            let directory = &staging.directory;
+            let here = home != Home::Elsewhere;
+            let syncs = here.then(|| Watcher::new(directory)).flatten();
+            let database = trial::open(data, &*prepared, directory, &terms)?;
             speaker.say(&Message::Ready);
             wait_for_go(input)?;
             let duration = Duration::from_secs_f64(*seconds);
             let names = trial::operations(data)?;
-            let load = trial::Trial { prepared: &*prepared, database: &*database, names };
-            load.run(*clients, duration, &staging.directory, speaker).map(Some)
+            let (prepared, database, syncs) = (&*prepared, &*database, syncs.as_ref());
+            let load = trial::Trial { prepared, database, home, syncs, names, directory };
+            load.run(*clients, duration, speaker).map(Some)
         }
     }
 }
@@ -74,21 +92,42 @@ fn wait_for_go(input: &mut dyn BufRead) -> std::result::Result<(), String> {
     }
 }
 
+fn join(groups: &[std::path::PathBuf]) -> std::result::Result<(), String> {
+    memory::join(groups).map_err(|error| format!("memory can't be limited: {error}"))
+}
+
+/// Reads every file below a folder to its end.
+fn read_all(folder: &Path, buffer: &mut [u8]) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            read_all(&entry.path(), buffer)?;
+        } else if kind.is_file() {
+            let mut file = fs::File::open(entry.path())?;
+            while file.read(buffer)? > 0 {}
+        }
+    }
+    Ok(())
+}
+
 /// Loads every table, then drains, so that the image owes nothing.
 fn load(prepared: &dyn Prepared, database: &dyn Database, speaker: &Speaker<'_>) -> Result<()> {
-    let mut rows = 0;
+    let (mut rows, mut bytes) = (0, 0);
     let mut last = Instant::now();
     for table in 0..prepared.schema().tables.len() {
         let mut loader = database.load(table)?;
         prepared.rows(table, &mut |row| {
             rows += 1;
+            bytes += row.iter().map(size).sum::<u64>();
             if rows % 1024 == 0 && last.elapsed() > Duration::from_millis(200) {
                 last = Instant::now();
-                speaker.say(&Message::Loaded { rows });
+                speaker.say(&Message::Loaded { rows, bytes });
             }
             loader.row(row)
         })?;
         loader.finish()?;
     }
+    speaker.say(&Message::Loaded { rows, bytes });
     database.drain()
 }

@@ -2,11 +2,11 @@
 //! trial; and who else is on it while the clients are at work.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bakeoff_disk::control::Stat;
+use bakeoff_disk::ext4::Counts;
 use bakeoff_disk::mount::{MountOptions, Mounted};
 use bakeoff_disk::neighbour::{self, Level};
 use bakeoff_disk::spec::Spec;
@@ -50,8 +50,22 @@ pub struct Virtual {
     level: Level,
     /// A device that takes no time has no queue, either.
     timed: bool,
-    /// What it had done when the clients started.
+    /// What it had done when the clients started, and when they had stopped.
     before: Option<Stat>,
+    after: Option<Stat>,
+}
+
+/// How a virtual disk is mounted.
+pub struct Options<'a> {
+    /// The device.
+    pub spec: &'a Spec,
+    /// Who else is on it.
+    pub level: Level,
+    /// Seeds both.
+    pub seed: u64,
+    /// Whether the backing files are kept out of the page cache, which is to hold the mounted ones
+    /// alone.
+    pub uncached: bool,
 }
 
 /// Mounts a virtual disk in the empty folder `place`, uses it, and takes it away again. `program` is
@@ -65,7 +79,8 @@ pub fn try_virtual_disk(program: &Path, place: &Path) -> Result<(), String> {
     fs::create_dir(&files).map_err(wrong)?;
     fs::create_dir(&at).map_err(wrong)?;
     let spec = Spec::parse("null").map_err(|error| error.to_string())?;
-    let disk = Disk::mount(program, &spec, (&files, &at), Level::None, 1)?;
+    let options = Options { spec: &spec, level: Level::None, seed: 1, uncached: false };
+    let disk = Disk::mount(program, options, (&files, &at))?;
     let written = fs::write(at.join("file"), "text");
     disk.unmount()?;
     written.map_err(wrong)?;
@@ -103,28 +118,23 @@ impl<'a> Disk<'a> {
     /// Mounts a virtual disk over the folder `backing`, to be seen in the empty folder `at`.
     pub fn mount(
         program: &Path,
-        spec: &Spec,
+        options: Options<'_>,
         (backing, at): (&Path, &Path),
-        level: Level,
-        seed: u64,
     ) -> Result<Self, String> {
+        let Options { spec, level, seed, uncached } = options;
         if spec.is_null() && level != Level::None {
             return Err("the disk `null` has no queue for neighbours to stand in".into());
         }
         let mut options = MountOptions::new(backing, at, &spec.to_string());
-        (options.seed, options.timing) = (seed, false);
+        (options.seed, options.timing, options.uncached) = (seed, false, uncached);
         let mounted = Mounted::start(program, &options).map_err(|error| error.to_string())?;
         let timed = !spec.is_null();
-        Ok(Self::Virtual(Box::new(Virtual { mounted, level, timed, before: None })))
+        Ok(Self::Virtual(Box::new(Virtual { mounted, level, timed, before: None, after: None })))
     }
 
-    /// Reads what is on a virtual disk once, so that the page cache holds what it has room for, as
-    /// it does of files that were just restored to the machine's own. Stops early when asked to.
-    pub fn warm(&self, stop: &AtomicBool) -> io::Result<()> {
-        match self {
-            Self::Host(_) => Ok(()),
-            Self::Virtual(disk) => read_all(disk.mounted.path(), &mut vec![0; 1 << 20], stop),
-        }
+    /// Whether it is mounted, with a page cache of its own.
+    pub fn is_virtual(&self) -> bool {
+        matches!(self, Self::Virtual(_))
     }
 
     /// The clients are about to start.
@@ -152,6 +162,15 @@ impl<'a> Disk<'a> {
         }
     }
 
+    /// The engine has done what it had put off: bytes written to a virtual disk's device since the
+    /// clients stopped.
+    pub fn drained(&self) -> Result<Option<u64>, String> {
+        let Self::Virtual(disk) = self else { return Ok(None) };
+        let Some(after) = &disk.after else { return Ok(None) };
+        let now = disk.mounted.control().stat().map_err(|error| error.to_string())?;
+        Ok(Some(written(&now.files.since(&after.files))))
+    }
+
     /// Takes a virtual disk away.
     pub fn unmount(self) -> Result<(), String> {
         match self {
@@ -159,21 +178,6 @@ impl<'a> Disk<'a> {
             Self::Virtual(disk) => disk.mounted.unmount().map_err(|error| error.to_string()),
         }
     }
-}
-
-/// Reads every file below a folder to its end.
-fn read_all(folder: &Path, buffer: &mut [u8], stop: &AtomicBool) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            read_all(&entry.path(), buffer, stop)?;
-        } else if kind.is_file() {
-            let mut file = fs::File::open(entry.path())?;
-            while !stop.load(Ordering::Relaxed) && file.read(buffer)? > 0 {}
-        }
-    }
-    Ok(())
 }
 
 fn of_host(report: neighbour::Report) -> Seen {
@@ -192,11 +196,12 @@ fn of_host(report: neighbour::Report) -> Seen {
 impl Virtual {
     fn begin(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
         let control = self.mounted.control();
-        self.before = Some(control.stat()?);
         if self.timed {
             control.set_neighbours(self.level)?;
+            // What was written before is lasting first.
             control.set_timing(true)?;
         }
+        self.before = Some(control.stat()?);
         Ok(())
     }
 
@@ -207,8 +212,15 @@ impl Virtual {
             control.set_timing(false)?;
             control.set_neighbours(Level::None)?;
         }
-        Ok(self.before.take().map(|before| seen(&before, &now, self.level)).unwrap_or_default())
+        let seen = self.before.take().map(|before| seen(&before, &now, self.level));
+        self.after = Some(now);
+        Ok(seen.unwrap_or_default())
     }
+}
+
+/// Bytes that the device was given to write: data, and the file system's journal.
+fn written(files: &Counts) -> u64 {
+    files.all.device_writes.bytes + files.journal.bytes
 }
 
 /// What was done between two moments, the timing being on.
@@ -235,7 +247,9 @@ fn seen(before: &Stat, now: &Stat, level: Level) -> Seen {
             reads: files.all.device_reads.requests,
             read_bytes: files.all.device_reads.bytes,
             writes: files.all.device_writes.requests + files.journal.requests,
-            write_bytes: files.all.device_writes.bytes + files.journal.bytes,
+            write_bytes: written(&files),
+            drain_write_bytes: None,
+            syncs: Some(files.all.data_syncs + files.all.full_syncs),
             flushes: files.flushes,
             utilisation: device.busy as f64 / 1e9 / seconds,
             modelled_mean_s: answered.map(|micro| latency.modelled.mean_us * micro),

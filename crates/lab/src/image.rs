@@ -1,15 +1,16 @@
 //! Data images: loaded once, then copied for each trial.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes copied between two looks at whether to stop.
 const PIECE: u64 = 64 << 20;
 
-/// Copies a folder with everything below it, synced: as clones where the file system can, and
-/// keeping holes as holes. Stops with [`io::ErrorKind::Interrupted`] when asked to.
+/// Copies a folder with everything below it, synced: as clones where the file system can, keeping
+/// holes as holes, and modes and, for root, owners as they are. Stops with [`io::ErrorKind::Interrupted`] when asked to.
 ///
 /// # Errors
 /// The first file that can't be copied.
@@ -27,13 +28,24 @@ pub fn copy(from: &Path, to: &Path, stop: &AtomicBool) -> io::Result<()> {
             std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
         }
     }
-    File::open(to)?.sync_all()
+    let target = File::open(to)?;
+    give(&target, &fs::metadata(from)?)?;
+    target.sync_all()
+}
+
+/// Gives a copy the owner, if that is this process's to do, and the mode of what it is a copy of.
+fn give(target: &File, like: &Metadata) -> io::Result<()> {
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::fchown(target, Some(like.uid()), Some(like.gid()))?;
+    }
+    // After the owner, whose change takes bits of the mode away.
+    target.set_permissions(like.permissions())
 }
 
 fn copy_file(from: &Path, to: &Path, stop: &AtomicBool) -> io::Result<()> {
     let (source, target) = (File::open(from)?, File::create_new(to)?);
     let metadata = source.metadata()?;
-    target.set_permissions(metadata.permissions())?;
+    give(&target, &metadata)?;
     if rustix::fs::ioctl_ficlone(&target, &source).is_err() {
         target.set_len(metadata.len())?;
         copy_data(&source, &target, metadata.len(), stop)?;
@@ -86,7 +98,7 @@ fn copy_range(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{FileExt, MetadataExt};
+    use std::os::unix::fs::{FileExt, PermissionsExt};
 
     #[test]
     fn a_copy_has_the_same_bytes_and_holes() {
@@ -107,6 +119,28 @@ mod tests {
         assert_eq!(bytes, [7; 5000]);
         assert_eq!(copied.metadata().unwrap().len(), 1 << 32);
         assert!(copied.metadata().unwrap().blocks() * 512 < 1 << 20, "the hole was filled");
+    }
+
+    #[test]
+    fn a_copy_has_the_same_modes_and_owners() {
+        let place = tempfile::tempdir().unwrap();
+        let from = place.path().join("from");
+        fs::create_dir_all(from.join("below")).unwrap();
+        fs::write(from.join("below/file"), "data").unwrap();
+        fs::set_permissions(from.join("below/file"), fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(from.join("below"), fs::Permissions::from_mode(0o2750)).unwrap();
+        let root = rustix::process::geteuid().is_root();
+        for name in ["below/file", "below"].into_iter().filter(|_| root) {
+            std::os::unix::fs::chown(from.join(name), Some(1), Some(2)).unwrap();
+        }
+        fs::set_permissions(from.join("below"), fs::Permissions::from_mode(0o2750)).unwrap();
+        let to = place.path().join("to");
+        copy(&from, &to, &AtomicBool::new(false)).unwrap();
+        for name in ["", "below", "below/file"] {
+            let is = |folder: &Path| fs::metadata(folder.join(name)).unwrap();
+            let (is, was) = (is(&to), is(&from));
+            assert_eq!((is.mode(), is.uid(), is.gid()), (was.mode(), was.uid(), was.gid()));
+        }
     }
 
     #[test]

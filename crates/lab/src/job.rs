@@ -33,7 +33,8 @@ pub struct Staging {
     pub runtime: Option<PathBuf>,
     /// Bytes of memory that the engine has, its page cache included, where they are limited.
     pub memory_bytes: Option<u64>,
-    /// The control groups that a server's processes belong into: each group's `cgroup.procs`.
+    /// The control groups that the engine's processes belong into, given by their `cgroup.procs`: a
+    /// private server's, else the trial's own.
     pub groups: Vec<PathBuf>,
     /// Settings of the user's own, by name.
     pub settings: Vec<(String, String)>,
@@ -62,6 +63,12 @@ pub enum Job {
         /// Where, and under which terms.
         staging: Staging,
     },
+    /// Join the control groups and read the folder, so that the page cache holds what it has room
+    /// for.
+    Warm {
+        /// The folder and the groups; the rest is of no matter.
+        staging: Staging,
+    },
     /// Open the folder, say [`Message::Ready`], wait for [`GO`], and run the clients.
     Trial {
         /// What was loaded.
@@ -83,10 +90,12 @@ pub const GO: &str = "go";
 /// What a process says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Message {
-    /// So many rows are loaded.
+    /// So many rows are loaded; said now and then, and of all of them.
     Loaded {
         /// Rows so far.
         rows: u64,
+        /// Bytes of them: a text's own, eight of a number, none of a null.
+        bytes: u64,
     },
     /// The engine is open and the clients can start.
     Ready,
@@ -99,7 +108,7 @@ pub enum Message {
     },
     /// The clients have stopped; draining comes next.
     Driven,
-    /// The job is done. Nothing for a load.
+    /// The job is done. Nothing for a load, or for reading.
     Done(Option<Box<Measured>>),
     /// The job can't be done, and why.
     Failed(String),
@@ -120,11 +129,13 @@ pub struct Measured {
     pub cpu_s: results::Cpu,
     /// Input and output of the process.
     pub io: results::Io,
+    /// What the clients' work cost, by what the machine's own kernel knows.
+    pub cost: results::Cost,
     /// Sum of latencies over window times clients.
     pub littles_law: f64,
     /// Whether the throughput had settled; `None` when the window is too short to tell.
     pub steady: Option<bool>,
-    /// What the engine counts of itself.
+    /// What the engine counted of itself while the clients ran.
     pub counters: BTreeMap<String, u64>,
     /// What a reader should know.
     pub warnings: Vec<String>,

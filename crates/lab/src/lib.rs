@@ -13,14 +13,20 @@ mod image;
 pub mod job;
 pub mod leftovers;
 mod machine;
+pub mod memory;
 mod meter;
+pub mod page_cache;
 mod process;
 mod run;
+mod syncs;
 mod trial;
+mod usage;
+mod written;
 
 pub use child::child;
 pub use disk::try_virtual_disk;
 pub use machine::describe as describe_machine;
+pub use memory::try_memory_limit;
 pub use run::{Ending, Event, Lab, LabError, OVERHEAD_S, Watch};
 pub use trial::vocabulary;
 

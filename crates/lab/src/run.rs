@@ -6,15 +6,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use bakeoff_disk::neighbour;
+use bakeoff_engines::Home;
 use bakeoff_experiment::{Block, Cell, Experiment, Factor, HOST};
-use bakeoff_results::{Canary, Facts, Measured, RunFolder, Trial};
+use bakeoff_results::{Canary, RunFolder, Trial};
 
 use crate::canary::Cage;
-use crate::disk::{self, Disk, Seen};
-use crate::job::{self, Data, Job, Message, Staging};
+use crate::job::Data;
 use crate::leftovers::{self, WorkFolder};
-use crate::process::{Heard, Process};
-use crate::{accounts, image};
+use crate::{accounts, disk, memory};
+
+mod images;
+mod staging;
+
+use images::Image;
 
 /// Bytes that must stay free on the disk: less, and the run stops before something breaks.
 const RESERVE: u64 = 64 << 20;
@@ -25,6 +29,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How much longer than its clients a trial may take, to recover and to drain; and how long a load
 /// may say nothing.
 const GRACE: Duration = Duration::from_secs(300);
+/// How long removing a folder may take.
+const REMOVING: Duration = Duration::from_secs(5);
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
 const CANARY_TRIES: u32 = 3;
 
@@ -153,7 +159,7 @@ struct Stage {
     canaries: Vec<Canary>,
     neighbours: Option<(neighbour::File, f64)>,
     /// The image of each data, or why it can't be had.
-    images: BTreeMap<Data, Result<PathBuf, String>>,
+    images: BTreeMap<Data, Result<Image, String>>,
     /// The trial that is running, from 1, counting those that were done before.
     number: usize,
     /// Trials done in this process, and the seconds they took.
@@ -168,6 +174,32 @@ struct Due {
     attempt: u32,
 }
 
+impl Stage {
+    /// A new folder for what a private server keeps beside its data; other engines need none.
+    fn runtime(&self, engine: &str) -> Result<Option<PathBuf>, LabError> {
+        let found = bakeoff_engines::find(engine);
+        if found.is_none_or(|engine| engine.about().home != Home::Server) {
+            return Ok(None);
+        }
+        let folder = self.work.path().join("server");
+        wanting("the server's folder", std::fs::create_dir(&folder))?;
+        Ok(Some(folder))
+    }
+}
+
+/// Removes a folder. A server that is being killed may still write in it for a moment.
+fn remove(folder: &Path) -> std::io::Result<()> {
+    let start = Instant::now();
+    while folder.exists() {
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if start.elapsed() > REMOVING => return Err(error),
+            Err(_) => std::thread::sleep(PATIENCE),
+            Ok(()) => {}
+        }
+    }
+    Ok(())
+}
+
 impl Lab<'_> {
     /// Runs what is not done yet.
     ///
@@ -176,6 +208,9 @@ impl Lab<'_> {
     /// next one is run.
     pub fn run(mut self) -> Result<Ending, LabError> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
+        for path in memory::sweep() {
+            self.watch.event(Event::Swept(&path));
+        }
         // First what is mounted in work folders, then these.
         for path in wanting("left-over mounts", bakeoff_disk::registry::sweep())? {
             self.watch.event(Event::Swept(&path));
@@ -268,71 +303,6 @@ impl Lab<'_> {
         Ok(())
     }
 
-    fn load_images(&mut self, stage: &mut Stage, due: &[Due]) -> Result<(), LabError> {
-        for trial in due.iter().flat_map(|due| &due.block.trials) {
-            let data = self.data(&trial.cell);
-            if stage.images.contains_key(&data) || self.stopped() {
-                continue;
-            }
-            let start = Instant::now();
-            let directory = stage.work.path().join(format!("image-{}", stage.images.len()));
-            wanting("the image folder", std::fs::create_dir(&directory))?;
-            let job = Job::Load {
-                data: data.clone(),
-                staging: Staging { directory: directory.clone(), ..Staging::default() },
-            };
-            let loaded = self.load(&job, &data)?;
-            if let Err(reason) = &loaded {
-                if !self.stopped() {
-                    self.room(stage.work.path(), RESERVE)?;
-                }
-                let seconds = start.elapsed().as_secs_f64();
-                let failure = Some(reason.as_str());
-                self.watch.event(Event::Loaded { data: &data, seconds, failure });
-            } else {
-                let seconds = start.elapsed().as_secs_f64();
-                self.watch.event(Event::Loaded { data: &data, seconds, failure: None });
-            }
-            stage.images.insert(data, loaded.map(|()| directory));
-        }
-        Ok(())
-    }
-
-    fn load(&mut self, job: &Job, data: &Data) -> Result<Result<(), String>, LabError> {
-        let process = wanting("a process that loads", Process::start(self.program, job))?;
-        self.watch.event(Event::Loading { data, rows: 0 });
-        let mut heard = Instant::now();
-        loop {
-            if heard.elapsed() > GRACE {
-                let seconds = GRACE.as_secs();
-                return Ok(Err(format!("loading said nothing for {seconds} s")));
-            }
-            if self.stopped() {
-                return Ok(Err("the run was interrupted".into()));
-            }
-            match process.hear(PATIENCE) {
-                Heard::Message(Message::Loaded { rows }) => {
-                    heard = Instant::now();
-                    self.watch.event(Event::Loading { data, rows });
-                }
-                Heard::Message(Message::Done(_)) => return Ok(Ok(())),
-                Heard::Message(Message::Failed(reason)) => return Ok(Err(reason)),
-                Heard::Message(_) | Heard::Silence => {}
-                Heard::End => return Ok(Err(process.autopsy())),
-            }
-        }
-    }
-
-    fn data(&self, cell: &Cell) -> Data {
-        Data {
-            engine: cell.base(Factor::Engine).into(),
-            workload: self.experiment.workload.clone(),
-            scale: cell.base(Factor::Scale).into(),
-            seed: self.experiment.seed,
-            text: self.experiment.text.clone(),
-        }
-    }
-
     /// Runs the trials of a block back to back; how many failed, or `None` when stopped.
     fn run_block(&mut self, stage: &mut Stage, due: &Due) -> Result<Option<u32>, LabError> {
         self.take_canary(stage)?;
@@ -404,158 +374,11 @@ impl Lab<'_> {
         }
         Ok(())
     }
-
-    /// Restores the image, runs the trial on it and removes it. The inner error is the trial's.
-    fn stage_trial(
-        &mut self,
-        stage: &mut Stage,
-        cell: &Cell,
-        block: u32,
-    ) -> Result<Result<Measured, String>, LabError> {
-        let data = self.data(cell);
-        let image = match stage.images.get(&data) {
-            Some(Ok(image)) => image,
-            Some(Err(reason)) => return Ok(Err(format!("its data can't be loaded: {reason}"))),
-            None => return Ok(Err("its data were not loaded".into())),
-        };
-        let bytes = wanting("the image's size", accounts::space(image))?;
-        self.room(stage.work.path(), bytes + RESERVE)?;
-        let directory = stage.work.path().join("trial");
-        let answer = match image::copy(image, &directory, self.stop) {
-            Ok(()) => self.on_disk(stage, cell, block, &directory),
-            Err(error) => Ok(Err(format!("its data image can't be restored: {error}"))),
-        };
-        // While the trial's files are still there: a disk that they have filled is no fault of the
-        // engine's.
-        let room = self.room(stage.work.path(), RESERVE);
-        if directory.exists() {
-            wanting("removing the trial's folder", std::fs::remove_dir_all(&directory))?;
-        }
-        match (&answer, room) {
-            (Ok(Err(_)), Err(full)) if !self.stopped() => Err(full),
-            _ => answer,
-        }
-    }
-
-    /// Puts the cell's disk under the data in `directory`, runs the trial, and takes it away.
-    fn on_disk(
-        &mut self,
-        stage: &Stage,
-        cell: &Cell,
-        block: u32,
-        directory: &Path,
-    ) -> Result<Result<Measured, String>, LabError> {
-        let (level, seed) = (disk::neighbours(cell), self.experiment.seed);
-        let spec = match disk::model(self.experiment, cell) {
-            Err(reason) => return Ok(Err(reason)),
-            Ok(None) => {
-                let file = stage.neighbours.as_ref();
-                return self.drive(&self.job(cell, directory), &mut Disk::host(file, level, seed));
-            }
-            Ok(Some(spec)) => spec,
-        };
-        // The same for all of a block, another one for the next.
-        let seed = seed.wrapping_add(block.into());
-        let mountpoint = stage.work.path().join("mount");
-        wanting("the mountpoint", std::fs::create_dir(&mountpoint))?;
-        let places = (directory, &*mountpoint);
-        let answer = match Disk::mount(self.program, &spec, places, level, seed) {
-            Err(reason) => Ok(Err(format!("its disk can't be mounted: {reason}"))),
-            Ok(mut disk) => {
-                let answer = match disk.warm(self.stop) {
-                    Ok(()) => self.drive(&self.job(cell, &mountpoint), &mut disk),
-                    Err(error) => Ok(Err(format!("its data can't be read: {error}"))),
-                };
-                let unmounted = disk.unmount();
-                answer.map(|trial| trial.and_then(|measured| unmounted.map(|()| measured)))
-            }
-        };
-        wanting("removing the mountpoint", std::fs::remove_dir(&mountpoint))?;
-        let sized = |mut measured: Measured| {
-            let sizes = accounts::space(directory).map_err(|error| format!("no sizes: {error}"));
-            measured.facts.space_bytes = sizes?;
-            Ok(measured)
-        };
-        answer.map(|trial| trial.and_then(sized))
-    }
-
-    fn job(&self, cell: &Cell, directory: &Path) -> Job {
-        Job::Trial {
-            data: self.data(cell),
-            staging: Staging { directory: directory.into(), ..Staging::default() },
-            durability: cell.base(Factor::Durability).into(),
-            clients: cell.clients(),
-            seconds: self.experiment.seconds,
-        }
-    }
-
-    /// Runs a trial's process, with the disk at work while its clients are.
-    fn drive(
-        &mut self,
-        job: &Job,
-        disk: &mut Disk<'_>,
-    ) -> Result<Result<Measured, String>, LabError> {
-        let mut process = wanting("a trial's process", Process::start(self.program, job))?;
-        let limit = Duration::from_secs_f64(self.experiment.seconds * 2.0) + GRACE;
-        let (start, mut seen) = (Instant::now(), Seen::default());
-        loop {
-            if self.stopped() {
-                return Ok(Err("the run was interrupted".into()));
-            }
-            if start.elapsed() > limit {
-                return Ok(Err(format!("it was not done after {} s", limit.as_secs())));
-            }
-            match process.hear(PATIENCE) {
-                Heard::Message(Message::Ready) => {
-                    if let Err(reason) = disk.begin() {
-                        return Ok(Err(format!("its disk does not work: {reason}")));
-                    }
-                    if process.go().is_err() {
-                        return Ok(Err(process.autopsy()));
-                    }
-                }
-                Heard::Message(Message::Progress { per_second, mean_s }) => {
-                    self.watch.event(Event::Progress { per_second, mean_s });
-                }
-                Heard::Message(Message::Driven) => match disk.end() {
-                    Ok(what) => seen = what,
-                    Err(reason) => return Ok(Err(format!("its disk does not work: {reason}"))),
-                },
-                Heard::Message(Message::Done(Some(measured))) => {
-                    return Ok(Ok(combine(*measured, seen)));
-                }
-                Heard::Message(Message::Failed(reason)) => return Ok(Err(reason)),
-                Heard::Message(_) | Heard::Silence => {}
-                Heard::End => return Ok(Err(process.autopsy())),
-            }
-        }
-    }
 }
 
 fn now_s() -> f64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.unwrap_or_default().as_secs_f64()
-}
-
-/// Puts together what the process measured and what the disk did.
-fn combine(mut measured: job::Measured, seen: Seen) -> Measured {
-    measured.warnings.extend(seen.warnings);
-    Measured {
-        ran_s: measured.ran_s,
-        window_s: measured.window_s,
-        operations: measured.operations.into_iter().map(Into::into).collect(),
-        facts: Facts {
-            space_bytes: measured.space_bytes,
-            cpu_s: measured.cpu_s,
-            io: measured.io,
-            neighbour: seen.neighbour,
-            disk: seen.disk,
-            littles_law: measured.littles_law,
-            steady: measured.steady,
-            counters: measured.counters,
-            warnings: measured.warnings,
-        },
-    }
 }
 
 /// A trial counts when it was measured and at most one operation in a hundred failed.

@@ -1,0 +1,91 @@
+//! A process that reads twice its limit.
+
+use std::fs;
+use std::path::Path;
+
+use bakeoff_lab::memory::Group;
+
+use super::{ROUNDING, Stage, can, read};
+
+const LIMIT: u64 = 64 << 20;
+
+/// Two files, twice the limit together.
+fn fill(folder: &Path) {
+    fs::create_dir(folder.join("below")).unwrap();
+    for name in ["one", "below/two"] {
+        fs::write(folder.join(name), vec![1; LIMIT as usize]).unwrap();
+    }
+}
+
+#[test]
+fn what_is_read_without_a_limit_is_cached_as_a_whole() {
+    if !can(true) {
+        return;
+    }
+    for (model, copies) in [("host", 1), ("null", 2)] {
+        let stage = Stage::new(model, false, fill);
+        read(&stage.seen, None);
+        let resident = stage.resident();
+        assert!(resident >= 2 * LIMIT * copies, "{model}: {resident} bytes");
+    }
+}
+
+fn a_limit_holds_on(model: &str) {
+    if !can(model != "host") {
+        return;
+    }
+    let stage = Stage::new(model, true, fill);
+    let group = Group::create(LIMIT).unwrap();
+    for _ in 0..2 {
+        read(&stage.seen, Some(&group));
+        stage.assert_held(&group);
+        assert!(group.cached().unwrap() > LIMIT / 2);
+    }
+}
+
+#[test]
+fn a_limit_holds_on_the_host_s_disk() {
+    a_limit_holds_on("host");
+}
+
+#[test]
+fn a_limit_holds_on_a_disk_that_takes_no_time() {
+    a_limit_holds_on("null");
+}
+
+#[test]
+fn a_limit_holds_on_a_hard_disk() {
+    a_limit_holds_on("hdd-7200");
+}
+
+#[test]
+fn what_is_written_through_a_disk_leaves_the_page_cache_too() {
+    if !can(true) {
+        return;
+    }
+    let stage = Stage::new("null", true, |_| {});
+    fill(&stage.seen);
+    let start = std::time::Instant::now();
+    // The machine's own disk has to write it first.
+    while bakeoff_lab::page_cache::resident(&stage.backing).unwrap() > ROUNDING {
+        assert!(start.elapsed().as_secs() < 60, "it is still there");
+        // As anybody who reads or writes does.
+        fs::write(stage.seen.join("later"), "more").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_group_goes_with_its_processes() {
+    if !can(false) {
+        return;
+    }
+    let group = Group::create(LIMIT).unwrap();
+    let list = group.processes();
+    let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    fs::write(&list, child.id().to_string()).unwrap();
+    assert_eq!(fs::read_to_string(&list).unwrap().trim(), child.id().to_string());
+    drop(group);
+    assert!(!list.exists());
+    assert!(!child.wait().unwrap().success(), "it was killed");
+}

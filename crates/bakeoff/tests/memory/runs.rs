@@ -1,0 +1,113 @@
+//! Limits in runs of the command.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{BAKEOFF, can, folder};
+
+const SIZES: &str = r#"
+name = "sizes"
+workload = "point"
+engine = "sqlite"
+compare = "memory"
+memory = ["unlimited", "1M", "64M", "400%"]
+seconds = 0.5
+repetitions = 1
+"#;
+
+fn start(place: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(BAKEOFF);
+    command.args(arguments).current_dir(place).env("XDG_RUNTIME_DIR", place);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Each trial of a run, by its level of memory.
+fn trials(place: &Path, run: &str) -> Vec<(String, Value)> {
+    let report = start(place, &["report", run, "--format", "json"]).wait_with_output().unwrap();
+    let document: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let trials = document["trials"].as_array().unwrap().iter();
+    trials.map(|it| (it["levels"]["memory"].as_str().unwrap().into(), it.clone())).collect()
+}
+
+fn limits_are_kept_and_told_on(disk: &str) {
+    if !can(disk != "host") {
+        return;
+    }
+    let place = folder();
+    fs::write(place.path().join("sizes.toml"), SIZES).unwrap();
+    let run = start(place.path(), &["run", "sizes.toml", "--out", "r", "--disk", disk]);
+    let pid = run.id();
+    let output = run.wait_with_output().unwrap();
+    // A trial failed, and the others went on.
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    let trials = trials(place.path(), "r");
+    assert_eq!(trials.len(), 4);
+    for (level, trial) in trials {
+        let limit = trial["memory"]["limit_bytes"].as_u64();
+        if level == "1M" {
+            let reason = trial["reason"].as_str().unwrap();
+            assert!(reason.contains("out of memory: limit 1 MiB"), "{reason}");
+            continue;
+        }
+        assert_eq!(trial["valid"], true, "{trial}");
+        match &*level {
+            "unlimited" => assert_eq!(limit, None),
+            "64M" => assert_eq!(limit, Some(64 << 20)),
+            // 10,000 rows of a key and a text, together about 100 bytes, four times over.
+            _ => assert!(limit.is_some_and(|limit| (4_000_000..4_400_000).contains(&limit))),
+        }
+        if let Some(limit) = limit {
+            let peak = trial["memory"]["peak_bytes"].as_u64();
+            assert!(peak.is_none_or(|peak| 0 < peak && peak <= limit), "{trial}");
+            let cached = trial["memory"]["cached_bytes"].as_u64().unwrap();
+            assert!(0 < cached && cached <= limit, "{trial}");
+        }
+    }
+    assert!(!place.path().join("r/work").exists());
+    assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn limits_are_kept_and_told_on_the_host_s_disk() {
+    limits_are_kept_and_told_on("host");
+}
+
+#[test]
+fn limits_are_kept_and_told_on_a_virtual_disk() {
+    limits_are_kept_and_told_on("hdd-7200");
+}
+
+#[test]
+fn the_next_run_removes_what_a_killed_one_left() {
+    if !can(false) {
+        return;
+    }
+    let place = folder();
+    fs::write(place.path().join("sizes.toml"), SIZES).unwrap();
+    let run = ["run", "sizes.toml", "--memory", "64M", "--seconds", "60", "--out", "killed"];
+    let mut killed = start(place.path(), &run);
+    let began = Instant::now();
+    while groups_of(killed.id()).is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(60), "no group was made");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let run = ["run", "sizes.toml", "--memory", "64M", "--out", "next"];
+    let next = start(place.path(), &run).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&next.stderr).into_owned();
+    assert!(next.status.success(), "{said}");
+    assert_eq!(groups_of(killed.id()), Vec::<PathBuf>::new(), "{said}");
+}
+
+/// The groups that a process has made.
+fn groups_of(pid: u32) -> Vec<PathBuf> {
+    let name = format!("bakeoff-*-{pid}-*");
+    let found = Command::new("find").args(["/sys/fs/cgroup", "-name", &name]).output().unwrap();
+    String::from_utf8(found.stdout).unwrap().lines().map(Into::into).collect()
+}

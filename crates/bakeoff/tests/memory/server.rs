@@ -1,0 +1,93 @@
+//! A private server that reads twice its limit.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use bakeoff_lab::memory::Group;
+use bakeoff_servers::{Launch, Program, Server};
+
+use super::{Stage, can, skip};
+
+const LIMIT: u64 = 192 << 20;
+
+/// Rows of 1000 bytes in a table of Aria's, which reads through the page cache.
+const ROWS: u64 = 2 * LIMIT / 1000;
+
+/// A server over data in a folder.
+fn launch(directory: &Path, runtime: &Path, group: Option<&Group>) -> Launch {
+    let settings = [("aria_pagecache_buffer_size", "16M"), ("innodb_buffer_pool_size", "8M")];
+    Launch {
+        directory: directory.into(),
+        runtime: Some(runtime.into()),
+        settings: settings.map(|(name, value)| (name.into(), value.into())).into(),
+        groups: group.iter().map(|group| group.processes()).collect(),
+    }
+}
+
+fn start(launch: &Launch) -> Server {
+    Server::initialise(Program::MariaDb, launch).unwrap();
+    Server::start(Program::MariaDb, launch).unwrap()
+}
+
+/// Runs a statement; its answer.
+fn sql(server: &Server, statement: &str) -> String {
+    let mut client = Command::new("mariadb");
+    client.arg("--no-defaults").arg("--user=root").arg("--socket").arg(server.socket());
+    client.args(["--batch", "--skip-column-names", "--execute", statement]);
+    let output = client.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{statement}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn a_server_is_held_on(model: &str) {
+    if !can(model != "host") {
+        return;
+    }
+    if let Err(why) = Program::MariaDb.find() {
+        return skip(&why.to_string());
+    }
+    let places = super::folder();
+    let runtime = |name: &str| {
+        let folder = places.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        folder
+    };
+    let stage = Stage::new(model, true, |data| {
+        let server = start(&launch(data, &runtime("1"), None));
+        sql(&server, "CREATE DATABASE d");
+        sql(
+            &server,
+            "CREATE TABLE d.t (id INT, text CHAR(250)) ENGINE=Aria CHARSET utf32 ROW_FORMAT=FIXED",
+        );
+        let rows = format!("SELECT seq, 'text' FROM seq_1_to_{ROWS}");
+        sql(&server, &format!("USE d; INSERT INTO d.t {rows}"));
+        server.stop().unwrap();
+    });
+    let group = Group::create(LIMIT).unwrap();
+    let server = start(&launch(&stage.seen, &runtime("2"), Some(&group)));
+    let inside = fs::read_to_string(group.processes()).unwrap();
+    assert!(inside.lines().any(|pid| pid == server.pid().to_string()), "{inside}");
+    for _ in 0..2 {
+        let sum = sql(&server, "SELECT SUM(id + LENGTH(text)) FROM d.t");
+        assert_eq!(sum.trim(), (ROWS * (ROWS + 1) / 2 + 16 * ROWS).to_string());
+        stage.assert_held(&group);
+    }
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_server_is_held_on_the_host_s_disk() {
+    a_server_is_held_on("host");
+}
+
+#[test]
+fn a_server_is_held_on_a_disk_that_takes_no_time() {
+    a_server_is_held_on("null");
+}
+
+#[test]
+fn a_server_is_held_on_a_hard_disk() {
+    a_server_is_held_on("hdd-7200");
+}

@@ -1,0 +1,101 @@
+//! What of a folder's files is in the page cache, and how to get it out.
+
+use std::fs::{self, File};
+use std::io;
+use std::num::NonZeroU64;
+use std::path::Path;
+
+use rustix::fs::{Advice, fadvise};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Bytes that are mapped at once to look at them.
+const WINDOW: u64 = 1 << 30;
+
+/// Takes every file below a folder out of the page cache; what is not yet written is written
+/// first. Pages that somebody else has mapped stay.
+///
+/// # Errors
+/// The first file that can't be opened or synced.
+pub fn forget(folder: &Path) -> io::Result<()> {
+    each_file(folder, &mut |file, _| {
+        file.sync_data()?;
+        fadvise(file, 0, None::<NonZeroU64>, Advice::DontNeed)?;
+        Ok(())
+    })
+}
+
+/// Bytes of the files below a folder that are in the page cache.
+///
+/// # Errors
+/// The first file that can't be opened or mapped.
+pub fn resident(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    each_file(folder, &mut |file, length| {
+        for start in (0..length).step_by(WINDOW as usize) {
+            bytes += resident_in(file, start, (length - start).min(WINDOW) as usize)?;
+        }
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+/// Bytes of a part of a file that are in the page cache: see mincore(2).
+fn resident_in(file: &File, start: u64, length: usize) -> io::Result<u64> {
+    let page = rustix::param::page_size();
+    let mut present = vec![0u8; length.div_ceil(page)];
+    // SAFETY: the mapping is new, nobody reads it, and it is gone when this function ends; the
+    // kernel writes a byte a page into a buffer that has as many.
+    let done = unsafe {
+        let flags = MapFlags::SHARED;
+        let map = mmap(std::ptr::null_mut(), length, ProtFlags::READ, flags, file, start)?;
+        let done = libc::mincore(map, length, present.as_mut_ptr());
+        let error = io::Error::last_os_error();
+        munmap(map, length)?;
+        if done == 0 { Ok(()) } else { Err(error) }
+    };
+    done?;
+    Ok(present.iter().filter(|byte| **byte & 1 == 1).count() as u64 * page as u64)
+}
+
+/// Calls `what` with every file below a folder that is not empty, and its length. Files that
+/// vanish meanwhile are passed over.
+fn each_file(folder: &Path, what: &mut impl FnMut(&File, u64) -> io::Result<()>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            each_file(&entry.path(), what)?;
+        } else if kind.is_file() {
+            let file = match File::open(entry.path()) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                file => file?,
+            };
+            let length = file.metadata()?.len();
+            if length > 0 {
+                what(&file, length)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_just_written_is_forgotten() {
+        // Not the system's temporary folder: that may be in memory, where nothing is forgotten.
+        let program = std::env::current_exe().unwrap();
+        let place = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let below = place.path().join("below");
+        fs::create_dir(&below).unwrap();
+        fs::write(below.join("file"), vec![1; 3_000_000]).unwrap();
+        fs::write(place.path().join("empty"), "").unwrap();
+        assert!(resident(place.path()).unwrap() >= 3_000_000);
+        forget(place.path()).unwrap();
+        assert_eq!(resident(place.path()).unwrap(), 0);
+        assert_eq!(fs::read(below.join("file")).unwrap(), vec![1; 3_000_000]);
+        assert!(resident(place.path()).unwrap() >= 3_000_000);
+    }
+}
