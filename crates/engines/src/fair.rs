@@ -1,7 +1,8 @@
 //! What is fair between engines, in one readable place: the share of a memory limit that each
 //! engine takes for caches of its own, and every other setting that differs from its default.
 
-use crate::Terms;
+use crate::mysql::Storage;
+use crate::{Durability, Terms};
 
 /// Bytes of cache that every engine gets where memory is not limited.
 pub const UNLIMITED_CACHE: u64 = 256 << 20;
@@ -45,4 +46,166 @@ impl Share {
     pub fn bytes(self, terms: &Terms) -> u64 {
         terms.memory_bytes.map_or(UNLIMITED_CACHE, |limit| limit.saturating_mul(self.percent) / 100)
     }
+}
+/// PostgreSQL's shared buffers.
+pub const POSTGRES: Share = Share {
+    percent: 25,
+    reason: "its documentation's advice: it reads through the system's page cache, which has the \
+             rest",
+};
+
+/// The settings under these terms: the fair ones, and the user's own in their place.
+pub fn with_overrides(mut settings: Vec<Setting>, terms: &Terms) -> Vec<Setting> {
+    for (name, value) in &terms.settings {
+        settings.retain(|setting| setting.name != *name);
+        settings.push(Setting::new(name, value, "the user's own"));
+    }
+    settings
+}
+
+/// What a PostgreSQL session gets, on any server.
+pub fn postgres_session(terms: &Terms) -> Vec<Setting> {
+    let synchronous = match terms.durability {
+        Durability::None | Durability::Relaxed => "off",
+        Durability::Strict => "on",
+    };
+    vec![
+        Setting::new("synchronous_commit", synchronous, "the durability"),
+        Setting::new(
+            "default_transaction_isolation",
+            "repeatable read",
+            "of two that would overwrite each other's work one has to end in a conflict, as with \
+             MyRocks",
+        ),
+    ]
+}
+
+/// What a private PostgreSQL server gets. Autovacuum, checkpoints and `full_page_writes` are as
+/// they come; so is the log's size, at most 1 GB between two checkpoints.
+pub fn postgres(terms: &Terms) -> Vec<Setting> {
+    let kib = |bytes: u64| format!("{}kB", bytes / 1024);
+    let mut settings = postgres_session(terms);
+    let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
+    let fsync = if terms.durability == Durability::None { "off" } else { "on" };
+    set("fsync", fsync, "the durability");
+    set("shared_buffers", &kib(POSTGRES.bytes(terms)), POSTGRES.reason);
+    set("wal_level", "minimal", "nobody replicates it; a load need not be logged");
+    set("max_wal_senders", "0", "wal_level=minimal needs it");
+    set("max_connections", "1040", "1,024 clients, and bakeoff itself");
+    let few = "each connection reserves memory for so many, and no transaction needs as many";
+    set("max_locks_per_transaction", "16", few);
+    set("max_pred_locks_per_transaction", "10", few);
+    set("huge_pages", "off", "a memory limit does not count them");
+    if let Some(limit) = terms.memory_bytes {
+        let planner = "what the planner may count on to be in memory: its own and the system's";
+        set("effective_cache_size", &kib(limit / 4 * 3), planner);
+        let (sorting, upkeep) = ((limit / 256).min(4 << 20), (limit / 16).min(64 << 20));
+        set("work_mem", &kib(sorting), "a sort must fit beside the cache under the limit");
+        set("maintenance_work_mem", &kib(upkeep), "a vacuum must fit beside the cache too");
+    }
+    settings
+}
+
+/// InnoDB's buffer pool.
+pub const INNODB: Share = Share {
+    percent: 70,
+    reason: "as much as the MyRocks and TerarkDB comparisons of 2017 gave it: it reads past the \
+             system's page cache",
+};
+/// RocksDB's block cache.
+pub const ROCKSDB: Share = Share {
+    percent: 33,
+    reason: "RocksDB's tuning guide advises a third: it reads through the system's page cache, \
+             which has the rest",
+};
+/// Aria's page cache, of rows and indexes.
+pub const ARIA: Share =
+    Share { percent: 50, reason: "it reads through the system's page cache, which has the rest" };
+
+/// How MyRocks is told to store its tables.
+const ROCKSDB_TABLES: &str = "compression=kLZ4Compression;\
+    bottommost_compression=kZSTDNotFinalCompression;\
+    compaction_pri=kMinOverlappingRatio;\
+    level_compaction_dynamic_level_bytes=true;\
+    block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1}";
+
+/// What a private MariaDB server gets. The binary log is off, doublewrite on, InnoDB's pages are
+/// not compressed; all of these are its defaults.
+pub fn mariadb(storage: Storage, terms: &Terms) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
+    for (name, value) in storage.durable(terms.durability) {
+        set(name, value, "the durability");
+    }
+    set("max_connections", "1040", "1,024 clients, and bakeoff itself");
+    set("max_prepared_stmt_count", "1048576", "each client prepares all of its statements");
+    let bytes = |share: Share| share.bytes(terms).to_string();
+    if storage == Storage::InnoDb {
+        set("innodb_buffer_pool_size", &bytes(INNODB), INNODB.reason);
+        set(
+            "innodb_buffer_pool_load_at_startup",
+            "OFF",
+            "every engine starts with what the data image has, and nothing read ahead",
+        );
+        if terms.durability != Durability::Strict {
+            set(
+                "loose_innodb_log_file_buffering",
+                "ON",
+                "a commit that need not be synced need not wait for the disk either: MyRocks and \
+                 PostgreSQL write their logs through the page cache too",
+            );
+        }
+    } else {
+        set("innodb_buffer_pool_size", "8M", "no table of the experiment is in InnoDB");
+    }
+    if storage == Storage::Aria {
+        set("aria_pagecache_buffer_size", &bytes(ARIA), ARIA.reason);
+        if let Some(limit) = terms.memory_bytes {
+            let sorting = (limit / 16).min(256 << 20).to_string();
+            set("aria_sort_buffer_size", &sorting, "a sort must fit beside the cache");
+        }
+    } else {
+        set("aria_pagecache_buffer_size", "8M", "Aria has the server's own tables only");
+    }
+    if storage == Storage::RocksDb {
+        settings.extend(rocksdb(terms));
+    }
+    settings
+}
+
+/// What MyRocks gets beside its durability.
+fn rocksdb(terms: &Terms) -> Vec<Setting> {
+    let mut settings = vec![
+        Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
+        Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.reason),
+        Setting::new(
+            "rocksdb_default_cf_options",
+            ROCKSDB_TABLES,
+            "compressed as MyRocks recommends: LZ4, and ZSTD in the last level; and what its \
+             maintainer advises to set (smalldatum.blogspot.com/2018/09): a bloom filter, dynamic \
+             levels, compactions where they overlap least",
+        ),
+        Setting::new(
+            "rocksdb_deadlock_detect",
+            "ON",
+            "InnoDB and PostgreSQL find deadlocks too; it would wait a second for each",
+        ),
+        Setting::new(
+            "rocksdb_manual_wal_flush",
+            "OFF",
+            "without a binary log nobody would hand the log to the system at a commit, and \
+             rocksdb_flush_log_at_trx_commit=2 would mean 0",
+        ),
+        Setting::new("rocksdb_large_prefix", "ON", "an index on a text of 255 characters"),
+    ];
+    // A memory table of 64 MiB is filled while another one is written.
+    let memory_tables = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 4);
+    if memory_tables < 128 << 20 {
+        settings.push(Setting::new(
+            "rocksdb_db_write_buffer_size",
+            memory_tables,
+            "a quarter of the limit: two memory tables of 64 MiB do not fit",
+        ));
+    }
+    settings
 }

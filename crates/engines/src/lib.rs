@@ -6,12 +6,15 @@
 
 use std::path::{Path as FilePath, PathBuf};
 
+pub mod elsewhere;
 pub mod fair;
 pub mod fjall;
 mod gate;
 mod kv;
 pub mod lmdb;
+pub mod mysql;
 pub mod null;
+pub mod postgres;
 pub mod schema;
 pub mod sql;
 pub mod sqlite;
@@ -173,6 +176,14 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
+    /// Whether what was committed at this level is still there when the engine's own process is
+    /// killed and the system lives on. Where it is not, the process's death takes what a power cut
+    /// would.
+    fn survives_kill(&self, durability: Durability) -> bool {
+        let _ = durability;
+        true
+    }
+
     /// Every setting that it gets under these terms and that differs from its own default.
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
         let _ = terms;
@@ -294,9 +305,19 @@ pub trait Session {
 }
 
 /// Every engine, in the order in which they are listed.
-pub static ENGINES: &[&dyn Engine] = &[&sqlite::Sqlite, &lmdb::Lmdb, &fjall::Fjall, &null::Null];
+pub static ENGINES: &[&dyn Engine] = &[
+    &sqlite::Sqlite,
+    &lmdb::Lmdb,
+    &fjall::Fjall,
+    &mysql::INNODB,
+    &mysql::ROCKSDB,
+    &mysql::ARIA,
+    &postgres::Postgres,
+    &null::Null,
+];
 
-/// The engine of that name.
+/// The engine of that name, or the database of that URL (see [`elsewhere`]).
 pub fn find(name: &str) -> Option<&'static dyn Engine> {
-    ENGINES.iter().copied().find(|engine| engine.about().name == name)
+    let known = ENGINES.iter().copied().find(|engine| engine.about().name == name);
+    known.or_else(|| elsewhere::find(name).ok())
 }

@@ -83,16 +83,15 @@ impl Dialect {
     /// SQLite keeps a row under a number of its own; an integer key takes that number's place,
     /// any other key is given its place by `WITHOUT ROWID`. Only `AUTOINCREMENT` makes numbers
     /// grow for ever: without it the number of a deleted last row is given again.
-    fn key(self, table: &Table) -> (String, String) {
+    fn key(self, table: &Table) -> (String, &'static str) {
         let columns = self.names(table, &table.key);
         let storage = match self {
             Self::Sqlite if table.generated => {
-                return (format!("PRIMARY KEY ({columns} AUTOINCREMENT)"), String::new());
+                return (format!("PRIMARY KEY ({columns} AUTOINCREMENT)"), "");
             }
-            Self::Sqlite if is_one_integer(table) => String::new(),
-            Self::Sqlite => " WITHOUT ROWID".into(),
-            Self::MySql => format!(" COMMENT='{MADE_BY}'"),
-            Self::Postgres => String::new(),
+            Self::Sqlite if is_one_integer(table) => "",
+            Self::Sqlite => " WITHOUT ROWID",
+            Self::MySql | Self::Postgres => "",
         };
         (format!("PRIMARY KEY ({columns})"), storage)
     }
@@ -213,6 +212,17 @@ impl Dialect {
             format!("{}{}", self.column(table, *column), self.nulls(table, *column, false))
         });
         format!("CREATE {unique}INDEX {name} ON {on} ({})", join(columns))
+    }
+
+    /// The indexes of a table in the words of MySQL's `ALTER TABLE`, which builds all of them in
+    /// one pass over the rows.
+    pub fn add_indexes(self, table: &Table) -> Vec<String> {
+        let add = |index: &Index| {
+            let unique = if index.unique { "UNIQUE " } else { "" };
+            let (name, columns) = (self.quote(&index.name), self.names(table, &index.columns));
+            format!("ADD {unique}INDEX {name} ({columns})")
+        };
+        table.indexes.iter().map(add).collect()
     }
 
     /// `DROP INDEX` for an index of a table.

@@ -45,12 +45,12 @@ fn tables_are_kept_in_the_order_of_their_keys() {
     assert_eq!(
         create(Dialect::MySql, 0),
         "CREATE TABLE `members` (`id` BIGINT NOT NULL AUTO_INCREMENT, `user` BIGINT NOT NULL, \
-         `project` BIGINT, PRIMARY KEY (`id`)) COMMENT='made by bakeoff'"
+         `project` BIGINT, PRIMARY KEY (`id`))"
     );
     assert_eq!(
         create(Dialect::MySql, 1),
         "CREATE TABLE `a \"flag\"` (`name` VARBINARY(1020) NOT NULL, `day` BIGINT NOT NULL, \
-         PRIMARY KEY (`name`, `day`)) COMMENT='made by bakeoff'"
+         PRIMARY KEY (`name`, `day`))"
     );
     assert_eq!(
         create(Dialect::Postgres, 0),
@@ -70,6 +70,10 @@ fn indexes_have_their_nulls_first() {
     assert_eq!(
         Dialect::Postgres.create_index(table, index),
         format!("{name} (\"user\", \"project\" NULLS FIRST)")
+    );
+    assert_eq!(
+        Dialect::MySql.add_indexes(table),
+        ["ADD UNIQUE INDEX `members_user_project` (`user`, `project`)"]
     );
     assert_eq!(
         Dialect::MySql.drop_index(table, index),

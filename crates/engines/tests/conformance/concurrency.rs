@@ -17,7 +17,7 @@ const ROUNDS: i64 = 60;
 
 /// Opens a bank with so many accounts of one balance, and lets `body` work in it.
 fn with_bank(engine: &dyn Engine, accounts: i64, balance: i64, body: impl FnOnce(&dyn Database)) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::folder::of(engine);
     let database = bank::open(engine, folder.path(), &TERMS);
     let mut teller = Teller::new(&*database);
     for number in 0..accounts {

@@ -260,8 +260,21 @@ fn cell(table: &Table, column: usize, genes: &mut Genes<'_>) -> Cell {
 /// Empty, prefixes of one another, with bytes that an encoding of keys might trip over, and as
 /// long as an indexed text may be.
 fn text(genes: &mut Genes<'_>) -> String {
-    let texts =
-        ["a", "", "aa", "ab", "b", "A", "é", "日本", "\0", "a\0", "a\0b", "a\u{1}", "\u{10ffff}"];
+    let texts = [
+        "a",
+        "",
+        "aa",
+        "ab",
+        "b",
+        "A",
+        "é",
+        "日本",
+        "a ",
+        "a\u{1}",
+        "\u{1}",
+        "\u{7f}",
+        "\u{10ffff}",
+    ];
     match genes.below(texts.len() + 2) {
         13 => "x".repeat(255),
         14 => "x".repeat(254) + "é",

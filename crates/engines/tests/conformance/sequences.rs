@@ -5,7 +5,8 @@ use std::fmt::Write;
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::statement::{Action, Path, Read};
 use bakeoff_engines::{
-    Access, Database, Durability, Engine, Error, Rows, Schema, Session, Statement, Terms, Value,
+    Access, Database, Durability, Engine, Error, Home, Rows, Schema, Session, Statement, Terms,
+    Value,
 };
 use proptest::collection::vec;
 use proptest::strategy::Strategy;
@@ -15,8 +16,10 @@ use crate::genes::Genes;
 use crate::model::{Answer, Cell, Duplicate, Model, Row, cells};
 use crate::{TERMS, random};
 
-/// How many random databases an engine is tried on, unless PROPTEST_CASES says otherwise.
+/// How many random databases an engine is tried on, unless PROPTEST_CASES says otherwise; fewer
+/// where each opening starts a server.
 const CASES: u32 = 32;
+const CASES_OF_SERVER: u32 = 6;
 
 /// The numbers that a case is made of, each list on its own so that it can be left out.
 #[derive(Clone, Debug)]
@@ -45,7 +48,13 @@ pub fn answers_like_the_model(engine: &dyn Engine) {
 /// Tries random cases; simplifies what fails in at most so many steps, and panics with it.
 pub fn try_cases(engine: &dyn Engine, max_shrink_iters: u32) {
     let default = Config::default();
-    let cases = std::env::var_os("PROPTEST_CASES").map_or(CASES, |_| default.cases);
+    let cases = std::env::var_os("PROPTEST_CASES").map_or_else(
+        || match engine.about().home {
+            Home::Server => CASES_OF_SERVER,
+            Home::Process | Home::Elsewhere => CASES,
+        },
+        |_| default.cases,
+    );
     let config = Config { cases, max_shrink_iters, failure_persistence: None, ..default };
     let outcome = TestRunner::new(config).run(&case(), |case| {
         let mut trial = Trial::new(engine, &case);
@@ -100,7 +109,7 @@ impl<'a> Trial<'a> {
     }
 
     fn run(&mut self, case: &Case) -> Verdict {
-        let folder = tempfile::tempdir().map_err(words)?;
+        let folder = crate::folder::of(self.engine);
         let open = |this: &Self| {
             this.engine.open(folder.path(), &this.terms, &this.schema, &this.statements)
         };
@@ -320,7 +329,7 @@ pub fn refuses_misuse(engine: &dyn Engine) {
     let actions =
         [Action::Insert { table: 0 }, Action::Read(Read::range(0, Path::Key, 0, &[0, 1]))];
     let statements = actions.map(|action| Statement { name: "one".into(), action });
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = crate::folder::of(engine);
     let database = engine.open(folder.path(), &TERMS, &schema, &statements).expect("open");
     let mut session = database.session().expect("a session");
     let mut rows = Rows::new();

@@ -1,0 +1,147 @@
+//! A database on a MySQL or MariaDB server that somebody else runs, named by its URL:
+//! `mysql://user[:password]@host[:port]/database[?socket=path][#Engine]`. The password may be in
+//! `MYSQL_PWD` instead.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Opts, OptsBuilder};
+
+use super::tables::Leftovers;
+use super::{Open, Storage, error, storage, tables};
+use crate::{
+    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting, Statement,
+    Terms,
+};
+
+/// How long a server is given to take a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// The setting of a user that allows a database with tables of bakeoff's own making.
+const REUSE: (&str, &str) = ("reuse", "yes");
+
+/// A database on a server that somebody else runs.
+pub struct Elsewhere {
+    /// The URL without its password.
+    name: &'static str,
+    opts: OptsBuilder,
+    /// The storage engine's name.
+    engine: String,
+    /// What the server said it is.
+    version: OnceLock<String>,
+}
+
+impl Elsewhere {
+    /// The database of that URL. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// What is wrong with the URL, without its password.
+    pub fn new(url: &str) -> std::result::Result<Self, String> {
+        let wrong = |what: &str| {
+            format!(
+                "the URL {what}; a database is \
+                 mysql://user[:password]@host[:port]/database[?socket=path][#Engine]"
+            )
+        };
+        let (url, engine) = without_engine(url);
+        let url = url.replacen("mariadb://", "mysql://", 1);
+        // The parser's own words may quote the URL.
+        let opts = Opts::from_url(&url).map_err(|_| wrong("is no MySQL URL"))?;
+        let user = opts.get_user().filter(|user| !user.is_empty());
+        let user = user.ok_or_else(|| wrong("names no user"))?;
+        let database = opts.get_db_name().filter(|database| !database.is_empty());
+        let database = database.ok_or_else(|| wrong("names no database"))?;
+        let host = opts.get_ip_or_hostname();
+        let port = match opts.get_tcp_port() {
+            3306 => String::new(),
+            other => format!(":{other}"),
+        };
+        let socket = opts.get_socket().map(|path| format!("?socket={path}")).unwrap_or_default();
+        let name = format!("mysql://{user}@{host}{port}/{database}{socket}#{engine}");
+        let given = opts.get_pass().map(String::from);
+        let password = given.or_else(|| std::env::var("MYSQL_PWD").ok());
+        let opts = OptsBuilder::from_opts(opts.clone())
+            .pass(password)
+            .tcp_connect_timeout(Some(CONNECT))
+            .prefer_socket(false);
+        Ok(Self { name: Box::leak(name.into_boxed_str()), opts, engine, version: OnceLock::new() })
+    }
+
+    fn version(&self) -> String {
+        let ask = || -> std::result::Result<Option<String>, mysql::Error> {
+            Conn::new(self.opts.clone())?.query_first("SELECT VERSION()")
+        };
+        let version = self.version.get_or_init(|| match ask() {
+            Ok(version) => version.unwrap_or_default(),
+            Err(failure) => format!("no connection: {failure}"),
+        });
+        version.clone()
+    }
+}
+
+/// A URL and the storage engine that its fragment names, InnoDB unless it does.
+fn without_engine(url: &str) -> (String, String) {
+    let Some((before, after)) = url.split_once('#') else { return (url.into(), "InnoDB".into()) };
+    match after.split_once('?') {
+        Some((engine, query)) => (format!("{before}?{query}"), engine.into()),
+        None => (before.into(), after.into()),
+    }
+}
+
+impl Engine for Elsewhere {
+    fn about(&self) -> About {
+        let unknown = |durability| Promise {
+            durability,
+            settings: None,
+            source: "what this storage engine promises is not known here",
+        };
+        About {
+            name: self.name,
+            summary: "MySQL or MariaDB, in a server that somebody else runs",
+            version: self.version(),
+            promises: Storage::of(&self.engine)
+                .map_or(Durability::ALL.map(unknown), Storage::promises),
+            home: Home::Elsewhere,
+        }
+    }
+
+    /// The server's settings are its owner's.
+    fn settings(&self, _: &Terms) -> Vec<Setting> {
+        Vec::new()
+    }
+
+    fn open(
+        &self,
+        _: &Path,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        schema.validate()?;
+        let named = |failure| match failure {
+            Error::Usage(what) => Error::Usage(format!("{}: {what}", self.name)),
+            other => Error::engine(format!("{}: {other}", self.name)),
+        };
+        let open = || {
+            let Some(storage) = Storage::of(&self.engine) else {
+                let what = "name one of the storage engines InnoDB, ROCKSDB and Aria after the '#'";
+                return Err(Error::Usage(what.into()));
+            };
+            let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
+            let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
+            let open = Open::new(self.opts.clone(), &self.engine, None, schema, statements)?;
+            storage::confirm(&mut open.keeper(), storage, terms.durability)?;
+            tables::create(&mut open.keeper(), schema, &self.engine, leftovers)?;
+            let loads: Option<bool> =
+                open.keeper().query_first("SELECT @@GLOBAL.local_infile").map_err(error::plain)?;
+            if loads != Some(true) {
+                let what = "the server takes no bulk loads: SET GLOBAL local_infile = ON";
+                return Err(Error::Usage(what.into()));
+            }
+            Ok(open)
+        };
+        Ok(Box::new(open().map_err(named)?))
+    }
+}

@@ -1,0 +1,57 @@
+//! What a server says, in the contract's terms.
+
+use mysql::{DriverError, Error as Failure};
+
+use crate::Error;
+
+/// Codes of errors (mariadb.com/kb/en/mariadb-error-codes).
+const BAD_NULL: u16 = 1048;
+const DUPLICATE: u16 = 1062;
+const DUPLICATE_NAMED: u16 = 1586;
+const ROW_CHANGED: u16 = 1020;
+const LOCK_WAIT_TIMEOUT: u16 = 1205;
+const DEADLOCK: u16 = 1213;
+const INTERRUPTED: u16 = 1317;
+const SHUTDOWN: u16 = 1053;
+const CONNECTION_KILLED: u16 = 1927;
+const SESSION_WAS_KILLED: u16 = 3169;
+const IDLE_TOO_LONG: u16 = 4031;
+
+/// An error outside of a session, where the connection does not matter.
+pub(super) fn plain(failure: Failure) -> Error {
+    let code = match &failure {
+        Failure::MySqlError(answer) => answer.code,
+        _ => return Error::engine(failure),
+    };
+    match code {
+        DEADLOCK | LOCK_WAIT_TIMEOUT | ROW_CHANGED | INTERRUPTED => {
+            Error::Conflict(failure.to_string())
+        }
+        DUPLICATE | DUPLICATE_NAMED => Error::Duplicate(failure.to_string()),
+        _ => Error::engine(failure),
+    }
+}
+
+/// Whether a failure has ended the connection.
+pub(super) fn is_lost(failure: &Failure) -> bool {
+    match failure {
+        Failure::IoError(_) | Failure::CodecError(_) => true,
+        Failure::DriverError(DriverError::MismatchedStmtParams(..)) => false,
+        Failure::DriverError(_) => true,
+        Failure::MySqlError(answer) => {
+            matches!(answer.code, SHUTDOWN | CONNECTION_KILLED | SESSION_WAS_KILLED | IDLE_TOO_LONG)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the server stopped in the middle because it was told to: of a commit, nobody knows how
+/// far it came.
+pub(super) fn is_interrupted(failure: &Failure) -> bool {
+    matches!(failure, Failure::MySqlError(answer) if answer.code == INTERRUPTED)
+}
+
+/// Whether an upsert hit the row of another key: see [`crate::sql`].
+pub(super) fn is_null_in_key(failure: &Failure) -> bool {
+    matches!(failure, Failure::MySqlError(answer) if answer.code == BAD_NULL)
+}

@@ -1,0 +1,165 @@
+//! Bulk loads: one `LOAD DATA` a table, fed from memory while it runs, and then the indexes.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler};
+
+use super::storage::Storage;
+use super::{Open, SQL, error, tables};
+use crate::schema::Table;
+use crate::{Error, Loader, Result, Value};
+
+/// Bytes of rows that are handed over at once; two more such pieces may wait.
+const PIECE: usize = 1 << 20;
+const WAITING: usize = 2;
+
+/// A piece of a file of rows, or its proper end.
+enum Piece {
+    Rows(Vec<u8>),
+    End,
+}
+
+pub(super) struct Load<'a> {
+    database: &'a Open,
+    table: &'a Table,
+    rows: Vec<u8>,
+    /// `None` once the load is over.
+    running: Option<Running>,
+}
+
+struct Running {
+    pieces: SyncSender<Piece>,
+    thread: JoinHandle<std::result::Result<(), mysql::Error>>,
+}
+
+impl<'a> Load<'a> {
+    pub(super) fn new(database: &'a Open, number: usize) -> Result<Self> {
+        let table = &database.schema.tables[number];
+        tables::recreate(&mut database.keeper(), table, &database.engine)?;
+        let mut connection = database.connect()?;
+        let quick = "SET SESSION unique_checks = 0, foreign_key_checks = 0";
+        connection.query_drop(quick).map_err(error::plain)?;
+        let bulk = database.storage == Some(Storage::RocksDb);
+        let name = SQL.quote(&table.name);
+        let (pieces, waiting) = sync_channel(WAITING);
+        let run = move || run(connection, &name, waiting, bulk);
+        let thread = thread::Builder::new().name("load".into()).spawn(run)?;
+        let running = Some(Running { pieces, thread });
+        Ok(Self { database, table, rows: Vec::with_capacity(PIECE + PIECE / 4), running })
+    }
+
+    /// Waits for the server's answer, after the end of the rows or a failure.
+    fn answer(&mut self) -> Result<()> {
+        let Some(Running { pieces, thread }) = self.running.take() else { return Ok(()) };
+        drop(pieces);
+        match thread.join() {
+            Ok(answer) => answer.map_err(error::plain),
+            Err(_) => Err(Error::engine("the load's thread has panicked")),
+        }
+    }
+
+    fn send(&mut self, piece: Piece) -> Result<()> {
+        let sent = self.running.as_ref().is_some_and(|running| running.pieces.send(piece).is_ok());
+        if sent {
+            return Ok(());
+        }
+        self.answer()?;
+        Err(Error::Usage("a row after the load has failed".into()))
+    }
+}
+
+impl Loader for Load<'_> {
+    fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
+        if row.len() != self.table.columns.len() {
+            let (given, wanted) = (row.len(), self.table.columns.len());
+            return Err(Error::Usage(format!("{given} values for a row of {wanted}")));
+        }
+        write_row(&mut self.rows, row)?;
+        if self.rows.len() >= PIECE {
+            let full = std::mem::replace(&mut self.rows, Vec::with_capacity(PIECE + PIECE / 4));
+            self.send(Piece::Rows(full))?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let rest = std::mem::take(&mut self.rows);
+        self.send(Piece::Rows(rest))?;
+        self.send(Piece::End)?;
+        self.answer()?;
+        tables::complete(&mut self.database.keeper(), self.table)
+    }
+}
+
+impl Drop for Load<'_> {
+    fn drop(&mut self) {
+        // Without its end the load fails, as it should; the thread must not outlive the database.
+        let _ = self.answer();
+    }
+}
+
+/// Runs the load to its end. MyRocks writes sorted rows straight into its last level, without a
+/// lock or a log entry for each.
+fn run(
+    mut connection: Conn,
+    table: &str,
+    pieces: Receiver<Piece>,
+    bulk: bool,
+) -> std::result::Result<(), mysql::Error> {
+    let pieces = Mutex::new(pieces);
+    let feed = LocalInfileHandler::new(move |_, file| {
+        let pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match pieces.recv() {
+                Ok(Piece::Rows(rows)) => file.write_all(&rows)?,
+                Ok(Piece::End) => return Ok(()),
+                Err(_) => return Err(io::Error::other("the load was given up")),
+            }
+        }
+    });
+    connection.set_local_infile_handler(Some(feed));
+    if bulk {
+        connection.query_drop("SET SESSION rocksdb_bulk_load = 1")?;
+    }
+    connection.query_drop(format!(
+        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} CHARACTER SET binary"
+    ))?;
+    if bulk {
+        connection.query_drop("SET SESSION rocksdb_bulk_load = 0")?;
+    }
+    Ok(())
+}
+
+/// Writes a row as `LOAD DATA` reads it unless told otherwise: tabs between cells, a line a row,
+/// and a backslash before what would be taken for either.
+fn write_row(out: &mut Vec<u8>, row: &[Value<'_>]) -> Result<()> {
+    for (column, value) in row.iter().enumerate() {
+        if column > 0 {
+            out.push(b'\t');
+        }
+        match value {
+            Value::Null => out.extend_from_slice(b"\\N"),
+            Value::Int(int) => write!(out, "{int}")?,
+            Value::Text(text) => {
+                let mut rest = text.as_bytes();
+                while let Some(at) = rest.iter().position(|byte| b"\\\t\n\0".contains(byte)) {
+                    out.extend_from_slice(&rest[..at]);
+                    out.extend_from_slice(match rest[at] {
+                        b'\t' => b"\\t",
+                        b'\n' => b"\\n",
+                        0 => b"\\0",
+                        _ => b"\\\\",
+                    });
+                    rest = &rest[at + 1..];
+                }
+                out.extend_from_slice(rest);
+            }
+        }
+    }
+    out.push(b'\n');
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! Sessions: a connection each, with every statement prepared on it.
+//!
+//! The library takes parameters and hands out rows as values of its own, so a call allocates a
+//! list of parameters and one a row, and each text once; beside a round trip to another process
+//! that is little.
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Error as Failure, Params};
+
+use super::storage::Storage;
+use super::{Open, SQL, error};
+use crate::schema::Table;
+use crate::statement::{Action, Yield};
+use crate::{Access, Error, Result, Rows, Schema, Session, Value};
+
+/// What a session must know of a statement beside its text.
+pub(super) enum Plan {
+    Read {
+        width: usize,
+    },
+    Insert {
+        key: usize,
+    },
+    Upsert {
+        /// The columns that must hold something.
+        required: Vec<usize>,
+    },
+    Change,
+}
+
+pub(super) fn plan(schema: &Schema, action: &Action) -> Plan {
+    match action {
+        Action::Read(read) => Plan::Read {
+            width: match &read.yields {
+                Yield::Columns(columns) => columns.len(),
+                Yield::Sum(_) | Yield::Distinct(_) => 1,
+            },
+        },
+        Action::Insert { table } => Plan::Insert { key: schema.tables[*table].key[0] },
+        Action::Upsert { table } => {
+            let columns = &schema.tables[*table].columns;
+            let required = (0..columns.len()).filter(|column| !columns[*column].nullable);
+            Plan::Upsert { required: required.collect() }
+        }
+        Action::Update { .. } | Action::Delete { .. } => Plan::Change,
+    }
+}
+
+/// How transactions begin and end.
+pub(super) struct Control {
+    read: String,
+    write: String,
+    commit: &'static str,
+    rollback: &'static str,
+    /// Whether a rollback undoes what was written.
+    undoes: bool,
+}
+
+impl Control {
+    /// Aria has no transactions, but tables that are locked for the whole of one: nobody else
+    /// sees or changes anything meanwhile, and after a crash the server undoes what was not
+    /// unlocked. Only a rollback can't be had.
+    pub(super) fn new(storage: Option<Storage>, schema: &Schema) -> Self {
+        if storage != Some(Storage::Aria) {
+            return Self {
+                read: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY".into(),
+                write: "START TRANSACTION".into(),
+                commit: "COMMIT",
+                rollback: "ROLLBACK",
+                undoes: true,
+            };
+        }
+        let lock = |how: &str| {
+            let one = |table: &Table| format!("{} {how}", SQL.quote(&table.name));
+            let all: Vec<_> = schema.tables.iter().map(one).collect();
+            format!("LOCK TABLES {}", all.join(", "))
+        };
+        Self {
+            read: lock("READ"),
+            write: lock("WRITE"),
+            commit: "UNLOCK TABLES",
+            rollback: "UNLOCK TABLES",
+            undoes: false,
+        }
+    }
+}
+
+/// A connection and what is prepared on it.
+struct Prepared {
+    connection: Conn,
+    statements: Vec<mysql::Statement>,
+}
+
+impl Prepared {
+    fn new(database: &Open) -> Result<Self> {
+        let mut connection = database.connect()?;
+        let prepared = database.texts.iter().map(|text| connection.prep(text));
+        let statements = prepared.collect::<std::result::Result<_, _>>().map_err(error::plain)?;
+        Ok(Self { connection, statements })
+    }
+
+    /// Runs a statement and puts `width` columns of each row into `rows`. Returns the number of
+    /// rows that the server says it changed, and the number that it gave to a new one.
+    fn run(
+        &mut self,
+        number: usize,
+        parameters: &[Value<'_>],
+        width: usize,
+        rows: &mut Rows,
+    ) -> std::result::Result<(u64, Option<u64>), Failure> {
+        let parameters = match parameters {
+            [] => Params::Empty,
+            some => Params::Positional(some.iter().map(|value| to_server(*value)).collect()),
+        };
+        let mut found = self.connection.exec_iter(&self.statements[number], parameters)?;
+        let answer = (found.affected_rows(), found.last_insert_id());
+        while let Some(row) = found.next() {
+            let row = row?;
+            for column in 0..width {
+                rows.push(from_server(row.as_ref(column))?);
+            }
+        }
+        Ok(answer)
+    }
+}
+
+fn to_server(value: Value<'_>) -> mysql::Value {
+    match value {
+        Value::Null => mysql::Value::NULL,
+        Value::Int(int) => mysql::Value::Int(int),
+        Value::Text(text) => mysql::Value::Bytes(text.as_bytes().into()),
+    }
+}
+
+fn from_server(cell: Option<&mysql::Value>) -> std::result::Result<Value<'_>, Failure> {
+    match cell {
+        Some(mysql::Value::NULL) => Ok(Value::Null),
+        Some(mysql::Value::Int(int)) => Ok(Value::Int(*int)),
+        Some(mysql::Value::Bytes(bytes)) => {
+            let invalid = || Failure::FromValueError(mysql::Value::Bytes(bytes.clone()));
+            std::str::from_utf8(bytes).map(Value::Text).map_err(|_| invalid())
+        }
+        other => Err(Failure::FromValueError(other.cloned().unwrap_or(mysql::Value::NULL))),
+    }
+}
+
+/// Where a session stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    Reading,
+    Writing,
+    /// In a transaction that had an error.
+    Failed,
+}
+
+pub(super) struct Client<'a> {
+    database: &'a Open,
+    /// `None` from the loss of a connection until the next one is needed.
+    prepared: Option<Prepared>,
+    state: State,
+    /// Whether the transaction has changed a row.
+    wrote: bool,
+}
+
+impl<'a> Client<'a> {
+    pub(super) fn new(database: &'a Open) -> Result<Self> {
+        let prepared = Some(Prepared::new(database)?);
+        Ok(Self { database, prepared, state: State::Idle, wrote: false })
+    }
+
+    fn prepared(&mut self) -> Result<&mut Prepared> {
+        match &mut self.prepared {
+            Some(prepared) => Ok(prepared),
+            empty => Ok(empty.insert(Prepared::new(self.database)?)),
+        }
+    }
+
+    /// What a failure means; `lasting` says whether what was asked for may last although the
+    /// answer is lost.
+    fn fault(&mut self, failure: Failure, lasting: bool) -> Error {
+        if error::is_lost(&failure) {
+            self.prepared = None;
+            let what = format!("the connection was lost: {failure}");
+            return if lasting { Error::InDoubt(what) } else { Error::Conflict(what) };
+        }
+        error::plain(failure)
+    }
+
+    fn control(&mut self, text: &str) -> std::result::Result<(), Failure> {
+        match &mut self.prepared {
+            Some(prepared) => prepared.connection.query_drop(text),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets a statement in; says whether it may last although its answer is lost.
+    fn admit(&self, plan: &Plan) -> Result<bool> {
+        let writes = !matches!(plan, Plan::Read { .. });
+        match self.state {
+            State::Failed => Err(Error::Usage("a statement after an error".into())),
+            State::Reading if writes => {
+                Err(Error::Usage("a write in a reading transaction".into()))
+            }
+            State::Idle => Ok(writes),
+            State::Reading | State::Writing => {
+                Ok(!self.database.control.undoes && (writes || self.wrote))
+            }
+        }
+    }
+
+    fn try_run(&mut self, number: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        let database = self.database;
+        let Some(plan) = database.plans.get(number) else {
+            return Err(Error::Usage(format!("there is no statement {number}")));
+        };
+        let lasting = self.admit(plan)?;
+        let width = match plan {
+            Plan::Read { width } => *width,
+            Plan::Insert { .. } | Plan::Upsert { .. } | Plan::Change => 0,
+        };
+        let prepared = self.prepared()?;
+        let (given, wanted) =
+            (parameters.len(), usize::from(prepared.statements[number].num_params()));
+        if given != wanted {
+            return Err(Error::Usage(format!("{given} parameters for a statement of {wanted}")));
+        }
+        rows.reset(width);
+        let (changed, new_key) = match prepared.run(number, parameters, width, rows) {
+            Ok(answer) => answer,
+            Err(failure) => return Err(self.refusal(failure, plan, parameters, lasting)),
+        };
+        self.wrote |= changed > 0;
+        match plan {
+            Plan::Read { .. } => Ok(rows.len() as u64),
+            Plan::Change => Ok(changed),
+            // The server counts a replaced row twice.
+            Plan::Upsert { .. } => Ok(1),
+            Plan::Insert { key } => {
+                rows.reset(1);
+                rows.push(match (parameters[*key], new_key) {
+                    (Value::Null, Some(number)) => Value::Int(number.cast_signed()),
+                    (given, _) => given,
+                });
+                Ok(changed)
+            }
+        }
+    }
+
+    fn refusal(
+        &mut self,
+        failure: Failure,
+        plan: &Plan,
+        parameters: &[Value<'_>],
+        lasting: bool,
+    ) -> Error {
+        match plan {
+            // Nothing that was given is null where nothing may be: it was the key of another row.
+            Plan::Upsert { required }
+                if error::is_null_in_key(&failure)
+                    && required.iter().all(|column| parameters[*column] != Value::Null) =>
+            {
+                Error::Duplicate("another row has these columns of a unique index".into())
+            }
+            _ => self.fault(failure, lasting),
+        }
+    }
+
+    /// Ends the transaction without its work, or says that it can't.
+    fn undo(&mut self) -> Result<()> {
+        if self.state == State::Idle {
+            return Ok(());
+        }
+        self.state = State::Idle;
+        let lasting = !self.database.control.undoes && std::mem::take(&mut self.wrote);
+        match self.control(self.database.control.rollback) {
+            // The server ends the transaction of a connection that is lost.
+            Err(failure) if !error::is_lost(&failure) => return Err(self.fault(failure, false)),
+            Err(failure) => drop(self.fault(failure, false)),
+            Ok(()) => {}
+        }
+        match lasting {
+            true => Err(Error::engine(
+                "Aria can't roll back: what the transaction has changed stays changed",
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Session for Client<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        if self.state != State::Idle {
+            self.state = State::Failed;
+            return Err(Error::Usage("begin inside a transaction".into()));
+        }
+        self.prepared()?;
+        let (text, state) = match access {
+            Access::Read => (&self.database.control.read, State::Reading),
+            Access::Write => (&self.database.control.write, State::Writing),
+        };
+        self.control(text).map_err(|failure| self.fault(failure, false))?;
+        self.state = state;
+        self.wrote = false;
+        Ok(())
+    }
+
+    fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        let answer = self.try_run(statement, parameters, rows);
+        if answer.is_err() && self.state != State::Idle {
+            self.state = State::Failed;
+        }
+        answer
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        match self.state {
+            State::Idle => return Err(Error::Usage("commit outside a transaction".into())),
+            State::Failed => {
+                self.undo()?;
+                return Err(Error::Usage("commit after an error".into()));
+            }
+            State::Reading | State::Writing => {}
+        }
+        let Err(failure) = self.control(self.database.control.commit) else {
+            self.state = State::Idle;
+            return Ok(());
+        };
+        let doubtful = self.wrote;
+        let fault = match error::is_interrupted(&failure) && doubtful {
+            true => Error::InDoubt(failure.to_string()),
+            false => self.fault(failure, doubtful),
+        };
+        // Why the commit failed says more than what undoing it may add.
+        let _ = self.undo();
+        Err(fault)
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.undo()
+    }
+}

@@ -1,0 +1,1 @@
+//! What the conformance suite can't see from outside.

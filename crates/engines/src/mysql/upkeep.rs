@@ -1,0 +1,172 @@
+//! What is done between trials: draining, checking, counting.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use super::storage::Storage;
+use super::{SQL, error};
+use crate::{Error, Result, Schema};
+
+/// How long a drain may take: on a slow disk, all of a large cache is written.
+const DRAIN: Duration = Duration::from_secs(600);
+/// How often it is asked meanwhile.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Has all that was put off done.
+///
+/// InnoDB: old versions purged, no page in memory that the disk does not have, the log synced.
+/// MyRocks: nothing in memory tables or the unsorted level, no compaction that is due. Aria: every
+/// table closed. A server of another kind closes its tables and syncs its logs.
+pub(super) fn drain(server: &mut Conn, storage: Option<Storage>) -> Result<()> {
+    match storage {
+        Some(Storage::InnoDb) => drain_innodb(server)?,
+        Some(Storage::RocksDb) => drain_rocksdb(server)?,
+        Some(Storage::Aria) | None => server.query_drop("FLUSH TABLES").map_err(error::plain)?,
+    }
+    server.query_drop("FLUSH ENGINE LOGS").map_err(error::plain)
+}
+
+fn drain_innodb(server: &mut Conn) -> Result<()> {
+    purge(server)?;
+    let limit: Option<f64> =
+        server.query_first("SELECT @@GLOBAL.innodb_max_dirty_pages_pct").map_err(error::plain)?;
+    let set = |server: &mut Conn, percent: f64| {
+        server.query_drop(format!("SET GLOBAL innodb_max_dirty_pages_pct = {percent}"))
+    };
+    set(server, 0.0).map_err(error::plain)?;
+    let dirty = "SELECT variable_value FROM information_schema.global_status \
+                 WHERE variable_name = 'Innodb_buffer_pool_pages_dirty'";
+    let drained = wait(server, dirty, "InnoDB still has pages to write");
+    set(server, limit.unwrap_or(90.0)).map_err(error::plain)?;
+    drained
+}
+
+/// Has InnoDB remove the versions of rows that nobody can see any more.
+fn purge(server: &mut Conn) -> Result<()> {
+    server.query_drop("SET GLOBAL innodb_max_purge_lag_wait = 0").map_err(error::plain)
+}
+
+fn drain_rocksdb(server: &mut Conn) -> Result<()> {
+    let flush = "SET GLOBAL rocksdb_force_flush_memtable_and_lzero_now = 1";
+    server.query_drop(flush).map_err(error::plain)?;
+    let due = "SELECT CAST(COALESCE(SUM(value), 0) AS SIGNED) \
+               FROM information_schema.rocksdb_cfstats \
+               WHERE stat_type IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING')";
+    wait(server, due, "MyRocks still has compactions to do")
+}
+
+/// Asks until the answer is 0.
+fn wait(server: &mut Conn, question: &str, otherwise: &str) -> Result<()> {
+    let start = Instant::now();
+    while server.query_first::<i64, _>(question).map_err(error::plain)? != Some(0) {
+        if start.elapsed() > DRAIN {
+            return Err(Error::engine(format!("{otherwise} after {} s", DRAIN.as_secs())));
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Syncs every file in a folder: what the server has written without syncing is the system's.
+pub(super) fn sync_all(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync_all(&entry.path())?;
+        } else if kind.is_file() {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    Ok(File::open(folder)?.sync_all()?)
+}
+
+/// Has the server check every table and index; returns what it found wrong.
+pub(super) fn check(
+    server: &mut Conn,
+    storage: Option<Storage>,
+    schema: &Schema,
+) -> Result<Vec<String>> {
+    if storage == Some(Storage::InnoDb) {
+        // What is not purged yet counts as a fault of an index.
+        purge(server)?;
+    }
+    let names: Vec<_> = schema.tables.iter().map(|table| SQL.quote(&table.name)).collect();
+    let text = format!("CHECK TABLE {} EXTENDED", names.join(", "));
+    let lines: Vec<(String, String, String, String)> = server.query(text).map_err(error::plain)?;
+    let wrong = lines.into_iter().filter(|(_, _, kind, what)| {
+        !(kind == "status" && (what == "OK" || what == "Table is already up to date"))
+    });
+    Ok(wrong.map(|(table, _, kind, what)| format!("{table}: {kind}: {what}")).collect())
+}
+
+/// Names of what is counted since the server's start.
+fn names(storage: Option<Storage>) -> &'static [&'static str] {
+    match storage {
+        Some(Storage::InnoDb) => &[
+            "Innodb_buffer_pool_pages_flushed",
+            "Innodb_buffer_pool_read_requests",
+            "Innodb_buffer_pool_reads",
+            "Innodb_buffer_pool_wait_free",
+            "Innodb_data_fsyncs",
+            "Innodb_data_reads",
+            "Innodb_data_writes",
+            "Innodb_data_written",
+            "Innodb_dblwr_pages_written",
+            "Innodb_dblwr_writes",
+            "Innodb_deadlocks",
+            "Innodb_log_waits",
+            "Innodb_log_writes",
+            "Innodb_os_log_written",
+            "Innodb_row_lock_waits",
+        ],
+        Some(Storage::RocksDb) => &[
+            "Rocksdb_block_cache_hit",
+            "Rocksdb_block_cache_miss",
+            "Rocksdb_bytes_written",
+            "Rocksdb_compact_read_bytes",
+            "Rocksdb_compact_write_bytes",
+            "Rocksdb_flush_write_bytes",
+            "Rocksdb_row_lock_deadlocks",
+            "Rocksdb_row_lock_wait_timeouts",
+            "Rocksdb_snapshot_conflict_errors",
+            "Rocksdb_stall_micros",
+            "Rocksdb_wal_bytes",
+            "Rocksdb_wal_group_syncs",
+            "Rocksdb_wal_synced",
+        ],
+        Some(Storage::Aria) => &[
+            "Aria_pagecache_read_requests",
+            "Aria_pagecache_reads",
+            "Aria_pagecache_write_requests",
+            "Aria_pagecache_writes",
+            "Aria_transaction_log_syncs",
+            "Table_locks_waited",
+        ],
+        None => &[],
+    }
+}
+
+/// What the server counts of itself.
+pub(super) fn counters(
+    server: &mut Conn,
+    storage: Option<Storage>,
+) -> Result<Vec<(&'static str, u64)>> {
+    let names = names(storage);
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
+    let text = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", list.join(", "));
+    let found: Vec<(String, String)> = server.query(text).map_err(error::plain)?;
+    let value = |name: &&'static str| {
+        let (_, value) = found.iter().find(|(found, _)| found.eq_ignore_ascii_case(name))?;
+        Some((*name, value.parse().ok()?))
+    };
+    Ok(names.iter().filter_map(value).collect())
+}

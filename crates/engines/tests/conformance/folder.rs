@@ -1,0 +1,38 @@
+//! Folders for databases. A server takes seconds to make a new one ready, so it does that once,
+//! and each database of its kind starts with a copy.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use bakeoff_engines::{Engine, Home, Schema};
+use tempfile::TempDir;
+
+use crate::TERMS;
+
+/// A server's folder that was opened once, by the engine's name.
+static MODELS: Mutex<BTreeMap<&str, TempDir>> = Mutex::new(BTreeMap::new());
+
+/// A new folder for a database of that engine; it goes when it is dropped.
+pub fn of(engine: &dyn Engine) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let about = engine.about();
+    if about.home == Home::Server {
+        let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
+        let model = models.entry(about.name).or_insert_with(|| model(engine));
+        copy(&model.path().join("data"), folder.path());
+    }
+    folder
+}
+
+fn model(engine: &dyn Engine) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(engine.open(folder.path(), &TERMS, &Schema::default(), &[]).expect("open"));
+    folder
+}
+
+fn copy(from: &Path, to: &Path) {
+    let done = Command::new("cp").args(["-a", "--sparse=always"]).arg(from).arg(to).status();
+    assert!(done.expect("cp").success(), "{} can't be copied", from.display());
+}
