@@ -15,6 +15,7 @@ mod postgres;
 mod process;
 mod program;
 mod server;
+mod shared;
 mod sync;
 
 pub use error::{Error, Result};

@@ -104,7 +104,7 @@ impl Kind for Postgres {
         folder.push("\"");
         command.arg("-c").arg(folder).args(["-c", "port=5432", "-c", "logging_collector=off"]);
         command.args(["-c", "log_destination=stderr"]);
-        // The other kinds leave files behind when the server is killed.
+        // The only kind that goes with the server's name space when it is killed.
         command.args(["-c", "dynamic_shared_memory_type=sysv"]);
     }
 

@@ -16,11 +16,10 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, pidfd_send_signal,
     set_parent_process_death_signal,
 };
-use rustix::thread::{
-    UnshareFlags, set_thread_gid, set_thread_groups, set_thread_uid, unshare_unsafe,
-};
+use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 
 use crate::account::Account;
+use crate::shared::NameSpace;
 
 /// How long killed processes may take to be gone: one that waits for its disk ends after that.
 const GONE: Duration = Duration::from_secs(30);
@@ -119,19 +118,18 @@ impl Process {
 /// Has the child do, between fork and exec, what makes it a server's.
 fn dress(command: &mut Command, account: &Account, groups: Vec<File>, lock: File) {
     let parent = getpid();
-    let ids = account.ids();
-    // SAFETY: between fork and exec only system calls are made, and nothing is allocated. What is
-    // unshared is no file table.
+    let (ids, shared) = (account.ids(), NameSpace::own());
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe {
         command.pre_exec(move || {
             for group in &groups {
                 rustix::io::write(group, b"0")?;
             }
             fcntl_setfd(&lock, FdFlags::empty())?;
+            if let Some(shared) = &shared {
+                shared.enter()?;
+            }
             if let Some((uid, gid)) = ids {
-                // Shared memory that a killed server leaves goes with its name space. Without the
-                // right to have one, the server cleans up when it is started again.
-                let _ = unshare_unsafe(UnshareFlags::NEWIPC);
                 set_thread_groups(&[])?;
                 set_thread_gid(gid)?;
                 set_thread_uid(uid)?;
