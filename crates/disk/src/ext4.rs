@@ -50,8 +50,9 @@ use requests::{Piece, requests};
 use space::{BLOCK, Space};
 
 /// The least span: what is on a device lies as far apart as if it were at least this much. With
-/// less, the short way from a file to its journal would become a seek over much of the disk.
-pub const LEAST_SPAN: u64 = 128 << 20;
+/// less, the short way from a file to its journal would become a seek over much of the disk. So
+/// little lies in a disk's own memory anyway, once it was read.
+pub const LEAST_SPAN: u64 = 8 << 20;
 
 /// A file's number, as the volume gives it out.
 pub type File = u64;

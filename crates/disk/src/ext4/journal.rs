@@ -6,7 +6,7 @@
 
 use super::Sync;
 use super::requests::Piece;
-use super::space::{BLOCK, JOURNAL, journal_near};
+use super::space::{BLOCK, journal_near};
 
 /// Inodes of 256 bytes in a block of the inode table.
 const INODES_A_BLOCK: u64 = 16;
@@ -92,13 +92,16 @@ impl Journal {
         };
         let bitmaps = if self.allocated { 2 } else { 0 };
         let mut left = 2 + self.inodes.div_ceil(INODES_A_BLOCK) + names + bitmaps;
-        let start = journal_near(near);
+        let part = journal_near(near);
         let mut pieces = Vec::with_capacity(1);
         while left > 0 {
-            let length = left.min(JOURNAL - self.next);
-            let place = (start + self.next) * BLOCK;
+            // What fits into the piece as a whole is not torn by its end.
+            let fits = self.next + left.min(part.length) <= part.length;
+            let next = if fits { self.next } else { 0 };
+            let length = left.min(part.length);
+            let place = (part.place + next) * BLOCK;
             pieces.push(Piece { place, length: length * BLOCK });
-            self.next = (self.next + length) % JOURNAL;
+            self.next = next + length;
             left -= length;
         }
         *self = Self { running: self.running + 1, next: self.next, ..Self::default() };
