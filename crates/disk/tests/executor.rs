@@ -172,6 +172,20 @@ fn latency_is_as_modelled_with_a_queue() {
 }
 
 #[test]
+fn fast_and_slow_work_may_take_turns() {
+    // Each is waited for as the one before it was, and each way of waiting learns its own lead.
+    let times = [MS / 5, MS + MS / 5, MS + MS / 5];
+    let median = || {
+        let executor = executor(&times);
+        (0..1500).for_each(|n| executor.perform_and_wait(one(n)));
+        executor.achieved().error_median
+    };
+    let best = (0..3).map(|_| median()).fold(f64::INFINITY, f64::min);
+    println!("slow work after fast and after slow is {best} off in the median");
+    assert!(best < 0.03, "{best}");
+}
+
+#[test]
 fn fast_devices_are_waited_for_precisely() {
     // As the executor saw it: this thread may have to wait for a processor.
     let median = || {

@@ -88,7 +88,8 @@ impl Replies {
     fn learn(&self, timed: &Timed, now: Duration) {
         let achieved = timed.achieved(now);
         self.record.lock().expect("nobody panics with it").add(timed.modelled, achieved);
-        let lead = self.lead(timed.is_fast());
+        // The lead by which it was answered: fast and slow work may take turns.
+        let lead = self.lead(timed.precisely);
         if timed.could_be_kept(lead) {
             let mended = if achieved > timed.modelled {
                 (lead + MEND).min(LONGEST_LEAD)
@@ -96,7 +97,7 @@ impl Replies {
                 lead.saturating_sub(MEND)
             };
             // Two that learn at the same time lose a lesson; there are more to come.
-            self.leads[usize::from(!timed.is_fast())].store(mended, Ordering::Relaxed);
+            self.leads[usize::from(!timed.precisely)].store(mended, Ordering::Relaxed);
         }
     }
 

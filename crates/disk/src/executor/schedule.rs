@@ -33,7 +33,10 @@ pub(super) struct Schedule {
     next_id: u64,
     completions: Vec<Completion>,
     done: Vec<Done>,
+    /// Whether the last work was.
     fast: bool,
+    /// Whether the present moment was waited for as that of a fast device.
+    precisely: bool,
 }
 
 /// Work under way.
@@ -60,6 +63,8 @@ pub(super) struct Timed {
     pub(super) modelled: Nanos,
     came: Nanos,
     way: Nanos,
+    /// Whether its end was waited for as that of a fast device's.
+    pub(super) precisely: bool,
 }
 
 impl Timed {
@@ -72,11 +77,6 @@ impl Timed {
     /// Whether it could have been answered in time: there was time for the way and the lead.
     pub(super) fn could_be_kept(&self, lead: Nanos) -> bool {
         self.modelled > 2 * self.way + lead
-    }
-
-    /// Whether a device that answers so soon is waited for more precisely.
-    pub(super) fn is_fast(&self) -> bool {
-        self.modelled < FAST
     }
 }
 
@@ -96,6 +96,7 @@ impl Schedule {
             completions: Vec::new(),
             done: Vec::new(),
             fast: false,
+            precisely: false,
         }
     }
 
@@ -121,8 +122,9 @@ impl Schedule {
     fn go_on(&mut self, number: u64, mut job: Job, at: Nanos) {
         let Some(step) = job.steps.find(|step| !step.is_empty()) else {
             let modelled = at - job.arrived;
-            let timed = Timed { modelled, came: job.came, way: self.way };
-            self.fast = timed.is_fast();
+            self.fast = modelled < FAST;
+            let (way, precisely) = (self.way, self.precisely);
+            let timed = Timed { modelled, came: job.came, way, precisely };
             self.done.push(Done { then: job.then, timed: Some(timed) });
             return;
         };
@@ -137,7 +139,7 @@ impl Schedule {
 
     /// Lets the device do what has to be answered by `now`, or so soon that it takes `lead`.
     pub(super) fn catch_up(&mut self, now: Nanos, lead: Nanos) {
-        self.lead = lead;
+        (self.lead, self.precisely) = (lead, self.fast);
         if self.timing {
             self.advance(self.device_time(now) + self.way + lead);
         }
