@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::device::Nanos;
 use crate::executor::Executor;
 use crate::ext4::{Counts, Work};
 use crate::fault::{FaultRule, Faults};
@@ -191,8 +192,10 @@ impl Volume {
     }
 
     /// Performs work, then calls `then`: with an error if the power went meanwhile.
+    /// Performs work that was asked for at `came`.
     fn perform(
         self: &Arc<Self>,
+        came: Nanos,
         work: Work,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
@@ -200,7 +203,7 @@ impl Volume {
             return then(self.alive());
         }
         let volume = Arc::clone(self);
-        self.executor.perform(work, Box::new(move || then(volume.alive())));
+        self.executor.perform(came, work, Box::new(move || then(volume.alive())));
     }
 
     /// The fault that is due for a call, if any.

@@ -65,10 +65,9 @@ impl Replies {
         loop {
             if let Some((start, done)) = queue.waiting.pop_front() {
                 drop(queue);
-                let now = start.elapsed();
                 (done.then)();
                 if let Some(timed) = done.timed {
-                    self.learn(&timed, now);
+                    self.learn(&timed, start.elapsed());
                 }
                 queue = self.queue.lock().expect("nobody panics with it");
             } else if queue.open {

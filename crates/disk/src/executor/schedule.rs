@@ -68,7 +68,7 @@ pub(super) struct Timed {
 }
 
 impl Timed {
-    /// How long it took for who waits, if it is answered at `now`.
+    /// How long it took for who waits, if its answer ended at `now`.
     pub(super) fn achieved(&self, now: Duration) -> Nanos {
         let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         now.saturating_sub(self.came) + 2 * self.way
@@ -103,17 +103,17 @@ impl Schedule {
     /// The device's time at a moment of real time.
     fn device_time(&self, now: Nanos) -> Nanos {
         let now = if self.timing { now } else { self.stopped };
-        now - self.idle
+        now.saturating_sub(self.idle)
     }
 
-    /// Takes in work that comes at `now`; it has at least one request.
-    pub(super) fn submit(&mut self, now: Nanos, work: Work, then: Then) {
+    /// Takes in work that came at this moment; it has at least one request.
+    pub(super) fn submit(&mut self, came: Nanos, work: Work, then: Then) {
         // It set out a little before; but what the device did since is decided.
-        let sent = self.device_time(now).saturating_sub(self.way);
+        let sent = self.device_time(came).saturating_sub(self.way);
         self.advance(sent);
         let sent = sent.max(self.device_now);
         self.device_now = sent;
-        let job = Job { steps: work.steps.into_iter(), open: 0, arrived: sent, came: now, then };
+        let job = Job { steps: work.steps.into_iter(), open: 0, arrived: sent, came, then };
         self.next_id += 1;
         self.go_on(self.next_id, job, sent);
     }

@@ -86,6 +86,7 @@ impl Volume {
         access: Access,
         then: impl FnOnce(Result<&[u8], Errno>) + Send + 'static,
     ) {
+        let came = self.executor.now();
         BUFFER.with_borrow_mut(|buffer| {
             if buffer.len() < length {
                 buffer.resize(length, 0);
@@ -99,7 +100,7 @@ impl Volume {
                 return then(self.alive().map(|()| data));
             }
             let data = data.to_vec();
-            self.perform(work, move |done| then(done.map(|()| &data[..])));
+            self.perform(came, work, move |done| then(done.map(|()| &data[..])));
         });
     }
 
@@ -130,6 +131,7 @@ impl Volume {
         access: Access,
         then: impl FnOnce(Result<usize, Errno>) + Send + 'static,
     ) {
+        let came = self.executor.now();
         let Written { count, work, sync } = match self.write_now(ino, offset, data, access) {
             Ok(written) => written,
             Err(error) => return then(Err(error)),
@@ -138,7 +140,7 @@ impl Volume {
             return then(Ok(count));
         }
         let volume = Arc::clone(self);
-        self.perform(work, move |done| {
+        self.perform(came, work, move |done| {
             let done = match sync {
                 Some(mark) => done.and_then(|()| volume.synced(ino, mark)),
                 None => done,
