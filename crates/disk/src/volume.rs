@@ -26,6 +26,7 @@ use crate::device::Nanos;
 use crate::executor::Executor;
 use crate::ext4::{Counts, Work};
 use crate::fault::{FaultRule, Faults};
+use crate::plug::Metadata;
 
 mod adopt;
 mod attributes;
@@ -63,6 +64,15 @@ pub const ROOT: Ino = 1;
 pub struct VolumeOptions {
     /// Performs what the device has to do.
     pub executor: Arc<Executor>,
+    /// How names and attributes become lasting.
+    pub metadata: Metadata,
+}
+
+impl VolumeOptions {
+    /// A file system as ext4 is, on a device that this performs the work of.
+    pub fn new(executor: Arc<Executor>) -> Self {
+        Self { executor, metadata: Metadata::default() }
+    }
 }
 
 /// A backing folder in use: see the module's text.
@@ -114,7 +124,7 @@ impl Volume {
             root,
             listings: Listings::default(),
             graveyard,
-            model: Mutex::new(Model::new(&stat)),
+            model: Mutex::new(Model::new(&stat, options.metadata)),
             faults: Faults::default(),
             space: Space::default(),
             umask: read_umask()?,
@@ -191,8 +201,8 @@ impl Volume {
         self.naming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs work, then calls `then`: with an error if the power went meanwhile.
-    /// Performs work that was asked for at `came`.
+    /// Performs work that was asked for at `came`, then calls `then`: with an error if the power
+    /// went meanwhile.
     fn perform(
         self: &Arc<Self>,
         came: Nanos,
@@ -202,8 +212,12 @@ impl Volume {
         if work.is_empty() {
             return then(self.alive());
         }
-        let volume = Arc::clone(self);
-        self.executor.perform(came, work, Box::new(move || then(volume.alive())));
+        let (volume, ticket) = (Arc::clone(self), work.ticket);
+        let then = move || {
+            volume.done(ticket);
+            then(volume.alive());
+        };
+        self.executor.perform(came, work, Box::new(then));
     }
 
     /// The fault that is due for a call, if any.

@@ -67,7 +67,7 @@ fn read(offset: u64) -> Request {
 }
 
 fn one(offset: u64) -> Work {
-    Work { steps: vec![vec![read(offset)]] }
+    Work { steps: vec![vec![read(offset)]], ..Work::default() }
 }
 
 fn executor(times: &[Nanos]) -> Arc<Executor> {
@@ -263,7 +263,7 @@ fn steps_are_made_in_order_and_their_requests_together() {
     let (device, order) = Planned::new(&[MS]);
     let executor = Executor::start(Station::new(device, 1), TIMED);
     let steps = vec![vec![read(1), read(2)], vec![], vec![read(3)], vec![read(4)]];
-    let took = time(&executor, Work { steps });
+    let took = time(&executor, Work { steps, ..Work::default() });
     assert!(took >= Duration::from_micros(3_500), "{took:?}");
     let offsets: Vec<u64> = order.lock().unwrap().iter().map(|request| request.offset).collect();
     assert_eq!(offsets, [1, 2, 3, 4]);
@@ -276,7 +276,10 @@ fn steps_are_made_in_order_and_their_requests_together() {
 fn nothing_waits_without_work_or_timing_or_on_a_device_that_takes_no_time() {
     let slow = executor(&[3_600_000 * MS]);
     assert!(time(&slow, Work::default()) < Duration::from_secs(1));
-    assert!(time(&slow, Work { steps: vec![vec![], vec![]] }) < Duration::from_secs(1));
+    assert!(
+        time(&slow, Work { steps: vec![vec![], vec![]], ..Work::default() })
+            < Duration::from_secs(1)
+    );
     slow.set_timing(false);
     assert!(!slow.timing());
     assert!(time(&slow, one(0)) < Duration::from_secs(1));

@@ -46,6 +46,7 @@ fn commits_a_second(others: u64, size: u64, seed: u64) -> f64 {
         let work = ext4.sync(now, 2, Sync::Data);
         disk.set_span(ext4.span());
         now = perform(&mut disk, now, &work) + HOST;
+        ext4.done(work.ticket);
         if number == 0 {
             first = now;
         }
@@ -140,7 +141,9 @@ fn a_file_is_read_and_written_in_order_at_the_rate_of_the_platters() {
         for offset in (0..size).step_by(64 << 20) {
             let length = (size - offset).min(64 << 20);
             ext4.write(now, 1, offset, length, Mode::Buffered, None);
-            now = perform(&mut disk, now, &ext4.sync(now, 1, Sync::Data));
+            let work = ext4.sync(now, 1, Sync::Data);
+            now = perform(&mut disk, now, &work);
+            ext4.done(work.ticket);
         }
         let write = size as f64 * 1e3 / now as f64;
         println!("{:>12} {read:>10.1} {write:>10.1}", size / MIB);

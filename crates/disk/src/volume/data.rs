@@ -209,6 +209,7 @@ impl Volume {
             free.extend(model.bound(ino));
         }
         let work = model.ext4.write(now, ino, offset, length, access.mode, access.sync);
+        model.note_closed();
         let sync = access.sync.map(|_| model.pending.mark());
         drop(model);
         if offset + length > size {

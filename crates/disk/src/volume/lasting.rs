@@ -1,6 +1,6 @@
 //! What has reached the device, and what only the backing folder knows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use super::{Ino, ROOT, Volume};
 use crate::device::Nanos;
 use crate::executor::{Then, Ticked};
-use crate::ext4::{self, Background, Ext4, Lasting, Sync};
-use crate::plug::{Attributes, Mark, Pending, Place};
+use crate::ext4::{self, Background, Ext4, Lasting, Sync, Ticket};
+use crate::plug::{Attributes, Mark, Metadata, Pending, Place};
 
 /// Bytes of direct writes that a device holds in a cache of its own. They have left the page
 /// cache, and nobody has asked for them to be lasting; those before them have been written. A
@@ -27,6 +27,12 @@ const MOST_PENDING: u64 = 256 << 20;
 pub(super) struct Model {
     pub ext4: Ext4,
     pub pending: Pending,
+    metadata: Metadata,
+    /// Up to where each of the journal's transactions goes that is closed, and not yet known to be
+    /// on the device.
+    closed: BTreeMap<u64, Mark>,
+    /// The first transaction that was not closed when that was last looked at.
+    open: u64,
     /// Direct writes that the device may hold in its cache, with their bytes, the oldest first.
     direct: VecDeque<(Ino, Mark, u64)>,
     direct_bytes: u64,
@@ -36,13 +42,43 @@ pub(super) struct Model {
 
 impl Model {
     /// An empty root.
-    pub fn new(root: &Stat) -> Self {
+    pub fn new(root: &Stat, metadata: Metadata) -> Self {
+        let ext4 = Ext4::new(ext4::Options { metadata, ..ext4::Options::default() });
         Self {
-            ext4: Ext4::new(ext4::Options::default()),
-            pending: Pending::new(ROOT, attributes(root)),
+            open: ext4.transaction(),
+            ext4,
+            pending: Pending::new(ROOT, attributes(root), metadata),
+            metadata,
+            closed: BTreeMap::new(),
             direct: VecDeque::new(),
             direct_bytes: 0,
             span: 0,
+        }
+    }
+
+    /// Notes up to where in the order of changes the transactions go that have been closed. Has to
+    /// be called after whatever may close one, before anything else changes.
+    pub fn note_closed(&mut self) {
+        while self.open < self.ext4.transaction() {
+            self.closed.insert(self.open, self.pending.mark());
+            self.open += 1;
+        }
+    }
+
+    /// Takes note that work is done: with it the names and attributes of a transaction are lasting
+    /// where the journal keeps all in order. Gives what is no longer needed.
+    fn done(&mut self, ticket: Ticket) -> Vec<Ino> {
+        self.ext4.done(ticket);
+        self.note_closed();
+        let Some(transaction) = ticket.commits else { return Vec::new() };
+        let Some(mark) = self.closed.range(..=transaction).next_back().map(|(_, mark)| *mark)
+        else {
+            return Vec::new();
+        };
+        self.closed = self.closed.split_off(&(transaction + 1));
+        match self.metadata {
+            Metadata::Ordered => self.pending.commit_names(mark),
+            Metadata::Posix => Vec::new(),
         }
     }
 
@@ -95,11 +131,12 @@ impl Volume {
         }
         let mut model = self.model();
         let mut ticked = Ticked::default();
-        while let Some(Background { work, lasting, ticket }) = model.ext4.tick(now) {
+        while let Some(Background { work, lasting }) = model.ext4.tick(now) {
+            model.note_closed();
             let mark = model.pending.mark();
-            let volume = Arc::clone(self);
+            let (volume, ticket) = (Arc::clone(self), work.ticket);
             let then: Then = Box::new(move || {
-                volume.model().ext4.done(ticket);
+                volume.done(ticket);
                 volume.became_lasting(&lasting, mark);
             });
             ticked.due.push((work, then));
@@ -111,6 +148,16 @@ impl Volume {
             self.executor.set_span(span);
         }
         ticked
+    }
+
+    /// Work is done.
+    pub(super) fn done(&self, ticket: Ticket) {
+        if ticket.number == 0 {
+            return;
+        }
+        let Ok(_power) = self.powered() else { return };
+        let free = self.model().done(ticket);
+        self.free(&free);
     }
 
     fn became_lasting(&self, lasting: &[Lasting], mark: Mark) {
@@ -164,25 +211,29 @@ impl Volume {
         }
     }
 
-    /// Notes that names changed, and what changed of them.
-    pub(super) fn renamed(&self, note: impl FnOnce(&mut Pending)) {
+    /// Notes that names or attributes of these files changed, and what changed of them.
+    pub(super) fn renamed(&self, files: &[Ino], note: impl FnOnce(&mut Pending)) {
         let now = self.executor.now();
         let mut model = self.model();
         note(&mut model.pending);
-        model.ext4.names_changed(now);
+        model.ext4.names_changed(now, files);
     }
 
     /// The work of a sync of a file, and what it covers.
     pub(super) fn sync_work(&self, ino: Ino, sync: Sync) -> (ext4::Work, Mark) {
         let now = self.executor.now();
         let mut model = self.model();
-        (model.ext4.sync(now, ino, sync), model.pending.mark())
+        let work = model.ext4.sync(now, ino, sync);
+        model.note_closed();
+        (work, model.pending.mark())
     }
 
     /// The work of a sync of a folder, and what it covers.
     pub(super) fn sync_folder_work(&self) -> (ext4::Work, Mark) {
         let now = self.executor.now();
         let mut model = self.model();
-        (model.ext4.sync_dir(now), model.pending.mark())
+        let work = model.ext4.sync_dir(now);
+        model.note_closed();
+        (work, model.pending.mark())
     }
 }
