@@ -48,7 +48,7 @@ pub use work::{Ticket, Work};
 use cache::{Cache, Dirty};
 use counts::Tally;
 use extents::Extents;
-use journal::{Journal, Marks};
+use journal::{Commit, Journal, Marks};
 use ranges::Ranges;
 use requests::{Piece, requests};
 use space::{BLOCK, Space};
@@ -167,7 +167,8 @@ pub struct Ext4 {
     near: u64,
     /// Whether names changed since they were last said to be lasting.
     names: bool,
-    /// Files of which waiting writers wrote back pages since the last commit in the background.
+    /// Files that were written to the device since the last commit in the background, by waiting
+    /// writers or around the page cache.
     helped: BTreeSet<File>,
     /// When to look at dirty pages and metadata.
     due: Option<Nanos>,
@@ -284,6 +285,14 @@ impl Ext4 {
             (None, Mode::Direct) => {}
         }
         work
+    }
+
+    /// Whether all that a file's data are found by, its size and its blocks, is on the device: an
+    /// `fdatasync` would have nothing to commit.
+    pub fn is_found(&self, file: File) -> bool {
+        let state = self.files.get(&file);
+        let data = state.map(|state| state.marks.of(Sync::Data));
+        data.is_some_and(|transaction| self.journal.commit_of(transaction) == Commit::Done)
     }
 
     /// Syncs a file.
@@ -491,6 +500,8 @@ impl Ext4 {
             state.tally.device_write(request.offset, request.length);
         }
         self.write_step(step, work);
+        // The next commit flushes the device.
+        self.helped.insert(file);
     }
 
     fn sync_after(&mut self, file: File, sync: Sync, work: &mut Work) {

@@ -27,6 +27,7 @@ use crate::executor::Executor;
 use crate::ext4::{Counts, Work};
 use crate::fault::{FaultRule, Faults};
 use crate::plug::Metadata;
+use crate::spec::Spec;
 
 mod adopt;
 mod attributes;
@@ -64,14 +65,16 @@ pub const ROOT: Ino = 1;
 pub struct VolumeOptions {
     /// Performs what the device has to do.
     pub executor: Arc<Executor>,
+    /// Bytes of the device's own cache: see [`Spec::cache`].
+    pub device_cache: u64,
     /// How names and attributes become lasting.
     pub metadata: Metadata,
 }
 
 impl VolumeOptions {
-    /// A file system as ext4 is, on a device that this performs the work of.
-    pub fn new(executor: Arc<Executor>) -> Self {
-        Self { executor, metadata: Metadata::default() }
+    /// A file system as ext4 is, on a device of this kind, the work of which this performs.
+    pub fn new(executor: Arc<Executor>, spec: &Spec) -> Self {
+        Self { executor, device_cache: spec.cache(), metadata: Metadata::default() }
     }
 }
 
@@ -124,7 +127,7 @@ impl Volume {
             root,
             listings: Listings::default(),
             graveyard,
-            model: Mutex::new(Model::new(&stat, options.metadata)),
+            model: Mutex::new(Model::new(&stat, options.device_cache, options.metadata)),
             faults: Faults::default(),
             space: Space::default(),
             umask: read_umask()?,

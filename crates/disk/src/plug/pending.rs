@@ -177,6 +177,18 @@ impl Pending {
         self.settle_edits(ino, mark)
     }
 
+    /// A write, made between two moments, is on the device, and what its place is found by was there
+    /// before. It stays pending with earlier changes of the file that are: it may build on them.
+    /// Gives the numbers whose content is no longer needed.
+    pub fn wrote(&mut self, ino: Ino, from: Mark, to: Mark) -> Vec<Ino> {
+        let first = self.edits.get(&ino).and_then(VecDeque::front);
+        if first.is_some_and(|edit| edit.number >= from.0) {
+            self.settle_edits(ino, to)
+        } else {
+            Vec::new()
+        }
+    }
+
     /// What a power cut now leaves. The same history and seed give the same image.
     ///
     /// # Errors

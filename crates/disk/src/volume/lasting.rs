@@ -13,15 +13,21 @@ use crate::executor::{Then, Ticked};
 use crate::ext4::{self, Background, Ext4, Lasting, Sync, Ticket};
 use crate::plug::{Attributes, Mark, Metadata, Pending, Place};
 
-/// Bytes of direct writes that a device holds in a cache of its own. They have left the page
-/// cache, and nobody has asked for them to be lasting; those before them have been written. A
-/// device that takes no time has none.
-const DEVICE_CACHE: u64 = 32 << 20;
-
 /// Bytes of memory for pending changes. Beyond it the changes of the file that is written to are
 /// taken for written back: with so much to undo, they were made over a long time, or to the same
 /// pages again and again.
 const MOST_PENDING: u64 = 256 << 20;
+
+/// A direct write in place that nobody has asked to be lasting: it is when the device is done with
+/// it and later ones have pushed it out of the device's cache.
+struct Direct {
+    ino: Ino,
+    /// The moments before and after it in the order of changes.
+    from: Mark,
+    to: Mark,
+    length: u64,
+    done: bool,
+}
 
 /// The file system as its device sees it, and what the device has not got yet.
 pub(super) struct Model {
@@ -33,16 +39,21 @@ pub(super) struct Model {
     closed: BTreeMap<u64, Mark>,
     /// The first transaction that was not closed when that was last looked at.
     open: u64,
-    /// Direct writes that the device may hold in its cache, with their bytes, the oldest first.
-    direct: VecDeque<(Ino, Mark, u64)>,
-    direct_bytes: u64,
+    /// Bytes of the device's cache.
+    device_cache: u64,
+    /// Direct writes that are under way or that the device may hold in its cache, the oldest first.
+    direct: VecDeque<Direct>,
+    /// The number of the oldest one.
+    first_direct: u64,
+    /// Bytes of those that the device is done with.
+    cached: u64,
     /// What the executor was last told.
     span: u64,
 }
 
 impl Model {
     /// An empty root.
-    pub fn new(root: &Stat, metadata: Metadata) -> Self {
+    pub fn new(root: &Stat, device_cache: u64, metadata: Metadata) -> Self {
         let ext4 = Ext4::new(ext4::Options { metadata, ..ext4::Options::default() });
         Self {
             open: ext4.transaction(),
@@ -50,8 +61,10 @@ impl Model {
             pending: Pending::new(ROOT, attributes(root), metadata),
             metadata,
             closed: BTreeMap::new(),
+            device_cache,
             direct: VecDeque::new(),
-            direct_bytes: 0,
+            first_direct: 0,
+            cached: 0,
             span: 0,
         }
     }
@@ -82,16 +95,31 @@ impl Model {
         }
     }
 
-    /// Notes a direct write. Gives what is no longer needed of what it makes lasting.
-    pub fn wrote_direct(&mut self, ino: Ino, length: u64) -> Vec<Ino> {
-        self.direct.push_back((ino, self.pending.mark(), length));
-        self.direct_bytes += length;
+    /// Notes a direct write that begins. Gives its number, if it needs no sync to be lasting: where
+    /// the file has the blocks and the size for it.
+    pub fn begin_direct(&mut self, ino: Ino, from: Mark, length: u64) -> Option<u64> {
+        let in_place = self.ext4.is_found(ino);
+        in_place.then(|| {
+            let to = self.pending.mark();
+            self.direct.push_back(Direct { ino, from, to, length, done: false });
+            self.first_direct + self.direct.len() as u64 - 1
+        })
+    }
+
+    /// The device is done with a direct write. Gives what is no longer needed of what has left its
+    /// cache.
+    fn end_direct(&mut self, number: u64) -> Vec<Ino> {
+        let direct = &mut self.direct[(number - self.first_direct) as usize];
+        direct.done = true;
+        self.cached += direct.length;
         let mut free = Vec::new();
-        while self.direct_bytes > DEVICE_CACHE
-            && let Some((ino, mark, length)) = self.direct.pop_front()
+        while self.cached > self.device_cache
+            && self.direct.front().is_some_and(|oldest| oldest.done)
+            && let Some(Direct { ino, from, to, length, .. }) = self.direct.pop_front()
         {
-            self.direct_bytes -= length;
-            free.extend(self.pending.expire(ino, mark));
+            self.first_direct += 1;
+            self.cached -= length;
+            free.extend(self.pending.wrote(ino, from, to));
         }
         free
     }
@@ -187,6 +215,14 @@ impl Volume {
     pub(super) fn synced_folder(&self, ino: Ino, mark: Mark) -> Result<(), Errno> {
         let _power = self.powered()?;
         let free = self.model().pending.sync_dir(ino, mark);
+        self.free(&free);
+        Ok(())
+    }
+
+    /// The device is done with a direct write.
+    pub(super) fn wrote_direct(&self, number: u64) -> Result<(), Errno> {
+        let _power = self.powered()?;
+        let free = self.model().end_direct(number);
         self.free(&free);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What a power cut leaves of names that nobody synced, where the file system has one journal and
-//! where it promises only what POSIX does. Without FUSE: by calls of the volume.
+//! where it promises only what POSIX does, and of direct writes, by the device's cache. Without
+//! FUSE: by calls of the volume.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -35,7 +36,7 @@ impl Disk {
         let null = spec.is_null();
         let station = Station::new(spec.build(1), 1);
         let executor = Executor::start(station, executor::Options { timing: !null, null });
-        let mut options = VolumeOptions::new(Arc::new(executor));
+        let mut options = VolumeOptions::new(Arc::new(executor), &spec);
         options.metadata = metadata;
         Self { volume: Volume::open(&backing, options).unwrap(), folders }
     }
@@ -141,6 +142,43 @@ fn a_file_that_was_renamed_is_found_under_its_new_name_after_its_fsync() {
         }
         assert_eq!(disk.cut(Keep::DropAll, 1), "b=b z=a", "{metadata}");
     }
+}
+
+/// Writes a sector of a file around the page cache, and cuts the power.
+fn written_directly(model: &str, sync: Option<Sync>) -> bool {
+    let disk = Disk::new(model, Metadata::Ordered);
+    let direct = Access { mode: Mode::Direct, sync: None, drop_privileges: false };
+    let (a, old, new) = (disk.find("a"), "o".repeat(512), "n".repeat(512));
+    disk.write(a, &old, direct);
+    disk.sync(a, Sync::Data);
+    disk.write(a, &new, Access { sync, ..direct });
+    let left = disk.cut(Keep::DropAll, 1);
+    assert!(left == format!("a={old} b=b") || left == format!("a={new} b=b"), "{left}");
+    left.contains(&new)
+}
+
+#[test]
+fn a_direct_write_in_place_is_lasting_without_a_sync_unless_the_device_has_a_cache() {
+    for (model, lasting) in [
+        ("null", true),
+        ("ebs-gp3", true),
+        ("hdd-7200", true),
+        ("hdd-7200/cache=64M", false),
+        ("ssd-sata", false),
+        ("ssd-sata/cache=0", true),
+        ("raid10:2×ssd-sata", false),
+    ] {
+        assert_eq!(written_directly(model, None), lasting, "{model}");
+        assert!(written_directly(model, Some(Sync::Data)), "{model}");
+    }
+}
+
+#[test]
+fn a_direct_write_that_makes_a_file_longer_is_not_lasting_without_a_sync() {
+    let disk = Disk::new("ebs-gp3", Metadata::Ordered);
+    let direct = Access { mode: Mode::Direct, sync: None, drop_privileges: false };
+    disk.write(disk.find("a"), &"n".repeat(512), direct);
+    assert_eq!(disk.cut(Keep::DropAll, 1), "a=a b=b");
 }
 
 #[test]
