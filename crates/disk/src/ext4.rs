@@ -17,7 +17,7 @@
 //! - **Commits**: one write of as many blocks as a transaction has, in the journal. jbd2 sends the
 //!   commit record when the other blocks are written; here it goes with them, as in ext4's fast
 //!   commits, so that an append and its sync cost two writes that wait for each other, not three:
-//!   on a 7200 rpm disk without a write cache 70 to 100 a second, where three come to 43 to 51.
+//!   on a 7200 rpm disk without a write cache 60 to 100 a second, where three come to 43 to 51.
 //!   By the time of a commit the data of the blocks it allocates are written, as `data=ordered`
 //!   demands: allocation and write-back are one here.
 //!
