@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bakeoff_disk::neighbour::Level;
-use bakeoff_disk::plug::Keep;
+use bakeoff_disk::plug::{Keep, Metadata};
 use bakeoff_experiment::{Changes, Factor};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -239,6 +239,10 @@ pub struct DiskMount {
     /// How much of a hard disk's stroke is in use (1.0)
     #[arg(long, value_name = "FRACTION")]
     pub used_fraction: Option<f64>,
+    /// What a sync makes lasting of names and attributes: with one journal all of them, in the
+    /// order of their changes (ordered), or only those of what is synced (posix)
+    #[arg(long, value_name = "MODE", default_value_t)]
+    pub metadata: Metadata,
     /// Whether the device takes its time
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub timing: Switch,

@@ -105,7 +105,8 @@ impl Disk {
         let executor =
             Arc::new(Executor::start(station, executor::Options { timing: false, null }));
         executor.set_neighbours(options.neighbours);
-        let volume_options = VolumeOptions { executor: Arc::clone(&executor) };
+        let mut volume_options = VolumeOptions::new(Arc::clone(&executor), spec);
+        volume_options.metadata = options.metadata;
         let volume = Volume::open(&note.backing, volume_options).map_err(|error| {
             Error::Folder(format!("{} can't be used: {error}", note.backing.display()))
         })?;

@@ -6,8 +6,9 @@
 //! until then. It is woken for every event in the device's queue while somebody waits, since each
 //! can change what comes next; while nobody waits, neighbours are caught up with now and then.
 //!
-//! A request is on its way to here before its time counts, and its answer is on its way back after
-//! that: see [`Executor::set_round_trip`].
+//! The time of work counts from the moment at which it was asked for, whatever was done before it
+//! came here, and up to the end of its answer. Before that a request is on its way to this process,
+//! and after it its answer is on its way back: see [`Executor::set_round_trip`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -110,9 +111,10 @@ impl Executor {
         self.shared.now()
     }
 
-    /// Performs `work` and then calls `then`: on a thread of the executor when the model says that
-    /// it is done, or at once and on this thread when it takes no time.
-    pub fn perform(&self, work: Work, then: Then) {
+    /// Performs `work` that was asked for at `came`, and then calls `then`: on a thread of the
+    /// executor when the model says that it is done, or at once and on this thread when it takes
+    /// no time.
+    pub fn perform(&self, came: Nanos, work: Work, then: Then) {
         if !self.shared.timed.load(Ordering::Acquire) || work.steps.iter().all(Vec::is_empty) {
             return then();
         }
@@ -123,7 +125,7 @@ impl Executor {
             return then();
         }
         let known = schedule.next_event();
-        schedule.submit(self.shared.now(), work, then);
+        schedule.submit(came, work, then);
         let sooner = match (schedule.next_event(), known) {
             (Some(next), Some(known)) => next < known,
             (next, None) => next.is_some(),
@@ -141,7 +143,7 @@ impl Executor {
     /// Performs `work` and waits for its end.
     pub fn perform_and_wait(&self, work: Work) {
         let (done, end) = std::sync::mpsc::sync_channel(1);
-        self.perform(work, Box::new(move || done.send(()).unwrap_or_default()));
+        self.perform(self.now(), work, Box::new(move || done.send(()).unwrap_or_default()));
         // An error means that it was dropped unsaid, which is an end, too.
         let _ = end.recv();
     }
@@ -182,7 +184,7 @@ impl Executor {
         self.shared.lock().set_span(bytes);
     }
 
-    /// Says how long a request and its answer are on their way to the executor and back. Half of
+    /// Says how long a request and its answer are on their way to this process and back. Half of
     /// it has passed when a request comes, and half of it is still to come when it is answered:
     /// both are taken off the time it waits.
     pub fn set_round_trip(&self, nanos: Nanos) {
@@ -213,7 +215,7 @@ impl Executor {
                 let ticked = tick(now);
                 let Some(executor) = executor.upgrade() else { return };
                 for (work, then) in ticked.due {
-                    executor.perform(work, then);
+                    executor.perform(now, work, then);
                 }
                 drop(executor);
                 let until = ticked.next.map(|next| Duration::from_nanos(next.saturating_sub(now)));

@@ -10,13 +10,14 @@
 //! - **The page cache**: dirty pages by file, written back whole files at a time, sorted, neighbours
 //!   merged into requests of up to 1 MiB.
 //! - **Syncs** as `ext4_sync_file` makes them: the file's dirty pages; then, if the transaction that
-//!   changed it last is still running, a commit; then a flush of the device. `fdatasync` does not
-//!   look at timestamps, so that one after a write in place makes no commit. A sync that finds
-//!   nothing to write still flushes.
+//!   changed it last is still running, a commit; then a flush of the device. Pages of the file that
+//!   are being written back already, and a commit that is under way, are waited for. `fdatasync`
+//!   does not look at timestamps, so that one after a write in place makes no commit. A sync that
+//!   finds nothing to write still flushes.
 //! - **Commits**: one write of as many blocks as a transaction has, in the journal. jbd2 sends the
 //!   commit record when the other blocks are written; here it goes with them, as in ext4's fast
 //!   commits, so that an append and its sync cost two writes that wait for each other, not three:
-//!   on a 7200 rpm disk without a write cache 70 to 100 a second, where three come to 43 to 51.
+//!   on a 7200 rpm disk without a write cache 60 to 100 a second, where three come to 43 to 51.
 //!   By the time of a commit the data of the blocks it allocates are written, as `data=ordered`
 //!   demands: allocation and write-back are one here.
 //!
@@ -25,10 +26,11 @@
 //! over the device and a commit goes to the one next to the data written last, so that the seek to
 //! it is short; a real journal is in one place, as far away as the data happen to be.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use crate::device::{Kind, Nanos, Request};
+use crate::device::{Kind, Nanos};
+use crate::plug::Metadata;
 
 mod cache;
 mod counts;
@@ -37,44 +39,27 @@ mod journal;
 mod ranges;
 mod requests;
 mod space;
+mod work;
 mod writeback;
 
 pub use counts::{Counts, FileCounts, Flow};
+pub use work::{Ticket, Work};
 
 use cache::{Cache, Dirty};
 use counts::Tally;
 use extents::Extents;
-use journal::{Journal, Marks};
+use journal::{Commit, Journal, Marks};
 use ranges::Ranges;
 use requests::{Piece, requests};
 use space::{BLOCK, Space};
 
 /// The least span: what is on a device lies as far apart as if it were at least this much. With
-/// less, the short way from a file to its journal would become a seek over much of the disk.
-pub const LEAST_SPAN: u64 = 128 << 20;
+/// less, the short way from a file to its journal would become a seek over much of the disk. So
+/// little lies in a disk's own memory anyway, once it was read.
+pub const LEAST_SPAN: u64 = 8 << 20;
 
 /// A file's number, as the volume gives it out.
 pub type File = u64;
-
-/// Requests that are made together; then, when all are done, the next ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// The steps, in order; each is made of requests that may be done in any order.
-    pub steps: Vec<Vec<Request>>,
-}
-
-impl Work {
-    /// Whether there is nothing to be done.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
-    }
-
-    fn then(&mut self, step: Vec<Request>) {
-        if !step.is_empty() {
-            self.steps.push(step);
-        }
-    }
-}
 
 /// How a write is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +91,9 @@ pub struct Options {
     /// Bytes of dirty pages, with those that are being written back in the background, above which
     /// a writer has to wait.
     pub dirty_limit: u64,
+    /// What a sync promises of names and attributes. Where it is all those of the file, an
+    /// `fdatasync` has to commit them, too.
+    pub metadata: Metadata,
 }
 
 impl Default for Options {
@@ -116,6 +104,7 @@ impl Default for Options {
             expire: 30_000_000_000,
             dirty_background: (1 << 30) / 10,
             dirty_limit: (1 << 30) / 5,
+            metadata: Metadata::Ordered,
         }
     }
 }
@@ -131,20 +120,12 @@ pub enum Lasting {
 
 /// Work that the file system does on its own account.
 #[derive(Debug)]
-#[must_use = "it has to be performed, and its ticket given back"]
+#[must_use = "it has to be performed"]
 pub struct Background {
     /// What the device has to do.
     pub work: Work,
     /// What is lasting once that is done, as it was when the work was handed out.
     pub lasting: Vec<Lasting>,
-    /// To be given back to [`Ext4::done`] then.
-    pub ticket: Ticket,
-}
-
-/// Stands for work in the background that is under way.
-#[derive(Debug)]
-pub struct Ticket {
-    pages: u64,
 }
 
 /// Bytes of a file that lie next to each other on the device.
@@ -186,14 +167,19 @@ pub struct Ext4 {
     near: u64,
     /// Whether names changed since they were last said to be lasting.
     names: bool,
-    /// Files of which waiting writers wrote back pages since the last commit in the background.
+    /// Files that were written to the device since the last commit in the background, by waiting
+    /// writers or around the page cache.
     helped: BTreeSet<File>,
     /// When to look at dirty pages and metadata.
     due: Option<Nanos>,
     /// Since when there are too many dirty pages.
     pressed: Option<Nanos>,
-    /// Pages being written back in the background.
-    under_way: u64,
+    /// The number of the last work that has one.
+    last: u64,
+    /// Work that is under way and writes dirty pages, with the files whose pages they are.
+    writing: BTreeMap<u64, HashSet<File>>,
+    /// The work that writes pages back in the background, and how many.
+    background: Option<(u64, u64)>,
     tally: Tally,
     removed: Tally,
     journal_end: u64,
@@ -215,7 +201,9 @@ impl Ext4 {
             helped: BTreeSet::new(),
             due: None,
             pressed: None,
-            under_way: 0,
+            last: 0,
+            writing: BTreeMap::new(),
+            background: None,
             tally: Tally::default(),
             removed: Tally::default(),
             journal_end: 0,
@@ -299,6 +287,14 @@ impl Ext4 {
         work
     }
 
+    /// Whether all that a file's data are found by, its size and its blocks, is on the device: an
+    /// `fdatasync` would have nothing to commit.
+    pub fn is_found(&self, file: File) -> bool {
+        let state = self.files.get(&file);
+        let data = state.map(|state| state.marks.of(Sync::Data));
+        data.is_some_and(|transaction| self.journal.commit_of(transaction) == Commit::Done)
+    }
+
     /// Syncs a file.
     pub fn sync(&mut self, now: Nanos, file: File, sync: Sync) -> Work {
         let mut work = Work::default();
@@ -311,17 +307,26 @@ impl Ext4 {
     /// Syncs a directory: a commit if any name changed since the last one.
     pub fn sync_dir(&mut self, now: Nanos) -> Work {
         let mut work = Work::default();
+        self.number(&mut work);
         self.counts.directory_syncs += 1;
-        if self.journal.awaits_names() {
-            self.commit(&mut work);
-        }
+        let running = self.journal.running();
+        let transaction = if self.journal.awaits_names() { running } else { running - 1 };
+        self.commit(transaction, &mut work);
         self.flush(&mut work);
         self.arm(now);
         work
     }
 
-    /// A name was made, moved or removed.
-    pub fn names_changed(&mut self, now: Nanos) {
+    /// Names or attributes of these files changed.
+    pub fn names_changed(&mut self, now: Nanos, files: &[File]) {
+        for file in files {
+            // Of a file that is not known yet a sync makes a commit anyway.
+            let Some(state) = self.files.get_mut(file) else { continue };
+            match self.options.metadata {
+                Metadata::Ordered => self.journal.stamp(&mut state.marks),
+                Metadata::Posix => self.journal.change(&mut state.marks),
+            }
+        }
         self.journal.rename();
         self.names = true;
         self.arm(now);
@@ -385,7 +390,7 @@ impl Ext4 {
 
     /// When to call [`tick`](Self::tick) next. Any other call may bring this forward.
     pub fn next_tick(&self) -> Option<Nanos> {
-        let pressed = self.pressed.filter(|_| self.under_way == 0);
+        let pressed = self.pressed.filter(|_| self.background.is_none());
         [self.due, pressed].into_iter().flatten().min()
     }
 
@@ -395,18 +400,18 @@ impl Ext4 {
         let look = self.due.is_some_and(|due| due <= now);
         let mut lasting = Vec::new();
         let mut work = Work::default();
+        self.number(&mut work);
         let before = self.cache.pages();
-        if self.under_way == 0 {
+        if self.background.is_none() {
             self.write_back_old(now, look, &mut lasting, &mut work);
         }
         let pages = before - self.cache.pages();
-        self.under_way += pages;
+        if pages > 0 {
+            self.background = Some((work.ticket.number, pages));
+        }
         if look || pages > 0 {
-            self.settle(&mut lasting);
-            if self.journal.is_dirty() {
-                self.commit(&mut work);
-            }
-            if !work.is_empty() {
+            self.settle(&mut lasting, &mut work);
+            if !work.is_empty() || !work.waits.is_empty() {
                 self.flush(&mut work);
             }
         }
@@ -414,7 +419,7 @@ impl Ext4 {
             self.due = (self.cache.pages() > 0).then_some(now + self.options.commit);
         }
         let any = !work.is_empty() || !lasting.is_empty();
-        any.then_some(Background { work, lasting, ticket: Ticket { pages } })
+        any.then_some(Background { work, lasting })
     }
 
     /// All work that there is, as by sync(2): what is dirty now has expired by then.
@@ -422,9 +427,19 @@ impl Ext4 {
         self.tick(now.saturating_add(self.options.expire))
     }
 
-    /// Work in the background is done.
+    /// Work is done. Has to be told of all work with a number, whatever became of it.
     pub fn done(&mut self, ticket: Ticket) {
-        self.under_way -= ticket.pages;
+        self.writing.remove(&ticket.number);
+        self.background.take_if(|(number, _)| *number == ticket.number);
+        if let Some(transaction) = ticket.commits {
+            self.journal.committed(transaction);
+        }
+    }
+
+    /// The journal's transaction that takes in what changes now; those before it are closed. It is
+    /// on the device when work is done whose ticket says so.
+    pub fn transaction(&self) -> u64 {
+        self.journal.running()
     }
 
     /// Bytes of dirty pages.
@@ -460,6 +475,12 @@ impl Ext4 {
         }
     }
 
+    /// Gives work a number.
+    fn number(&mut self, work: &mut Work) {
+        self.last += 1;
+        work.ticket.number = self.last;
+    }
+
     /// Looks at metadata and dirty pages some time after they changed.
     fn arm(&mut self, now: Nanos) {
         self.due.get_or_insert(now + self.options.commit);
@@ -484,17 +505,20 @@ impl Ext4 {
             state.tally.device_write(request.offset, request.length);
         }
         self.write_step(step, work);
+        // The next commit flushes the device.
+        self.helped.insert(file);
     }
 
     fn sync_after(&mut self, file: File, sync: Sync, work: &mut Work) {
-        let step = self.write_back(file, u64::MAX);
+        self.number(work);
+        let step = self.write_back(work.ticket.number, file, u64::MAX);
         self.write_step(step, work);
+        self.await_pages(file, work);
         let Some(state) = self.files.get_mut(&file) else { return };
         state.tally.sync(sync);
+        let transaction = state.marks.of(sync);
         self.tally.sync(sync);
-        if self.journal.awaits(state.marks, sync) {
-            self.commit(work);
-        }
+        self.commit(transaction, work);
         self.flush(work);
     }
 

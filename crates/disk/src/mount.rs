@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::Control;
 use crate::neighbour::Level;
+use crate::plug::Metadata;
 use crate::registry;
 
 pub mod table;
@@ -53,6 +54,8 @@ pub struct MountOptions {
     pub seed: u64,
     /// How much of a hard disk's stroke is in use, above 0 and at most 1; all of it if not said.
     pub used_fraction: Option<f64>,
+    /// How names and attributes become lasting.
+    pub metadata: Metadata,
     /// Whether work takes its time from the start.
     pub timing: bool,
     /// Whether the backing files are kept out of the page cache: see
@@ -70,6 +73,7 @@ impl MountOptions {
             neighbours: Level::None,
             seed: 1,
             used_fraction: None,
+            metadata: Metadata::default(),
             timing: true,
             uncached: false,
         }
@@ -81,6 +85,7 @@ impl MountOptions {
         command.args(["disk", "mount", "--foreground", "--model", &self.model]);
         command.args(["--neighbours", &self.neighbours.to_string()]);
         command.args(["--seed", &self.seed.to_string()]);
+        command.args(["--metadata", &self.metadata.to_string()]);
         command.args(["--timing", if self.timing { "on" } else { "off" }]);
         if self.uncached {
             command.arg("--uncached");

@@ -5,14 +5,22 @@
 //! before. From the two any state that a power cut may leave can be made: an [`Image`].
 //!
 //! **What is lasting.** Everything that was there at mount time; then:
-//! - a sync of a file ([`Pending::sync_file`]) makes its bytes, its size and its attributes
-//!   lasting, and as on ext4 the entries that name it: its creation, links and renames, with the
-//!   removal of its old names, and the creation of every directory on the way to it;
+//! - a sync of a file ([`Pending::sync_file`]) makes its bytes and its size lasting;
+//! - a journal commit ([`Pending::commit_names`]) makes all names and attributes lasting that were
+//!   changed before it, and no bytes and no sizes;
+//! - age ([`Pending::expire`]) makes bytes and sizes lasting, and no names.
+//!
+//! What becomes of names and attributes otherwise depends on the file system ([`Metadata`]). With
+//! one journal, as ext4's and XFS's, they are one log, of which a power cut leaves all up to some
+//! moment: by any rule but *drop-all*, which leaves what was committed. Which syncs commit the
+//! journal is not decided here, but where their cost is ([`crate::ext4`]). By the strict reading of
+//! POSIX they are many changes each by itself, and
+//! - a sync of a file makes its attributes lasting and the entries that name it: its creation,
+//!   links and renames, with the removal of its old names, and the creation of every directory on
+//!   the way to it;
 //! - a sync of a directory ([`Pending::sync_dir`]) makes its entries lasting, each with what the
 //!   same operation did elsewhere, and the entries that name it. A name whose file was never
-//!   synced stands for what is lasting of that file, maybe nothing;
-//! - a journal commit ([`Pending::commit_names`]) makes all names and attributes lasting, and no
-//!   bytes and no sizes; age ([`Pending::expire`]) makes bytes and sizes lasting, and no names.
+//!   synced stands for what is lasting of that file, maybe nothing.
 //!
 //! A sync that fails ([`Pending::fail_sync`]) loses the bytes that it should have made lasting.
 //! A sync counts for what was changed before its [`Mark`], so that what is written while the
@@ -84,6 +92,48 @@ impl Keep {
     }
 }
 
+/// How a file system makes names and attributes lasting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Metadata {
+    /// In order, all together: a commit of the one journal takes in every change so far.
+    #[default]
+    Ordered,
+    /// Each by itself, and only what a sync names.
+    Posix,
+}
+
+impl Metadata {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Ordered, Self::Posix];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::Posix => "posix",
+        }
+    }
+}
+
+/// A text that is neither.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no way in which names become lasting: write ordered or posix")]
+pub struct MetadataError(String);
+
+impl FromStr for Metadata {
+    type Err = MetadataError;
+
+    fn from_str(text: &str) -> Result<Self, MetadataError> {
+        let named = Self::ALL.into_iter().find(|metadata| metadata.name() == text);
+        named.ok_or_else(|| MetadataError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// A text that is none of the rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no rule for what a power cut leaves: write drop-all, prefix, subset or torn")]
@@ -130,5 +180,10 @@ mod tests {
         }
         let error = "all".parse::<Keep>().unwrap_err().to_string();
         assert!(error.contains("`all`") && error.contains("drop-all, prefix"), "{error}");
+        for metadata in Metadata::ALL {
+            assert_eq!(metadata.to_string().parse(), Ok(metadata));
+        }
+        let error = "xfs".parse::<Metadata>().unwrap_err().to_string();
+        assert!(error.contains("`xfs`") && error.contains("ordered or posix"), "{error}");
     }
 }

@@ -277,6 +277,18 @@ impl Spec {
         }
     }
 
+    /// Bytes that the device may have acknowledged and would lose with the power, as nobody had
+    /// them flushed. A cloud volume keeps what it acknowledged.
+    pub fn cache(&self) -> u64 {
+        let each = match &self.model {
+            Model::Null | Model::Cloud(_) => 0,
+            Model::Hdd(parameters) => parameters.cache,
+            Model::Ssd(parameters) => parameters.cache,
+        };
+        // Of an array, each byte is in two of them.
+        each * self.disks.map_or(1, |disks| u64::from(disks) / 2)
+    }
+
     /// Whether the device takes no time.
     pub fn is_null(&self) -> bool {
         self.model == Model::Null

@@ -22,9 +22,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::device::Nanos;
 use crate::executor::Executor;
 use crate::ext4::{Counts, Work};
 use crate::fault::{FaultRule, Faults};
+use crate::plug::Metadata;
+use crate::spec::Spec;
 
 mod adopt;
 mod attributes;
@@ -64,6 +67,17 @@ pub const ROOT: Ino = 1;
 pub struct VolumeOptions {
     /// Performs what the device has to do.
     pub executor: Arc<Executor>,
+    /// Bytes of the device's own cache: see [`Spec::cache`].
+    pub device_cache: u64,
+    /// How names and attributes become lasting.
+    pub metadata: Metadata,
+}
+
+impl VolumeOptions {
+    /// A file system as ext4 is, on a device of this kind, the work of which this performs.
+    pub fn new(executor: Arc<Executor>, spec: &Spec) -> Self {
+        Self { executor, device_cache: spec.cache(), metadata: Metadata::default() }
+    }
 }
 
 /// A backing folder in use: see the module's text.
@@ -117,7 +131,7 @@ impl Volume {
             root,
             listings: Listings::default(),
             graveyard,
-            model: Mutex::new(Model::new(&stat)),
+            model: Mutex::new(Model::new(&stat, options.device_cache, options.metadata)),
             faults: Faults::default(),
             space: Space::default(),
             umask: read_umask()?,
@@ -195,17 +209,23 @@ impl Volume {
         self.naming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs work, then calls `then`: with an error if the power went meanwhile.
+    /// Performs work that was asked for at `came`, then calls `then`: with an error if the power
+    /// went meanwhile.
     fn perform(
         self: &Arc<Self>,
+        came: Nanos,
         work: Work,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
         if work.is_empty() {
             return then(self.alive());
         }
-        let volume = Arc::clone(self);
-        self.executor.perform(work, Box::new(move || then(volume.alive())));
+        let (volume, ticket) = (Arc::clone(self), work.ticket);
+        let then = move || {
+            volume.done(ticket);
+            then(volume.alive());
+        };
+        self.executor.perform(came, work, Box::new(then));
     }
 
     /// The fault that is due for a call, if any.

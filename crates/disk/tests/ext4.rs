@@ -4,6 +4,7 @@ use bakeoff_disk::device::{Kind, Nanos, Request};
 use bakeoff_disk::ext4::{
     Background, Counts, Ext4, LEAST_SPAN, Lasting, Mode, Options, Sync, Work,
 };
+use bakeoff_disk::plug::Metadata;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -12,6 +13,25 @@ const FILE: u64 = 7;
 
 fn ext4() -> Ext4 {
     Ext4::new(Options::default())
+}
+
+/// One with much on it, so that its groups are large.
+fn full() -> Ext4 {
+    let mut ext4 = ext4();
+    ext4.adopt(99, 1 << 30);
+    ext4
+}
+
+/// A sync that is done at once.
+fn sync(ext4: &mut Ext4, now: Nanos, file: u64, sync: Sync) -> Work {
+    done(ext4, |ext4| ext4.sync(now, file, sync))
+}
+
+/// Work that is done at once.
+fn done(ext4: &mut Ext4, work: impl FnOnce(&mut Ext4) -> Work) -> Work {
+    let work = work(ext4);
+    ext4.done(work.ticket);
+    work
 }
 
 /// A buffered write without a sync, which has to cost nothing.
@@ -39,8 +59,8 @@ fn bytes(work: &Work) -> u64 {
 fn background(ext4: &mut Ext4, until: Nanos) -> Vec<(Nanos, Work, Vec<Lasting>)> {
     let mut all = Vec::new();
     while let Some(at) = ext4.next_tick().filter(|at| *at <= until) {
-        if let Some(Background { work, lasting, ticket }) = ext4.tick(at) {
-            ext4.done(ticket);
+        if let Some(Background { work, lasting }) = ext4.tick(at) {
+            ext4.done(work.ticket);
             all.push((at, work, lasting));
         }
     }
@@ -50,11 +70,11 @@ fn background(ext4: &mut Ext4, until: Nanos) -> Vec<(Nanos, Work, Vec<Lasting>)>
 #[test]
 fn appends_reach_the_device_as_one_write() {
     let mut ext4 = ext4();
-    ext4.names_changed(0);
+    ext4.names_changed(0, &[]);
     for number in 0..10 {
         write(&mut ext4, number, FILE, number * 4 * KIB, 4 * KIB);
     }
-    assert_eq!(shape(&ext4.sync(10, FILE, Sync::Data)), "w40 w28 f");
+    assert_eq!(shape(&sync(&mut ext4, 10, FILE, Sync::Data)), "w40 w28 f");
     let counts = ext4.counts();
     let file = counts.files[&FILE];
     assert_eq!((file.host_writes.requests, file.host_writes.sequential), (10, 10));
@@ -67,27 +87,28 @@ fn a_write_in_place_makes_no_commit_but_an_append_does() {
     let mut ext4 = ext4();
     ext4.adopt(FILE, MIB);
     write(&mut ext4, 0, FILE, 8 * KIB, 4 * KIB);
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 f");
     // Its timestamp changed, and that is fsync's business.
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::All)), "w12 f");
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::All)), "f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::All)), "w12 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::All)), "f");
 
     write(&mut ext4, 0, FILE, MIB, 4 * KIB);
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 w20 f");
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w20 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "f");
     // Within the last block: no new block, but another size.
     write(&mut ext4, 0, FILE, MIB + 4 * KIB, 100);
-    ext4.sync(0, FILE, Sync::Data);
+    sync(&mut ext4, 0, FILE, Sync::Data);
     write(&mut ext4, 0, FILE, MIB + 4 * KIB + 100, 100);
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 w12 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w12 f");
 }
 
 #[test]
 fn synchronous_and_direct_writes() {
     let mut ext4 = ext4();
     ext4.adopt(FILE, MIB);
-    let mut cost =
-        |offset, length, mode, sync| shape(&ext4.write(0, FILE, offset, length, mode, sync));
+    let mut cost = |offset, length, mode, sync| {
+        shape(&done(&mut ext4, |ext4| ext4.write(0, FILE, offset, length, mode, sync)))
+    };
     assert_eq!(cost(0, 16 * KIB, Mode::Buffered, Some(Sync::Data)), "w16 f");
     assert_eq!(cost(0, 16 * KIB, Mode::Direct, None), "w16");
     assert_eq!(cost(0, 16 * KIB, Mode::Direct, Some(Sync::Data)), "w16 f");
@@ -106,7 +127,7 @@ fn a_direct_write_takes_the_place_of_dirty_pages() {
     ext4.write(0, FILE, 2 * KIB, 32 * KIB, Mode::Direct, None);
     // Of the pages at its edges only a part is new.
     assert_eq!(ext4.dirty(), 36 * KIB);
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4+w32 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4+w32 f");
 }
 
 #[test]
@@ -115,11 +136,11 @@ fn a_page_written_in_part_is_in_the_cache_until_it_was_read_once() {
     ext4.adopt(FILE, MIB);
     // Records of a log that end within pages, made lasting.
     write(&mut ext4, 0, FILE, 100, 6 * KIB);
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w8 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w8 f");
     assert!(ext4.read(FILE, 0, 8 * KIB).is_empty());
     assert_eq!(shape(&ext4.read(FILE, 0, 8 * KIB)), "r8", "the kernel has lost it since");
     write(&mut ext4, 0, FILE, 4 * KIB, 10 * KIB);
-    ext4.sync(0, FILE, Sync::Data);
+    sync(&mut ext4, 0, FILE, Sync::Data);
     assert_eq!(shape(&ext4.read(FILE, 0, 16 * KIB)), "r12");
 }
 
@@ -128,12 +149,12 @@ fn the_first_write_to_allocated_blocks_makes_a_commit() {
     let mut ext4 = ext4();
     ext4.allocate(0, FILE, 0, MIB);
     ext4.truncate(0, FILE, MIB);
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w20 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w20 f");
     assert!(ext4.read(FILE, 0, MIB).is_empty());
     write(&mut ext4, 0, FILE, 0, 4 * KIB);
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 w20 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w20 f");
     write(&mut ext4, 0, FILE, 0, 4 * KIB);
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 f");
     assert_eq!(shape(&ext4.read(FILE, 0, MIB)), "r4");
 }
 
@@ -146,7 +167,7 @@ fn reads_cost_what_is_neither_dirty_nor_a_hole() {
     assert_eq!(shape(&ext4.read(FILE, 0, 64 * KIB)), "r16+r44");
     assert!(ext4.read(FILE, 16 * KIB, 4 * KIB).is_empty());
     assert!(ext4.read(FILE, 64 * KIB, 256 * KIB).is_empty());
-    ext4.sync(0, FILE, Sync::Data);
+    sync(&mut ext4, 0, FILE, Sync::Data);
     assert_eq!(shape(&ext4.read(FILE, 0, 64 * KIB)), "r64");
     ext4.punch(0, FILE, 16 * KIB, 32 * KIB);
     assert_eq!(shape(&ext4.read(FILE, 0, 64 * KIB)), "r16+r16");
@@ -155,9 +176,9 @@ fn reads_cost_what_is_neither_dirty_nor_a_hole() {
 #[test]
 fn a_directory_sync_commits_names_that_changed() {
     let mut ext4 = ext4();
-    ext4.names_changed(0);
-    assert_eq!(shape(&ext4.sync_dir(0)), "w16 f");
-    assert_eq!(shape(&ext4.sync_dir(0)), "f");
+    ext4.names_changed(0, &[]);
+    assert_eq!(shape(&done(&mut ext4, |ext4| ext4.sync_dir(0))), "w16 f");
+    assert_eq!(shape(&done(&mut ext4, |ext4| ext4.sync_dir(0))), "f");
     assert_eq!(ext4.counts().directory_syncs, 2);
 }
 
@@ -174,7 +195,7 @@ fn a_file_removed_before_write_back_costs_no_data() {
 
     write(&mut ext4, 100 * SECOND, FILE, 0, 4 * MIB);
     ext4.truncate(100 * SECOND, FILE, 0);
-    assert_eq!(shape(&ext4.sync(100 * SECOND, FILE, Sync::All)), "w12 f");
+    assert_eq!(shape(&sync(&mut ext4, 100 * SECOND, FILE, Sync::All)), "w12 f");
 }
 
 #[test]
@@ -184,14 +205,14 @@ fn a_failed_sync_drops_the_dirty_pages() {
     write(&mut ext4, 0, FILE, 0, MIB);
     ext4.fail_sync(FILE);
     assert_eq!(ext4.dirty(), 0);
-    assert_eq!(shape(&ext4.sync(0, FILE, Sync::Data)), "f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "f");
 }
 
 #[test]
 fn metadata_are_committed_after_5_s_and_data_written_after_30_s() {
-    let mut ext4 = ext4();
+    let mut ext4 = full();
     assert_eq!(ext4.next_tick(), None);
-    ext4.names_changed(SECOND);
+    ext4.names_changed(SECOND, &[]);
     write(&mut ext4, SECOND, FILE, 0, MIB);
     let all = background(&mut ext4, 100 * SECOND);
     let told: Vec<_> =
@@ -208,9 +229,9 @@ fn metadata_are_committed_after_5_s_and_data_written_after_30_s() {
 #[test]
 fn names_committed_by_a_sync_are_told_as_lasting_later() {
     let mut ext4 = ext4();
-    ext4.names_changed(0);
+    ext4.names_changed(0, &[]);
     write(&mut ext4, 0, FILE, 0, KIB);
-    ext4.sync(0, FILE, Sync::All);
+    sync(&mut ext4, 0, FILE, Sync::All);
     let all = background(&mut ext4, 60 * SECOND);
     assert_eq!(all.len(), 1);
     assert!(all[0].1.is_empty());
@@ -242,7 +263,7 @@ fn many_dirty_pages_are_written_back_early_and_too_many_make_writers_wait() {
     let work = ext4.write(11, 20, 7 * MIB, MIB, Mode::Buffered, None);
     assert_eq!(bytes(&work), 4 * MIB);
     assert_eq!(ext4.dirty(), 8 * MIB);
-    ext4.done(background.ticket);
+    ext4.done(background.work.ticket);
     assert_eq!(ext4.next_tick(), Some(10));
 }
 
@@ -267,8 +288,9 @@ fn a_sequential_file_is_read_and_written_in_large_requests() {
     for number in 0..64 {
         ext4.write(0, FILE, number * MIB, MIB, Mode::Direct, None);
     }
-    // One more for each piece of journal on the way.
-    let groups = 64 / 8;
+    // One more for each piece of journal on the way: the first 32 groups are of 512 KiB, then come
+    // 16 each of 1, 2 and 4 MiB.
+    let groups = 32 + 16 + 16 + 2;
     assert!(ext4.extents(FILE).len() as u64 <= groups + 1, "{:?}", ext4.extents(FILE));
     let reads: usize =
         (0..64).map(|number| ext4.read(FILE, number * MIB, MIB).steps[0].len()).sum();
@@ -280,11 +302,11 @@ fn a_sequential_file_is_read_and_written_in_large_requests() {
 
 #[test]
 fn files_that_grow_in_turns_lie_in_long_runs() {
-    let mut ext4 = ext4();
+    let mut ext4 = full();
     for number in 0..2048 {
         for file in 0..4 {
             write(&mut ext4, 0, file, number * 4 * KIB, 4 * KIB);
-            ext4.sync(0, file, Sync::Data);
+            sync(&mut ext4, 0, file, Sync::Data);
         }
     }
     for file in 0..4 {
@@ -314,13 +336,14 @@ fn freed_space_is_used_again() {
 
 #[test]
 fn small_files_written_back_together_become_few_requests() {
-    let mut ext4 = ext4();
+    let mut ext4 = full();
     for number in 0..256 {
         write(&mut ext4, 0, number, 0, 4 * KIB);
     }
     let all = background(&mut ext4, 40 * SECOND);
     let (_, work, lasting) = all.last().expect("they expire");
-    assert_eq!(work.steps[0].len(), 1, "{}", shape(work));
+    // The first of them fills the last group.
+    assert_eq!(work.steps[0].len(), 2, "{}", shape(work));
     assert_eq!(lasting.len(), 256);
 }
 
@@ -329,7 +352,7 @@ fn counts_between_two_moments() {
     let mut ext4 = ext4();
     write(&mut ext4, 0, 1, 0, MIB);
     write(&mut ext4, 0, 2, 0, MIB);
-    ext4.sync(0, 1, Sync::All);
+    sync(&mut ext4, 0, 1, Sync::All);
     let before = ext4.counts();
     write(&mut ext4, 0, 2, 5 * MIB, MIB);
     ext4.remove(0, 1);
@@ -340,4 +363,93 @@ fn counts_between_two_moments() {
     assert_eq!((counts.commits, counts.flushes), (0, 0));
     let text = serde_json::to_string(&counts).expect("counts can be written");
     assert_eq!(serde_json::from_str::<Counts>(&text).expect("and read"), counts);
+}
+
+/// Work as in [`shape`], with what each step waits for before it: `w4 (1)w12 f`.
+fn waits(work: &Work) -> String {
+    let steps = shape(work);
+    let step = |(place, step): (usize, &str)| {
+        let waits = work.waits.iter().filter(|(before, _)| *before == place);
+        waits.map(|(_, number)| format!("({number})")).chain([step.to_owned()]).collect::<String>()
+    };
+    steps.split(' ').enumerate().map(step).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_sync_waits_for_pages_of_the_file_that_are_being_written() {
+    let options = Options { dirty_background: MIB, ..Options::default() };
+    let mut ext4 = Ext4::new(options);
+    ext4.adopt(FILE, 4 * MIB);
+    ext4.adopt(8, 4 * MIB);
+    write(&mut ext4, 0, FILE, 0, 2 * MIB);
+    let background = ext4.tick(1).expect("there are too many dirty pages").work;
+    write(&mut ext4, 2, 8, 0, 4 * KIB);
+    let number = background.ticket.number;
+    // Clean pages, but not on the device yet; and those of another file are no matter.
+    assert_eq!(waits(&ext4.sync(2, FILE, Sync::Data)), format!("({number})f"));
+    assert_eq!(waits(&ext4.sync(2, 8, Sync::Data)), "w4 f");
+    ext4.done(background.ticket);
+    assert_eq!(waits(&ext4.sync(3, FILE, Sync::Data)), "f");
+}
+
+#[test]
+fn two_syncs_of_a_file_end_when_its_pages_are_written() {
+    let mut ext4 = ext4();
+    write(&mut ext4, 0, FILE, 0, 4 * KIB);
+    let first = ext4.sync(0, FILE, Sync::All);
+    assert_eq!(waits(&first), "w4 w20 f");
+    let number = first.ticket.number;
+    // Its pages and its commit: both are the other's work.
+    let second = ext4.sync(1, FILE, Sync::All);
+    assert_eq!(waits(&second), format!("({number})({number})f"));
+    assert_eq!(second.ticket.commits, first.ticket.commits);
+}
+
+#[test]
+fn commits_follow_each_other_and_syncs_share_the_one_that_waits() {
+    let mut ext4 = ext4();
+    for file in 0..4 {
+        write(&mut ext4, 0, file, 0, 4 * KIB);
+    }
+    let works: Vec<Work> = (0..4).map(|file| ext4.sync(0, file, Sync::All)).collect();
+    let numbers: Vec<u64> = works.iter().map(|work| work.ticket.number).collect();
+    let seen: Vec<String> = works.iter().map(waits).collect();
+    let (first, second) = (numbers[0], numbers[1]);
+    assert_eq!(seen[0], "w4 w20 f");
+    assert_eq!(seen[1], format!("w4 ({first})w20 f"));
+    assert_eq!(seen[2], format!("w4 ({second})f"));
+    assert_eq!(seen[3], format!("w4 ({second})f"));
+    assert_eq!(ext4.counts().commits, 2);
+    assert_eq!(works[3].ticket.commits, works[1].ticket.commits);
+
+    // The second one is closed when the first is done; what changes then is the third's.
+    ext4.done(works[0].ticket);
+    write(&mut ext4, 1, 0, 4 * KIB, 4 * KIB);
+    assert_eq!(waits(&ext4.sync(1, 0, Sync::All)), format!("w4 ({second})w20 f"));
+}
+
+#[test]
+fn a_transaction_is_committed_whoever_says_so_first() {
+    let mut ext4 = ext4();
+    for file in 0..3 {
+        write(&mut ext4, 0, file, 0, 4 * KIB);
+    }
+    let works: Vec<Work> = (0..3).map(|file| ext4.sync(0, file, Sync::All)).collect();
+    works.iter().rev().for_each(|work| ext4.done(work.ticket));
+    write(&mut ext4, 1, 0, 4 * KIB, 4 * KIB);
+    assert_eq!(waits(&ext4.sync(1, 0, Sync::All)), "w4 w20 f");
+}
+
+#[test]
+fn a_renamed_file_is_committed_by_fsync_and_by_fdatasync_where_that_has_to_name_it() {
+    for (metadata, data_sync) in [(Metadata::Ordered, "f"), (Metadata::Posix, "w20 f")] {
+        let mut ext4 = Ext4::new(Options { metadata, ..Options::default() });
+        ext4.adopt(FILE, MIB);
+        ext4.adopt(8, MIB);
+        ext4.names_changed(0, &[FILE]);
+        assert_eq!(shape(&sync(&mut ext4, 0, 8, Sync::All)), "f", "{metadata}");
+        assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), data_sync, "{metadata}");
+        ext4.names_changed(0, &[FILE]);
+        assert_ne!(shape(&sync(&mut ext4, 0, FILE, Sync::All)), "f", "{metadata}");
+    }
 }

@@ -135,6 +135,7 @@ impl Checker {
 
     /// Takes note of what the device writes. What is no file's must be the journal's.
     fn device_does(&mut self, work: &Work, journal_before: u64) {
+        self.ext4.done(work.ticket);
         let layout = self.layout();
         let mut elsewhere = 0;
         for request in work.steps.iter().flatten().filter(|request| request.kind == Kind::Write) {
@@ -202,7 +203,7 @@ impl Checker {
                 self.files.remove(&file);
             }
             Step::Close(file) => ext4.close(file),
-            Step::Rename => ext4.names_changed(now),
+            Step::Rename => ext4.names_changed(now, &[1]),
             Step::SyncDirectory => {
                 let work = ext4.sync_dir(now);
                 self.device_does(&work, journal);
@@ -216,7 +217,7 @@ impl Checker {
         while let Some(at) = self.ext4.next_tick().filter(|at| *at <= until) {
             self.now = self.now.max(at);
             let journal = self.ext4.counts().journal.bytes;
-            let Some(Background { work, lasting, ticket }) = self.ext4.tick(self.now) else {
+            let Some(Background { work, lasting }) = self.ext4.tick(self.now) else {
                 continue;
             };
             self.device_does(&work, journal);
@@ -225,7 +226,6 @@ impl Checker {
                     assert!(self.file(file).is_written(), "{file} is not lasting");
                 }
             }
-            self.ext4.done(ticket);
         }
         self.now = until;
     }

@@ -26,6 +26,8 @@ pub(crate) struct Reached {
     pub per_second: f64,
     /// Bytes a second.
     pub bytes_per_second: f64,
+    /// Mean time of a read or write, in seconds.
+    pub latency: f64,
 }
 
 /// Whether there is a program; on Debian, as root, it is installed where it is missing.
@@ -57,11 +59,13 @@ impl Job<'_> {
         // Notes may stand before the JSON.
         let start = text.find('{').expect("fio prints JSON");
         let json: Value = serde_json::from_str(&text[start..]).expect("fio prints JSON");
-        let sum = |field: &str| -> f64 {
-            let jobs = json["jobs"].as_array().into_iter().flatten();
-            let figures = jobs.flat_map(|job| [&job["read"][field], &job["write"][field]]);
-            figures.filter_map(Value::as_f64).sum()
-        };
-        Reached { per_second: sum("iops"), bytes_per_second: sum("bw_bytes") }
+        let jobs = json["jobs"].as_array().into_iter().flatten();
+        let sides: Vec<&Value> = jobs.flat_map(|job| [&job["read"], &job["write"]]).collect();
+        let figure = |side: &Value, path: &str| side.pointer(path).and_then(Value::as_f64);
+        let sum = |path| sides.iter().filter_map(|side| figure(side, path)).sum::<f64>();
+        let time =
+            |side: &&Value| Some(figure(side, "/clat_ns/mean")? * figure(side, "/total_ios")?);
+        let latency = sides.iter().filter_map(time).sum::<f64>() / 1e9 / sum("/total_ios");
+        Reached { per_second: sum("/iops"), bytes_per_second: sum("/bw_bytes"), latency }
     }
 }

@@ -82,7 +82,9 @@ pub(crate) fn appends(model: &str, count: u64) -> f64 {
         let work = files.write(now, 1, append * 4096, 4096, Mode::Buffered, None);
         now = perform(&mut station, now, work);
         let work = files.sync(now, 1, Sync::Data);
+        let ticket = work.ticket;
         now = perform(&mut station, now, work);
+        files.done(ticket);
         station.set_span(files.span());
     }
     count as f64 * SECOND as f64 / now as f64

@@ -60,6 +60,7 @@ fn mount(arguments: &cli::DiskMount) -> Result<(), Failure> {
         neighbours: arguments.neighbours,
         seed: arguments.seed,
         used_fraction: arguments.used_fraction,
+        metadata: arguments.metadata,
         timing: arguments.timing == Switch::On,
         uncached: arguments.uncached,
     };

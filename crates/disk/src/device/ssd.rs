@@ -3,7 +3,8 @@
 //! t is the latency of one request alone and k how many it works on at once. The figures are those
 //! of a 250 GB Samsung 870 EVO (data sheet, 2021): 4 KiB reads 13,000 a second at depth 1 and
 //! 98,000 at 32, writes 36,000 and 88,000; 560 and 530 MB/s; 12 GB of fast write buffer
-//! ("TurboWrite"), 300 MB/s once it is full. The cost of a flush is not published; 1 ms is ours.
+//! ("TurboWrite"), 300 MB/s once it is full. The cost of a flush and what is lost without one are
+//! not published; 1 ms and 32 MiB are ours.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,9 @@ pub struct Parameters {
     pub sustained_mb_s: f64,
     /// Microseconds of a flush.
     pub flush_us: f64,
+    /// Bytes that it may have acknowledged and would lose with the power: what is in its memory and
+    /// was not flushed. Costs no time.
+    pub cache: u64,
 }
 
 impl Parameters {
@@ -46,6 +50,7 @@ impl Parameters {
             buffer: 12_000_000_000,
             sustained_mb_s: 300.0,
             flush_us: 1000.0,
+            cache: 32 << 20,
         }
     }
 

@@ -65,10 +65,9 @@ impl Replies {
         loop {
             if let Some((start, done)) = queue.waiting.pop_front() {
                 drop(queue);
-                let now = start.elapsed();
                 (done.then)();
                 if let Some(timed) = done.timed {
-                    self.learn(&timed, now);
+                    self.learn(&timed, start.elapsed());
                 }
                 queue = self.queue.lock().expect("nobody panics with it");
             } else if queue.open {
@@ -88,7 +87,8 @@ impl Replies {
     fn learn(&self, timed: &Timed, now: Duration) {
         let achieved = timed.achieved(now);
         self.record.lock().expect("nobody panics with it").add(timed.modelled, achieved);
-        let lead = self.lead(timed.is_fast());
+        // The lead by which it was answered: fast and slow work may take turns.
+        let lead = self.lead(timed.precisely);
         if timed.could_be_kept(lead) {
             let mended = if achieved > timed.modelled {
                 (lead + MEND).min(LONGEST_LEAD)
@@ -96,7 +96,7 @@ impl Replies {
                 lead.saturating_sub(MEND)
             };
             // Two that learn at the same time lose a lesson; there are more to come.
-            self.leads[usize::from(!timed.is_fast())].store(mended, Ordering::Relaxed);
+            self.leads[usize::from(!timed.precisely)].store(mended, Ordering::Relaxed);
         }
     }
 

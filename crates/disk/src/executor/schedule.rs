@@ -1,6 +1,6 @@
 //! Work under way on a device, in virtual time that follows real time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use std::vec;
 
@@ -28,17 +28,29 @@ pub(super) struct Schedule {
     /// How long before an answer is to be given its making begins.
     lead: Nanos,
     jobs: HashMap<u64, Job>,
+    /// The numbers that work has of its own, and is waited for by, as long as it is under way.
+    under_way: HashSet<u64>,
+    /// Jobs that wait for such work.
+    held: HashMap<u64, Vec<(u64, Job)>>,
     /// Which job a request belongs to.
     owners: HashMap<u64, u64>,
     next_id: u64,
     completions: Vec<Completion>,
     done: Vec<Done>,
+    /// Whether the last work was.
     fast: bool,
+    /// Whether the present moment was waited for as that of a fast device.
+    precisely: bool,
 }
 
 /// Work under way.
 struct Job {
     steps: vec::IntoIter<Vec<Request>>,
+    /// How many steps there were, and what has to be waited for before which of them.
+    all: usize,
+    waits: Vec<(usize, u64)>,
+    /// Its number for those that wait for it.
+    work: u64,
     /// Requests of the present step that are not done.
     open: usize,
     /// When it came, in the device's time.
@@ -60,10 +72,12 @@ pub(super) struct Timed {
     pub(super) modelled: Nanos,
     came: Nanos,
     way: Nanos,
+    /// Whether its end was waited for as that of a fast device's.
+    pub(super) precisely: bool,
 }
 
 impl Timed {
-    /// How long it took for who waits, if it is answered at `now`.
+    /// How long it took for who waits, if its answer ended at `now`.
     pub(super) fn achieved(&self, now: Duration) -> Nanos {
         let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         now.saturating_sub(self.came) + 2 * self.way
@@ -73,10 +87,14 @@ impl Timed {
     pub(super) fn could_be_kept(&self, lead: Nanos) -> bool {
         self.modelled > 2 * self.way + lead
     }
+}
 
-    /// Whether a device that answers so soon is waited for more precisely.
-    pub(super) fn is_fast(&self) -> bool {
-        self.modelled < FAST
+impl Job {
+    /// Work under way that the next step has to wait for.
+    fn must_wait(&mut self, under_way: &HashSet<u64>) -> Option<u64> {
+        let next = self.all - self.steps.len();
+        self.waits.retain(|(_, other)| under_way.contains(other));
+        self.waits.iter().find(|(step, _)| *step <= next).map(|(_, other)| *other)
     }
 }
 
@@ -91,41 +109,61 @@ impl Schedule {
             way: 0,
             lead: 0,
             jobs: HashMap::new(),
+            under_way: HashSet::new(),
+            held: HashMap::new(),
             owners: HashMap::new(),
             next_id: 0,
             completions: Vec::new(),
             done: Vec::new(),
             fast: false,
+            precisely: false,
         }
     }
 
     /// The device's time at a moment of real time.
     fn device_time(&self, now: Nanos) -> Nanos {
         let now = if self.timing { now } else { self.stopped };
-        now - self.idle
+        now.saturating_sub(self.idle)
     }
 
-    /// Takes in work that comes at `now`; it has at least one request.
-    pub(super) fn submit(&mut self, now: Nanos, work: Work, then: Then) {
+    /// Takes in work that came at this moment; it has at least one request.
+    pub(super) fn submit(&mut self, came: Nanos, work: Work, then: Then) {
         // It set out a little before; but what the device did since is decided.
-        let sent = self.device_time(now).saturating_sub(self.way);
+        let sent = self.device_time(came).saturating_sub(self.way);
         self.advance(sent);
         let sent = sent.max(self.device_now);
         self.device_now = sent;
-        let job = Job { steps: work.steps.into_iter(), open: 0, arrived: sent, came: now, then };
+        let Work { steps, waits, ticket } = work;
+        let (all, work) = (steps.len(), ticket.number);
+        let job =
+            Job { steps: steps.into_iter(), all, waits, work, open: 0, arrived: sent, came, then };
         self.next_id += 1;
+        self.under_way.insert(work);
         self.go_on(self.next_id, job, sent);
     }
 
-    /// Submits the next step of a job at a moment of the device's time, or ends it.
+    /// Submits the next step of a job at a moment of the device's time, or ends it; or lets it wait
+    /// for other work.
     fn go_on(&mut self, number: u64, mut job: Job, at: Nanos) {
-        let Some(step) = job.steps.find(|step| !step.is_empty()) else {
+        if let Some(other) = job.must_wait(&self.under_way) {
+            self.held.entry(other).or_default().push((number, job));
+            return;
+        }
+        let Some(step) = job.steps.next() else {
             let modelled = at - job.arrived;
-            let timed = Timed { modelled, came: job.came, way: self.way };
-            self.fast = timed.is_fast();
+            self.fast = modelled < FAST;
+            let (way, precisely) = (self.way, self.precisely);
+            let timed = Timed { modelled, came: job.came, way, precisely };
             self.done.push(Done { then: job.then, timed: Some(timed) });
+            self.under_way.remove(&job.work);
+            for (number, held) in self.held.remove(&job.work).unwrap_or_default() {
+                self.go_on(number, held, at);
+            }
             return;
         };
+        if step.is_empty() {
+            return self.go_on(number, job, at);
+        }
         job.open = step.len();
         self.jobs.insert(number, job);
         for request in step {
@@ -137,7 +175,7 @@ impl Schedule {
 
     /// Lets the device do what has to be answered by `now`, or so soon that it takes `lead`.
     pub(super) fn catch_up(&mut self, now: Nanos, lead: Nanos) {
-        self.lead = lead;
+        (self.lead, self.precisely) = (lead, self.fast);
         if self.timing {
             self.advance(self.device_time(now) + self.way + lead);
         }
@@ -211,6 +249,9 @@ impl Schedule {
         self.timing = on;
         if !on {
             self.owners.clear();
+            self.under_way.clear();
+            let held = self.held.drain().flat_map(|(_, held)| held);
+            self.jobs.extend(held);
             let let_go = self.jobs.drain().map(|(_, job)| Done { then: job.then, timed: None });
             self.done.extend(let_go);
         }
@@ -232,5 +273,74 @@ impl Schedule {
     pub(super) fn counts(&mut self, now: Nanos) -> StationCounts {
         let now = self.arrive(now);
         self.station.counts(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ext4::{Ext4, Mode, Options, Sync};
+    use crate::spec::Spec;
+
+    const MIB: u64 = 1 << 20;
+
+    /// Files of 64 MiB on a disk, of one of which so many bytes are being written back.
+    fn writing_back(bytes: u64) -> (Ext4, Schedule) {
+        let options = Options { dirty_background: MIB, ..Options::default() };
+        let mut ext4 = Ext4::new(options);
+        (1..=2).for_each(|file| ext4.adopt(file, 64 * MIB));
+        let device = Spec::parse("hdd-7200").expect("there is one").build(1);
+        let mut schedule = Schedule::new(Station::new(device, 1), true);
+        schedule.set_span(ext4.span());
+        ext4.write(0, 1, 0, bytes, Mode::Buffered, None);
+        let background = ext4.tick(1).expect("there are too many dirty pages");
+        schedule.submit(1, background.work, Box::new(|| ()));
+        (ext4, schedule)
+    }
+
+    /// When each of the works that are under way is done, in the order in which they are.
+    fn ends(schedule: &mut Schedule) -> Vec<Nanos> {
+        let mut ends = Vec::new();
+        while let Some(event) = schedule.next_event() {
+            schedule.catch_up(event, 0);
+            ends.extend(schedule.done().map(|_| event));
+        }
+        assert_eq!(schedule.waiting(), 0);
+        ends
+    }
+
+    #[test]
+    fn a_sync_ends_after_the_write_back_of_its_file_and_not_after_that_of_another() {
+        let (_, mut alone) = writing_back(32 * MIB);
+        let written = ends(&mut alone)[0];
+        assert!(written > 200_000_000, "32 MiB take {written} ns");
+
+        let (mut ext4, mut schedule) = writing_back(32 * MIB);
+        let work = ext4.sync(2, 1, Sync::All);
+        schedule.submit(2, work, Box::new(|| ()));
+        let both = ends(&mut schedule);
+        assert_eq!(both.len(), 2);
+        assert!(both[0] >= written && both[1] >= both[0], "{both:?}, written at {written}");
+
+        let (mut ext4, mut schedule) = writing_back(32 * MIB);
+        let work = ext4.sync(2, 2, Sync::Data);
+        schedule.submit(2, work, Box::new(|| ()));
+        let first = ends(&mut schedule)[0];
+        assert!(first < written / 2, "{first} of {written}");
+    }
+
+    #[test]
+    fn nobody_waits_any_more_when_the_timing_is_turned_off() {
+        let (mut ext4, mut schedule) = writing_back(32 * MIB);
+        for now in 2..6 {
+            let work = ext4.sync(now, 1, Sync::All);
+            schedule.submit(now, work, Box::new(|| ()));
+        }
+        schedule.set_timing(6, false);
+        assert_eq!((schedule.done().count(), schedule.waiting()), (5, 0));
+        schedule.set_timing(7, true);
+        let work = ext4.sync(7, 1, Sync::All);
+        schedule.submit(7, work, Box::new(|| ()));
+        assert_eq!(ends(&mut schedule).len(), 1);
     }
 }

@@ -2,11 +2,16 @@
 //!
 //! As in ext4 every file remembers the transaction that last changed it (`i_sync_tid`) and the one
 //! that last changed what its data are found by (`i_datasync_tid`); a sync commits if that
-//! transaction is still the running one (`ext4_sync_file` in Linux's fs/ext4/fsync.c).
+//! transaction is still the running one (`ext4_sync_file` in Linux's fs/ext4/fsync.c), and waits if
+//! it is being committed.
+//!
+//! One transaction is committed at a time. One that is to be committed meanwhile stays open until
+//! the earlier one is done, and takes in whatever changes until then, so that syncs of many share a
+//! commit (jbd2's `jbd2_log_wait_commit`).
 
 use super::Sync;
 use super::requests::Piece;
-use super::space::{BLOCK, JOURNAL, journal_near};
+use super::space::{BLOCK, journal_near};
 
 /// Inodes of 256 bytes in a block of the inode table.
 const INODES_A_BLOCK: u64 = 16;
@@ -21,6 +26,16 @@ pub struct Marks {
     data: u64,
 }
 
+impl Marks {
+    /// The transaction that a sync has to have committed.
+    pub fn of(self, sync: Sync) -> u64 {
+        match sync {
+            Sync::Data => self.data,
+            Sync::All => self.any,
+        }
+    }
+}
+
 /// The running transaction and where the journal is written next.
 #[derive(Debug)]
 pub struct Journal {
@@ -30,11 +45,34 @@ pub struct Journal {
     allocated: bool,
     /// The next block within the piece of journal, wherever that is.
     next: u64,
+    /// The work that commits the transaction before the running one.
+    committing: Option<u64>,
+    /// The work that commits the running one once that is done.
+    queued: Option<u64>,
+}
+
+/// What a sync has to do to have a transaction committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commit {
+    /// Nothing: it is.
+    Done,
+    /// Wait for other work that commits it.
+    By(u64),
+    /// Commit it, after other work that commits the one before, if that is under way.
+    Own(Option<u64>),
 }
 
 impl Default for Journal {
     fn default() -> Self {
-        Self { running: 1, inodes: 0, names: 0, allocated: false, next: 0 }
+        Self {
+            running: 1,
+            inodes: 0,
+            names: 0,
+            allocated: false,
+            next: 0,
+            committing: None,
+            queued: None,
+        }
     }
 }
 
@@ -63,13 +101,21 @@ impl Journal {
         self.names += 1;
     }
 
-    /// Whether a sync of a file needs a commit.
-    pub fn awaits(&self, marks: Marks, sync: Sync) -> bool {
+    /// The transaction that takes in what changes now.
+    pub fn running(&self) -> u64 {
         self.running
-            == match sync {
-                Sync::Data => marks.data,
-                Sync::All => marks.any,
-            }
+    }
+
+    /// What has to be done to have a transaction committed.
+    pub fn commit_of(&self, transaction: u64) -> Commit {
+        let (by, own) = if transaction == self.running {
+            (self.queued, Commit::Own(self.committing))
+        } else if transaction + 1 == self.running {
+            (self.committing, Commit::Done)
+        } else {
+            (None, Commit::Done)
+        };
+        by.map_or(own, Commit::By)
     }
 
     /// Whether names changed since the last commit.
@@ -82,26 +128,56 @@ impl Journal {
         self.inodes > 0 || self.names > 0 || self.allocated
     }
 
-    /// Commits the running transaction and tells what is written for it: a descriptor, the blocks
-    /// that changed (inodes; bitmap and group; names and the inode of their directory), and the
-    /// commit record. It goes to the piece of journal near the block `near`, written round.
-    pub fn commit(&mut self, near: u64) -> Vec<Piece> {
+    /// Has the running transaction committed by the work `number` and tells what is written for it:
+    /// a descriptor, the blocks that changed (inodes; bitmap and group; names and the inode of their
+    /// directory), and the commit record. It goes to the piece of journal near the block `near`,
+    /// written round.
+    pub fn commit(&mut self, number: u64, near: u64) -> Vec<Piece> {
         let names = match self.names {
             0 => 0,
             names => 1 + names.div_ceil(NAMES_A_BLOCK),
         };
         let bitmaps = if self.allocated { 2 } else { 0 };
         let mut left = 2 + self.inodes.div_ceil(INODES_A_BLOCK) + names + bitmaps;
-        let start = journal_near(near);
+        let part = journal_near(near);
         let mut pieces = Vec::with_capacity(1);
         while left > 0 {
-            let length = left.min(JOURNAL - self.next);
-            let place = (start + self.next) * BLOCK;
+            // What fits into the piece as a whole is not torn by its end.
+            let fits = self.next + left.min(part.length) <= part.length;
+            let next = if fits { self.next } else { 0 };
+            let length = left.min(part.length);
+            let place = (part.place + next) * BLOCK;
             pieces.push(Piece { place, length: length * BLOCK });
-            self.next = (self.next + length) % JOURNAL;
+            self.next = next + length;
             left -= length;
         }
-        *self = Self { running: self.running + 1, next: self.next, ..Self::default() };
+        if self.committing.is_some() {
+            self.queued = Some(number);
+        } else {
+            self.committing = Some(number);
+            self.close();
+        }
         pieces
+    }
+
+    /// A transaction is on the device. Those who waited for it may say so before the one who
+    /// committed it, or an earlier one, does.
+    pub fn committed(&mut self, transaction: u64) {
+        if transaction == self.running {
+            (self.committing, self.queued) = (None, None);
+            self.close();
+        } else if transaction + 1 == self.running {
+            self.committing = self.queued.take();
+            if self.committing.is_some() {
+                self.close();
+            }
+        }
+    }
+
+    /// Ends the running transaction; the next one begins.
+    fn close(&mut self) {
+        let (committing, queued) = (self.committing, self.queued);
+        let running = self.running + 1;
+        *self = Self { running, next: self.next, committing, queued, ..Self::default() };
     }
 }

@@ -1,19 +1,46 @@
 //! The free space of the device, in blocks.
 //!
-//! The device is cut into groups of 8 MiB, as ext4's is into groups of 128 MiB that each keep
-//! their own metadata; the first 128 KiB of each are a piece of the journal, the rest holds data.
-//! The device has no end: groups are opened when no free range will do.
+//! The device is cut into groups, as ext4's is into groups of 128 MiB that each keep their own
+//! metadata; each begins with a piece of the journal, the rest holds data. A group is a sixteenth
+//! to a thirty-second of what lies before it, within 512 KiB and 8 MiB: small data are a model of
+//! large ones and are spread over as much of a disk, so that what has to be near (the journal) must
+//! be near in proportion. The device has no end: groups are opened when no free range will do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a block, and of a page of the cache.
 pub const BLOCK: u64 = 4096;
 
-/// Blocks of a group.
-const GROUP: u64 = (8 << 20) / BLOCK;
+/// The least and the most blocks of a group: 512 KiB and 8 MiB.
+const GROUPS: (u64, u64) = ((512 << 10) / BLOCK, (8 << 20) / BLOCK);
 
-/// Blocks of the piece of journal at the start of each group.
-pub const JOURNAL: u64 = (128 << 10) / BLOCK;
+/// How many groups of a size could lie before the first one of that size.
+const BEFORE: u64 = 16;
+
+/// The least blocks of a piece of journal: 64 KiB.
+const LEAST_JOURNAL: u64 = (64 << 10) / BLOCK;
+
+/// Which part of a large group is its piece of journal.
+const JOURNAL_SHARE: u64 = 64;
+
+/// The group that holds a block.
+fn group_of(block: u64) -> Run {
+    let length = (block / BEFORE).max(1).ilog2();
+    let length = (1 << length).clamp(GROUPS.0, GROUPS.1);
+    Run { place: block - block % length, length }
+}
+
+/// The piece of journal in the group that holds `block`.
+pub fn journal_near(block: u64) -> Run {
+    let Run { place, length } = group_of(block);
+    Run { place, length: (length / JOURNAL_SHARE).max(LEAST_JOURNAL) }
+}
+
+/// The blocks for data in the group that holds `block`.
+fn data_near(block: u64) -> Run {
+    let (group, journal) = (group_of(block), journal_near(block));
+    Run { place: group.place + journal.length, length: group.length - journal.length }
+}
 
 /// Blocks next to each other on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +74,7 @@ impl Space {
     /// groups is free the largest range must do, so that the span stays below twice what is in
     /// use and a group.
     pub fn take(&mut self, goal: Option<u64>, want: u64) -> Run {
-        let want = want.min(GROUP - JOURNAL);
+        let want = want.min(data_near(self.top).length);
         let free = self
             .around(goal.unwrap_or(self.last))
             .or_else(|| self.fitting(want))
@@ -105,8 +132,8 @@ impl Space {
     }
 
     fn open_group(&mut self) -> Run {
-        let run = Run { place: self.top + JOURNAL, length: GROUP - JOURNAL };
-        self.top += GROUP;
+        let run = data_near(self.top);
+        self.top = run.place + run.length;
         self.free += run.length;
         self.note(run);
         run
@@ -116,11 +143,11 @@ impl Space {
     fn close_groups(&mut self) {
         while let Some((&place, &length)) = self.by_place.last_key_value()
             && place + length == self.top
-            && length == GROUP - JOURNAL
+            && data_near(place) == (Run { place, length })
         {
             self.forget(Run { place, length });
             self.free -= length;
-            self.top -= GROUP;
+            self.top = group_of(place).place;
         }
     }
 
@@ -149,11 +176,6 @@ impl Space {
     }
 }
 
-/// The first block of the journal's piece in the group that holds `block`.
-pub fn journal_near(block: u64) -> u64 {
-    block - block % GROUP
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -164,8 +186,8 @@ mod tests {
     /// block once, and that free neighbours are one range.
     fn check(space: &Space, taken: &[Run]) -> Result<(), TestCaseError> {
         let free = space.by_place.iter().map(|(&place, &length)| (Run { place, length }, true));
-        let journal =
-            (0..space.top / GROUP).map(|group| Run { place: group * GROUP, length: JOURNAL });
+        let groups = std::iter::successors(Some(0), |start| Some(start + group_of(*start).length));
+        let journal = groups.take_while(|start| *start < space.top).map(journal_near);
         let used = taken.iter().copied().chain(journal).map(|run| (run, false));
         let mut runs: Vec<(Run, bool)> = free.chain(used).collect();
         runs.sort_unstable_by_key(|(run, _)| run.place);
@@ -179,6 +201,23 @@ mod tests {
         prop_assert_eq!(space.free, space.by_place.values().sum::<u64>());
         prop_assert_eq!(space.by_length.len(), space.by_place.len());
         Ok(())
+    }
+
+    #[test]
+    fn groups_follow_each_other_and_grow_with_what_lies_before_them() {
+        let mut start = 0;
+        while start < 64 * GROUPS.1 {
+            let group = group_of(start);
+            assert_eq!(group.place, start);
+            assert_eq!(group_of(start + group.length - 1), group);
+            let share = start / group.length;
+            assert!(
+                start < BEFORE * GROUPS.0
+                    || (BEFORE..2 * BEFORE).contains(&share)
+                    || group.length == GROUPS.1
+            );
+            start += group.length;
+        }
     }
 
     proptest! {
@@ -200,8 +239,8 @@ mod tests {
                 }
                 check(&space, &taken)?;
                 most = most.max(taken.iter().map(|run| run.length).sum());
-                // Each group loses its piece of journal, which is 1/64 of it.
-                prop_assert!(space.top <= 2 * most + most / 16 + 2 * GROUP);
+                // Each group loses its piece of journal, which is at most an eighth of it.
+                prop_assert!(space.top <= 2 * most + most / 3 + 2 * GROUPS.1);
             }
             taken.into_iter().for_each(|run| space.release(run));
             prop_assert_eq!((space.top, space.free, space.end()), (0, 0, 0));

@@ -2,6 +2,7 @@
 
 use crate::device::{Kind, Nanos, Request};
 
+use super::journal::Commit;
 use super::requests::{Piece, flush, requests};
 use super::space::BLOCK;
 use super::{Ext4, File, Lasting, Work, counts};
@@ -10,8 +11,9 @@ use super::{Ext4, File, Lasting, Work, counts};
 const CHUNK: u64 = (4 << 20) / BLOCK;
 
 impl Ext4 {
-    /// Takes up to `most` dirty pages of a file and returns the requests that write them.
-    pub(super) fn write_back(&mut self, file: File, most: u64) -> Vec<Request> {
+    /// Takes up to `most` dirty pages of a file and returns the requests that write them, as a part
+    /// of the work `number`.
+    pub(super) fn write_back(&mut self, number: u64, file: File, most: u64) -> Vec<Request> {
         let Some(state) = self.files.get_mut(&file) else { return Vec::new() };
         let (mut pieces, mut left, mut end, mut changed) = (Vec::new(), most, 0, false);
         while left > 0
@@ -35,7 +37,19 @@ impl Ext4 {
         for request in &requests {
             state.tally.device_write(request.offset, request.length);
         }
+        if !requests.is_empty() {
+            self.writing.entry(number).or_default().insert(file);
+        }
         requests
+    }
+
+    /// Lets the next step wait until the pages of a file are written that are being written back.
+    pub(super) fn await_pages(&self, file: File, work: &mut Work) {
+        let own = work.ticket.number;
+        let others = self.writing.iter().filter(|(number, _)| **number != own);
+        for (number, _) in others.filter(|(_, files)| files.contains(&file)) {
+            work.wait(*number);
+        }
     }
 
     /// Writes back the files that have expired, if it is time to `look` for them, and under
@@ -55,7 +69,7 @@ impl Ext4 {
             if !expired && !too_many {
                 break;
             }
-            step.extend(self.write_back(file, u64::MAX));
+            step.extend(self.write_back(work.ticket.number, file, u64::MAX));
             lasting.push(Lasting::File(file));
         }
         self.write_step(merged(step), work);
@@ -67,27 +81,36 @@ impl Ext4 {
         if self.dirty() > self.options.dirty_background {
             self.pressed.get_or_insert(now);
         }
-        if (self.cache.pages() + self.under_way) * BLOCK <= self.options.dirty_limit {
+        let pages = self.cache.pages() + self.background.map_or(0, |(_, pages)| pages);
+        if pages * BLOCK <= self.options.dirty_limit {
             return;
         }
+        self.number(work);
         let goal = self.cache.pages().saturating_sub(CHUNK.max(length.div_ceil(BLOCK)));
         let mut step = Vec::new();
         while self.cache.pages() > goal
             && let Some((_, file)) = self.cache.oldest()
         {
-            step.extend(self.write_back(file, self.cache.pages() - goal));
+            step.extend(self.write_back(work.ticket.number, file, self.cache.pages() - goal));
             self.helped.insert(file);
         }
         self.write_step(merged(step), work);
     }
 
     /// Adds what a commit in the background makes lasting beside the files that it writes back.
-    pub(super) fn settle(&mut self, lasting: &mut Vec<Lasting>) {
+    pub(super) fn settle(&mut self, lasting: &mut Vec<Lasting>, work: &mut Work) {
         for file in std::mem::take(&mut self.helped) {
             let clean = self.files.get(&file).is_some_and(|state| state.dirty.is_empty());
             if clean && !lasting.contains(&Lasting::File(file)) {
+                self.await_pages(file, work);
                 lasting.push(Lasting::File(file));
             }
+        }
+        let running = self.journal.running();
+        if self.journal.is_dirty() {
+            self.commit(running, work);
+        } else if self.names || !lasting.is_empty() {
+            self.commit(running - 1, work);
         }
         if std::mem::take(&mut self.names) {
             lasting.push(Lasting::Names);
@@ -105,9 +128,23 @@ impl Ext4 {
         work.then(step);
     }
 
-    pub(super) fn commit(&mut self, work: &mut Work) {
+    /// Lets the work go on when a transaction is on the device, which it commits itself if nobody
+    /// else does.
+    pub(super) fn commit(&mut self, transaction: u64, work: &mut Work) {
+        let before = match self.journal.commit_of(transaction) {
+            Commit::Done => return,
+            Commit::By(number) => {
+                work.ticket.commits = Some(transaction);
+                return work.wait(number);
+            }
+            Commit::Own(before) => before,
+        };
+        work.ticket.commits = Some(transaction);
+        if let Some(number) = before {
+            work.wait(number);
+        }
         let near = self.near.min(self.space.end().saturating_sub(1));
-        let step = requests(Kind::Write, self.journal.commit(near));
+        let step = requests(Kind::Write, self.journal.commit(work.ticket.number, near));
         for request in &step {
             let (flow, end) = (&mut self.counts.journal, &mut self.journal_end);
             counts::add(flow, end, request.offset, request.length);

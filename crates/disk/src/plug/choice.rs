@@ -8,7 +8,7 @@ use rand::{RngExt as _, SeedableRng as _};
 
 use super::data::{Edit, Fate, Shape};
 use super::names::{Change, Missing, Tree};
-use super::{Ino, Keep, PAGE, SECTOR};
+use super::{Ino, Keep, Metadata, PAGE, SECTOR};
 
 /// The fates of all pending changes.
 pub(super) struct Choice {
@@ -44,6 +44,7 @@ impl Choice {
         tree: &Tree,
         changes: &[Change],
         edits: &HashMap<Ino, VecDeque<Edit>>,
+        metadata: Metadata,
         keep: Keep,
         seed: u64,
     ) -> Self {
@@ -53,14 +54,16 @@ impl Choice {
         all.sort_unstable_by_key(Any::number);
 
         let may_be_kept = all.iter().filter(|any| !any.is_lost()).count();
-        let mut drawn = Drawn::new(keep, seed, may_be_kept as u64);
+        let in_order = metadata == Metadata::Ordered;
+        let mut drawn =
+            Drawn::new(keep, seed, may_be_kept as u64, in_order.then_some(changes.len()));
         let mut missing = Missing::default();
         let mut ends = Ends::default();
         let mut choice = Self { changes: Vec::new(), edits: HashMap::new() };
         for any in all {
             match any {
                 Any::Change(change) => {
-                    let kept = drawn.keeps() && !missing.fells(change, tree);
+                    let kept = drawn.keeps_change() && !missing.fells(change, tree);
                     if !kept {
                         missing.add(change, tree);
                     }
@@ -106,17 +109,30 @@ struct Drawn {
     random: Xoshiro256PlusPlus,
     /// For a prefix: how many more are kept.
     left: u64,
+    /// For a subset, how many more changes of names and attributes are, if those are one log.
+    log: Option<u64>,
     /// For a subset: the probability that one is kept. It is drawn for each image, so that much
     /// is lost in some and little in others.
     share: f64,
 }
 
 impl Drawn {
-    fn new(keep: Keep, seed: u64, changes: u64) -> Self {
+    /// For so many changes of all kinds, and so many of names and attributes in one log.
+    fn new(keep: Keep, seed: u64, changes: u64, log: Option<usize>) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let left = if keep == Keep::Prefix { random.random_range(0..=changes) } else { 0 };
         let share = random.random();
-        Self { keep, random, left, share }
+        let is_subset = matches!(keep, Keep::Subset | Keep::Torn);
+        let log = log.filter(|_| is_subset).map(|log| random.random_range(0..=log as u64));
+        Self { keep, random, left, log, share }
+    }
+
+    /// Whether a change of names or attributes is kept.
+    fn keeps_change(&mut self) -> bool {
+        let Some(left) = &mut self.log else { return self.keeps() };
+        let keeps = *left > 0;
+        *left = left.saturating_sub(1);
+        keeps
     }
 
     fn keeps(&mut self) -> bool {

@@ -8,7 +8,7 @@ use super::choice::Choice;
 use super::data::Edit;
 use super::image::Image;
 use super::names::{Attributes, Change, Deed, Kind, Place, Step, Tree, with_ground};
-use super::{Contents, Ino, Keep};
+use super::{Contents, Ino, Keep, Metadata};
 
 /// A moment in the order of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +30,7 @@ pub enum Before<'a> {
 /// have no name any more, lasting or pending, are ignored: nothing of them can be lost.
 pub struct Pending {
     root: Ino,
+    metadata: Metadata,
     tree: Tree,
     changes: Vec<Change>,
     edits: HashMap<Ino, VecDeque<Edit>>,
@@ -41,10 +42,10 @@ pub struct Pending {
 
 impl Pending {
     /// Nothing pending, over a tree that has a root only.
-    pub fn new(root: Ino, attributes: Attributes) -> Self {
+    pub fn new(root: Ino, attributes: Attributes, metadata: Metadata) -> Self {
         let mut tree = Tree::default();
         tree.add_root(root, attributes);
-        Self { root, tree, changes: Vec::new(), edits: HashMap::new(), next: 0, bytes: 0 }
+        Self { root, metadata, tree, changes: Vec::new(), edits: HashMap::new(), next: 0, bytes: 0 }
     }
 
     /// Adds what was there at mount time: lasting. A number that is there already gets a further
@@ -140,7 +141,9 @@ impl Pending {
     /// `fsync` or `fdatasync` of a file. Gives the numbers whose content is no longer needed.
     pub fn sync_file(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
         let mut free = self.settle_edits(ino, mark);
-        free.extend(self.settle_changes(mark, |change| change.concerns(ino)));
+        if self.metadata == Metadata::Posix {
+            free.extend(self.settle_changes(mark, |change| change.concerns(ino)));
+        }
         free
     }
 
@@ -154,6 +157,9 @@ impl Pending {
 
     /// `fsync` of a directory. Gives the numbers whose content is no longer needed.
     pub fn sync_dir(&mut self, dir: Ino, mark: Mark) -> Vec<Ino> {
+        if self.metadata == Metadata::Ordered {
+            return Vec::new();
+        }
         self.settle_changes(mark, |change| {
             change.concerns(dir) || change.steps().iter().any(|step| step.dir == dir)
         })
@@ -171,12 +177,24 @@ impl Pending {
         self.settle_edits(ino, mark)
     }
 
+    /// A write, made between two moments, is on the device, and what its place is found by was there
+    /// before. It stays pending with earlier changes of the file that are: it may build on them.
+    /// Gives the numbers whose content is no longer needed.
+    pub fn wrote(&mut self, ino: Ino, from: Mark, to: Mark) -> Vec<Ino> {
+        let first = self.edits.get(&ino).and_then(VecDeque::front);
+        if first.is_some_and(|edit| edit.number >= from.0) {
+            self.settle_edits(ino, to)
+        } else {
+            Vec::new()
+        }
+    }
+
     /// What a power cut now leaves. The same history and seed give the same image.
     ///
     /// # Errors
     /// When a file's size can't be had.
     pub fn image(&self, keep: Keep, seed: u64, contents: &dyn Contents) -> io::Result<Image<'_>> {
-        let choice = Choice::new(&self.tree, &self.changes, &self.edits, keep, seed);
+        let choice = Choice::new(&self.tree, &self.changes, &self.edits, self.metadata, keep, seed);
         let mut tree = self.tree.clone();
         for (change, _) in self.changes.iter().zip(&choice.changes).filter(|(_, kept)| **kept) {
             tree.apply(change);

@@ -63,7 +63,7 @@ impl Volume {
         }
         if changes.mode.is_some() || changes.uid.is_some() || changes.gid.is_some() {
             let attributes = attributes(&inode.stat()?);
-            self.renamed(|pending| pending.set_attributes(ino, attributes));
+            self.renamed(&[ino], |pending| pending.set_attributes(ino, attributes));
         }
         if changes.accessed.is_some() || changes.modified.is_some() {
             let times = Timestamps {

@@ -46,6 +46,8 @@ struct Written {
     work: Work,
     /// What its sync covers, if it has one.
     sync: Option<Mark>,
+    /// Its number among the direct writes that are lasting without a sync.
+    direct: Option<u64>,
 }
 
 impl Volume {
@@ -86,6 +88,7 @@ impl Volume {
         access: Access,
         then: impl FnOnce(Result<&[u8], Errno>) + Send + 'static,
     ) {
+        let came = self.executor.now();
         BUFFER.with_borrow_mut(|buffer| {
             if buffer.len() < length {
                 buffer.resize(length, 0);
@@ -99,7 +102,7 @@ impl Volume {
                 return then(self.alive().map(|()| data));
             }
             let data = data.to_vec();
-            self.perform(work, move |done| then(done.map(|()| &data[..])));
+            self.perform(came, work, move |done| then(done.map(|()| &data[..])));
         });
     }
 
@@ -131,7 +134,9 @@ impl Volume {
         access: Access,
         then: impl FnOnce(Result<usize, Errno>) + Send + 'static,
     ) {
-        let Written { count, work, sync } = match self.write_now(ino, offset, data, access) {
+        let came = self.executor.now();
+        let Written { count, work, sync, direct } = match self.write_now(ino, offset, data, access)
+        {
             Ok(written) => written,
             Err(error) => return then(Err(error)),
         };
@@ -139,11 +144,12 @@ impl Volume {
             return then(Ok(count));
         }
         let volume = Arc::clone(self);
-        self.perform(work, move |done| {
-            let done = match sync {
-                Some(mark) => done.and_then(|()| volume.synced(ino, mark)),
-                None => done,
-            };
+        self.perform(came, work, move |done| {
+            let done = done.and_then(|()| match (sync, direct) {
+                (Some(mark), _) => volume.synced(ino, mark),
+                (None, Some(number)) => volume.wrote_direct(number),
+                (None, None) => Ok(()),
+            });
             then(done.map(|()| count));
         });
     }
@@ -200,22 +206,23 @@ impl Volume {
         let now = self.executor.now();
         let mut model = self.model();
         let mut free = Vec::new();
+        let from = model.pending.mark();
         if !lasting {
             let before = Before::Bytes(&buffer[..old.min(count)]);
             model.pending.write(ino, offset, length, size, before);
-            if access.mode == Mode::Direct && access.sync.is_none() {
-                free = model.wrote_direct(ino, length);
-            }
-            free.extend(model.bound(ino));
+            free = model.bound(ino);
         }
         let work = model.ext4.write(now, ino, offset, length, access.mode, access.sync);
+        model.note_closed();
         let sync = access.sync.map(|_| model.pending.mark());
+        let is_direct = access.mode == Mode::Direct && sync.is_none() && !lasting;
+        let direct = is_direct.then(|| model.begin_direct(ino, from, length)).flatten();
         drop(model);
         if offset + length > size {
             *shape = Shape { size: offset + length, solid: None };
         }
         self.free(&free);
-        Ok(Written { count, work, sync })
+        Ok(Written { count, work, sync, direct })
     }
 
     /// Whether a direct write is lasting when it is made: on a device that takes no time, and so

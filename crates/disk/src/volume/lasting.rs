@@ -1,6 +1,6 @@
 //! What has reached the device, and what only the backing folder knows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
 use std::sync::Arc;
 
@@ -10,52 +10,116 @@ use rustix::io::Errno;
 use super::{Ino, ROOT, Volume};
 use crate::device::Nanos;
 use crate::executor::{Then, Ticked};
-use crate::ext4::{self, Background, Ext4, Lasting, Sync};
-use crate::plug::{Attributes, Mark, Pending, Place};
-
-/// Bytes of direct writes that a device holds in a cache of its own. They have left the page
-/// cache, and nobody has asked for them to be lasting; those before them have been written. A
-/// device that takes no time has none.
-const DEVICE_CACHE: u64 = 32 << 20;
+use crate::ext4::{self, Background, Ext4, Lasting, Sync, Ticket};
+use crate::plug::{Attributes, Mark, Metadata, Pending, Place};
 
 /// Bytes of memory for pending changes. Beyond it the changes of the file that is written to are
 /// taken for written back: with so much to undo, they were made over a long time, or to the same
 /// pages again and again.
 const MOST_PENDING: u64 = 256 << 20;
 
+/// A direct write in place that nobody has asked to be lasting: it is when the device is done with
+/// it and later ones have pushed it out of the device's cache.
+struct Direct {
+    ino: Ino,
+    /// The moments before and after it in the order of changes.
+    from: Mark,
+    to: Mark,
+    length: u64,
+    done: bool,
+}
+
 /// The file system as its device sees it, and what the device has not got yet.
 pub(super) struct Model {
     pub ext4: Ext4,
     pub pending: Pending,
-    /// Direct writes that the device may hold in its cache, with their bytes, the oldest first.
-    direct: VecDeque<(Ino, Mark, u64)>,
-    direct_bytes: u64,
+    metadata: Metadata,
+    /// Up to where each of the journal's transactions goes that is closed, and not yet known to be
+    /// on the device.
+    closed: BTreeMap<u64, Mark>,
+    /// The first transaction that was not closed when that was last looked at.
+    open: u64,
+    /// Bytes of the device's cache.
+    device_cache: u64,
+    /// Direct writes that are under way or that the device may hold in its cache, the oldest first.
+    direct: VecDeque<Direct>,
+    /// The number of the oldest one.
+    first_direct: u64,
+    /// Bytes of those that the device is done with.
+    cached: u64,
     /// What the executor was last told.
     span: u64,
 }
 
 impl Model {
     /// An empty root.
-    pub fn new(root: &Stat) -> Self {
+    pub fn new(root: &Stat, device_cache: u64, metadata: Metadata) -> Self {
+        let ext4 = Ext4::new(ext4::Options { metadata, ..ext4::Options::default() });
         Self {
-            ext4: Ext4::new(ext4::Options::default()),
-            pending: Pending::new(ROOT, attributes(root)),
+            open: ext4.transaction(),
+            ext4,
+            pending: Pending::new(ROOT, attributes(root), metadata),
+            metadata,
+            closed: BTreeMap::new(),
+            device_cache,
             direct: VecDeque::new(),
-            direct_bytes: 0,
+            first_direct: 0,
+            cached: 0,
             span: 0,
         }
     }
 
-    /// Notes a direct write. Gives what is no longer needed of what it makes lasting.
-    pub fn wrote_direct(&mut self, ino: Ino, length: u64) -> Vec<Ino> {
-        self.direct.push_back((ino, self.pending.mark(), length));
-        self.direct_bytes += length;
+    /// Notes up to where in the order of changes the transactions go that have been closed. Has to
+    /// be called after whatever may close one, before anything else changes.
+    pub fn note_closed(&mut self) {
+        while self.open < self.ext4.transaction() {
+            self.closed.insert(self.open, self.pending.mark());
+            self.open += 1;
+        }
+    }
+
+    /// Takes note that work is done: with it the names and attributes of a transaction are lasting
+    /// where the journal keeps all in order. Gives what is no longer needed.
+    fn done(&mut self, ticket: Ticket) -> Vec<Ino> {
+        self.ext4.done(ticket);
+        self.note_closed();
+        let Some(transaction) = ticket.commits else { return Vec::new() };
+        let Some(mark) = self.closed.range(..=transaction).next_back().map(|(_, mark)| *mark)
+        else {
+            return Vec::new();
+        };
+        self.closed = self.closed.split_off(&(transaction + 1));
+        match self.metadata {
+            Metadata::Ordered => self.pending.commit_names(mark),
+            Metadata::Posix => Vec::new(),
+        }
+    }
+
+    /// Notes a direct write that begins. Gives its number, if it needs no sync to be lasting: where
+    /// the file has the blocks and the size for it.
+    pub fn begin_direct(&mut self, ino: Ino, from: Mark, length: u64) -> Option<u64> {
+        let in_place = self.ext4.is_found(ino);
+        in_place.then(|| {
+            let to = self.pending.mark();
+            self.direct.push_back(Direct { ino, from, to, length, done: false });
+            self.first_direct + self.direct.len() as u64 - 1
+        })
+    }
+
+    /// The device is done with a direct write. Gives what is no longer needed of what has left its
+    /// cache.
+    fn end_direct(&mut self, number: u64) -> Vec<Ino> {
+        let direct = &mut self.direct[(number - self.first_direct) as usize];
+        direct.done = true;
+        self.cached += direct.length;
         let mut free = Vec::new();
-        while self.direct_bytes > DEVICE_CACHE
-            && let Some((ino, mark, length)) = self.direct.pop_front()
+        while self.cached > self.device_cache
+            && self.direct.front().is_some_and(|oldest| oldest.done)
+            && let Some(Direct { ino, from, to, length, .. }) = self.direct.pop_front()
         {
-            self.direct_bytes -= length;
-            free.extend(self.pending.expire(ino, mark));
+            self.first_direct += 1;
+            self.cached -= length;
+            free.extend(self.pending.wrote(ino, from, to));
         }
         free
     }
@@ -96,6 +160,7 @@ impl Volume {
         let mut model = self.model();
         let mut ticked = Ticked::default();
         while let Some(background) = model.ext4.tick(now) {
+            model.note_closed();
             let mark = model.pending.mark();
             ticked.due.push(self.in_background(background, mark));
         }
@@ -110,10 +175,10 @@ impl Volume {
 
     /// Work that nobody waits for, and what to call when it is done.
     fn in_background(self: &Arc<Self>, background: Background, mark: Mark) -> (ext4::Work, Then) {
-        let Background { work, lasting, ticket } = background;
-        let volume = Arc::clone(self);
+        let Background { work, lasting } = background;
+        let (volume, ticket) = (Arc::clone(self), work.ticket);
         let then: Then = Box::new(move || {
-            volume.model().ext4.done(ticket);
+            volume.done(ticket);
             volume.became_lasting(&lasting, mark);
         });
         (work, then)
@@ -122,14 +187,26 @@ impl Volume {
     /// Makes lasting whatever was written and changed so far. Nobody waits for it, so it is over
     /// when this returns only while the timing is off.
     pub fn settle(self: &Arc<Self>) {
+        let now = self.executor.now();
         let mut model = self.model();
-        let background = model.ext4.settle_all(self.executor.now());
+        let background = model.ext4.settle_all(now);
+        model.note_closed();
         let mark = model.pending.mark();
         drop(model);
         if let Some(background) = background {
             let (work, then) = self.in_background(background, mark);
-            self.executor.perform(work, then);
+            self.executor.perform(now, work, then);
         }
+    }
+
+    /// Work is done.
+    pub(super) fn done(&self, ticket: Ticket) {
+        if ticket.number == 0 {
+            return;
+        }
+        let Ok(_power) = self.powered() else { return };
+        let free = self.model().done(ticket);
+        self.free(&free);
     }
 
     fn became_lasting(&self, lasting: &[Lasting], mark: Mark) {
@@ -163,6 +240,14 @@ impl Volume {
         Ok(())
     }
 
+    /// The device is done with a direct write.
+    pub(super) fn wrote_direct(&self, number: u64) -> Result<(), Errno> {
+        let _power = self.powered()?;
+        let free = self.model().end_direct(number);
+        self.free(&free);
+        Ok(())
+    }
+
     /// Lets go of files that were kept for what a cut of the power could show.
     pub(super) fn free(&self, files: &[Ino]) {
         for ino in files {
@@ -183,25 +268,29 @@ impl Volume {
         }
     }
 
-    /// Notes that names changed, and what changed of them.
-    pub(super) fn renamed(&self, note: impl FnOnce(&mut Pending)) {
+    /// Notes that names or attributes of these files changed, and what changed of them.
+    pub(super) fn renamed(&self, files: &[Ino], note: impl FnOnce(&mut Pending)) {
         let now = self.executor.now();
         let mut model = self.model();
         note(&mut model.pending);
-        model.ext4.names_changed(now);
+        model.ext4.names_changed(now, files);
     }
 
     /// The work of a sync of a file, and what it covers.
     pub(super) fn sync_work(&self, ino: Ino, sync: Sync) -> (ext4::Work, Mark) {
         let now = self.executor.now();
         let mut model = self.model();
-        (model.ext4.sync(now, ino, sync), model.pending.mark())
+        let work = model.ext4.sync(now, ino, sync);
+        model.note_closed();
+        (work, model.pending.mark())
     }
 
     /// The work of a sync of a folder, and what it covers.
     pub(super) fn sync_folder_work(&self) -> (ext4::Work, Mark) {
         let now = self.executor.now();
         let mut model = self.model();
-        (model.ext4.sync_dir(now), model.pending.mark())
+        let work = model.ext4.sync_dir(now);
+        model.note_closed();
+        (work, model.pending.mark())
     }
 }

@@ -129,7 +129,7 @@ impl Volume {
         }
         let by = AtFlags::SYMLINK_FOLLOW;
         rustix::fs::linkat(rustix::fs::CWD, path_of(inode.any()), folder.any(), name, by)?;
-        self.renamed(|pending| pending.link(place(parent, name), ino));
+        self.renamed(&[ino], |pending| pending.link(place(parent, name), ino));
         let stat = inode.stat()?;
         self.inodes.hold(inode);
         Ok(stat)
@@ -149,7 +149,7 @@ impl Volume {
         } else {
             rustix::fs::unlinkat(folder.any(), name, AtFlags::empty())?;
         }
-        self.renamed(|pending| pending.remove(place(parent, name), thing.ino));
+        self.renamed(&[thing.ino], |pending| pending.remove(place(parent, name), thing.ino));
         self.lost_name(&thing);
         Ok(())
     }
@@ -164,7 +164,7 @@ impl Volume {
         let _naming = self.naming();
         let thing = self.named(&folder, name)?;
         rustix::fs::unlinkat(folder.any(), name, AtFlags::REMOVEDIR)?;
-        self.renamed(|pending| pending.remove(place(parent, name), thing.ino));
+        self.renamed(&[thing.ino], |pending| pending.remove(place(parent, name), thing.ino));
         self.lost_name(&thing);
         Ok(())
     }
@@ -196,7 +196,9 @@ impl Volume {
         if flags.contains(RenameFlags::EXCHANGE) {
             let there = there.ok_or(Errno::NOENT)?;
             rustix::fs::renameat_with(old.any(), name, new.any(), new_name, flags)?;
-            self.renamed(|pending| pending.exchange(source, target, thing.ino, there.ino));
+            self.renamed(&[thing.ino, there.ino], |pending| {
+                pending.exchange(source, target, thing.ino, there.ino)
+            });
             return Ok(());
         }
         let buried = match &there {
@@ -212,7 +214,9 @@ impl Volume {
             return Err(error);
         }
         let replaced = there.as_ref().map(|there| there.ino);
-        self.renamed(|pending| pending.rename(source, target, thing.ino, replaced));
+        self.renamed(&[thing.ino, replaced.unwrap_or(thing.ino)], |pending| {
+            pending.rename(source, target, thing.ino, replaced)
+        });
         if let Some(there) = there.filter(|there| there.ino != thing.ino) {
             self.lost_name(&there);
         }
@@ -284,7 +288,7 @@ impl Volume {
         let inode =
             if open { Inode::created(ino, made, &stat) } else { Inode::at(ino, made, &stat) };
         let place = place(folder.ino, name);
-        self.renamed(|pending| pending.create(place, ino, kind, attributes(&stat)));
+        self.renamed(&[], |pending| pending.create(place, ino, kind, attributes(&stat)));
         Ok(self.inodes.hold(inode).told(stat))
     }
 

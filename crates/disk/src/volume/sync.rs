@@ -19,6 +19,7 @@ impl Volume {
         sync: Sync,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
+        let came = self.executor.now();
         let inode = match self.inode(ino) {
             Ok(inode) => inode,
             Err(error) => return then(Err(error)),
@@ -29,7 +30,7 @@ impl Volume {
         }
         let (work, mark) = self.sync_work(ino, sync);
         let volume = Arc::clone(self);
-        self.perform(work, move |done| then(done.and_then(|()| volume.synced(ino, mark))));
+        self.perform(came, work, move |done| then(done.and_then(|()| volume.synced(ino, mark))));
     }
 
     /// Makes a folder's names lasting; then calls `then`.
@@ -40,12 +41,15 @@ impl Volume {
         ino: Ino,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
+        let came = self.executor.now();
         if let Err(error) = self.inode(ino) {
             return then(Err(error));
         }
         let (work, mark) = self.sync_folder_work();
         let volume = Arc::clone(self);
-        self.perform(work, move |done| then(done.and_then(|()| volume.synced_folder(ino, mark))));
+        self.perform(came, work, move |done| {
+            then(done.and_then(|()| volume.synced_folder(ino, mark)))
+        });
     }
 
     /// Loses what was written to a file since its last sync.

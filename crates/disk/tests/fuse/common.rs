@@ -70,7 +70,8 @@ fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Session) {
     let station = Station::new(spec.build(1), 1);
     let options = executor::Options { timing: !null, null };
     let executor = Arc::new(Executor::start(station, options));
-    let volume = Volume::open(&folders.join("backing"), VolumeOptions { executor }).unwrap();
+    let volume =
+        Volume::open(&folders.join("backing"), VolumeOptions::new(executor, &spec)).unwrap();
     let mountpoint = folders.join("mount");
     let session = fuse::serve(Arc::clone(&volume), &mountpoint, &ServeOptions::default());
     (volume, session.unwrap())

@@ -5,16 +5,18 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use bakeoff_disk::plug::{Image, Ino, Keep, Kind, SECTOR, materialise};
+use bakeoff_disk::plug::{Image, Ino, Keep, Kind, Metadata, SECTOR, materialise};
 
 use crate::driver::{Driver, Store};
-use crate::model::{Act, Fate, Picture};
+use crate::model::{Act, Fate, History, Picture};
 
 /// What a power cut may leave after some history.
 pub struct Allowed {
     lasting: Picture,
     prefixes: Vec<Picture>,
     trees: HashSet<BTreeMap<String, Ino>>,
+    /// Where names are one log: the names with their permissions after each prefix of it.
+    log: Option<Vec<BTreeMap<String, (Ino, u32)>>>,
     contents: HashMap<Ino, HashSet<Vec<u8>>>,
     states: HashMap<Ino, Vec<Vec<u8>>>,
     modes: HashMap<Ino, HashSet<u32>>,
@@ -45,11 +47,27 @@ impl Allowed {
             lasting: lasting.picture(),
             prefixes: (0..=pending.len()).map(prefix).collect(),
             trees: history.allowed_trees(),
+            log: (driver.metadata == Metadata::Ordered).then(|| logs(history)),
             contents: files.iter().map(|ino| (*ino, history.allowed_contents(*ino))).collect(),
             states: files.iter().map(|ino| (*ino, history.states(*ino))).collect(),
             modes,
         }
     }
+}
+
+/// What each prefix of the log of names and attributes leaves.
+fn logs(history: &History) -> Vec<BTreeMap<String, (Ino, u32)>> {
+    let log = history.pending(|act| act.edits().is_none());
+    let prefix = |kept: usize| {
+        let kept = &log[..kept];
+        let world = history.world(|n, _, fate| fate == Fate::Lasting || kept.contains(&n));
+        names(&world.picture())
+    };
+    (0..=log.len()).map(prefix).collect()
+}
+
+fn names(picture: &Picture) -> BTreeMap<String, (Ino, u32)> {
+    picture.iter().map(|(path, (ino, mode, _))| (path.clone(), (*ino, *mode))).collect()
 }
 
 /// What is seen of an image.
@@ -95,6 +113,9 @@ fn some(allowed: &Allowed, keep: Keep, seen: &Picture) -> Result<(), String> {
     let tree = seen.iter().map(|(path, (ino, ..))| (path.clone(), *ino)).collect();
     if !allowed.trees.contains(&tree) {
         return Err(format!("no tree that may be left: {tree:?}"));
+    }
+    if allowed.log.as_ref().is_some_and(|log| !log.contains(&names(seen))) {
+        return Err(format!("no prefix of the log of names: {tree:?}"));
     }
     for (path, (ino, mode, bytes)) in seen {
         if !allowed.modes[ino].contains(mode) {

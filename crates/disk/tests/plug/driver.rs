@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 
-use bakeoff_disk::plug::{Attributes, Before, Contents, Ino, Kind, Mark, Pending, Place};
+use bakeoff_disk::plug::{Attributes, Before, Contents, Ino, Kind, Mark, Metadata, Pending, Place};
 
 use crate::commands::Command;
 use crate::model::{Act, Fate, History, ROOT, Step, World};
@@ -30,10 +30,16 @@ pub enum Flaw {
     MissesModes,
     /// A failed sync is not told, and the next one makes up for it.
     ForgivesFailures,
+    /// Where names are one log, each is kept or lost by itself.
+    ReordersNames,
+    /// Where names are one log, a sync takes those of its file out of their order.
+    SyncsOutOfOrder,
+    /// A journal commit is not told.
+    MissesCommits,
 }
 
 impl Flaw {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::SyncsTooLittle,
         Self::SyncsTooMuch,
         Self::CommitsBytes,
@@ -43,7 +49,18 @@ impl Flaw {
         Self::MissesRenames,
         Self::MissesModes,
         Self::ForgivesFailures,
+        Self::ReordersNames,
+        Self::SyncsOutOfOrder,
+        Self::MissesCommits,
     ];
+
+    /// The way in which names become lasting where it shows.
+    pub fn metadata(self) -> Metadata {
+        match self {
+            Self::ReordersNames | Self::SyncsOutOfOrder | Self::MissesCommits => Metadata::Ordered,
+            _ => Metadata::Posix,
+        }
+    }
 }
 
 /// The present bytes; those that were given back can't be read any more.
@@ -81,6 +98,7 @@ pub struct Driver {
     begun: (Mark, usize),
     /// The moment before the last change.
     last: Mark,
+    pub metadata: Metadata,
     flaw: Option<Flaw>,
     held_back: Option<(Ino, u64, u64, u64, Vec<u8>)>,
 }
@@ -101,8 +119,12 @@ pub fn target() -> Kind {
 
 impl Driver {
     /// Over a tree that has something in it at mount time: `/a` with 5000 bytes, `/d/b` empty.
-    pub fn new(flaw: Option<Flaw>) -> Self {
-        let pending = Pending::new(ROOT, attributes(0o755));
+    pub fn new(metadata: Metadata, flaw: Option<Flaw>) -> Self {
+        let told = match flaw {
+            Some(Flaw::ReordersNames | Flaw::SyncsOutOfOrder) => Metadata::Posix,
+            _ => metadata,
+        };
+        let pending = Pending::new(ROOT, attributes(0o755), told);
         let begun = (pending.mark(), 0);
         let last = begun.0;
         let mut driver = Self {
@@ -113,6 +135,7 @@ impl Driver {
             next: ROOT + 1,
             begun,
             last,
+            metadata,
             flaw,
             held_back: None,
         };
@@ -392,9 +415,14 @@ impl Driver {
 
     pub fn sync_file(&mut self, ino: Ino, late: bool) {
         let (mark, before) = self.mark(late);
-        let free = self.pending.sync_file(ino, mark);
+        let free = match self.flaw {
+            Some(Flaw::ReordersNames) => self.pending.expire(ino, mark),
+            _ => self.pending.sync_file(ino, mark),
+        };
         self.history.sync_bytes(ino, before);
-        self.history.sync_names(before, |act| act.concerns(ino));
+        if self.metadata == Metadata::Posix {
+            self.history.sync_names(before, |act| act.concerns(ino));
+        }
         self.give_back(&free);
     }
 
@@ -408,16 +436,24 @@ impl Driver {
 
     pub fn sync_dir(&mut self, dir: Ino, late: bool) {
         let (mark, before) = self.mark(late);
-        let free = self.pending.sync_dir(dir, mark);
-        self.history.sync_names(before, |act| {
-            act.concerns(dir) || act.steps().iter().any(|step| step.dir == dir)
-        });
+        let free = match self.flaw {
+            Some(Flaw::ReordersNames) => Vec::new(),
+            _ => self.pending.sync_dir(dir, mark),
+        };
+        if self.metadata == Metadata::Posix {
+            self.history.sync_names(before, |act| {
+                act.concerns(dir) || act.steps().iter().any(|step| step.dir == dir)
+            });
+        }
         self.give_back(&free);
     }
 
     pub fn commit(&mut self, late: bool) {
         let (mark, before) = self.mark(late);
-        let mut free = self.pending.commit_names(mark);
+        let mut free = match self.flaw {
+            Some(Flaw::MissesCommits) => Vec::new(),
+            _ => self.pending.commit_names(mark),
+        };
         if self.flaw == Some(Flaw::CommitsBytes) {
             for ino in self.live.files.keys() {
                 free.extend(self.pending.expire(*ino, mark));

@@ -9,7 +9,7 @@ mod driver;
 mod model;
 mod stories;
 
-use bakeoff_disk::plug::Keep;
+use bakeoff_disk::plug::{Keep, Metadata};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
 use commands::{Command, commands};
@@ -20,8 +20,8 @@ fn cases() -> u32 {
 }
 
 /// Runs a history and cuts the power at its end, by every rule, several times.
-fn run(history: &[Command], flaw: Option<Flaw>) -> Result<(), String> {
-    let mut driver = Driver::new(flaw);
+fn run(history: &[Command], metadata: Metadata, flaw: Option<Flaw>) -> Result<(), String> {
+    let mut driver = Driver::new(metadata, flaw);
     for command in history {
         driver.run(command);
         check::held(&driver)?;
@@ -44,16 +44,18 @@ fn runner() -> TestRunner {
 
 #[test]
 fn every_image_is_one_that_the_model_allows() {
-    let result =
-        runner().run(&commands(), |history| run(&history, None).map_err(TestCaseError::fail));
-    result.unwrap_or_else(|error| panic!("{error}"));
+    for metadata in Metadata::ALL {
+        let result = runner()
+            .run(&commands(), |history| run(&history, metadata, None).map_err(TestCaseError::fail));
+        result.unwrap_or_else(|error| panic!("{metadata}: {error}"));
+    }
 }
 
 #[test]
 fn a_folder_made_of_an_image_holds_just_the_image() {
     let config = Config { cases: cases() / 10, failure_persistence: None, ..Config::default() };
     let result = TestRunner::new(config).run(&commands(), |history| {
-        let mut driver = Driver::new(None);
+        let mut driver = Driver::new(Metadata::Posix, None);
         history.iter().for_each(|command| driver.run(command));
         for keep in Keep::ALL {
             check::folder(&driver, keep, 1).map_err(TestCaseError::fail)?;
@@ -74,7 +76,7 @@ fn planted_mistakes_are_found() {
         };
         let run = |history: Vec<Command>| {
             // A mistake may also make an image that is no file system at all.
-            let found = std::panic::catch_unwind(|| run(&history, Some(flaw)));
+            let found = std::panic::catch_unwind(|| run(&history, flaw.metadata(), Some(flaw)));
             found.unwrap_or_else(|_| Err("panicked".into())).map_err(TestCaseError::fail)
         };
         let result = TestRunner::new(config).run(&commands(), run);

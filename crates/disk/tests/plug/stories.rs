@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
-use bakeoff_disk::plug::{Attributes, Before, Ino, Keep, Kind, Pending, materialise};
+use bakeoff_disk::plug::{Attributes, Before, Ino, Keep, Kind, Metadata, Pending, materialise};
 
 use crate::check::picture;
 use crate::driver::{Driver, attributes};
@@ -39,7 +39,7 @@ fn set<const N: usize>(bytes: [Option<&[u8]>; N]) -> BTreeSet<Option<Vec<u8>>> {
 
 #[test]
 fn a_rename_without_a_sync_of_the_directory_shows_the_old_file_or_the_new_one() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let old = driver.picture()["/a"].2.clone().unwrap();
     let new = new_file(&mut driver, ROOT, "a.tmp", b"new");
     driver.sync_file(new, false);
@@ -56,8 +56,51 @@ fn a_rename_without_a_sync_of_the_directory_shows_the_old_file_or_the_new_one() 
 }
 
 #[test]
+fn where_names_are_one_log_a_commit_takes_in_a_rename_that_nobody_synced() {
+    for (metadata, renamed) in [(Metadata::Ordered, true), (Metadata::Posix, false)] {
+        let mut driver = Driver::new(metadata, None);
+        let old = driver.picture()["/a"].2.clone().unwrap();
+        let new = new_file(&mut driver, ROOT, "a.tmp", b"new");
+        driver.sync_file(new, false);
+        if metadata == Metadata::Ordered {
+            // The file is new: its sync commits.
+            driver.commit(false);
+        }
+        driver.rename(driver.at("/a.tmp"), ROOT, "a");
+        let other = new_file(&mut driver, ROOT, "other", b"1");
+        driver.sync_file(other, false);
+        if metadata == Metadata::Ordered {
+            driver.commit(false);
+        }
+        let left = if renamed { set([Some(b"new")]) } else { set([Some(&old)]) };
+        assert_eq!(file(&driver, Keep::DropAll, "/a"), left, "{metadata}");
+        assert_eq!(file(&driver, Keep::DropAll, "/other"), set([Some(b"1")]), "{metadata}");
+    }
+}
+
+#[test]
+fn where_names_are_one_log_none_is_left_without_those_before_it() {
+    let mut driver = Driver::new(Metadata::Ordered, None);
+    for name in ["b", "c", "x", "y"] {
+        driver.create(ROOT, name, Kind::File).unwrap();
+    }
+    for keep in [Keep::Prefix, Keep::Subset, Keep::Torn] {
+        let left: BTreeSet<Vec<String>> = cuts(&driver, keep)
+            .into_iter()
+            .map(|picture| {
+                let new = |path: &String| ["/b", "/c", "/x", "/y"].contains(&path.as_str());
+                picture.into_keys().filter(new).collect()
+            })
+            .collect();
+        let prefix = |count: usize| ["/b", "/c", "/x", "/y"][..count].iter().map(|s| (*s).into());
+        let prefixes = (0..=4).map(|count| prefix(count).collect()).collect();
+        assert_eq!(left, prefixes, "{keep}");
+    }
+}
+
+#[test]
 fn a_rename_without_a_sync_of_the_file_may_leave_it_empty() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let old = driver.picture()["/a"].2.clone().unwrap();
     new_file(&mut driver, ROOT, "a.tmp", b"new");
     driver.rename(driver.at("/a.tmp"), ROOT, "a");
@@ -70,7 +113,7 @@ fn a_rename_without_a_sync_of_the_file_may_leave_it_empty() {
 
 #[test]
 fn a_new_file_that_was_synced_is_found_though_no_directory_was() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let outer = driver.create(ROOT, "outer", Kind::Directory).unwrap();
     let inner = driver.create(outer, "inner", Kind::Directory).unwrap();
     let file_there = new_file(&mut driver, inner, "file", b"there");
@@ -84,7 +127,7 @@ fn a_new_file_that_was_synced_is_found_though_no_directory_was() {
 
 #[test]
 fn a_sync_after_a_rename_makes_the_new_name_lasting_and_takes_the_old_one() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let it = new_file(&mut driver, ROOT, "x", b"1");
     driver.sync_file(it, false);
     let d = driver.at("/d").2;
@@ -98,7 +141,7 @@ fn a_sync_after_a_rename_makes_the_new_name_lasting_and_takes_the_old_one() {
 
 #[test]
 fn a_sync_does_not_count_for_what_is_written_while_it_is_under_way() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let it = new_file(&mut driver, ROOT, "x", b"one");
     let mark = driver.pending.mark();
     driver.write(it, 0, b"two".to_vec());
@@ -109,7 +152,7 @@ fn a_sync_does_not_count_for_what_is_written_while_it_is_under_way() {
 
 #[test]
 fn what_a_failed_sync_lost_stays_lost_though_the_next_one_succeeds() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let it = new_file(&mut driver, ROOT, "x", &[1; 2048]);
     driver.sync_file(it, false);
     driver.write(it, 0, vec![2; 2048]);
@@ -128,7 +171,7 @@ fn what_a_failed_sync_lost_stays_lost_though_the_next_one_succeeds() {
 
 #[test]
 fn a_write_that_is_lost_before_one_that_is_kept_leaves_a_hole() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let it = driver.create(ROOT, "x", Kind::File).unwrap();
     driver.sync_file(it, false);
     let (one, two) = (vec![1; 512], vec![2; 512]);
@@ -143,7 +186,7 @@ fn a_write_that_is_lost_before_one_that_is_kept_leaves_a_hole() {
 
 #[test]
 fn a_database_page_may_be_torn_between_its_pages_and_more_rarely_within_one() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let it = new_file(&mut driver, ROOT, "x", &[1; 16384]);
     driver.sync_file(it, false);
     driver.write(it, 0, vec![2; 16384]);
@@ -166,7 +209,7 @@ fn a_database_page_may_be_torn_between_its_pages_and_more_rarely_within_one() {
 
 #[test]
 fn a_directory_may_move_into_one_that_it_held() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let outer = driver.create(ROOT, "outer", Kind::Directory).unwrap();
     let inner = driver.create(outer, "inner", Kind::Directory).unwrap();
     driver.sync_all();
@@ -184,7 +227,7 @@ fn a_directory_may_move_into_one_that_it_held() {
 
 #[test]
 fn a_file_that_came_and_went_is_let_go_with_the_journal_commit() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let it = new_file(&mut driver, ROOT, "x", b"gone");
     driver.remove(driver.at("/x"));
     assert!(driver.pending.holds(it));
@@ -200,7 +243,7 @@ fn a_file_that_came_and_went_is_let_go_with_the_journal_commit() {
 
 #[test]
 fn every_prefix_is_met_from_nothing_to_all() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let it = driver.create(ROOT, "x", Kind::File).unwrap();
     driver.sync_file(it, false);
     let sizes = (0..5).map(|n| Some(vec![b'x'; n])).collect::<BTreeSet<_>>();
@@ -212,7 +255,7 @@ fn every_prefix_is_met_from_nothing_to_all() {
 
 #[test]
 fn a_folder_gets_holes_pipes_and_owners_and_must_be_empty() {
-    let mut driver = Driver::new(None);
+    let mut driver = Driver::new(Metadata::Posix, None);
     let sparse = driver.create(ROOT, "sparse", Kind::File).unwrap();
     driver.truncate(sparse, 64 << 20, false);
     driver.write(sparse, 32 << 20, b"here".to_vec());
@@ -236,7 +279,8 @@ fn a_folder_gets_holes_pipes_and_owners_and_must_be_empty() {
 #[test]
 fn an_append_takes_little_memory_and_zeros_take_none() {
     const PAGES: u64 = 10_000;
-    let mut pending = Pending::new(ROOT, Attributes { mode: 0o755, uid: 0, gid: 0 });
+    let mut pending =
+        Pending::new(ROOT, Attributes { mode: 0o755, uid: 0, gid: 0 }, Metadata::Posix);
     let place = bakeoff_disk::plug::Place { dir: ROOT, name: "x".as_ref() };
     pending.adopt(place, 2, Kind::File, attributes(0o644));
     let mut per_page = |old: &[u8]| {

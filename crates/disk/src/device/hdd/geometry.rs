@@ -4,6 +4,11 @@ use super::Parameters;
 use super::seek::Curve;
 use crate::device::Nanos;
 
+/// How many arcs data have at least, as far as a track may be cut into so many: few enough that a
+/// piece of the journal in the way of a file is passed without a seek.
+const LEAST_ARCS: f64 = 512.0;
+const ARCS_OF_A_TRACK: f64 = 16.0;
+
 const MINUTE: u64 = 60_000_000_000;
 
 /// A rest of a turn below this is a rounding error: moments are whole nanoseconds.
@@ -14,6 +19,8 @@ const ROUNDING: f64 = 1e-6;
 pub(super) struct Place {
     /// The number of its track, counted from the first byte in use.
     pub track: f64,
+    /// The number of its arc.
+    arc: f64,
     /// Where on the track it is, in turns and as the platter sees it.
     angle: f64,
     /// How far in from the outermost track, as a share of the stroke.
@@ -29,6 +36,10 @@ pub(super) struct Place {
 /// 2·offset/(outer + rate(x)) to pass over all bytes before `offset`: a time that, counted in turns,
 /// is the number of the track and the place on it. The arm has then come x·(outer + inner)/(outer +
 /// rate(x)) of the stroke.
+///
+/// Data of a few tracks that are spread over the whole stroke are a model of data that fill it: of a
+/// track only an arc is theirs, and what lies further along has been moved to other tracks. So the
+/// arm rests within an arc, goes one step to the next, and has a seek to make beyond.
 pub(super) struct Geometry {
     rpm: u64,
     /// Nanoseconds of one turn.
@@ -41,6 +52,8 @@ pub(super) struct Geometry {
     step: f64,
     used: f64,
     span: f64,
+    /// Arcs of a track.
+    arcs: f64,
     curve: Curve,
     /// Where the platter stood at 0, in turns.
     phase: f64,
@@ -49,17 +62,20 @@ pub(super) struct Geometry {
 impl Geometry {
     pub fn new(parameters: &Parameters, phase: f64) -> Result<Self, String> {
         let p = parameters;
-        Ok(Self {
+        let mut geometry = Self {
             rpm: p.rpm,
             turn: MINUTE as f64 / p.rpm as f64,
             outer: p.outer_mb_s / 1e3,
             inner: p.inner_mb_s / 1e3,
             step: p.track_to_track_ms * 1e6,
             used: p.used,
-            span: (1u64 << 30) as f64,
+            span: 0.0,
+            arcs: 1.0,
             curve: Curve::fit(p.track_to_track_ms, p.average_seek_ms, p.full_stroke_ms)?,
             phase,
-        })
+        };
+        geometry.set_span(1 << 30);
+        Ok(geometry)
     }
 
     /// Spreads so many bytes over the part in use. They are rounded up by at most a sixteenth:
@@ -69,6 +85,8 @@ impl Geometry {
         let bytes = bytes.max(1);
         let step = (1u64 << bytes.ilog2()).div_ceil(16);
         let span = bytes.next_multiple_of(step) as f64;
+        let tracks = span / (self.outer * self.turn);
+        self.arcs = (LEAST_ARCS / tracks).clamp(1.0, ARCS_OF_A_TRACK);
         std::mem::replace(&mut self.span, span) != span
     }
 
@@ -94,6 +112,7 @@ impl Geometry {
         let skewed = turns + track * (self.step / self.turn) + self.phase;
         Place {
             track,
+            arc: whole(turns * self.arcs),
             angle: skewed - whole(skewed),
             stroke: self.outside(offset) * (self.outer + self.inner) / sum,
         }
@@ -101,9 +120,8 @@ impl Geometry {
 
     /// Nanoseconds from one place to another one's track.
     fn seek(&self, from: &Place, to: &Place) -> f64 {
-        let tracks = (from.track - to.track).abs();
-        if tracks <= 1.0 {
-            return tracks * self.step;
+        if (from.arc - to.arc).abs() <= 1.0 {
+            return (from.track - to.track).abs() * self.step;
         }
         self.curve.time((from.stroke - to.stroke).abs()).max(self.step / 1e6) * 1e6
     }

@@ -1,0 +1,195 @@
+//! What a power cut leaves of names that nobody synced, where the file system has one journal and
+//! where it promises only what POSIX does, and of direct writes, by the device's cache. Without
+//! FUSE: by calls of the volume.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+
+use bakeoff_disk::executor::{self, Executor};
+use bakeoff_disk::ext4::{Mode, Sync};
+use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_disk::spec::Spec;
+use bakeoff_disk::station::Station;
+use bakeoff_disk::volume::{Access, Ino, ROOT, Volume, VolumeOptions, Who};
+use rustix::fs::RenameFlags;
+use tempfile::TempDir;
+
+/// A disk of a model, over a folder of its own.
+struct Disk {
+    volume: Arc<Volume>,
+    folders: TempDir,
+}
+
+const BUFFERED: Access = Access { mode: Mode::Buffered, sync: None, drop_privileges: false };
+
+impl Disk {
+    /// With the files `a` and `b` in it, lasting.
+    fn new(model: &str, metadata: Metadata) -> Self {
+        let folders = tempfile::tempdir().unwrap();
+        let backing = folders.path().join("backing");
+        std::fs::create_dir(&backing).unwrap();
+        for name in ["a", "b"] {
+            std::fs::write(backing.join(name), name).unwrap();
+        }
+        let spec = Spec::parse(model).unwrap();
+        let null = spec.is_null();
+        let station = Station::new(spec.build(1), 1);
+        let executor = Executor::start(station, executor::Options { timing: !null, null });
+        let mut options = VolumeOptions::new(Arc::new(executor), &spec);
+        options.metadata = metadata;
+        Self { volume: Volume::open(&backing, options).unwrap(), folders }
+    }
+
+    fn find(&self, name: &str) -> Ino {
+        self.volume.lookup(ROOT, OsStr::new(name)).unwrap().st_ino
+    }
+
+    fn create(&self, name: &str) -> Ino {
+        let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        self.volume.create(ROOT, OsStr::new(name), 0o644, Who { uid, gid }).unwrap().st_ino
+    }
+
+    fn rename(&self, from: &str, to: &str) {
+        let (from, to) = (OsStr::new(from), OsStr::new(to));
+        self.volume.rename(ROOT, from, ROOT, to, RenameFlags::empty()).unwrap();
+    }
+
+    fn write(&self, ino: Ino, text: &str, access: Access) {
+        self.volume.open_file(ino, access.mode, true).unwrap();
+        let (done, end) = mpsc::channel();
+        self.volume.write(ino, 0, text.as_bytes(), access, move |wrote| done.send(wrote).unwrap());
+        assert_eq!(end.recv().unwrap(), Ok(text.len()));
+        self.volume.close_file(ino);
+    }
+
+    fn sync(&self, ino: Ino, sync: Sync) {
+        let (done, end) = mpsc::channel();
+        self.volume.fsync(ino, sync, move |synced| done.send(synced).unwrap());
+        end.recv().unwrap().unwrap();
+    }
+
+    /// The files that a power cut leaves, with what is in them: `a=a b=b`.
+    fn cut(&self, keep: Keep, seed: u64) -> String {
+        let image = self.folders.path().join("image");
+        std::fs::create_dir(&image).unwrap();
+        self.volume.cut(keep, seed, &image).unwrap();
+        let mut files: Vec<String> =
+            std::fs::read_dir(&image).unwrap().map(|file| show(&file.unwrap().path())).collect();
+        files.sort();
+        files.join(" ")
+    }
+}
+
+fn show(path: &Path) -> String {
+    let name = path.file_name().unwrap().display();
+    format!("{name}={}", std::fs::read_to_string(path).unwrap())
+}
+
+/// A file is renamed and another one, which is new or grew, is synced.
+fn renamed_and_another_synced(model: &str, metadata: Metadata) -> String {
+    let disk = Disk::new(model, metadata);
+    disk.rename("a", "z");
+    let other = disk.create("other");
+    disk.write(other, "new", BUFFERED);
+    disk.sync(other, Sync::Data);
+    disk.cut(Keep::DropAll, 1)
+}
+
+#[test]
+fn a_rename_that_nobody_synced_is_lasting_with_a_commit_for_another_file() {
+    for model in ["null", "ssd-sata"] {
+        let ordered = renamed_and_another_synced(model, Metadata::Ordered);
+        assert_eq!(ordered, "b=b other=new z=a", "{model}");
+        let posix = renamed_and_another_synced(model, Metadata::Posix);
+        assert_eq!(posix, "a=a b=b other=new", "{model}");
+    }
+}
+
+#[test]
+fn a_sync_that_commits_nothing_makes_no_name_lasting() {
+    for metadata in Metadata::ALL {
+        let disk = Disk::new("null", metadata);
+        disk.rename("a", "z");
+        let b = disk.find("b");
+        disk.write(b, "B", BUFFERED);
+        disk.sync(b, Sync::Data);
+        assert_eq!(disk.cut(Keep::DropAll, 1), "a=a b=B", "{metadata}");
+    }
+}
+
+#[test]
+fn a_synchronous_write_commits_as_its_sync_does() {
+    for (metadata, left) in
+        [(Metadata::Ordered, "b=b other=new z=a"), (Metadata::Posix, "a=a b=b other=new")]
+    {
+        let disk = Disk::new("null", metadata);
+        disk.rename("a", "z");
+        let other = disk.create("other");
+        disk.write(other, "new", Access { sync: Some(Sync::Data), ..BUFFERED });
+        assert_eq!(disk.cut(Keep::DropAll, 1), left, "{metadata}");
+    }
+}
+
+#[test]
+fn a_file_that_was_renamed_is_found_under_its_new_name_after_its_fsync() {
+    for metadata in Metadata::ALL {
+        let disk = Disk::new("null", metadata);
+        disk.rename("a", "z");
+        disk.sync(disk.find("z"), Sync::All);
+        for name in ["x", "y"] {
+            disk.create(name);
+        }
+        assert_eq!(disk.cut(Keep::DropAll, 1), "b=b z=a", "{metadata}");
+    }
+}
+
+/// Writes a sector of a file around the page cache, and cuts the power.
+fn written_directly(model: &str, sync: Option<Sync>) -> bool {
+    let disk = Disk::new(model, Metadata::Ordered);
+    let direct = Access { mode: Mode::Direct, sync: None, drop_privileges: false };
+    let (a, old, new) = (disk.find("a"), "o".repeat(512), "n".repeat(512));
+    disk.write(a, &old, direct);
+    disk.sync(a, Sync::Data);
+    disk.write(a, &new, Access { sync, ..direct });
+    let left = disk.cut(Keep::DropAll, 1);
+    assert!(left == format!("a={old} b=b") || left == format!("a={new} b=b"), "{left}");
+    left.contains(&new)
+}
+
+#[test]
+fn a_direct_write_in_place_is_lasting_without_a_sync_unless_the_device_has_a_cache() {
+    for (model, lasting) in [
+        ("null", true),
+        ("ebs-gp3", true),
+        ("hdd-7200", true),
+        ("hdd-7200/cache=64M", false),
+        ("ssd-sata", false),
+        ("ssd-sata/cache=0", true),
+        ("raid10:2×ssd-sata", false),
+    ] {
+        assert_eq!(written_directly(model, None), lasting, "{model}");
+        assert!(written_directly(model, Some(Sync::Data)), "{model}");
+    }
+}
+
+#[test]
+fn a_direct_write_that_makes_a_file_longer_is_not_lasting_without_a_sync() {
+    let disk = Disk::new("ebs-gp3", Metadata::Ordered);
+    let direct = Access { mode: Mode::Direct, sync: None, drop_privileges: false };
+    disk.write(disk.find("a"), &"n".repeat(512), direct);
+    assert_eq!(disk.cut(Keep::DropAll, 1), "a=a b=b");
+}
+
+#[test]
+fn of_names_in_one_journal_some_first_ones_are_left() {
+    for seed in 0..20 {
+        let disk = Disk::new("null", Metadata::Ordered);
+        disk.rename("a", "z");
+        disk.create("x");
+        disk.rename("b", "y");
+        let left = disk.cut(Keep::Subset, seed);
+        let may_be = ["a=a b=b", "b=b z=a", "b=b x= z=a", "x= y=b z=a"];
+        assert!(may_be.contains(&left.as_str()), "{left}");
+    }
+}
