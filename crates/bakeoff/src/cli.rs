@@ -43,7 +43,8 @@ pub struct Run {
     #[arg(value_name = "PRESET|FILE.toml", required_unless_present = "resume")]
     pub experiment: Option<String>,
 
-    /// Engines, separated by commas (see `bakeoff list engines`)
+    /// Engines, separated by commas (see `bakeoff list engines`), or URLs of databases:
+    /// mysql://…, postgres://…
     #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub engine: Option<String>,
     /// none, relaxed, strict: what a power cut may take
@@ -93,6 +94,10 @@ pub struct Run {
     /// Go on with an interrupted run
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
+    /// Take a database of a URL that holds tables of an earlier run, and drop them; other tables
+    /// are never touched
+    #[arg(long)]
+    pub reuse: bool,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,

@@ -136,6 +136,9 @@ impl Watch for Progress {
             Event::Swept(path) => {
                 self.say(&format!("removed what a killed run had left: {}", path.display()));
             }
+            Event::Unavailable { engine, reason } => {
+                self.say(&format!("{engine} can't be used, its trials fail: {reason}"));
+            }
             Event::MeasuringNeighbour => self.now("measuring one neighbour alone".into()),
             Event::Loading { data, rows: 0 } => self.now(format!("loading {}", what(data))),
             Event::Loading { data, rows } => {

@@ -1,32 +1,80 @@
 //! Databases on servers that somebody else runs, by their URLs: `mysql://…` and `postgres://…`.
+//!
+//! Such an engine's name is its URL without the password. Once a URL was found, its name will do
+//! for as long as the process runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::{Engine, mysql, postgres};
 
-/// Every URL that was found, for as long as the process runs.
-static FOUND: Mutex<BTreeMap<String, &'static dyn Engine>> = Mutex::new(BTreeMap::new());
+/// A database that was found.
+#[derive(Clone, Copy)]
+struct Found {
+    name: &'static str,
+    /// The URL, as it was given.
+    url: &'static str,
+    engine: &'static dyn Engine,
+}
 
-/// The database of that URL. Nothing is connected yet; the engine's name is the URL without its
-/// password.
+/// What was found, by URL and by name.
+static FOUND: Mutex<BTreeMap<&'static str, Found>> = Mutex::new(BTreeMap::new());
+
+/// The database of that URL, or of that name. Nothing is connected yet.
 ///
 /// # Errors
 /// What is wrong with the URL, without its password.
 pub fn find(url: &str) -> Result<&'static dyn Engine, String> {
+    look(url).map(|found| found.engine)
+}
+
+/// The name of the database of that URL: the same for every way to write it, and without the
+/// password.
+///
+/// # Errors
+/// As [`find`].
+pub fn name(url: &str) -> Result<&'static str, String> {
+    look(url).map(|found| found.name)
+}
+
+/// The URL that a name was found by, with its password: for another process, which has to find it
+/// too. Not to be shown.
+pub fn url(name: &str) -> Option<&'static str> {
+    let found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    found.get(name).map(|found| found.url)
+}
+
+fn look(url: &str) -> Result<Found, String> {
     // Nothing can panic while the map is locked but by running out of memory.
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(engine) = found.get(url) {
-        return Ok(*engine);
+    if let Some(known) = found.get(url) {
+        return Ok(*known);
     }
-    let engine: Box<dyn Engine> = match url.split_once("://") {
-        Some(("mysql" | "mariadb", _)) => Box::new(mysql::elsewhere::Elsewhere::new(url)?),
-        Some(("postgres" | "postgresql", _)) => Box::new(postgres::elsewhere::Elsewhere::new(url)?),
+    let (name, engine): (_, Box<dyn Engine>) = match url.split_once("://") {
+        Some(("mysql" | "mariadb", _)) => {
+            let database = mysql::elsewhere::Elsewhere::new(url)?;
+            (database.name(), Box::new(database))
+        }
+        Some(("postgres" | "postgresql", _)) => {
+            let database = postgres::elsewhere::Elsewhere::new(url)?;
+            (database.name(), Box::new(database))
+        }
         _ => return Err("a database's URL begins with mysql:// or postgres://".into()),
     };
-    let engine: &'static dyn Engine = Box::leak(engine);
-    found.insert(url.into(), engine);
-    Ok(engine)
+    let url: &'static str = String::leak(url.into());
+    let new = Found { name, url, engine: Box::leak(engine) };
+    // A URL without a password does not take the place of one that has it.
+    if has_password(url) || !found.contains_key(name) {
+        found.insert(name, new);
+    }
+    found.insert(url, new);
+    Ok(new)
+}
+
+fn has_password(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
 }
 
 #[cfg(test)]
@@ -34,11 +82,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_found_once_and_shown_without_its_password() {
-        for url in ["mysql://me:hidden@localhost/db#InnoDB", "postgres://me:hidden@localhost/db"] {
-            let engine = find(url).expect("a database");
-            assert!(std::ptr::addr_eq(engine, find(url).expect("the same")), "{url}");
+    fn a_url_is_found_once_and_then_by_its_name_without_its_password() {
+        let cases = [
+            ("mysql://me:hidden@localhost/db", "mysql://me@localhost/db#InnoDB"),
+            ("postgres://me:hidden@localhost/db", "postgres://me@localhost/db"),
+        ];
+        for (with, shown) in cases {
+            let without = find(shown).expect("a database");
+            assert_eq!((name(shown), url(shown)), (Ok(shown), Some(shown)));
+            let engine = find(with).expect("a database");
+            assert!(!std::ptr::addr_eq(engine, without), "{with}");
+            assert_eq!((name(with), url(shown)), (Ok(shown), Some(with)));
+            assert!(std::ptr::addr_eq(engine, find(with).expect("the same")), "{with}");
+            assert!(std::ptr::addr_eq(engine, find(shown).expect("the same")), "{with}");
         }
+        find("mysql://me@localhost/db").expect("another way to write it");
+        assert_eq!(url(cases[0].1), Some(cases[0].0));
         assert!(find("ftp://me:hidden@localhost/db").is_err_and(|what| !what.contains("hidden")));
+        assert_eq!(url("mysql://nobody@nowhere/db#InnoDB"), None);
     }
 }

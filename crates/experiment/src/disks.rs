@@ -44,7 +44,7 @@ impl Disks {
             [HOST].into_iter().chain(self.models.iter().chain(&self.own).map(|s| &**s)).collect();
         let word = |level: &str| level.split([':', '/']).next().unwrap_or(level).to_owned();
         if names.iter().any(|name| word(name) == word(text)) {
-            return in_lines(message);
+            return Problem::in_lines(message);
         }
         Problem::unknown("disk", text, &names)
     }
@@ -60,15 +60,8 @@ impl Disks {
             return Err(Problem::new(format!("there is a disk `{name}` already"))
                 .help("give yours another name"));
         }
-        (self.device)(device).map_err(|message| in_lines(&message))
+        (self.device)(device).map_err(|message| Problem::in_lines(&message))
     }
-}
-
-/// A message whose first line says what is wrong, and whose others say how to mend it.
-fn in_lines(message: &str) -> Problem {
-    let mut lines = message.lines();
-    let problem = Problem::new(lines.next().unwrap_or_default());
-    lines.fold(problem, |problem, line| problem.help(line))
 }
 
 impl Vocabulary {

@@ -15,6 +15,9 @@ use crate::{Changes, Error, Factor, Vocabulary, file, level};
 /// How many trials a plan may have.
 pub const MOST_TRIALS: u64 = 100_000;
 
+/// Settings of a server, by name, as it takes them.
+pub type Settings = BTreeMap<String, String>;
+
 const DEFAULT_SECONDS: f64 = 10.0;
 const DEFAULT_REPETITIONS: u32 = 5;
 const DEFAULT_SEED: u64 = 1;
@@ -36,6 +39,8 @@ pub struct Experiment {
     pub factors: BTreeMap<Factor, Vec<String>>,
     /// The devices of the experiment's own, by name.
     pub disks: BTreeMap<String, Table>,
+    /// The settings of servers that take the place of bakeoff's, by engine.
+    pub settings: BTreeMap<String, Settings>,
     /// How many seconds the clients of a trial run.
     pub seconds: f64,
     /// How often each block is run.
@@ -121,11 +126,19 @@ impl Experiment {
         put("repetitions", i64::from(self.repetitions).into());
         put("seed", Value::Integer(self.seed as i64));
         put("noise_floor", self.noise_floor.into());
-        if !self.disks.is_empty() {
-            let own = self.disks.iter().map(|(name, table)| (name.clone(), table.clone().into()));
-            let all = Table::from_iter([(file::DISKS.to_owned(), Value::Table(own.collect()))]);
-            write!(toml, "\n{all}").expect("a string takes everything");
-        }
+        let mut put = |name: &str, tables: Table| {
+            if !tables.is_empty() {
+                let all = Table::from_iter([(name.to_owned(), Value::Table(tables))]);
+                write!(toml, "\n{all}").expect("a string takes everything");
+            }
+        };
+        let own = self.disks.iter().map(|(name, table)| (name.clone(), table.clone().into()));
+        put(file::DISKS, own.collect());
+        let settings = self.settings.iter().map(|(engine, settings)| {
+            let own = settings.iter().map(|(name, value)| (name.clone(), value.clone().into()));
+            (engine.clone(), Value::Table(own.collect()))
+        });
+        put(file::SETTINGS, settings.collect());
         toml
     }
 
@@ -138,7 +151,7 @@ impl Experiment {
             return Err(missing("workload", &names, &place));
         };
         if !layer.factors.contains_key(&Factor::Engine) {
-            return Err(missing("engine", &vocabulary.engines, &place));
+            return Err(missing("engine", vocabulary.engines.names(), &place));
         }
         let scales = &vocabulary
             .workloads
@@ -160,6 +173,7 @@ impl Experiment {
             compare,
             factors: with_defaults(&layer.factors, &scales[0]),
             disks: layer.disks,
+            settings: layer.settings,
             seconds: layer.seconds.unwrap_or(DEFAULT_SECONDS),
             repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
             seed: layer.seed.unwrap_or(DEFAULT_SEED),

@@ -67,7 +67,10 @@ impl Factor {
     /// How its levels are written.
     pub fn syntax(self) -> &'static str {
         match self {
-            Self::Engine => "an engine's name (see `bakeoff list engines`)",
+            Self::Engine => {
+                "an engine's name (see `bakeoff list engines`), or a database's URL: mysql://… or \
+                 postgres://…"
+            }
             Self::Durability => "none, relaxed or strict",
             Self::Memory => {
                 "unlimited; a size, as 512M or 2G; 1% to 1000% of the bytes that are loaded"

@@ -14,6 +14,8 @@ use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source};
 use crate::{Factor, Vocabulary, level};
 
+mod settings;
+
 /// An experiment that is built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
@@ -43,6 +45,8 @@ const KEYS: [&str; 9] = [
 const QUICK: &str = "quick";
 /// The table of the devices of one's own.
 pub(crate) const DISKS: &str = "disks";
+/// The table of the settings of servers.
+pub(crate) const SETTINGS: &str = "settings";
 
 /// How long a file may be; who names another one by mistake is told so at once.
 const MOST_BYTES: u64 = 1 << 20;
@@ -106,11 +110,14 @@ pub(crate) fn read(
     }
     let own = vocabulary.with_disks(layer.disks.keys());
     reader.vocabulary = &own;
+    if let Some(settings) = table.get_ref().get(SETTINGS) {
+        layer.settings = reader.settings(settings);
+    }
     for (key, value) in in_order(table.get_ref()) {
-        if key.get_ref() == DISKS {
+        if key.get_ref() == DISKS || key.get_ref() == SETTINGS {
             continue;
         } else if key.get_ref() != QUICK {
-            reader.set(&mut layer, key, value, &[QUICK, DISKS]);
+            reader.set(&mut layer, key, value, &[QUICK, DISKS, SETTINGS]);
         } else if let DeValue::Table(table) = value.get_ref() {
             let quick = quick.insert(Layer::default());
             for (key, value) in in_order(table) {

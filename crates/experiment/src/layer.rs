@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::message::{Place, Problem};
-use crate::{Factor, Vocabulary, level};
+use crate::{Factor, Settings, Vocabulary, level};
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
@@ -31,6 +31,7 @@ pub(crate) struct Layer {
     pub(crate) noise_floor: Option<bool>,
     pub(crate) factors: BTreeMap<Factor, Levels>,
     pub(crate) disks: BTreeMap<String, toml::Table>,
+    pub(crate) settings: BTreeMap<String, Settings>,
 }
 
 impl Layer {
@@ -38,6 +39,7 @@ impl Layer {
     pub(crate) fn under(mut self, over: Self) -> Self {
         self.factors.extend(over.factors);
         self.disks.extend(over.disks);
+        self.settings.extend(over.settings);
         Self {
             name: over.name.or(self.name),
             title: over.title.or(self.title),
@@ -50,6 +52,7 @@ impl Layer {
             noise_floor: over.noise_floor.or(self.noise_floor),
             factors: self.factors,
             disks: self.disks,
+            settings: self.settings,
         }
     }
 }

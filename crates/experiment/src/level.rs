@@ -101,12 +101,27 @@ impl fmt::Display for Memory {
 
 /// The level without its alias: `sqlite` for `sqlite@again`.
 pub fn base(level: &str) -> &str {
-    level.split_once(ALIAS).map_or(level, |(base, _)| base)
+    split(level).0
+}
+
+/// A level and its alias. In a URL an alias stands behind the last slash alone: before that, `@`
+/// is the host's.
+fn split(level: &str) -> (&str, Option<&str>) {
+    let host = level.find("://").map_or(0, |scheme| scheme + 3);
+    let start = match level[host..].rfind('/') {
+        Some(slash) if host > 0 => host + slash,
+        None if host > 0 => return (level, None),
+        _ => 0,
+    };
+    match level[start..].split_once(ALIAS) {
+        Some((base, alias)) => (&level[..start + base.len()], Some(alias)),
+        None => (level, None),
+    }
 }
 
 /// Whether the level carries an alias.
 pub(crate) fn has_alias(level: &str) -> bool {
-    level.contains(ALIAS)
+    split(level).1.is_some()
 }
 
 /// The level that measures the noise floor of others: the first, entered once more under another
@@ -127,7 +142,7 @@ pub(crate) fn canonical(
     text: &str,
     vocabulary: &Vocabulary,
 ) -> Result<String, Problem> {
-    let Some((base, alias)) = text.split_once(ALIAS) else {
+    let (base, Some(alias)) = split(text) else {
         return without_alias(factor, text, vocabulary);
     };
     if alias.is_empty() || !alias.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
@@ -143,7 +158,7 @@ fn without_alias(factor: Factor, text: &str, vocabulary: &Vocabulary) -> Result<
             .help(format!("valid: {}", factor.syntax())));
     }
     match factor {
-        Factor::Engine => one_of("engine", text, &vocabulary.engines),
+        Factor::Engine => vocabulary.engines.canonical(text),
         Factor::Durability => one_of("durability", text, &DURABILITIES),
         Factor::Memory => memory(text),
         Factor::Disk => vocabulary.disks.canonical(text),

@@ -5,6 +5,7 @@
 //! told to it in a [`Vocabulary`]. It starts nothing and measures nothing.
 
 mod disks;
+mod engines;
 mod experiment;
 mod factor;
 mod file;
@@ -14,21 +15,24 @@ mod level;
 mod message;
 mod plan;
 mod random;
+mod secret;
 
 pub use disks::{Disks, HOST};
-pub use experiment::{Experiment, MOST_TRIALS};
+pub use engines::Engines;
+pub use experiment::{Experiment, MOST_TRIALS, Settings};
 pub use factor::Factor;
 pub use file::{Preset, presets};
 pub use flags::Changes;
 pub use level::{Memory, Neighbours, base};
 pub use message::Error;
 pub use plan::{Block, Cell, Plan, PlannedTrial};
+pub use secret::without_passwords;
 
 /// The names that are valid in an experiment, in the order in which they are listed to a user.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     /// The engines.
-    pub engines: Vec<String>,
+    pub engines: Engines,
     /// The workloads.
     pub workloads: Vec<WorkloadNames>,
     /// The disks.

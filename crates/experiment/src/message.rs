@@ -5,6 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::secret::masked;
+
 use annotate_snippets::{
     AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str as one_line,
 };
@@ -76,6 +78,13 @@ impl Problem {
         Self { title: title.into(), place: None, helps: Vec::new() }
     }
 
+    /// A message whose first line says what is wrong, and whose others say how to mend it.
+    pub(crate) fn in_lines(message: &str) -> Self {
+        let mut lines = message.lines();
+        let problem = Self::new(lines.next().unwrap_or_default());
+        lines.fold(problem, |problem, line| problem.help(line))
+    }
+
     /// A name that is none of the valid ones.
     pub(crate) fn unknown(kind: &str, name: &str, valid: &[impl AsRef<str>]) -> Self {
         let mut problem = Self::new(format!("unknown {kind} `{name}`"));
@@ -99,11 +108,12 @@ impl Problem {
     }
 
     fn render(&self, renderer: &Renderer) -> String {
-        let mut group = Group::with_title(Level::ERROR.primary_title(one_line(&self.title)));
+        let title = masked(&self.title);
+        let mut group = Group::with_title(Level::ERROR.primary_title(one_line(&title)));
         if let Some(Place { source, span }) = &self.place {
             group = match span {
                 Some(span) => group.element(
-                    Snippet::source(&source.text)
+                    Snippet::source(masked(&source.text))
                         .path(&source.name)
                         .annotation(AnnotationKind::Primary.span(span.clone())),
                 ),

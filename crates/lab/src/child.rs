@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::{Database, Durability, Home, Result};
+use bakeoff_engines::{Database, Durability, Home, Result, elsewhere};
 use bakeoff_workloads::Prepared;
 
-use crate::job::{GO, Job, Message};
+use crate::job::{GO, Job, Message, Staging};
 use crate::syncs::Watcher;
 use crate::written::size;
 use crate::{memory, trial};
@@ -47,9 +47,10 @@ fn perform(
     speaker: &Speaker<'_>,
 ) -> std::result::Result<Option<crate::job::Measured>, String> {
     match job {
-        Job::Load { data, staging } => {
+        Job::Load { data, staging, durability } => {
+            introduce(staging)?;
             let prepared = trial::prepare(data)?;
-            let terms = staging.terms(Durability::None);
+            let terms = staging.terms(level(durability)?);
             let database = trial::open(data, &*prepared, &staging.directory, &terms)?;
             load(&*prepared, &*database, speaker).map_err(|error| error.to_string())?;
             Ok(None)
@@ -60,15 +61,14 @@ fn perform(
             Ok(None)
         }
         Job::Trial { data, staging, durability, clients, seconds } => {
+            introduce(staging)?;
             let prepared = trial::prepare(data)?;
             // Not before: the workload's texts are not the engine's to find room for.
             let home = trial::home(data)?;
             if home == Home::Process {
                 join(&staging.groups)?;
             }
-            let durability = Durability::parse(durability)
-                .ok_or_else(|| format!("there is no durability level {durability}"))?;
-            let terms = staging.terms(durability);
+            let terms = staging.terms(level(durability)?);
             let directory = &staging.directory;
             let here = home != Home::Elsewhere;
             let syncs = here.then(|| Watcher::new(directory)).flatten();
@@ -82,6 +82,15 @@ fn perform(
             load.run(*clients, duration, speaker).map(Some)
         }
     }
+}
+
+/// Makes a database that somebody else runs known by its name, with its password.
+fn introduce(staging: &Staging) -> std::result::Result<(), String> {
+    staging.url.as_deref().map_or(Ok(()), |url| elsewhere::find(url).map(drop))
+}
+
+fn level(name: &str) -> std::result::Result<Durability, String> {
+    Durability::parse(name).ok_or_else(|| format!("there is no durability level {name}"))
 }
 
 fn wait_for_go(input: &mut dyn BufRead) -> std::result::Result<(), String> {

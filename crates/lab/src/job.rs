@@ -38,6 +38,8 @@ pub struct Staging {
     pub groups: Vec<PathBuf>,
     /// Settings of the user's own, by name.
     pub settings: Vec<(String, String)>,
+    /// The URL, with its password, of a database that somebody else runs. Not to be shown.
+    pub url: Option<String>,
 }
 
 impl Staging {
@@ -62,6 +64,8 @@ pub enum Job {
         data: Data,
         /// Where, and under which terms.
         staging: Staging,
+        /// The durability level's name: none, but where the server's owner has chosen it.
+        durability: String,
     },
     /// Join the control groups and read the folder, so that the page cache holds what it has room
     /// for.

@@ -1,6 +1,6 @@
 //! A run: the plan's blocks one after the other, each trial staged, driven, measured and recorded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -15,6 +15,7 @@ use crate::job::Data;
 use crate::leftovers::{self, WorkFolder};
 use crate::{accounts, disk, memory};
 
+mod elsewhere;
 mod images;
 mod staging;
 
@@ -88,6 +89,13 @@ pub enum Ending {
 pub enum Event<'a> {
     /// What a killed run had left was removed.
     Swept(&'a Path),
+    /// An engine can't be used on this machine; its trials are going to fail.
+    Unavailable {
+        /// Its name.
+        engine: &'a str,
+        /// What is missing, and what brings it.
+        reason: &'a str,
+    },
     /// One neighbour stream is measured alone.
     MeasuringNeighbour,
     /// Data are being loaded; so many rows so far.
@@ -150,6 +158,8 @@ pub struct Lab<'a> {
     pub watch: &'a mut dyn Watch,
     /// How many trials the plan has.
     pub planned: u32,
+    /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
+    pub reuse: bool,
 }
 
 /// What trials are staged with.
@@ -160,6 +170,8 @@ struct Stage {
     neighbours: Option<(neighbour::File, f64)>,
     /// The image of each data, or why it can't be had.
     images: BTreeMap<Data, Result<Image, String>>,
+    /// The databases elsewhere that this run has filled.
+    filled: BTreeSet<String>,
     /// The trial that is running, from 1, counting those that were done before.
     number: usize,
     /// Trials done in this process, and the seconds they took.
@@ -229,11 +241,13 @@ impl Lab<'_> {
             canaries: self.folder.canaries()?,
             neighbours: None,
             images: BTreeMap::new(),
+            filled: BTreeSet::new(),
             number: self.planned as usize
                 - due.iter().map(|due| due.block.trials.len()).sum::<usize>(),
             spent: (0, 0.0),
             waited_s: 0.0,
         };
+        self.look_for_engines(&due);
         self.hire_neighbours(&mut stage, &due)?;
         self.load_images(&mut stage, &due)?;
         let mut failed = 0;
@@ -281,6 +295,17 @@ impl Lab<'_> {
             return Err(LabError::Full { folder: folder.into(), free, needed });
         }
         Ok(())
+    }
+
+    /// Says which engines can't be used, before anything is loaded.
+    fn look_for_engines(&mut self, due: &[Due]) {
+        let trials = due.iter().flat_map(|due| &due.block.trials);
+        let names: BTreeSet<_> = trials.map(|trial| trial.cell.base(Factor::Engine)).collect();
+        for engine in names {
+            if let Err(reason) = staging::available(engine) {
+                self.watch.event(Event::Unavailable { engine, reason: &reason });
+            }
+        }
     }
 
     /// Prepares the neighbours' file, if a trial wants neighbours on the machine's own disk, and

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bakeoff_disk::spec::{self, Spec};
 use bakeoff_engines::{Database, Engine, Home, Session, Terms};
-use bakeoff_experiment::{Disks, Vocabulary, WorkloadNames};
+use bakeoff_experiment::{Disks, Engines, Vocabulary, WorkloadNames};
 use bakeoff_load::{self as load};
 use bakeoff_results::{Cost, Cpu, Io, Syncs};
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
@@ -30,7 +30,13 @@ const SLOTS_FOR_SLOPE: usize = 10;
 
 /// The names that are valid in an experiment: every engine and workload that is built in.
 pub fn vocabulary() -> Vocabulary {
-    let engines = bakeoff_engines::ENGINES.iter().map(|engine| engine.about().name.into());
+    let abouts: Vec<_> = bakeoff_engines::ENGINES.iter().map(|engine| engine.about()).collect();
+    let servers = abouts.iter().filter(|about| about.home == Home::Server);
+    let engines = Engines::new(
+        abouts.iter().map(|about| about.name.into()).collect(),
+        servers.map(|about| about.name.into()).collect(),
+        |url| bakeoff_engines::elsewhere::name(url).map(Into::into),
+    );
     let workloads = bakeoff_workloads::WORKLOADS.iter().map(|workload| WorkloadNames {
         name: workload.name().into(),
         scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
@@ -40,7 +46,7 @@ pub fn vocabulary() -> Vocabulary {
         |text| Spec::parse(text).map(|spec| spec.to_string()).map_err(|e| e.to_string()),
         |table| Spec::from_table(table).map(drop).map_err(|e| e.to_string()),
     );
-    Vocabulary { engines: engines.collect(), workloads: workloads.collect(), disks }
+    Vocabulary { engines, workloads: workloads.collect(), disks }
 }
 
 fn workload(data: &Data) -> Result<&'static dyn bakeoff_workloads::Workload, String> {

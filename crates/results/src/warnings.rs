@@ -53,6 +53,7 @@ pub(crate) fn all(document: &Document, rows: &[TrialRow], counted: &[&TrialRow])
     let warnings = [
         failed,
         disturbed,
+        elsewhere(run),
         drifted(&document.canaries),
         noise(run, &document.noise),
         unsynced(run, cells),
@@ -159,6 +160,21 @@ fn lost(run: &Run, rows: &[&TrialView]) -> [Option<String>; 2] {
         "do not count, though they ended"
     };
     [say(failed, "failed"), say(disturbed, how)]
+}
+
+/// Engines that are known by a URL: no image of their data is restored.
+fn elsewhere(run: &Run) -> Option<String> {
+    let (_, levels) = run.factors.iter().find(|(factor, _)| factor == "engine")?;
+    let urls: Vec<&str> =
+        levels.iter().map(String::as_str).filter(|level| level.contains("://")).collect();
+    (!urls.is_empty()).then(|| {
+        format!(
+            "somebody else runs {}: its database was emptied and loaded anew for each trial, so \
+             that trials do not start from the same bytes; its settings, memory and disk are what \
+             its owner gave it, and who else uses it is not known",
+            urls.join(" and ")
+        )
+    })
 }
 
 fn set_aside(aside: &[&TrialView]) -> Option<String> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan};
+use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan, without_passwords};
 use bakeoff_lab::{Ending, Lab, LabError};
 use bakeoff_results::{
     Document, EngineFact, Error, Run, RunFolder,
@@ -52,6 +52,7 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         stop: &stop,
         watch: &mut progress,
         planned: experiment.plan().trials() as u32,
+        reuse: arguments.reuse,
     }
     .run();
     progress.finish();
@@ -161,15 +162,19 @@ fn text(experiment: &Experiment) -> Result<Text, Failure> {
 
 /// The experiment of a run folder; flags can't change it any more.
 fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Failure> {
-    if arguments.changes() != Changes::default() {
-        return Err(usage(format!(
-            "--resume goes on with the experiment in {}; leave out the flags that change it, or \
-             start a new run without --resume",
-            dir.display()
-        )));
-    }
     let path = dir.join("experiment.toml");
-    load(&path.to_string_lossy(), &arguments.changes())
+    let recorded = load(&path.to_string_lossy(), &Changes::default())?;
+    let changes = arguments.changes();
+    // `--engine` may say the same once more, with the passwords that the folder does not keep.
+    let same = |again: Experiment| again.to_toml() == recorded.to_toml();
+    if changes == Changes::default() || load(&path.to_string_lossy(), &changes).is_ok_and(same) {
+        return Ok(recorded);
+    }
+    Err(usage(format!(
+        "--resume goes on with the experiment in {}; leave out the flags that change it, or start \
+         a new run without --resume",
+        dir.display()
+    )))
 }
 
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
@@ -256,6 +261,7 @@ fn describe_run(dir: &Path, experiment: &Experiment) -> Result<Run, Failure> {
         harness_s: bakeoff_lab::harness_cost().as_secs_f64(),
         neighbour_alone_per_second: None,
         text: text.describe(),
+        applied: Vec::new(),
     })
 }
 
@@ -287,6 +293,7 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
 /// The command as it was given, quoted for a shell.
 fn command_line() -> String {
     let quote = |argument: String| {
+        let argument = without_passwords(&argument);
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
         if !argument.is_empty() && argument.chars().all(plain) {
             return argument;

@@ -69,6 +69,11 @@ impl Elsewhere {
         Ok(Self { name: Box::leak(name.into_boxed_str()), opts, engine, version: OnceLock::new() })
     }
 
+    /// The URL without its password.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn version(&self) -> String {
         let ask = || -> std::result::Result<Option<String>, mysql::Error> {
             Conn::new(self.opts.clone())?.query_first("SELECT VERSION()")

@@ -47,8 +47,8 @@ pub(super) fn create(
         _ if found.is_empty() => {}
         Leftovers::Refuse => {
             return Err(Error::Usage(format!(
-                "the database holds {} tables {MADE_BY} before: allow their reuse, \
-                 or name an empty database",
+                "the database holds {} tables {MADE_BY} before: allow their reuse \
+                 (--reuse), or name an empty database",
                 found.len()
             )));
         }

@@ -59,6 +59,11 @@ impl Elsewhere {
         Ok(Self { name: Box::leak(name.into_boxed_str()), config, version: OnceLock::new() })
     }
 
+    /// The URL without its password.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn version(&self) -> String {
         let version = self.version.get_or_init(|| match self.config.connect(NoTls) {
             Ok(mut client) => {

@@ -41,8 +41,8 @@ pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers)
         _ if found.is_empty() => {}
         Leftovers::Refuse => {
             return Err(Error::Usage(format!(
-                "the database holds {} tables {MADE_BY} before: allow their reuse, \
-                 or name an empty database",
+                "the database holds {} tables {MADE_BY} before: allow their reuse \
+                 (--reuse), or name an empty database",
                 found.len()
             )));
         }

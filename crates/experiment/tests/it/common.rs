@@ -1,6 +1,8 @@
 //! What the tests share.
 
-use bakeoff_experiment::{Changes, Disks, Error, Experiment, Vocabulary, WorkloadNames};
+use bakeoff_experiment::{
+    Changes, Disks, Engines, Error, Experiment, Vocabulary, WorkloadNames, without_passwords,
+};
 
 /// The shortest file that is right.
 pub const GOOD: &str = "workload = \"redmine\"\nengine = \"sqlite\"\n";
@@ -13,13 +15,27 @@ pub fn vocabulary() -> Vocabulary {
         scales: strings(scales),
     };
     Vocabulary {
-        engines: strings(&["sqlite", "lmdb", "fjall", "null"]),
+        engines: Engines::new(
+            strings(&["sqlite", "lmdb", "fjall", "mariadb:innodb", "null"]),
+            strings(&["mariadb:innodb"]),
+            url,
+        ),
         workloads: vec![
             workload("redmine", &["small", "large", "giant"]),
             workload("reads", &["tiny"]),
         ],
         disks: Disks::new(strings(&["hdd-7200", "ebs-gp2:SIZE"]), level, device),
     }
+}
+
+/// A database's URL: its scheme is `mysql`, and it names a database.
+fn url(text: &str) -> Result<String, String> {
+    let rest =
+        text.strip_prefix("mysql://").ok_or("the URL is of no known kind\nwrite mysql://")?;
+    if !rest.contains('/') {
+        return Err("the URL names no database".to_owned());
+    }
+    Ok(without_passwords(text))
 }
 
 /// A model's level: `hdd-7200`, or `ebs-gp2:` and a size, as `100G`.

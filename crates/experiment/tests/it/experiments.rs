@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::common::{GOOD, load, vocabulary};
-use bakeoff_experiment::{Changes, Experiment, Factor, presets};
+use bakeoff_experiment::{Changes, Experiment, Factor, base, presets};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
@@ -117,7 +117,13 @@ fn presets_are_right_and_as_long_as_they_say() {
 /// Levels of a factor that are valid and canonical.
 fn valid(factor: Factor) -> Vec<&'static str> {
     match factor {
-        Factor::Engine => vec!["sqlite", "lmdb", "fjall", "null"],
+        Factor::Engine => vec![
+            "sqlite",
+            "lmdb",
+            "mariadb:innodb",
+            "mysql://me@host/db",
+            "mysql://me@host:3307/db?socket=/run/my.sock#InnoDB",
+        ],
         Factor::Durability => vec!["none", "relaxed", "strict"],
         Factor::Memory => vec!["unlimited"],
         Factor::Disk => vec!["host", "hdd-7200", "ebs-gp2:100G", "mine"],
@@ -151,6 +157,7 @@ prop_compose! {
         repetitions in 1u32..20,
         seed in 0..=i64::MAX as u64,
         noise_floor: bool,
+        value in "\\PC{0,20}",
     ) -> Experiment {
         let mut factors = factors;
         if let Some(alias) = alias {
@@ -160,9 +167,11 @@ prop_compose! {
         let workload = "redmine".to_owned();
         let device: toml::Table = "model = \"hdd-7200\"\nrpm = 100\n".parse().expect("a table");
         let disks = BTreeMap::from([("mine".to_owned(), device)]);
+        let own = BTreeMap::from([("max_connections".to_owned(), value)]);
+        let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
-            name, title, workload, text, compare, factors, disks, seconds, repetitions, seed,
-            noise_floor,
+            name, title, workload, text, compare, factors, disks, settings, seconds, repetitions,
+            seed, noise_floor,
         }
     }
 }
@@ -174,6 +183,39 @@ proptest! {
         let again = load(&toml, &Changes::default());
         prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(experiment));
     }
+}
+
+#[test]
+fn a_url_is_a_level_without_its_password() {
+    let toml = "workload = \"reads\"\nnoise_floor = true\n\
+                engine = [\"mysql://me:secret@host/db\", \"mysql://me@host/db2@mine\"]\n";
+    let experiment = load(toml, &Changes::default()).expect("it is right");
+    let levels = ["mysql://me@host/db", "mysql://me@host/db2@mine", "mysql://me@host/db@again"];
+    assert_eq!(experiment.levels(Factor::Engine), levels);
+    assert_eq!(levels.map(base), ["mysql://me@host/db", "mysql://me@host/db2", levels[0]]);
+    assert_eq!(base("mysql://me@host"), "mysql://me@host");
+    assert!(!format!("{experiment:?}{}", experiment.to_toml()).contains("secret"));
+}
+
+#[test]
+fn settings_come_in_many_forms_and_leave_in_one() {
+    let toml = format!(
+        "{GOOD}[settings.\"mariadb:innodb\"]\nInnodb-Buffer-Pool-Size = \"1G\"\n\
+         sync_binlog = 0x10\nratio = 1_0.5\ndoublewrite = false\nlocal_infile = true\n"
+    );
+    let experiment = load(&toml, &Changes::default()).expect("it is right");
+    let settings: Vec<(&str, &str)> = experiment.settings["mariadb:innodb"]
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let expected = [
+        ("doublewrite", "OFF"),
+        ("innodb_buffer_pool_size", "1G"),
+        ("local_infile", "ON"),
+        ("ratio", "10.5"),
+        ("sync_binlog", "16"),
+    ];
+    assert_eq!(settings, expected);
 }
 
 #[test]

@@ -25,7 +25,7 @@ error: unknown engine `lmbd`
   |                     ^^^^^^
   |
   = help: did you mean `lmdb`?
-  = help: valid: sqlite, lmdb, fjall, null";
+  = help: valid: sqlite, lmdb, fjall, mariadb:innodb, null";
     assert_eq!(message(toml, &Changes::default()), expected);
 }
 
@@ -40,7 +40,7 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-engine, durability, memory, disk, neighbours, clients, scale, quick, disks";
+engine, durability, memory, disk, neighbours, clients, scale, quick, disks, settings";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
 
@@ -154,6 +154,15 @@ const LINES: &[(&str, &str, &str)] = &[
     ("disks.\"a b\" = {}", "`a b` can't be a disk's name", "letters, digits"),
     ("disks.mine = {}", "a device needs a model", "add `model = \"hdd-7200\"`"),
     ("disks.mine = { model = \"hdd-7200\", rpm = 0 }", "its rpm has to be above 0", ""),
+    ("settings = 1", "`settings` has to be a table of tables, and this is a whole number", ""),
+    ("settings.\"mariadb:inodb\".a = 1", "unknown engine `mariadb:inodb`", "`mariadb:innodb`?"),
+    ("settings.sqlite.a = 1", "`sqlite` takes no settings", "take settings: mariadb:innodb"),
+    ("settings.\"mysql://a@b/c\".a = 1", "are its owner's", "set them on the server"),
+    ("settings.\"mariadb:innodb\" = 1", "`mariadb:innodb` has to be a table", ""),
+    ("settings.\"mariadb:innodb\".--a = 1", "`--a` can't be a setting's name", "without dashes"),
+    ("settings.\"mariadb:innodb\".a = [1]", "`a` has to be a string, a number, true or", ""),
+    ("settings.\"mariadb:innodb\".a = \"b\\nc\"", "the value of `a` is one line", ""),
+    ("settings.\"mariadb:innodb\" = { a-b = 1, a_b = 2 }", "`a_b` is twice among", "leave one"),
     ("scale = \"smal\"", "unknown scale `smal`", "did you mean `small`?"),
     ("scale = \"tiny\"", "unknown scale `tiny`", "valid: small, large, giant"),
     ("compare = \"engines\"", "unknown factor `engines`", "did you mean `engine`?"),
@@ -204,6 +213,25 @@ error: the experiment names no workload
     assert!(no_engine.contains("names no engine"), "{no_engine}");
     let quick = Changes { quick: true, ..Changes::default() };
     assert!(message(GOOD, &quick).contains("`--quick` asks for the table `[quick]`"));
+}
+
+#[test]
+fn a_url_that_is_wrong_is_shown_without_its_password() {
+    let shown = |toml: &str, changes: &Changes| {
+        let message = message(toml, changes);
+        assert!(!message.contains("secret"), "{message}");
+        message
+    };
+    let toml = "workload = \"redmine\"\nengine = [\"mysql://me:secret@host\"]\n";
+    let message = shown(toml, &Changes::default());
+    assert!(message.starts_with("error: the URL names no database"), "{message}");
+    assert!(message.contains("mysql://me:******@host\"]"), "{message}");
+    let list = "mysq://me:secret@host/db,mysql://me:secret@host/db@,mysql:/me:4@host".to_owned();
+    let changes = Changes { factors: vec![(Factor::Engine, list)], ..Changes::default() };
+    let message = shown(GOOD, &changes);
+    for part in ["is of no known kind", "`` is no alias", "unknown engine"] {
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[test]
@@ -284,7 +312,7 @@ proptest! {
         lines in prop::collection::vec(
             prop_oneof![
                 "(engine|clients|neighbours|seed|title|quick|seconds) ?= ?\\PC{0,12}",
-                "(engine|clients|scale|text|disk|disks|disks\\.[a-z]) = \\[?(\"\\PC{0,6}\"|[0-9_.-]{1,6})\\]?",
+                "(engine|clients|scale|text|disk|disks|disks\\.[a-z]|settings\\.\"mariadb:innodb\"\\.a) = \\[?(\"\\PC{0,6}\"|[0-9_.-]{1,6})\\]?",
                 "\\PC{0,20}",
                 "\\s\\[(quick|disks|disks\\.[a-z])\\]",
             ],

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use bakeoff_engines::Durability;
 use bakeoff_experiment::{Cell, Factor};
 
+use super::staging::{can_be_staged, is_elsewhere};
 use super::{Due, Event, GRACE, Lab, LabError, PATIENCE, RESERVE, Stage, wanting};
 use crate::job::{Data, Job, Message, Staging};
 use crate::process::{Heard, Process};
@@ -46,7 +48,9 @@ impl Lab<'_> {
     pub(super) fn load_images(&mut self, stage: &mut Stage, due: &[Due]) -> Result<(), LabError> {
         for trial in due.iter().flat_map(|due| &due.block.trials) {
             let data = self.data(&trial.cell);
-            if stage.images.contains_key(&data) || self.stopped() {
+            let known = stage.images.contains_key(&data);
+            let wanted = can_be_staged(&trial.cell).is_ok() && !is_elsewhere(&data.engine);
+            if known || !wanted || self.stopped() {
                 continue;
             }
             let start = Instant::now();
@@ -54,8 +58,15 @@ impl Lab<'_> {
             wanting("the image folder", std::fs::create_dir(&folder))?;
             let runtime = stage.runtime(&data.engine)?;
             let directory = folder.clone();
-            let staging = Staging { directory, runtime: runtime.clone(), ..Staging::default() };
-            let loaded = self.load(&Job::Load { data: data.clone(), staging }, &data)?;
+            let staging = Staging {
+                directory,
+                runtime: runtime.clone(),
+                settings: self.settings(&data.engine),
+                ..Staging::default()
+            };
+            let durability = Durability::None.name().into();
+            let load = Job::Load { data: data.clone(), staging, durability };
+            let loaded = self.load(&load, &data)?;
             if let Some(runtime) = runtime {
                 wanting("removing the server's folder", super::remove(&runtime))?;
             }
@@ -72,7 +83,7 @@ impl Lab<'_> {
     }
 
     /// Loads data; how many bytes of rows they were. The inner error is the load's.
-    fn load(&mut self, job: &Job, data: &Data) -> Result<Result<u64, String>, LabError> {
+    pub(super) fn load(&mut self, job: &Job, data: &Data) -> Result<Result<u64, String>, LabError> {
         let process = wanting("a process that loads", Process::start(self.program, job))?;
         self.watch.event(Event::Loading { data, rows: 0 });
         let (mut heard, mut loaded) = (Instant::now(), 0);
@@ -95,6 +106,12 @@ impl Lab<'_> {
                 Heard::End => return Ok(Err(process.autopsy())),
             }
         }
+    }
+
+    /// The user's own settings for an engine.
+    pub(super) fn settings(&self, engine: &str) -> Vec<(String, String)> {
+        let own = self.experiment.settings.get(engine).into_iter().flatten();
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     pub(super) fn data(&self, cell: &Cell) -> Data {

@@ -39,6 +39,9 @@ impl Lab<'_> {
         if let Err(reason) = can_be_staged(cell) {
             return Ok(Err(reason));
         }
+        if is_elsewhere(cell.base(Factor::Engine)) {
+            return self.trial_elsewhere(stage, cell);
+        }
         let image = match stage.images.get(&self.data(cell)) {
             Some(Ok(image)) => image,
             Some(Err(reason)) => return Ok(Err(format!("its data can't be loaded: {reason}"))),
@@ -122,6 +125,7 @@ impl Lab<'_> {
             runtime: place.runtime.clone(),
             memory_bytes: place.group.as_ref().map(Group::limit),
             groups: place.group.iter().map(Group::processes).collect(),
+            settings: self.settings(place.cell.base(Factor::Engine)),
             ..Staging::default()
         };
         // Files that were just restored to the machine's own disk are in the page cache, unless
@@ -170,7 +174,7 @@ impl Lab<'_> {
     }
 
     /// Notes for the report what the engine is opened with.
-    fn note_applied(&mut self, cell: &Cell, staging: &Staging) -> Result<(), LabError> {
+    pub(super) fn note_applied(&mut self, cell: &Cell, staging: &Staging) -> Result<(), LabError> {
         let level = |factor| cell.base(factor).to_owned();
         let (engine, durability) = (level(Factor::Engine), level(Factor::Durability));
         let terms = Durability::parse(&durability).map(|durability| staging.terms(durability));
@@ -183,7 +187,7 @@ impl Lab<'_> {
     }
 
     /// Runs a trial's process, with the disk at work while its clients are.
-    fn drive(
+    pub(super) fn drive(
         &mut self,
         job: &Job,
         disk: &mut Disk<'_>,
@@ -256,18 +260,29 @@ fn applied(fair: Vec<bakeoff_engines::Setting>, own: &[(String, String)]) -> Vec
     ours.chain(own).collect()
 }
 
-/// Whether a cell's levels go together.
-fn can_be_staged(cell: &Cell) -> Result<(), String> {
-    let name = cell.base(Factor::Engine);
-    let elsewhere = bakeoff_engines::find(name).is_some_and(|e| e.about().home == Home::Elsewhere);
-    if !elsewhere {
+/// Whether the engine can be used on this machine, and what brings what is missing.
+pub(super) fn available(engine: &str) -> Result<(), String> {
+    bakeoff_engines::find(engine).map_or(Ok(()), |engine| engine.available())
+}
+
+/// Whether the engine is a server that somebody else runs.
+pub(super) fn is_elsewhere(engine: &str) -> bool {
+    bakeoff_engines::find(engine).is_some_and(|found| found.about().home == Home::Elsewhere)
+}
+
+/// Whether a cell's engine can be used, and its levels go together.
+pub(super) fn can_be_staged(cell: &Cell) -> Result<(), String> {
+    let engine = cell.base(Factor::Engine);
+    available(engine)?;
+    if !is_elsewhere(engine) {
         return Ok(());
     }
-    for (factor, only) in [(Factor::Memory, "unlimited"), (Factor::Disk, HOST)] {
+    let only = [(Factor::Memory, "unlimited"), (Factor::Disk, HOST), (Factor::Neighbours, "0")];
+    for (factor, only) in only {
         if cell.base(factor) != only {
             return Err(format!(
-                "{factor} {} can't be had: the server is not bakeoff's to limit or to put on \
-                 another disk; write {factor} = \"{only}\"",
+                "{factor} {} can't be had: the server is not bakeoff's to limit, to put on \
+                 another disk or to give neighbours; write {factor} = \"{only}\"",
                 cell.base(factor)
             ));
         }

@@ -1,0 +1,84 @@
+//! The tables `[settings."engine"]`: a server's settings, in the place of bakeoff's.
+
+use std::collections::BTreeMap;
+
+use toml::de::DeValue;
+
+use super::{Reader, SETTINGS, Value, decimal, in_order, wrong_type};
+use crate::Settings;
+use crate::message::Problem;
+
+impl Reader<'_> {
+    /// The settings of each engine: a table of tables.
+    pub(super) fn settings(&mut self, value: &Value<'_>) -> BTreeMap<String, Settings> {
+        let mut all = BTreeMap::new();
+        let DeValue::Table(engines) = value.get_ref() else {
+            let problem = wrong_type(SETTINGS, "a table of tables", value);
+            self.problems.push(problem.at(&self.place(Some(value.span()))));
+            return all;
+        };
+        for (key, value) in in_order(engines) {
+            let engine = key.get_ref().as_ref();
+            if let Err(problem) = self.vocabulary.engines.takes_settings(engine) {
+                self.problems.push(problem.at(&self.place(Some(key.span()))));
+            } else {
+                all.insert(engine.to_owned(), self.of_engine(engine, value));
+            }
+        }
+        all
+    }
+
+    fn of_engine(&mut self, engine: &str, value: &Value<'_>) -> Settings {
+        let mut settings = Settings::new();
+        let DeValue::Table(table) = value.get_ref() else {
+            let problem = wrong_type(engine, "a table", value);
+            self.problems.push(problem.at(&self.place(Some(value.span()))));
+            return settings;
+        };
+        for (key, value) in in_order(table) {
+            let named = name(key.get_ref()).map_err(|problem| (problem, key.span()));
+            let setting = named.and_then(|name| match text(&name, value) {
+                Ok(text) => Ok((name, text)),
+                Err(problem) => Err((problem, value.span())),
+            });
+            let (problem, span) = match setting {
+                Ok((name, text)) if !settings.contains_key(&name) => {
+                    settings.insert(name, text);
+                    continue;
+                }
+                Ok((name, _)) => {
+                    let title = format!("`{name}` is twice among the settings of `{engine}`");
+                    (Problem::new(title).help("leave one out"), key.span())
+                }
+                Err(wrong) => wrong,
+            };
+            self.problems.push(problem.at(&self.place(Some(span))));
+        }
+        settings
+    }
+}
+
+/// A setting's name in the spelling that all share: `Max-Connections` is `max_connections`.
+fn name(text: &str) -> Result<String, Problem> {
+    let letters = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(letters) {
+        return Ok(text.replace('-', "_").to_ascii_lowercase());
+    }
+    Err(Problem::new(format!("`{text}` can't be a setting's name"))
+        .help("write it as the server's documentation does, without dashes before it"))
+}
+
+/// A value as a server takes it.
+fn text(name: &str, value: &Value<'_>) -> Result<String, Problem> {
+    match value.get_ref() {
+        DeValue::String(text) if text.contains(char::is_control) => {
+            Err(Problem::new(format!("the value of `{name}` is one line of text")))
+        }
+        DeValue::String(text) => Ok(text.to_string()),
+        DeValue::Integer(integer) => Ok(decimal(integer)),
+        DeValue::Float(float) => Ok(float.as_str().to_owned()),
+        DeValue::Boolean(true) => Ok("ON".to_owned()),
+        DeValue::Boolean(false) => Ok("OFF".to_owned()),
+        _ => Err(wrong_type(name, "a string, a number, true or false", value)),
+    }
+}
