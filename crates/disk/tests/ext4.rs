@@ -227,6 +227,23 @@ fn metadata_are_committed_after_5_s_and_data_written_after_30_s() {
 }
 
 #[test]
+fn settling_leaves_nothing_for_later() {
+    let mut ext4 = ext4();
+    ext4.names_changed(0, &[]);
+    write(&mut ext4, SECOND, FILE, 0, 8 * MIB);
+    write(&mut ext4, 2 * SECOND, FILE + 1, 0, 4 * KIB);
+    let Background { work, lasting } = ext4.settle_all(2 * SECOND).expect("there is something");
+    ext4.done(work.ticket);
+    assert!(bytes(&work) > 8 * MIB && shape(&work).ends_with(" f"), "{}", shape(&work));
+    for what in [Lasting::File(FILE), Lasting::File(FILE + 1), Lasting::Names] {
+        assert!(lasting.contains(&what), "{lasting:?}");
+    }
+    assert_eq!(ext4.dirty(), 0);
+    assert!(background(&mut ext4, 100 * SECOND).is_empty());
+    assert!(ext4.settle_all(100 * SECOND).is_none());
+}
+
+#[test]
 fn names_committed_by_a_sync_are_told_as_lasting_later() {
     let mut ext4 = ext4();
     ext4.names_changed(0, &[]);

@@ -72,6 +72,19 @@ fn timed<T>(what: impl FnOnce() -> T) -> (T, Duration) {
     (result, start.elapsed())
 }
 
+#[test]
+fn what_was_written_before_the_timing_is_on_the_device_when_it_comes_on() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    let written = || disks.stat()["files"]["all"]["device_writes"]["bytes"].as_u64().unwrap();
+    let mount = ["disk", "mount", "b", "m", "--model", "hdd-7200", "--timing", "off"];
+    place.run(&mount).code(0);
+    fs::write(place.path("m/file"), vec![1; 20_000_000]).unwrap();
+    assert_eq!(written(), 0, "nobody has asked for it");
+    place.run(&["disk", "set", "m", "--timing", "on"]).code(0);
+    assert!(written() >= 20_000_000);
+}
+
 /// Writes a file and syncs it.
 fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
     use std::io::Write;

