@@ -2,7 +2,7 @@
 //! engine takes for caches of its own, and every other setting that differs from its default.
 
 use crate::mysql::Storage;
-use crate::{Durability, Terms};
+use crate::{Durability, Terms, lmdb};
 
 /// Bytes of cache that every engine gets where memory is not limited.
 pub const UNLIMITED_CACHE: u64 = 256 << 20;
@@ -47,6 +47,54 @@ impl Share {
         terms.memory_bytes.map_or(UNLIMITED_CACHE, |limit| limit.saturating_mul(self.percent) / 100)
     }
 }
+
+/// What SQLite's connections get.
+pub fn sqlite(terms: &Terms) -> Vec<Setting> {
+    let shared = format!("{} KiB in all", SQLITE.bytes(terms) / 1024);
+    let mut settings = vec![
+        Setting::new("journal_mode", "WAL", "readers and the writer do not wait for each other"),
+        Setting::new("cache_size", shared, SQLITE.reason),
+        Setting::new("SQLITE_DBCONFIG_ENABLE_QPSG", "on", "a statement is planned once"),
+    ];
+    let mut durable = |name, value| settings.push(Setting::new(name, value, "the durability"));
+    match terms.durability {
+        Durability::None => durable("synchronous", "OFF"),
+        Durability::Relaxed => {
+            durable("synchronous", "NORMAL");
+            durable("wal_checkpoint(PASSIVE)", "every second");
+        }
+        Durability::Strict => {}
+    }
+    settings
+}
+
+/// What LMDB's environment gets.
+pub fn lmdb(terms: &Terms) -> Vec<Setting> {
+    let mut settings = vec![
+        Setting::new("mapsize", lmdb::MAP_BYTES, "room for any data that a disk holds"),
+        Setting::new("maxreaders", lmdb::MOST_READERS, "1,024 clients, and bakeoff itself"),
+    ];
+    let mut flag = |name| settings.push(Setting::new(name, "on", "the durability"));
+    match terms.durability {
+        Durability::None => flag("MDB_NOSYNC"),
+        Durability::Relaxed => flag("MDB_NOMETASYNC"),
+        Durability::Strict => {}
+    }
+    settings
+}
+
+/// What fjall's database gets.
+pub fn fjall(terms: &Terms) -> Vec<Setting> {
+    let mut settings = vec![Setting::new("cache_size", FJALL.bytes(terms), FJALL.reason)];
+    let mut durable = |name, value| settings.push(Setting::new(name, value, "the durability"));
+    match terms.durability {
+        Durability::None => {}
+        Durability::Relaxed => durable("persist(SyncData)", "every second"),
+        Durability::Strict => durable("durability of a transaction", "SyncData"),
+    }
+    settings
+}
+
 /// PostgreSQL's shared buffers.
 pub const POSTGRES: Share = Share {
     percent: 25,

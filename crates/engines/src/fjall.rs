@@ -22,8 +22,8 @@ use fjall::{
 
 use crate::kv::{self, Visit};
 use crate::{
-    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Statement, Terms,
-    fair,
+    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting, Statement,
+    Terms, fair,
 };
 
 /// See the module.
@@ -67,6 +67,10 @@ impl Engine for Fjall {
             ],
             home: Home::Process,
         }
+    }
+
+    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+        fair::fjall(terms)
     }
 
     fn open(
@@ -180,9 +184,6 @@ impl kv::Store for Store {
         vec![
             ("compactions", database.compactions_completed() as u64),
             ("compaction microseconds", database.time_compacting().as_micros() as u64),
-            ("journals", database.journal_count() as u64),
-            ("memtable bytes", database.write_buffer_size()),
-            ("cache bytes", database.cache_size()),
         ]
     }
 }

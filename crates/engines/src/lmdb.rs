@@ -17,7 +17,8 @@ use self_cell::self_cell;
 use crate::gate::{Gate, Pass};
 use crate::kv::{self, Visit};
 use crate::{
-    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Statement, Terms,
+    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting, Statement,
+    Terms, fair,
 };
 
 /// See the module.
@@ -25,10 +26,10 @@ pub struct Lmdb;
 
 /// The address space that is set aside for the map, in bytes, and so the largest database. The
 /// file takes only what is written to it.
-const MAP_BYTES: usize = 1 << 38;
+pub(crate) const MAP_BYTES: usize = 1 << 38;
 
 /// The most transactions that may read at the same time; each takes 64 bytes of the lock file.
-const MOST_READERS: u32 = 16_384;
+pub(crate) const MOST_READERS: u32 = 16_384;
 
 impl Engine for Lmdb {
     fn about(&self) -> About {
@@ -61,6 +62,10 @@ impl Engine for Lmdb {
             ],
             home: Home::Process,
         }
+    }
+
+    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+        fair::lmdb(terms)
     }
 
     fn open(
@@ -174,9 +179,8 @@ impl kv::Store for Store {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let info = self.env().info();
         vec![
-            ("last transaction", info.last_txn_id as u64),
-            ("last page used", info.last_page_number as u64),
-            ("reader slots used", u64::from(info.number_of_readers)),
+            ("transactions", info.last_txn_id as u64),
+            ("pages added", info.last_page_number as u64),
         ]
     }
 }

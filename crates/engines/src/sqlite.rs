@@ -23,7 +23,7 @@ use crate::sql::Dialect;
 use crate::statement::{Action, Yield};
 use crate::{
     About, Access, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
-    Schema, Session, Statement, Terms, Value, fair,
+    Schema, Session, Setting, Statement, Terms, Value, fair,
 };
 
 #[cfg(test)]
@@ -80,6 +80,10 @@ impl Engine for Sqlite {
             ],
             home: Home::Process,
         }
+    }
+
+    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+        fair::sqlite(terms)
     }
 
     fn open(

@@ -16,16 +16,21 @@ const COLUMNS: [(&str, &str); 4] = [
     ("device bytes per byte written", "device bytes/byte"),
     ("syncs per commit", "syncs/commit"),
     ("space on disk", "space"),
-    ("engine CPU per operation", "CPU/operation"),
+    ("engine CPU per operation", "engine CPU"),
 ];
 
 /// A row for each cell in which costs were counted; `None` where they were in none.
 pub fn costs(layout: &Layout<'_>) -> Option<Figures> {
     let column = |(name, _): (&str, _)| Column { name: name.into(), class: "n" };
     let mut figures = Figures { columns: COLUMNS.map(column).into(), rows: Vec::new() };
+    let charted = layout.charted();
     for setting in &layout.settings {
         let mut first = true;
         for (series, level) in layout.levels.iter().enumerate() {
+            // What does nothing costs nothing.
+            if !charted.contains(level) {
+                continue;
+            }
             let Some(cells) = layout.cell(setting, level).and_then(cells) else { continue };
             figures.rows.push(Row {
                 setting: setting.iter().map(|l| (*l).into()).collect(),
@@ -54,10 +59,18 @@ fn cells(cell: &CellView) -> Option<[String; COLUMNS.len()]> {
     let text = |value: Option<f64>, of: fn(f64) -> String| value.map_or(NONE.into(), of);
     Some([
         text(cost.write_amplification, words::digits),
-        text(cost.syncs_per_commit, words::digits) + remark(&cost),
+        text(cost.syncs_per_commit, few) + remark(&cost),
         words::bytes(cell.space_bytes),
         text(cost.engine_cpu_per_operation_s, words::seconds),
     ])
+}
+
+/// A number a commit; one that rounds to nothing is not nothing.
+fn few(number: f64) -> String {
+    if (f64::MIN_POSITIVE..0.001).contains(&number) {
+        return "< 0.001".into();
+    }
+    words::digits(number)
 }
 
 /// That a number of syncs is not the engine's alone.
@@ -166,8 +179,15 @@ pub fn settings(applied: &[Applied]) -> Vec<Differing> {
             }
         }
     }
-    rows.sort_by_key(|row| applied.iter().position(|one| one.engine == row.engine));
-    rows
+    // Engine by engine, and a setting's values together, in the order in which they came.
+    let place = |row: &Differing| {
+        let engine = rows.iter().position(|other| other.engine == row.engine);
+        let same = |other: &&Differing| other.engine == row.engine && other.name == row.name;
+        (engine, rows.iter().position(|other| same(&other)))
+    };
+    let mut sorted = rows.clone();
+    sorted.sort_by_cached_key(place);
+    sorted
 }
 
 /// What the terms that `hold` have in common against the others, by the fewest factors that tell.

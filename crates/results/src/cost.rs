@@ -14,8 +14,8 @@ pub struct Cost {
     /// inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own.
     pub application_bytes: u64,
     /// Bytes that went to the device for them, those of the drain afterwards among them: what a
-    /// virtual disk's device was given, or what the kernel counted for the engine's processes.
-    /// `None` for a server elsewhere.
+    /// virtual disk's device was given, or the lesser of what the kernel counted for the engine's
+    /// processes and of what anybody wrote to the whole device. `None` for a server elsewhere.
     pub device_bytes: Option<u64>,
     /// Processor seconds of the engine; `None` for a server elsewhere.
     pub engine_cpu_s: Option<f64>,

@@ -165,8 +165,9 @@ fn lost(run: &Run, rows: &[&TrialView]) -> [Option<String>; 2] {
 /// Engines that are known by a URL: no image of their data is restored.
 fn elsewhere(run: &Run) -> Option<String> {
     let (_, levels) = run.factors.iter().find(|(factor, _)| factor == "engine")?;
+    let levels = levels.iter().filter(|level| run.alias("engine", level).is_none());
     let urls: Vec<&str> =
-        levels.iter().map(String::as_str).filter(|level| level.contains("://")).collect();
+        levels.map(String::as_str).filter(|level| level.contains("://")).collect();
     (!urls.is_empty()).then(|| {
         format!(
             "somebody else runs {}: its database was emptied and loaded anew for each trial, so \
