@@ -1,7 +1,6 @@
 //! Sessions: a connection each, with every statement prepared on it.
 
 use bytes::BytesMut;
-use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, Row};
 
@@ -97,8 +96,11 @@ impl Prepared {
         let mut client = database.connect()?;
         let texts = database.texts.iter().map(String::as_str).chain(CONTROL);
         let prepared = texts.map(|text| client.prepare(text));
-        let statements = prepared.collect::<std::result::Result<_, _>>().map_err(error)?;
-        Ok(Self { client, statements })
+        match prepared.collect() {
+            Ok(statements) => Ok(Self { client, statements }),
+            Err(failure) if is_lost(&failure) => Err(lost(&failure, false)),
+            Err(failure) => Err(error(failure)),
+        }
     }
 
     /// Runs a statement, hands each row over, and returns the number of rows read or changed.
@@ -108,12 +110,23 @@ impl Prepared {
         parameters: &[Value<'_>],
         mut row: impl FnMut(&Row) -> std::result::Result<(), postgres::Error>,
     ) -> std::result::Result<u64, postgres::Error> {
-        let mut found = self.client.query_raw(&self.statements[number], parameters)?;
-        while let Some(found) = found.next()? {
-            row(&found)?;
+        let statement = &self.statements[number];
+        let parameters: Vec<&(dyn ToSql + Sync)> =
+            parameters.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        if statement.columns().is_empty() {
+            return self.client.execute(statement, &parameters);
         }
-        Ok(found.rows_affected().unwrap_or(0))
+        let found = self.client.query(statement, &parameters)?;
+        found.iter().try_for_each(&mut row)?;
+        Ok(found.len() as u64)
     }
+}
+
+/// What the loss of a connection means; `commits` says whether what was asked for may have taken
+/// effect.
+fn lost(failure: &postgres::Error, commits: bool) -> Error {
+    let what = format!("the connection was lost: {}", words(failure));
+    if commits { Error::InDoubt(what) } else { Error::Conflict(what) }
 }
 
 /// Where a session stands.
@@ -164,8 +177,7 @@ impl<'a> Connection<'a> {
             return Err(error(failure));
         }
         self.prepared = None;
-        let what = format!("the connection was lost: {}", words(&failure));
-        Err(if commits { Error::InDoubt(what) } else { Error::Conflict(what) })
+        Err(lost(&failure, commits))
     }
 
     fn control(&mut self, which: usize) -> Result<()> {
