@@ -4,6 +4,8 @@
 mod bad_input;
 #[path = "command/disk.rs"]
 mod disk;
+#[path = "command/elsewhere.rs"]
+mod elsewhere;
 #[path = "command/guide.rs"]
 mod guide;
 #[path = "command/interrupted.rs"]
@@ -12,6 +14,8 @@ mod interrupted;
 mod on_disks;
 #[path = "command/runs.rs"]
 mod runs;
+#[path = "command/servers.rs"]
+mod servers;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

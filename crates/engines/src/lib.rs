@@ -5,12 +5,13 @@
 //! beside it: no workload, no disk model, no report. [`null`] shows the whole contract on one page.
 
 use std::path::{Path as FilePath, PathBuf};
+use std::time::Duration;
 
 pub mod elsewhere;
 pub mod fair;
 pub mod fjall;
 mod gate;
-mod kv;
+pub mod kv;
 pub mod lmdb;
 pub mod mysql;
 pub mod null;
@@ -219,7 +220,8 @@ pub trait Database: Send + Sync {
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>>;
 
     /// Waits until everything put off is done: checkpoints, flushes, compactions. All that was
-    /// committed is in the engine's own files afterwards, synced.
+    /// committed is in the engine's own files afterwards, synced. With a server elsewhere nothing is
+    /// done: what it puts off, and the settings that would change that, are its owner's.
     ///
     /// # Errors
     /// The engine's own.
@@ -303,6 +305,9 @@ pub trait Session {
     /// The engine's own.
     fn rollback(&mut self) -> Result<()>;
 }
+
+/// How long a private server that takes no connection may take to end, if that is why.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// Every engine, in the order in which they are listed.
 pub static ENGINES: &[&dyn Engine] = &[

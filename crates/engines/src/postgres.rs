@@ -160,6 +160,21 @@ fn is_lost(failure: &postgres::Error) -> bool {
     }
 }
 
+/// Whether a new connection was there, and was lost again.
+fn is_ended(failure: &postgres::Error) -> bool {
+    let behind = || std::error::Error::source(failure)?.downcast_ref::<io::Error>();
+    match failure.code() {
+        Some(code) => *code == SqlState::ADMIN_SHUTDOWN,
+        None => {
+            failure.is_closed()
+                || behind().is_some_and(|error| {
+                    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+                    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+                })
+        }
+    }
+}
+
 /// A private server and its data.
 struct Private {
     server: Server,
@@ -238,7 +253,8 @@ impl Open {
     fn no_connection(&self, failure: &postgres::Error) -> Error {
         let what = words(failure);
         match &self.private {
-            Some(private) if !private.server.is_running() => Error::engine(format!(
+            _ if is_ended(failure) => Error::Conflict(format!("the connection was lost: {what}")),
+            Some(private) if private.server.ends_within(crate::ENDING) => Error::engine(format!(
                 "the server has ended ({what}); the end of its log:\n{}",
                 private.server.log()
             )),
@@ -257,11 +273,10 @@ impl Database for Open {
     }
 
     fn drain(&self) -> Result<()> {
+        let Some(private) = &self.private else { return Ok(()) };
         upkeep::drain(&mut self.connect()?, &self.schema)?;
-        match &self.private {
-            Some(private) if self.terms.durability == Durability::None => {
-                upkeep::sync_all(&private.data)
-            }
+        match self.terms.durability {
+            Durability::None => upkeep::sync_all(&private.data),
             _ => Ok(()),
         }
     }

@@ -79,7 +79,12 @@ impl Process {
 
     /// Whether it has not ended.
     pub fn is_running(&self) -> bool {
-        !ended(&self.handle, Duration::ZERO)
+        !self.ends_within(Duration::ZERO)
+    }
+
+    /// Whether it has ended, or does so in the given time.
+    pub fn ends_within(&self, limit: Duration) -> bool {
+        ended(&self.handle, limit)
     }
 
     /// Waits for its end, at most so long; says how it ended.

@@ -125,6 +125,12 @@ impl Server {
         self.process.is_running()
     }
 
+    /// Whether it has ended, or does so in the given time: its socket is closed a moment before
+    /// the last of it is gone.
+    pub fn ends_within(&self, limit: Duration) -> bool {
+        self.process.ends_within(limit)
+    }
+
     /// Stops it in order, its clients' transactions undone. One that takes too long is killed.
     ///
     /// # Errors

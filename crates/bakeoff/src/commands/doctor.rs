@@ -1,12 +1,16 @@
 //! `bakeoff doctor`: what this machine can run, found out by trying, and what mends what it can't.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bakeoff_disk::mount::{MountOptions, Mounted};
 use bakeoff_disk::neighbour;
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::{Access, Action, Durability, Engine, Rows, Schema, Statement, Terms, Value};
+use bakeoff_engines::{
+    Access, Action, Durability, Engine, Home, Rows, Schema, Statement, Terms, Value,
+};
 
 use super::report::print;
 use crate::cli;
@@ -16,10 +20,16 @@ use crate::exit::{Exit, Failure};
 const COMMITS: u32 = 20;
 /// Bytes that a run at the smallest scale wants free.
 const ROOM: u64 = 2 << 30;
+/// What brings every server.
+const SERVERS: &str = "All servers on Debian: apt-get install mariadb-server \
+                       mariadb-plugin-rocksdb postgresql";
 
 /// Looks at the machine and the folder; says what is missing and what brings it.
 pub fn run(arguments: &cli::Doctor) -> Result<Exit, Failure> {
-    let folder = tempfile::Builder::new().prefix("bakeoff-doctor-").tempdir_in(&arguments.dir);
+    let mut folder = tempfile::Builder::new();
+    // A server that runs as another user has to get through.
+    folder.prefix("bakeoff-doctor-").permissions(Permissions::from_mode(0o711));
+    let folder = folder.tempdir_in(&arguments.dir);
     let folder = folder.map_err(|error| {
         let message = format!(
             "no run folder can be made in {}: {error}; name a folder you may write: bakeoff doctor DIR",
@@ -27,25 +37,61 @@ pub fn run(arguments: &cli::Doctor) -> Result<Exit, Failure> {
         );
         Failure::new(Exit::Folder, message)
     })?;
-    let mut healthy = true;
-    let mut say = |result: Result<String, String>| {
-        healthy &= result.is_ok();
-        let line = match result {
-            Ok(text) => format!("ok       {text}\n"),
-            Err(text) => format!("missing  {text}\n"),
-        };
-        print(&line)
-    };
-    say(machine(folder.path()))?;
-    say(room(folder.path()))?;
+    let mut found = Findings::default();
+    found.say(Needed::Yes, machine(folder.path()))?;
+    found.say(Needed::Yes, room(folder.path()))?;
     for engine in bakeoff_engines::ENGINES {
-        let name = engine.about().name;
-        let place = folder.path().join(name);
-        say(try_engine(*engine, &place).map_err(|error| format!("engine {name}: {error}")))?;
+        let about = engine.about();
+        let needed = if about.home == Home::Server { Needed::No } else { Needed::Yes };
+        let place = folder.path().join(about.name.replace(':', "-"));
+        let tried = try_engine(*engine, &place);
+        found.say(needed, tried.map_err(|error| format!("engine {}: {error}", about.name)))?;
     }
-    say(try_neighbours(folder.path()))?;
-    say(try_disk(folder.path()).map_err(|error| format!("virtual disks: {error}")))?;
-    Ok(if healthy { Exit::Done } else { Exit::Failed })
+    found.say(Needed::Yes, try_neighbours(folder.path()))?;
+    let disk = try_disk(folder.path()).map_err(|error| format!("virtual disks: {error}"));
+    found.say(Needed::Yes, disk)?;
+    found.say(Needed::No, try_memory_limit())?;
+    found.conclude()
+}
+
+/// Whether `bakeoff run redmine --quick` needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needed {
+    Yes,
+    No,
+}
+
+/// What is missing so far.
+#[derive(Default)]
+struct Findings {
+    needed: u32,
+    other: u32,
+}
+
+impl Findings {
+    fn say(&mut self, needed: Needed, result: Result<String, String>) -> Result<(), Failure> {
+        match result {
+            Ok(text) => return print(&format!("ok       {text}\n")),
+            Err(text) => print(&format!("missing  {text}\n"))?,
+        }
+        match needed {
+            Needed::Yes => self.needed += 1,
+            Needed::No => self.other += 1,
+        }
+        Ok(())
+    }
+
+    fn conclude(self) -> Result<Exit, Failure> {
+        if self.needed > 0 {
+            return Ok(Exit::Failed);
+        }
+        if self.other > 0 {
+            print(&format!(
+                "\n`bakeoff run redmine --quick` needs nothing that is missing. {SERVERS}\n"
+            ))?;
+        }
+        Ok(Exit::Done)
+    }
 }
 
 fn machine(folder: &Path) -> Result<String, String> {
@@ -73,8 +119,16 @@ fn room(folder: &Path) -> Result<String, String> {
     Ok(text)
 }
 
+fn try_memory_limit() -> Result<String, String> {
+    let limit = bakeoff_lab::try_memory_limit();
+    limit
+        .map(|how| format!("memory limits: {how}"))
+        .map_err(|error| format!("memory limits: {error}"))
+}
+
 /// Opens the engine and times strict commits.
 fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
+    engine.available()?;
     let try_it = || -> bakeoff_engines::Result<Duration> {
         std::fs::create_dir(place)?;
         let table = Table::new("doctor").generated_key("id").column("text", Type::Text);

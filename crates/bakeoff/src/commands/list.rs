@@ -66,6 +66,10 @@ fn engines() -> Table {
             table.add_row(["", promise.durability.name(), settings, promise.source]);
         }
     }
+    for (url, kind) in [("mysql://…", "MySQL or MariaDB"), ("postgres://…", "PostgreSQL")] {
+        let summary = format!("a database on a {kind} server that somebody else runs");
+        table.add_row([url, "", &summary, "its owner's settings, which have to give the level"]);
+    }
     table
 }
 

@@ -1,0 +1,229 @@
+//! Private servers in runs: held to their memory, given the user's settings, killed, missing.
+
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+
+use super::{Place, wait_until};
+
+/// A trial that is as short as can be.
+const SHORT: [&str; 10] = [
+    "--seconds",
+    "1",
+    "--repetitions",
+    "1",
+    "--disk",
+    "host",
+    "--neighbours",
+    "0",
+    "--clients",
+    "2",
+];
+
+/// Whether these engines are installed; says so where they are not, and fails where they must be.
+pub fn installed(engines: &[&str]) -> bool {
+    let missing = engines.iter().find_map(|name| {
+        let engine = bakeoff_engines::find(name).expect("it is an engine");
+        engine.available().err()
+    });
+    let Some(missing) = missing else { return true };
+    assert!(std::env::var_os("CI").is_none(), "{missing}");
+    eprintln!("skipped: {missing}");
+    false
+}
+
+fn limited() -> bool {
+    let Err(reason) = bakeoff_lab::try_memory_limit() else { return true };
+    assert!(std::env::var_os("CI").is_none(), "{reason}");
+    eprintln!("skipped: {reason}");
+    false
+}
+
+/// Every trial of a run with its engine.
+pub fn trials(document: &Value) -> Vec<(&str, &Value)> {
+    let trials = document["trials"].as_array().unwrap().iter();
+    trials.map(|trial| (trial["levels"]["engine"].as_str().unwrap(), trial)).collect()
+}
+
+#[test]
+fn servers_run_under_equal_memory_with_the_settings_of_the_user() {
+    const ENGINES: [&str; 3] = ["mariadb:innodb", "mariadb:rocksdb", "postgres"];
+    if !installed(&ENGINES) || !limited() {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "mine.toml",
+        "workload = \"point\"\nengine = [\"mariadb:innodb\", \"mariadb:rocksdb\", \"postgres\"]\n\
+         memory = \"256M\"\ndurability = \"strict\"\n\
+         [settings.\"mariadb:innodb\"]\ninnodb-buffer-pool-size = \"64M\"\n\
+         [settings.postgres]\nrandom_page_cost = 1.25\n",
+    );
+    let arguments = [&["run", "mine.toml", "--out", "r"][..], &SHORT].concat();
+    place.run(&arguments).code(0);
+    place.assert_clean("r");
+    let document = place.json("r");
+    for (engine, trial) in trials(&document) {
+        assert_eq!(trial["valid"], true, "{engine}: {trial}");
+        assert_eq!(trial["memory"]["limit_bytes"], 256 << 20, "{engine}");
+    }
+    let own: Vec<(&str, &str)> =
+        vec![("innodb_buffer_pool_size", "64M"), ("random_page_cost", "1.25")];
+    let applied = document["run"]["applied"].as_array().unwrap().iter();
+    let settings = applied.flat_map(|applied| applied["settings"].as_array().unwrap());
+    let mut found: Vec<(&str, &str)> = settings
+        .filter(|setting| setting["reason"].is_null())
+        .map(|setting| (setting["name"].as_str().unwrap(), setting["value"].as_str().unwrap()))
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, own);
+}
+
+#[test]
+fn a_setting_that_the_server_refuses_fails_its_trials_and_no_others() {
+    if !installed(&["mariadb:innodb"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "mine.toml",
+        "workload = \"point\"\nengine = [\"mariadb:innodb\", \"sqlite\"]\n\
+         [settings.\"mariadb:innodb\"]\ninodb_buffer_pool_size = \"64M\"\n",
+    );
+    let arguments = [&["run", "mine.toml", "--out", "r"][..], &SHORT].concat();
+    place.run(&arguments).code(5).says(&["inodb_buffer_pool_size"]);
+    let document = place.json("r");
+    let valid = trials(&document).into_iter().map(|(engine, trial)| (engine, &trial["valid"]));
+    assert_eq!(valid.filter(|(_, valid)| **valid == true).count(), 1);
+    place.assert_clean("r");
+}
+
+/// A folder with a server that is too old, for the front of PATH.
+fn too_old(place: &Place) -> String {
+    let folder = place.path("old");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, said) in [
+        ("mariadbd", "mariadbd  Ver 5.5.68-MariaDB"),
+        ("mariadb-install-db", ""),
+        ("postgres", "postgres (PostgreSQL) 9.6.24"),
+        ("initdb", ""),
+    ] {
+        let script = place.write(&format!("old/{name}"), &format!("#!/bin/sh\necho '{said}'\n"));
+        std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
+}
+
+#[test]
+fn a_server_that_can_not_be_used_is_named_first_and_the_others_run() {
+    let place = Place::new();
+    let path = too_old(&place);
+    let start = |arguments: &[&str]| {
+        super::Done(place.command(arguments).env("PATH", &path).output().unwrap())
+    };
+    place.write(
+        "mine.toml",
+        "workload = \"point\"\nengine = [\"sqlite\", \"mariadb:innodb\", \"postgres\"]\n",
+    );
+    let done = start(&[&["run", "mine.toml", "--out", "r"][..], &SHORT].concat()).code(5);
+    let said = done.err();
+    for (engine, mend) in [
+        ("mariadb:innodb", "5.5.68 (PLACE/old/mariadbd) is too old: bakeoff needs 10.6 or later"),
+        ("postgres", "apt-get install postgresql"),
+    ] {
+        let mend = mend.replace("PLACE", place.0.path().to_str().unwrap());
+        let line = said.lines().position(|line| {
+            line.starts_with(&format!("{engine} can't be used")) && line.contains(&mend)
+        });
+        let loaded = said.lines().position(|line| line.starts_with("loaded "));
+        assert!(line.is_some() && line < loaded, "{engine}: {said}");
+    }
+    let document = place.json("r");
+    for (engine, trial) in trials(&document) {
+        assert_eq!(trial["valid"] == true, engine == "sqlite", "{trial}");
+    }
+    // What is missing is said, and is no fault of the machine: it can run what needs no server.
+    let doctor = start(&["doctor"]).code(0);
+    doctor
+        .says(&["missing  engine mariadb:innodb: MariaDB 5.5.68", "needs nothing that is missing"]);
+    start(&["list", "engines"]).code(0).says(&["postgres not", "mysql://"]);
+}
+
+/// Processes whose command has all of these words: their numbers.
+fn processes(words: &[&str]) -> Vec<u32> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        if words.iter().all(|word| command.contains(word)) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+fn a_server_that_dies_fails_its_trial(engine: &str, program: &str) {
+    if !installed(&[engine]) {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "mine.toml",
+        &format!("workload = \"point\"\nengine = [\"sqlite\", \"{engine}\"]\nseconds = 1\n"),
+    );
+    let arguments = ["run", "mine.toml", "--out", "r", "--repetitions", "2", "--seconds", "4"];
+    let run = place.start(&arguments);
+    // The server of the first trial, not of the load: its data were restored there.
+    let data = place.path("r/work/trial/data");
+    let data = data.to_str().unwrap();
+    let mut server = None;
+    wait_until("the trial's server", || {
+        server = processes(&[program, data]).first().copied();
+        server.is_some()
+    });
+    // Its clients are at work by then, or about to be; all that matters is that it dies.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let pid = rustix::process::Pid::from_raw(server.unwrap() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let output = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    let document = place.json("r");
+    let failed: Vec<&Value> = trials(&document)
+        .into_iter()
+        .filter(|(_, trial)| trial["valid"] == false)
+        .map(|(failed, trial)| {
+            assert_eq!(failed, engine);
+            trial
+        })
+        .collect();
+    assert_eq!((trials(&document).len(), failed.len()), (4, 1), "{said}");
+    let reason = failed[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("the end of its log"), "{reason}");
+    assert_eq!(processes(&[program, data]), Vec::<u32>::new());
+    place.assert_clean("r");
+}
+
+#[test]
+fn a_mariadb_that_dies_fails_its_trial_and_no_other() {
+    a_server_that_dies_fails_its_trial("mariadb:innodb", "mariadbd");
+}
+
+#[test]
+fn a_postgres_that_dies_fails_its_trial_and_no_other() {
+    a_server_that_dies_fails_its_trial("postgres", "postgres");
+}
+
+#[test]
+fn a_socket_path_that_is_too_long_is_said_with_what_to_do() {
+    if !installed(&["mariadb:innodb"]) {
+        return;
+    }
+    let place = Place::new();
+    let long = "x".repeat(100);
+    let arguments =
+        [&["run", "redmine", "--engine", "mariadb:innodb", "--out", &long][..], &SHORT].concat();
+    place.run(&arguments).code(5).says(&["socket", "107", "--out"]);
+}
