@@ -7,7 +7,6 @@
 //! it was made.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bakeoff_servers::{Launch, Program, Server};
 use mysql::consts::CapabilityFlags;
@@ -16,8 +15,8 @@ use mysql::{Conn, Opts, OptsBuilder};
 
 use crate::sql::Dialect;
 use crate::{
-    About, Database, Engine, Error, Home, Loader, Result, Schema, Session, Setting, Statement,
-    Terms, fair,
+    About, Database, Durability, Engine, Error, Home, Loader, Result, Schema, Session, Setting,
+    Statement, Terms, fair,
 };
 
 use session::Plan;
@@ -107,9 +106,8 @@ impl Engine for MariaDb {
             .map_err(error::plain)?;
         let private = Private { server, data: directory.join("data") };
         let root = root.db_name(Some(DATABASE));
-        let open = Open::new(root, self.0.name(), Some(private), schema, statements)?;
-        storage::confirm(&mut open.keeper(), self.0, terms.durability)?;
-        tables::create(&mut open.keeper(), schema, &open.engine, Leftovers::Keep)?;
+        let open = Open::new(root, self.0, Some(private), schema, statements)?;
+        open.prepare(terms.durability, Leftovers::Keep)?;
         Ok(Box::new(open))
     }
 }
@@ -122,24 +120,19 @@ struct Private {
 
 struct Open {
     opts: Opts,
-    /// The storage engine's name.
-    engine: String,
-    /// What it is known as here, if it is.
-    storage: Option<Storage>,
+    storage: Storage,
     schema: Schema,
     /// The declared statements.
     texts: Vec<String>,
     plans: Vec<Plan>,
     control: session::Control,
-    /// Drains, checks and counts. Closed before the server is stopped.
-    keeper: Mutex<Conn>,
     private: Option<Private>,
 }
 
 impl Open {
     fn new(
         opts: OptsBuilder,
-        engine: &str,
+        storage: Storage,
         private: Option<Private>,
         schema: &Schema,
         statements: &[Statement],
@@ -154,34 +147,38 @@ impl Open {
                     format!(
                         "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO', \
                          autocommit = 1, default_storage_engine = {}",
-                        SQL.quote(engine)
+                        SQL.quote(storage.name())
                     ),
                     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ".into(),
                 ]),
         );
         let texts = statements.iter().map(|statement| SQL.statement(schema, &statement.action));
-        let storage = Storage::of(engine);
         Ok(Self {
             texts: texts.collect::<Result<_>>()?,
             plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
             control: session::Control::new(storage, schema),
             schema: schema.clone(),
-            engine: engine.into(),
             storage,
-            keeper: Mutex::new(Conn::new(opts.clone()).map_err(error::plain)?),
             opts,
             private,
         })
     }
 
-    fn keeper(&self) -> MutexGuard<'_, Conn> {
-        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Looks whether the server is what was asked for, and creates the schema.
+    fn prepare(&self, wanted: Durability, leftovers: Leftovers) -> Result<()> {
+        let mut server = self.connect()?;
+        storage::confirm(&mut server, self.storage, wanted)?;
+        tables::create(&mut server, &self.schema, self.storage.name(), leftovers)
     }
 
     /// A new connection.
     fn connect(&self) -> Result<Conn> {
         Conn::new(self.opts.clone()).map_err(|failure| match &self.private {
-            Some(private) if !private.server.is_running() => Error::engine(format!(
+            // It was there, and was lost again.
+            _ if error::is_lost(&failure) && !error::is_unreachable(&failure) => {
+                Error::Conflict(format!("the connection was lost: {failure}"))
+            }
+            Some(private) if private.server.ends_within(crate::ENDING) => Error::engine(format!(
                 "the server has ended ({failure}); the end of its log:\n{}",
                 private.server.log()
             )),
@@ -200,12 +197,17 @@ impl Database for Open {
     }
 
     fn drain(&self) -> Result<()> {
-        upkeep::drain(&mut self.keeper(), self.storage)?;
-        self.private.as_ref().map_or(Ok(()), |private| upkeep::sync_all(&private.data))
+        let Some(private) = &self.private else { return Ok(()) };
+        upkeep::drain(&mut self.connect()?, self.storage)?;
+        upkeep::sync_all(&private.data)
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        upkeep::check(&mut self.keeper(), self.storage, &self.schema)
+        let mut server = self.connect()?;
+        match self.private {
+            Some(_) => upkeep::check(&mut server, self.storage, &self.schema),
+            None => upkeep::check_tables(&mut server, &self.schema, ""),
+        }
     }
 
     fn server(&self) -> Option<u32> {
@@ -214,6 +216,7 @@ impl Database for Open {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         // A server that has gone counts nothing any more; whoever uses it next says so.
-        upkeep::counters(&mut self.keeper(), self.storage).unwrap_or_default()
+        let now = self.connect().and_then(|mut server| upkeep::counters(&mut server, self.storage));
+        now.unwrap_or_default()
     }
 }

@@ -10,7 +10,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
 use super::tables::Leftovers;
-use super::{Open, Storage, error, storage, tables};
+use super::{Open, Storage, error};
 use crate::{
     About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting, Statement,
     Terms,
@@ -136,11 +136,12 @@ impl Engine for Elsewhere {
             };
             let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
             let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
-            let open = Open::new(self.opts.clone(), &self.engine, None, schema, statements)?;
-            storage::confirm(&mut open.keeper(), storage, terms.durability)?;
-            tables::create(&mut open.keeper(), schema, &self.engine, leftovers)?;
-            let loads: Option<bool> =
-                open.keeper().query_first("SELECT @@GLOBAL.local_infile").map_err(error::plain)?;
+            let open = Open::new(self.opts.clone(), storage, None, schema, statements)?;
+            open.prepare(terms.durability, leftovers)?;
+            let loads: Option<bool> = open
+                .connect()?
+                .query_first("SELECT @@GLOBAL.local_infile")
+                .map_err(error::plain)?;
             if loads != Some(true) {
                 let what = "the server takes no bulk loads: SET GLOBAL local_infile = ON";
                 return Err(Error::Usage(what.into()));

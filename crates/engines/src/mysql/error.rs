@@ -45,6 +45,12 @@ pub(super) fn is_lost(failure: &Failure) -> bool {
     }
 }
 
+/// Whether there was no connection to lose.
+pub(super) fn is_unreachable(failure: &Failure) -> bool {
+    use DriverError::{ConnectTimeout, CouldNotConnect};
+    matches!(failure, Failure::DriverError(CouldNotConnect(_) | ConnectTimeout))
+}
+
 /// Whether the server stopped in the middle because it was told to: of a commit, nobody knows how
 /// far it came.
 pub(super) fn is_interrupted(failure: &Failure) -> bool {

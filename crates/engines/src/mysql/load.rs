@@ -39,11 +39,11 @@ struct Running {
 impl<'a> Load<'a> {
     pub(super) fn new(database: &'a Open, number: usize) -> Result<Self> {
         let table = &database.schema.tables[number];
-        tables::recreate(&mut database.keeper(), table, &database.engine)?;
         let mut connection = database.connect()?;
+        tables::recreate(&mut connection, table, database.storage.name())?;
         let quick = "SET SESSION unique_checks = 0, foreign_key_checks = 0";
         connection.query_drop(quick).map_err(error::plain)?;
-        let bulk = database.storage == Some(Storage::RocksDb);
+        let bulk = database.storage == Storage::RocksDb;
         let name = SQL.quote(&table.name);
         let (pieces, waiting) = sync_channel(WAITING);
         let run = move || run(connection, &name, waiting, bulk);
@@ -91,7 +91,7 @@ impl Loader for Load<'_> {
         self.send(Piece::Rows(rest))?;
         self.send(Piece::End)?;
         self.answer()?;
-        tables::complete(&mut self.database.keeper(), self.table)
+        tables::complete(&mut self.database.connect()?, self.table)
     }
 }
 

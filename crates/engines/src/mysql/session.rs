@@ -60,8 +60,8 @@ impl Control {
     /// Aria has no transactions, but tables that are locked for the whole of one: nobody else
     /// sees or changes anything meanwhile, and after a crash the server undoes what was not
     /// unlocked. Only a rollback can't be had.
-    pub(super) fn new(storage: Option<Storage>, schema: &Schema) -> Self {
-        if storage != Some(Storage::Aria) {
+    pub(super) fn new(storage: Storage, schema: &Schema) -> Self {
+        if storage != Storage::Aria {
             return Self {
                 read: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY".into(),
                 write: "START TRANSACTION".into(),
@@ -95,8 +95,11 @@ impl Prepared {
     fn new(database: &Open) -> Result<Self> {
         let mut connection = database.connect()?;
         let prepared = database.texts.iter().map(|text| connection.prep(text));
-        let statements = prepared.collect::<std::result::Result<_, _>>().map_err(error::plain)?;
-        Ok(Self { connection, statements })
+        match prepared.collect() {
+            Ok(statements) => Ok(Self { connection, statements }),
+            Err(failure) if error::is_lost(&failure) => Err(lost(&failure, false)),
+            Err(failure) => Err(error::plain(failure)),
+        }
     }
 
     /// Runs a statement and puts `width` columns of each row into `rows`. Returns the number of
@@ -112,9 +115,9 @@ impl Prepared {
             [] => Params::Empty,
             some => Params::Positional(some.iter().map(|value| to_server(*value)).collect()),
         };
-        let mut found = self.connection.exec_iter(&self.statements[number], parameters)?;
+        let found = self.connection.exec_iter(&self.statements[number], parameters)?;
         let answer = (found.affected_rows(), found.last_insert_id());
-        while let Some(row) = found.next() {
+        for row in found {
             let row = row?;
             for column in 0..width {
                 rows.push(from_server(row.as_ref(column))?);
@@ -122,6 +125,12 @@ impl Prepared {
         }
         Ok(answer)
     }
+}
+
+/// What the loss of a connection means.
+fn lost(failure: &Failure, lasting: bool) -> Error {
+    let what = format!("the connection was lost: {failure}");
+    if lasting { Error::InDoubt(what) } else { Error::Conflict(what) }
 }
 
 fn to_server(value: Value<'_>) -> mysql::Value {
@@ -181,10 +190,12 @@ impl<'a> Client<'a> {
     fn fault(&mut self, failure: Failure, lasting: bool) -> Error {
         if error::is_lost(&failure) {
             self.prepared = None;
-            let what = format!("the connection was lost: {failure}");
-            return if lasting { Error::InDoubt(what) } else { Error::Conflict(what) };
+            return lost(&failure, lasting);
         }
-        error::plain(failure)
+        match lasting && error::is_interrupted(&failure) {
+            true => Error::InDoubt(failure.to_string()),
+            false => error::plain(failure),
+        }
     }
 
     fn control(&mut self, text: &str) -> std::result::Result<(), Failure> {
@@ -326,11 +337,7 @@ impl Session for Client<'_> {
             self.state = State::Idle;
             return Ok(());
         };
-        let doubtful = self.wrote;
-        let fault = match error::is_interrupted(&failure) && doubtful {
-            true => Error::InDoubt(failure.to_string()),
-            false => self.fault(failure, doubtful),
-        };
+        let fault = self.fault(failure, self.wrote);
         // Why the commit failed says more than what undoing it may add.
         let _ = self.undo();
         Err(fault)

@@ -1,1 +1,242 @@
-//! What the conformance suite can't see from outside.
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+
+use super::elsewhere::Elsewhere;
+use super::*;
+use crate::schema::{Table, Type};
+use crate::statement::{Action, Read};
+use crate::{Access, Rows, Value};
+
+const INSERT: usize = 0;
+const READ: usize = 1;
+
+fn schema() -> Schema {
+    let notes =
+        Table::new("notes").key_column("id", Type::Int).column("text", Type::Text).index(&["text"]);
+    Schema { tables: vec![notes] }
+}
+
+fn statements() -> [Statement; 2] {
+    [Action::Insert { table: 0 }, Action::Read(Read::by_key(0, 1, &[1]))]
+        .map(|action| Statement { name: "one".into(), action })
+}
+
+/// Whether there is a server to test with; says so when there is none, and fails where there has
+/// to be one.
+fn installed(engine: &MariaDb) -> bool {
+    match engine.available() {
+        Ok(()) => true,
+        Err(missing) if std::env::var_os("CI").is_none() => {
+            eprintln!("left out: {missing}");
+            false
+        }
+        Err(missing) => panic!("{missing}"),
+    }
+}
+
+fn open(engine: &MariaDb, folder: &Path, terms: &Terms) -> Result<Box<dyn Database>> {
+    engine.open(folder, terms, &schema(), &statements())
+}
+
+/// A private server's administrator.
+fn administrator(folder: &Path) -> Conn {
+    let socket = folder.join("server/socket").display().to_string();
+    Conn::new(OptsBuilder::new().socket(Some(socket)).user(Some("root"))).expect("a connection")
+}
+
+/// Ends the connections of all others, and waits until they are gone.
+fn end_connections(administrator: &mut Conn) {
+    let others = "SELECT id FROM information_schema.processlist \
+                  WHERE user = 'root' AND id <> CONNECTION_ID()";
+    let mut connections = || administrator.query::<u64, _>(others).expect("connections");
+    for connection in connections() {
+        // One that has ended by itself can't be ended.
+        let _ = administrator.query_drop(format!("KILL CONNECTION {connection}"));
+    }
+    let mut connections = || administrator.query::<u64, _>(others).expect("connections");
+    while !connections().is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn note(number: i64) -> [Value<'static>; 2] {
+    [Value::Int(number), Value::Text("a note")]
+}
+
+#[test]
+fn a_lost_connection_is_a_conflict_or_in_doubt_and_is_replaced() {
+    for engine in [&INNODB, &ROCKSDB] {
+        if installed(engine) {
+            loses_connections(engine);
+        }
+    }
+}
+
+fn loses_connections(engine: &MariaDb) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = open(engine, folder.path(), &Terms::new(Durability::None)).expect("open");
+    let mut administrator = administrator(folder.path());
+    let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+    for access in [Access::Read, Access::Write] {
+        session.begin(access).expect("begin");
+        session.run(READ, &[1.into()], &mut rows).expect("read");
+        end_connections(&mut administrator);
+        let answer = session.run(READ, &[1.into()], &mut rows);
+        assert!(matches!(answer, Err(Error::Conflict(_))), "in a transaction: {answer:?}");
+        session.rollback().expect("rollback");
+    }
+    end_connections(&mut administrator);
+    let answer = session.run(READ, &[1.into()], &mut rows);
+    assert_eq!(answer.expect("a session that has none connects"), 0);
+    end_connections(&mut administrator);
+    let answer = session.run(INSERT, &note(1), &mut rows);
+    assert!(matches!(answer, Err(Error::InDoubt(_))), "a write on its own: {answer:?}");
+    session.begin(Access::Write).expect("begin");
+    session.run(INSERT, &note(2), &mut rows).expect("insert");
+    end_connections(&mut administrator);
+    let answer = session.commit();
+    assert!(matches!(answer, Err(Error::InDoubt(_))), "a commit: {answer:?}");
+    session.begin(Access::Write).expect("begin");
+    session.run(INSERT, &note(3), &mut rows).expect("insert");
+    session.commit().expect("commit");
+    for (number, found) in [(2, 0), (3, 1)] {
+        let answer = session.run(READ, &[number.into()], &mut rows);
+        assert_eq!(answer.expect("read"), found, "note {number}");
+    }
+    end_connections(&mut administrator);
+    assert_eq!(database.check().expect("check"), Vec::<String>::new());
+    database.drain().expect("drain");
+}
+
+#[test]
+fn runs_within_a_small_limit_counts_and_keeps_its_promises() {
+    for (engine, other, counter) in [
+        (&INNODB, "innodb_flush_log_at_trx_commit=2", "Innodb_data_fsyncs"),
+        (&ROCKSDB, "rocksdb_flush_log_at_trx_commit=2", "Rocksdb_wal_synced"),
+        (&ARIA, "aria_group_commit=soft", "Aria_transaction_log_syncs"),
+    ] {
+        if installed(engine) {
+            keeps_its_promises(engine, other, counter);
+        }
+    }
+}
+
+fn keeps_its_promises(engine: &MariaDb, other: &str, counter: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut terms = Terms::new(Durability::Strict);
+    terms.memory_bytes = Some(128 << 20);
+    let database = open(engine, folder.path(), &terms).expect("open");
+    assert!(database.server().is_some());
+    let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+    let counted = || {
+        let counters = database.counters();
+        counters.iter().find(|(name, _)| *name == counter).map_or(0, |(_, count)| *count)
+    };
+    let before = counted();
+    for number in 0..10 {
+        session.run(INSERT, &note(number), &mut rows).expect("insert");
+    }
+    let syncs = counted() - before;
+    assert!(syncs >= 10, "{counter}: 10 commits, {syncs} syncs");
+    drop(session);
+    drop(database);
+    let (name, value) = other.split_once('=').expect("a setting");
+    terms.settings = vec![(name.into(), value.into())];
+    let answer = open(engine, folder.path(), &terms).map(drop);
+    let refused = matches!(&answer, Err(Error::Usage(what)) if what.contains(name));
+    assert!(refused, "{answer:?}");
+}
+
+/// A server as somebody else may run it, and a URL of a database there.
+fn elsewhere(folder: &Path, database: &str, password: &str) -> Elsewhere {
+    let socket = folder.join("server/socket").display().to_string();
+    let url = format!("mysql://owner:{password}@localhost/{database}?socket={socket}#InnoDB");
+    Elsewhere::new(&url).expect("a URL")
+}
+
+#[test]
+fn a_database_elsewhere_is_used_only_when_it_is_meant() {
+    if !installed(&INNODB) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let terms = Terms::new(Durability::Strict);
+    let private = open(&INNODB, folder, &terms).expect("open");
+    let mut administrator = administrator(folder);
+    let mut run = |text: &str| administrator.query_drop(text).expect(text);
+    run("CREATE DATABASE ours");
+    run("CREATE DATABASE theirs");
+    run("CREATE USER owner@localhost IDENTIFIED BY 'hidden'");
+    run("GRANT ALL ON *.* TO owner@localhost");
+    let ours = elsewhere(folder, "ours", "hidden");
+    assert!(ours.about().version.starts_with(char::is_numeric), "{}", ours.about().version);
+    let nowhere = Path::new("/nonexistent");
+    let open = |engine: &Elsewhere, terms: &Terms| {
+        engine.open(nowhere, terms, &schema(), &statements()).map_err(|error| error.to_string())
+    };
+    let refused = |engine: &Elsewhere, terms: &Terms, why: &str| {
+        let answer = open(engine, terms).map(drop).expect_err("refused");
+        assert!(answer.contains(why), "{answer}");
+        assert!(!answer.contains("hidden"), "{answer}");
+    };
+    let database = open(&ours, &terms).expect("an empty database");
+    let mut rows = Rows::new();
+    let mut session = database.session().expect("a session");
+    session.run(INSERT, &note(1), &mut rows).expect("insert");
+    drop(session);
+    drop(database);
+    refused(&ours, &terms, "allow their reuse");
+    let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
+    let database = open(&ours, &reuse).expect("a reused database");
+    assert!(database.server().is_none());
+    let mut session = database.session().expect("a session");
+    assert_eq!(session.run(READ, &[1.into()], &mut rows).expect("read"), 1, "it is kept");
+    drop(session);
+    let mut loader = database.load(0).expect("a load");
+    (2..9).try_for_each(|number| loader.row(&note(number))).expect("rows");
+    loader.finish().expect("loaded");
+    database.drain().expect("drain");
+    assert_eq!(database.check().expect("check"), Vec::<String>::new());
+    let mut session = database.session().expect("a session");
+    for (number, found) in [(1, 0), (8, 1)] {
+        let answer = session.run(READ, &[number.into()], &mut rows);
+        assert_eq!(answer.expect("read"), found, "note {number}");
+    }
+    drop(session);
+    drop(database);
+    let weaker = Terms { durability: Durability::Relaxed, ..reuse.clone() };
+    refused(&ours, &weaker, "innodb_flush_log_at_trx_commit=1");
+    run("CREATE TABLE theirs.precious (id int)");
+    refused(&elsewhere(folder, "theirs", "hidden"), &reuse, "precious");
+    refused(&elsewhere(folder, "ours", "hiddenly wrong"), &reuse, "Access denied");
+    refused(&elsewhere(folder, "missing", "hidden"), &reuse, "missing");
+    run("SET GLOBAL local_infile = OFF");
+    refused(&ours, &reuse, "SET GLOBAL local_infile = ON");
+    drop(private);
+    refused(&ours, &reuse, "no connection");
+}
+
+#[test]
+fn a_url_says_all_that_is_needed() {
+    let name = |url: &str| Elsewhere::new(url).map(|engine| engine.about().name);
+    // Nothing listens on the discard port.
+    assert_eq!(
+        name("mariadb://me:hidden@127.0.0.1:9/db#Aria"),
+        Ok("mysql://me@127.0.0.1:9/db#Aria")
+    );
+    for url in [
+        "mysql://localhost/db",
+        "mysql://me:hidden@localhost",
+        "mysql://me:hidden@/db",
+        "mysql://me:hidden@localhost/db?unknown=hidden",
+        "mysql://me:hidden@localhost:port/db",
+    ] {
+        let answer = name(url);
+        assert!(answer.as_ref().is_err_and(|what| !what.contains("hidden")), "{url}: {answer:?}");
+    }
+}

@@ -21,12 +21,12 @@ const POLL: Duration = Duration::from_millis(20);
 ///
 /// InnoDB: old versions purged, no page in memory that the disk does not have, the log synced.
 /// MyRocks: nothing in memory tables or the unsorted level, no compaction that is due. Aria: every
-/// table closed. A server of another kind closes its tables and syncs its logs.
-pub(super) fn drain(server: &mut Conn, storage: Option<Storage>) -> Result<()> {
+/// table closed.
+pub(super) fn drain(server: &mut Conn, storage: Storage) -> Result<()> {
     match storage {
-        Some(Storage::InnoDb) => drain_innodb(server)?,
-        Some(Storage::RocksDb) => drain_rocksdb(server)?,
-        Some(Storage::Aria) | None => server.query_drop("FLUSH TABLES").map_err(error::plain)?,
+        Storage::InnoDb => drain_innodb(server)?,
+        Storage::RocksDb => drain_rocksdb(server)?,
+        Storage::Aria => server.query_drop("FLUSH TABLES").map_err(error::plain)?,
     }
     server.query_drop("FLUSH ENGINE LOGS").map_err(error::plain)
 }
@@ -87,17 +87,17 @@ pub(super) fn sync_all(folder: &Path) -> Result<()> {
 }
 
 /// Has the server check every table and index; returns what it found wrong.
-pub(super) fn check(
-    server: &mut Conn,
-    storage: Option<Storage>,
-    schema: &Schema,
-) -> Result<Vec<String>> {
-    if storage == Some(Storage::InnoDb) {
+pub(super) fn check(server: &mut Conn, storage: Storage, schema: &Schema) -> Result<Vec<String>> {
+    if storage == Storage::InnoDb {
         // What is not purged yet counts as a fault of an index.
         purge(server)?;
     }
-    let names: Vec<_> = schema.tables.iter().map(|table| SQL.quote(&table.name)).collect();
-    let text = format!("CHECK TABLE {} EXTENDED", names.join(", "));
+    check_tables(server, schema, "EXTENDED")
+}
+
+/// Has the server check every table as thoroughly as told.
+pub(super) fn check_tables(server: &mut Conn, schema: &Schema, how: &str) -> Result<Vec<String>> {
+    let text = format!("CHECK TABLE {} {how}", names(schema));
     let lines: Vec<(String, String, String, String)> = server.query(text).map_err(error::plain)?;
     let wrong = lines.into_iter().filter(|(_, _, kind, what)| {
         !(kind == "status" && (what == "OK" || what == "Table is already up to date"))
@@ -105,10 +105,15 @@ pub(super) fn check(
     Ok(wrong.map(|(table, _, kind, what)| format!("{table}: {kind}: {what}")).collect())
 }
 
+fn names(schema: &Schema) -> String {
+    let names: Vec<_> = schema.tables.iter().map(|table| SQL.quote(&table.name)).collect();
+    names.join(", ")
+}
+
 /// Names of what is counted since the server's start.
-fn names(storage: Option<Storage>) -> &'static [&'static str] {
+fn counted(storage: Storage) -> &'static [&'static str] {
     match storage {
-        Some(Storage::InnoDb) => &[
+        Storage::InnoDb => &[
             "Innodb_buffer_pool_pages_flushed",
             "Innodb_buffer_pool_read_requests",
             "Innodb_buffer_pool_reads",
@@ -125,7 +130,7 @@ fn names(storage: Option<Storage>) -> &'static [&'static str] {
             "Innodb_os_log_written",
             "Innodb_row_lock_waits",
         ],
-        Some(Storage::RocksDb) => &[
+        Storage::RocksDb => &[
             "Rocksdb_block_cache_hit",
             "Rocksdb_block_cache_miss",
             "Rocksdb_bytes_written",
@@ -140,7 +145,7 @@ fn names(storage: Option<Storage>) -> &'static [&'static str] {
             "Rocksdb_wal_group_syncs",
             "Rocksdb_wal_synced",
         ],
-        Some(Storage::Aria) => &[
+        Storage::Aria => &[
             "Aria_pagecache_read_requests",
             "Aria_pagecache_reads",
             "Aria_pagecache_write_requests",
@@ -148,19 +153,12 @@ fn names(storage: Option<Storage>) -> &'static [&'static str] {
             "Aria_transaction_log_syncs",
             "Table_locks_waited",
         ],
-        None => &[],
     }
 }
 
 /// What the server counts of itself.
-pub(super) fn counters(
-    server: &mut Conn,
-    storage: Option<Storage>,
-) -> Result<Vec<(&'static str, u64)>> {
-    let names = names(storage);
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
+pub(super) fn counters(server: &mut Conn, storage: Storage) -> Result<Vec<(&'static str, u64)>> {
+    let names = counted(storage);
     let list: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
     let text = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", list.join(", "));
     let found: Vec<(String, String)> = server.query(text).map_err(error::plain)?;

@@ -2,8 +2,8 @@
 //! and each database of its kind starts with a copy.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use bakeoff_engines::{Engine, Home, Schema};
@@ -11,8 +11,15 @@ use tempfile::TempDir;
 
 use crate::TERMS;
 
-/// A server's folder that was opened once, by the engine's name.
-static MODELS: Mutex<BTreeMap<&str, TempDir>> = Mutex::new(BTreeMap::new());
+/// A server's folder that was opened once.
+struct Model {
+    folder: PathBuf,
+    /// Removes the folder when this process has ended, however it does: nothing static is dropped.
+    _remover: Child,
+}
+
+/// The models by their engines' names.
+static MODELS: Mutex<BTreeMap<&str, Model>> = Mutex::new(BTreeMap::new());
 
 /// A new folder for a database of that engine; it goes when it is dropped.
 pub fn of(engine: &dyn Engine) -> TempDir {
@@ -21,15 +28,20 @@ pub fn of(engine: &dyn Engine) -> TempDir {
     if about.home == Home::Server {
         let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
         let model = models.entry(about.name).or_insert_with(|| model(engine));
-        copy(&model.path().join("data"), folder.path());
+        copy(&model.folder.join("data"), folder.path());
     }
     folder
 }
 
-fn model(engine: &dyn Engine) -> TempDir {
+fn model(engine: &dyn Engine) -> Model {
     let folder = tempfile::tempdir().expect("a folder");
     drop(engine.open(folder.path(), &TERMS, &Schema::default(), &[]).expect("open"));
-    folder
+    let folder = folder.keep();
+    // Its input ends with this process.
+    let mut remover = Command::new("sh");
+    remover.args(["-c", "cat; exec rm -rf -- \"$1\"", "sh"]).arg(&folder);
+    remover.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    Model { folder, _remover: remover.spawn().expect("sh") }
 }
 
 fn copy(from: &Path, to: &Path) {
