@@ -1,0 +1,230 @@
+//! Many clients of the ledger on a server whose administrator ends their connections at random:
+//! no acknowledged transaction may be lost, none may be done twice, and nothing may leak.
+//!
+//! `SOAK_SECONDS` says how long each server is worked on; 10 unless it does.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bakeoff_engines::{Database, Durability, Error, Terms};
+use bakeoff_workloads::ledger::{Books, Claim, Findings, Witness};
+use bakeoff_workloads::{Client, Prepared, Tally, Text};
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+use postgres::{Config, NoTls};
+
+const CLIENTS: usize = 64;
+/// A connection is ended this often: each lives for a second or so.
+const PAUSE: Duration = Duration::from_millis(15);
+/// How much more memory this process may have in the last third of the time than in the second.
+const GROWTH: f64 = 4e6;
+/// How long a server may take to see that a client has gone.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One server at a time: the process's memory has to be that of one soak.
+static TURN: Mutex<()> = Mutex::new(());
+
+#[test]
+fn mariadb_innodb() {
+    soak("mariadb:innodb", |folder| Box::new(mariadb(folder)));
+}
+
+#[test]
+fn mariadb_rocksdb() {
+    soak("mariadb:rocksdb", |folder| Box::new(mariadb(folder)));
+}
+
+#[test]
+fn postgres() {
+    soak("postgres", |folder| Box::new(postgres_server(folder)));
+}
+
+/// Sees and ends the connections of a server's clients.
+trait Administrator {
+    /// Every connection but its own.
+    fn connections(&mut self) -> Vec<u64>;
+    /// Ends one, if it is still there.
+    fn end(&mut self, connection: u64);
+}
+
+impl Administrator for Conn {
+    fn connections(&mut self) -> Vec<u64> {
+        let all = "SELECT id FROM information_schema.processlist \
+                   WHERE user <> 'system user' AND id <> CONNECTION_ID()";
+        self.query(all).expect("connections")
+    }
+
+    fn end(&mut self, connection: u64) {
+        match self.query_drop(format!("KILL CONNECTION {connection}")) {
+            Err(mysql::Error::MySqlError(gone)) if gone.code == 1094 => {}
+            done => done.expect("ended"),
+        }
+    }
+}
+
+impl Administrator for postgres::Client {
+    fn connections(&mut self) -> Vec<u64> {
+        let all = "SELECT pid::bigint FROM pg_stat_activity \
+                   WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+        let rows = self.query(all, &[]).expect("connections");
+        rows.iter().map(|row| row.get::<_, i64>(0) as u64).collect()
+    }
+
+    fn end(&mut self, connection: u64) {
+        let end = format!("SELECT pg_terminate_backend({connection})");
+        self.batch_execute(&end).expect("ended");
+    }
+}
+
+fn mariadb(folder: &Path) -> Conn {
+    let socket = folder.join("server/socket").display().to_string();
+    Conn::new(OptsBuilder::new().socket(Some(socket)).user(Some("root"))).expect("a connection")
+}
+
+fn postgres_server(folder: &Path) -> postgres::Client {
+    let mut config = Config::new();
+    config.user("bakeoff").dbname("postgres").host_path(folder.join("server"));
+    config.connect(NoTls).expect("a connection")
+}
+
+/// Remembers what a client did.
+struct Memory(Rc<Cell<Claim>>);
+
+impl Witness for Memory {
+    fn sent(&mut self, sequence: i64) {
+        self.0.set(Claim { sent: sequence, ..self.0.get() });
+    }
+
+    fn acknowledged(&mut self, sequence: i64) {
+        self.0.set(Claim { acknowledged: sequence, ..self.0.get() });
+    }
+}
+
+/// What a client has to tell.
+#[derive(Default)]
+struct Story {
+    claim: Claim,
+    retries: u64,
+    doubts: u64,
+}
+
+fn soak(name: &str, administrator: fn(&Path) -> Box<dyn Administrator>) {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let engine = bakeoff_engines::find(name).expect("an engine");
+    match engine.available() {
+        Err(missing) if std::env::var_os("CI").is_none() => {
+            return eprintln!("left out: {missing}");
+        }
+        available => available.expect("it is installed"),
+    }
+    let seconds = std::env::var("SOAK_SECONDS").map_or(10.0, |text| text.parse().expect("seconds"));
+    let books = Books::new("small", 7, Arc::new(Text::generated(7)));
+    let folder = tempfile::tempdir().expect("a folder");
+    let terms = Terms::new(Durability::None);
+    let database =
+        engine.open(folder.path(), &terms, books.schema(), books.statements()).expect("a database");
+    for table in 0..books.schema().tables.len() {
+        let mut loader = database.load(table).expect("a load");
+        books.rows(table, &mut |row| loader.row(row)).expect("rows");
+        loader.finish().expect("loaded");
+    }
+    let mut administrator = administrator(folder.path());
+    let before = administrator.connections().len();
+    let mut memory = Vec::new();
+    let (stories, ended) = work(&books, &*database, seconds, &mut *administrator, &mut memory);
+
+    let start = Instant::now();
+    while administrator.connections().len() > before {
+        assert!(start.elapsed() < PATIENCE, "connections leak: {before} before the clients came");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let claims: Vec<_> = stories.iter().map(|story| story.claim).collect();
+    let findings = books.audit(&*database, &claims).expect("an audit");
+    assert_eq!(findings, Findings::default());
+    assert_eq!(database.check().expect("a check"), Vec::<String>::new());
+    let sum = |of: fn(&Story) -> u64| stories.iter().map(of).sum::<u64>();
+    let done = sum(|story| story.claim.acknowledged as u64);
+    let (retries, doubts) = (sum(|story| story.retries), sum(|story| story.doubts));
+    let (early, late) = thirds(&memory);
+    eprintln!(
+        "{name}: {done} transactions, {ended} connections ended, {retries} tries again, {doubts} \
+         in doubt; memory {:.1} MB, then {:.1} MB",
+        early / 1e6,
+        late / 1e6
+    );
+    assert!(claims.iter().all(|claim| claim.acknowledged > 0), "a client did nothing: {claims:?}");
+    assert!(ended as f64 > seconds && retries + doubts > 0, "hardly a connection was ended");
+    assert!(late < early + GROWTH, "memory grows: {memory:?}");
+}
+
+/// Has all clients work while the administrator ends connections and this process's memory is
+/// looked at. Returns what each client has to tell, and how many connections were ended.
+fn work(
+    books: &Books,
+    database: &dyn Database,
+    seconds: f64,
+    administrator: &mut dyn Administrator,
+    memory: &mut Vec<f64>,
+) -> (Vec<Story>, usize) {
+    let over = &AtomicBool::new(false);
+    thread::scope(|scope| {
+        let client = |number| scope.spawn(move || client(books, number, database, over));
+        let clients: Vec<_> = (0..CLIENTS).map(client).collect();
+        let (start, mut ended) = (Instant::now(), 0);
+        while start.elapsed().as_secs_f64() < seconds {
+            let connections = administrator.connections();
+            if !connections.is_empty() {
+                administrator.end(connections[rand::random_range(0..connections.len())]);
+                ended += 1;
+            }
+            memory.push(resident());
+            thread::sleep(PAUSE);
+        }
+        over.store(true, Ordering::Relaxed);
+        let stories = clients.into_iter().map(|client| client.join().expect("a client's story"));
+        (stories.collect(), ended)
+    })
+}
+
+/// Works until all is over. A commit in doubt is resolved by its progress, which it reads next.
+fn client(books: &Books, number: usize, database: &dyn Database, over: &AtomicBool) -> Story {
+    let claim = Rc::new(Cell::new(Claim::default()));
+    let mut client = books.bookkeeper(number, Box::new(Memory(Rc::clone(&claim))));
+    let (mut story, mut tally) = (Story::default(), Tally::default());
+    let mut session = loop {
+        match database.session() {
+            Err(Error::Conflict(_)) => {}
+            session => break session.expect("a session"),
+        }
+    };
+    while !over.load(Ordering::Relaxed) {
+        let operation = client.choose();
+        match client.perform(operation, &mut *session, &mut tally) {
+            // The sum is a reading that nobody tries again.
+            Ok(()) | Err(Error::Conflict(_)) => {}
+            Err(Error::InDoubt(_)) => story.doubts += 1,
+            Err(error) => panic!("client {number}: {error}"),
+        }
+    }
+    Story { claim: claim.get(), retries: tally.retries, ..story }
+}
+
+/// Bytes of memory that this process has.
+fn resident() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|text| text.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    kib.expect("a size") * 1024.0
+}
+
+/// The means of the second and the last third.
+fn thirds(memory: &[f64]) -> (f64, f64) {
+    let third = (memory.len() / 3).max(1);
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    (mean(&memory[third..2 * third]), mean(&memory[2 * third..]))
+}
