@@ -4,6 +4,8 @@ use bakeoff_disk::spec::{self, Spec};
 use bakeoff_experiment::{Changes, Experiment};
 
 const DISKS: &str = include_str!("../../../../docs/disks.md");
+const ENGINES: &str = include_str!("../../../../docs/engines.md");
+const README: &str = include_str!("../../../../README.md");
 
 /// The rows of the table in docs/durability.md, as the engines have it.
 fn rows() -> String {
@@ -29,10 +31,9 @@ fn the_table_of_promises_is_the_engines() {
 
 #[test]
 fn the_page_on_engines_names_them_all() {
-    let page = include_str!("../../../../docs/engines.md");
     for engine in bakeoff_engines::ENGINES {
         let heading = format!("## {}\n", engine.about().name);
-        assert!(page.contains(&heading), "docs/engines.md has no section {heading:?}");
+        assert!(ENGINES.contains(&heading), "docs/engines.md has no section {heading:?}");
     }
 }
 
@@ -87,14 +88,30 @@ fn the_parameters_on_the_page_are_the_models_own() {
 }
 
 #[test]
-fn the_experiments_on_the_page_are_right() {
-    let blocks: Vec<&str> = DISKS.split("```toml\n").skip(1).collect();
-    assert!(!blocks.is_empty());
+fn the_experiments_on_the_pages_are_right() {
+    let blocks = [DISKS, ENGINES].iter().flat_map(|page| page.split("```toml\n").skip(1));
+    let blocks: Vec<&str> = blocks.collect();
+    assert!(blocks.len() >= 2);
     for block in blocks {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mine.toml");
         std::fs::write(&path, block.split("```").next().unwrap()).unwrap();
         let path = path.to_str().unwrap();
         Experiment::load(path, &Changes::default(), &bakeoff_lab::vocabulary()).unwrap();
+    }
+}
+
+/// The commands that run a preset, as they are shown, each in a line of its own.
+#[test]
+fn the_runs_on_the_pages_are_right() {
+    let place = super::Place::new();
+    let pages = [README, ENGINES, DISKS].iter().flat_map(|page| page.lines());
+    let runs: Vec<&str> = pages.filter(|line| line.starts_with("bakeoff run redmine")).collect();
+    assert!(runs.len() >= 4, "{runs:?}");
+    for run in runs {
+        // What a shell makes of it: a comment ends it, and quotes hold a word together.
+        let command = run.split(" #").next().unwrap().replace('"', "");
+        let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--dry-run"]).collect();
+        place.run(&words).code(0);
     }
 }
