@@ -217,8 +217,11 @@ pub enum Disk {
     Stat(DiskStat),
     /// Change who else is on a mounted disk, or whether it takes its time
     Set(DiskSet),
-    /// Pull the plug: the mount fails for good, and what a real disk would hold is written aside
+    /// Pull the plug: the mount fails for good, and what a real disk would hold is written aside;
+    /// again, for another image of the same moment
     Cut(DiskCut),
+    /// Have the plug pulled by itself: at a write or a sync to come, or after a time
+    Arm(DiskArm),
     /// Let the n-th read, write or sync of a file fail, or the disk be full
     Fault(DiskFault),
     /// Unmount a disk
@@ -305,6 +308,30 @@ pub struct DiskCut {
     /// An empty or new folder for what is left (the backing folder's name with -crash)
     #[arg(long, value_name = "DIR")]
     pub image: Option<PathBuf>,
+}
+
+/// `bakeoff disk arm`.
+#[derive(Debug, Args)]
+pub struct DiskArm {
+    /// Where the disk is mounted
+    pub mountpoint: PathBuf,
+    #[command(flatten)]
+    pub moment: Moment,
+}
+
+/// When the power is to go, counted from now: one of them.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Moment {
+    /// Within the N-th write, of whatever file
+    #[arg(long, value_name = "N")]
+    pub at_write: Option<u64>,
+    /// Within the N-th sync, of whatever file or folder: it fails
+    #[arg(long, value_name = "N")]
+    pub at_sync: Option<u64>,
+    /// After so many milliseconds
+    #[arg(long, value_name = "MS")]
+    pub after_ms: Option<u64>,
 }
 
 /// `bakeoff disk fault`.

@@ -18,6 +18,7 @@ use crate::neighbour::Level;
 use crate::plug::Keep;
 use crate::registry;
 use crate::station::StationCounts;
+use crate::trigger::Trigger;
 
 /// How long a daemon may take to end after it was unmounted.
 const ENDING: Duration = Duration::from_secs(10);
@@ -30,13 +31,23 @@ pub(crate) enum Ask {
     /// A level of neighbours, as it is written.
     Neighbours(String),
     Timing(bool),
-    Cut {
-        keep: String,
-        seed: u64,
-        image: PathBuf,
-    },
+    /// The power off, and an image.
+    Cut(Image),
+    PowerOff,
+    /// An image of a disk that is off.
+    Image(Image),
+    Arm(Trigger),
     Fault(String),
     Unmount,
+}
+
+/// A crash image that is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Image {
+    pub keep: String,
+    pub seed: u64,
+    /// An absolute path.
+    pub folder: PathBuf,
 }
 
 /// What it answers.
@@ -65,8 +76,9 @@ pub struct Stat {
     pub neighbours: String,
     /// Whether work takes its time.
     pub timing: bool,
-    /// Whether the power is off.
-    pub cut: bool,
+    /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`: before the first call that failed
+    /// for it. None while it is on.
+    pub off_at_ns: Option<u64>,
     /// What is taken off each wait for the way through FUSE, in microseconds.
     pub round_trip_us: f64,
     /// What the device did.
@@ -79,6 +91,14 @@ pub struct Stat {
     pub memory_bytes: u64,
     /// Bytes of it that hold what a power cut would take.
     pub pending_bytes: u64,
+}
+
+impl Image {
+    fn new(keep: Keep, seed: u64, folder: &Path) -> Result<Self, Error> {
+        let folder = std::path::absolute(folder);
+        let folder = folder.map_err(|error| Error::Folder(error.to_string()))?;
+        Ok(Self { keep: keep.to_string(), seed, folder })
+    }
 }
 
 /// A way to speak to a disk's daemon.
@@ -181,14 +201,41 @@ impl Control {
         self.tell(&Ask::Neighbours(level.to_string()))
     }
 
-    /// Pulls the plug, for good: every later call in the mount fails with EIO. What a real disk
-    /// would hold is written to the folder `image`, which must be empty or not there.
+    /// Has the power go by itself, at a moment that is counted from now; replaces what was armed
+    /// before. [`Stat::off_at_ns`] tells when it has gone.
     ///
     /// # Errors
-    /// The daemon is gone, the folder can't be used ([`Error::Folder`]), or it is off already.
-    pub fn cut(&self, keep: Keep, seed: u64, image: &Path) -> Result<(), Error> {
-        let image = std::path::absolute(image).map_err(|error| Error::Folder(error.to_string()))?;
-        self.tell(&Ask::Cut { keep: keep.to_string(), seed, image })
+    /// The daemon is gone, the power is off already, or the count is 0 ([`Error::Usage`]).
+    pub fn arm(&self, trigger: Trigger) -> Result<(), Error> {
+        self.tell(&Ask::Arm(trigger))
+    }
+
+    /// Pulls the plug, for good: every later call in the mount fails with EIO. Nothing happens
+    /// when the power is off already.
+    ///
+    /// # Errors
+    /// The daemon is gone.
+    pub fn power_off(&self) -> Result<(), Error> {
+        self.tell(&Ask::PowerOff)
+    }
+
+    /// Writes what a real disk would hold since the power is off to a folder, which must be empty
+    /// or not there. There may be as many images of that moment as wanted; the same history, rule
+    /// and seed give the same. An image is not synced.
+    ///
+    /// # Errors
+    /// The daemon is gone, the power is on, or the folder can't be used ([`Error::Folder`]).
+    pub fn image(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
+        self.tell(&Ask::Image(Image::new(keep, seed, folder)?))
+    }
+
+    /// [`Control::power_off`] and [`Control::image`] in one: the power stays on when the folder
+    /// can't be used.
+    ///
+    /// # Errors
+    /// The daemon is gone, or the folder can't be used ([`Error::Folder`]).
+    pub fn cut(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
+        self.tell(&Ask::Cut(Image::new(keep, seed, folder)?))
     }
 
     /// Lets a later call fail; see [`crate::fault`] for how a rule is written.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::control::{Answer, Ask, Listening, Stat};
+use crate::control::{Answer, Ask, Image, Listening, Stat};
 use crate::device::Nanos;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
@@ -21,6 +21,7 @@ use crate::neighbour::Level;
 use crate::registry::{Claim, Note};
 use crate::spec::Spec;
 use crate::station::Station;
+use crate::trigger::Trigger;
 use crate::volume::{Volume, VolumeOptions};
 
 /// How long those who use the mount have to leave it after a signal.
@@ -156,7 +157,13 @@ impl Disk {
             Ask::Stat => return Answer::Stat(Box::new(self.stat())),
             Ask::Neighbours(level) => self.set_neighbours(&level),
             Ask::Timing(on) => self.set_timing(on),
-            Ask::Cut { keep, seed, image } => self.cut(&keep, seed, &image),
+            Ask::Arm(trigger) => self.arm(trigger),
+            Ask::PowerOff => {
+                self.volume.power_off();
+                Ok(())
+            }
+            Ask::Image(wanted) => self.image(&wanted),
+            Ask::Cut(wanted) => self.cut(&wanted),
             Ask::Fault(rule) => self.fault(&rule),
             Ask::Unmount => self.unmount(),
         };
@@ -173,7 +180,7 @@ impl Disk {
             seconds: self.started.elapsed().as_secs_f64(),
             neighbours: changing.neighbours.to_string(),
             timing: self.executor.timing(),
-            cut: self.volume.is_cut(),
+            off_at_ns: self.volume.off_at(),
             round_trip_us: changing.round_trip as f64 / 1e3,
             device: self.executor.counts(),
             files: self.volume.counts(),
@@ -203,20 +210,33 @@ impl Disk {
         Ok(())
     }
 
-    fn cut(&self, keep: &str, seed: u64, image: &Path) -> Result<(), Error> {
-        let keep = keep.parse().map_err(usage)?;
-        if self.volume.is_cut() {
+    /// An image of a disk that is off.
+    fn image(&self, wanted: &Image) -> Result<(), Error> {
+        if !self.volume.is_off() {
             let at = self.note.mountpoint.display();
-            return Err(Error::Failed(format!("the power of {at} is off already")));
+            return Err(Error::Failed(format!("the power of {at} is on: cut it first")));
         }
-        let image = self.image_folder(image)?;
-        let done = self.volume.cut(keep, seed, &image);
+        self.cut(wanted)
+    }
+
+    /// The power off, if it is on, and an image.
+    fn cut(&self, wanted: &Image) -> Result<(), Error> {
+        let keep = wanted.keep.parse().map_err(usage)?;
+        let folder = self.image_folder(&wanted.folder)?;
+        let done = self.volume.cut(keep, wanted.seed, &folder);
         done.map_err(|error| match error.kind() {
             ErrorKind::StorageFull => Error::Failed(format!(
                 "{}: {error}; the power is off, and the image is not whole",
-                image.display()
+                folder.display()
             )),
-            _ => Error::Failed(format!("{}: {error}", image.display())),
+            _ => Error::Failed(format!("{}: {error}", folder.display())),
+        })
+    }
+
+    fn arm(&self, trigger: Trigger) -> Result<(), Error> {
+        self.volume.arm(trigger).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput => usage(error),
+            _ => Error::Failed(format!("{}: {error}", self.note.mountpoint.display())),
         })
     }
 

@@ -16,4 +16,5 @@ pub mod plug;
 pub mod registry;
 pub mod spec;
 pub mod station;
+pub mod trigger;
 pub mod volume;

@@ -16,7 +16,6 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use rustix::fs::{Mode, OFlags};
@@ -28,6 +27,7 @@ use crate::ext4::{Counts, Work};
 use crate::fault::{FaultRule, Faults};
 use crate::plug::Metadata;
 use crate::spec::Spec;
+use crate::trigger::Armed;
 
 mod adopt;
 mod attributes;
@@ -100,9 +100,11 @@ pub struct Volume {
     umask: u32,
     /// Held to change names.
     naming: Mutex<()>,
-    /// Held to change anything; by the one who cuts the power, alone.
+    /// Held to change anything; by the one who makes an image, alone.
     power: RwLock<()>,
-    cut: AtomicBool,
+    /// When the power went: see [`Volume::off_at`].
+    off_at: OnceLock<Nanos>,
+    armed: Armed,
     /// Told of a file whose pages and attributes are not what the kernel believes.
     outdated: OnceLock<Box<dyn Fn(Ino) + Send + Sync>>,
     /// What is to be taken out of the page cache, if anything is.
@@ -137,7 +139,8 @@ impl Volume {
             umask: read_umask()?,
             naming: Mutex::new(()),
             power: RwLock::new(()),
-            cut: AtomicBool::new(false),
+            off_at: OnceLock::new(),
+            armed: Armed::default(),
             outdated: OnceLock::new(),
             touched: OnceLock::new(),
         });
@@ -187,16 +190,13 @@ impl Volume {
 
     /// Fails when the power is off.
     fn alive(&self) -> Result<(), Errno> {
-        if self.is_cut() { Err(Errno::IO) } else { Ok(()) }
-    }
-
-    /// Whether the power is off.
-    pub fn is_cut(&self) -> bool {
-        self.cut.load(Ordering::Acquire)
+        if self.is_off() { Err(Errno::IO) } else { Ok(()) }
     }
 
     /// Keeps the power on while something is changed.
     fn powered(&self) -> Result<RwLockReadGuard<'_, ()>, Errno> {
+        // Nobody waits for an image that is being made.
+        self.alive()?;
         let power = self.power.read().unwrap_or_else(PoisonError::into_inner);
         self.alive().map(|()| power)
     }

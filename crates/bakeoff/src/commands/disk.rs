@@ -1,11 +1,13 @@
 //! `bakeoff disk`: virtual disks.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bakeoff_disk::control::{Control, Stat};
 use bakeoff_disk::executor::Quantiles;
 use bakeoff_disk::ext4::Flow;
 use bakeoff_disk::mount::{self, Error, MountOptions};
+use bakeoff_disk::trigger::Trigger;
 use bakeoff_disk::{daemon, registry};
 
 use comfy_table::{ContentArrangement, Table, presets};
@@ -27,6 +29,7 @@ pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
         cli::Disk::Stat(arguments) => stat(arguments),
         cli::Disk::Set(arguments) => set(arguments),
         cli::Disk::Cut(arguments) => cut(arguments),
+        cli::Disk::Arm(arguments) => arm(arguments),
         cli::Disk::Fault(arguments) => {
             connect(&arguments.mountpoint).and_then(|disk| Ok(disk.fault(&arguments.rule)?))
         }
@@ -105,6 +108,13 @@ fn cut(arguments: &cli::DiskCut) -> Result<(), Failure> {
     print(&format!("the power is off; what is left is in {}\n", image.display()))
 }
 
+fn arm(arguments: &cli::DiskArm) -> Result<(), Failure> {
+    let cli::Moment { at_write, at_sync, after_ms } = arguments.moment;
+    let trigger = at_write.map(Trigger::Writes).or(at_sync.map(Trigger::Syncs));
+    let after = || Trigger::After(Duration::from_millis(after_ms.unwrap_or_default()));
+    Ok(connect(&arguments.mountpoint)?.arm(trigger.unwrap_or_else(after))?)
+}
+
 /// The folder for a crash image if none is named.
 fn beside(backing: &Path) -> PathBuf {
     let mut name = backing.file_name().unwrap_or_default().to_owned();
@@ -115,10 +125,10 @@ fn beside(backing: &Path) -> PathBuf {
 /// What a mounted disk is and has done, for a reader.
 fn table(stat: &Stat) -> String {
     let (device, files, latency) = (&stat.device, &stat.files, &stat.latency);
-    let timing = match (stat.cut, stat.timing) {
-        (true, _) => "the power is off",
-        (false, true) => "timing on",
-        (false, false) => "timing off",
+    let timing = match (stat.off_at_ns, stat.timing) {
+        (Some(_), _) => "the power is off",
+        (None, true) => "timing on",
+        (None, false) => "timing off",
     };
     let mut table = Table::new();
     table.load_style(presets::NOTHING);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, lchown, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, mknodat, syncfs};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::content::Content;
 use super::image::{Image, Item};
@@ -17,8 +17,8 @@ use super::{Contents, Ino};
 /// Bytes that are copied at a time; where they are all zeros, a hole is left.
 const BLOCK: u64 = 64 << 10;
 
-/// Writes an image into an empty folder: bytes, holes, hard links, permissions, owners. When it
-/// returns, all is lasting on the folder's own file system.
+/// Writes an image into an empty folder: bytes, holes, hard links, permissions, owners. It is
+/// not synced: whoever reads it on the same machine has no need of that.
 ///
 /// # Errors
 /// When the folder is not there or not empty, when `contents` can't give what is needed, or when
@@ -29,8 +29,7 @@ pub fn materialise(image: &Image<'_>, contents: &dyn Contents, to: &Path) -> io:
         return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, text));
     }
     let mut writer = Writer { image, contents, written: HashMap::new() };
-    writer.item(image.root(), to)?;
-    Ok(syncfs(File::open(to)?)?)
+    writer.item(image.root(), to)
 }
 
 struct Writer<'a> {

@@ -6,22 +6,128 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use super::adopt::walk;
 use super::graveyard::Graveyard;
 use super::{Ino, ROOT, Volume};
+use crate::device::Nanos;
 use crate::plug::{Contents, Keep, materialise};
+use crate::trigger::Trigger;
 
 impl Volume {
-    /// Cuts the power: from now on every call fails with `EIO`, those that wait, too. Writes what
-    /// a disk would hold then into the empty folder `to`; the same history and seed give the same.
+    /// Turns the power off, for good: from now on every call fails with `EIO`, those that wait,
+    /// too. Nothing happens when it is off already.
+    pub fn power_off(&self) {
+        self.go_off();
+        self.executor.set_timing(false);
+        for ino in self.inodes.all() {
+            if let Some(tell) = self.outdated.get() {
+                tell(ino);
+            }
+        }
+    }
+
+    /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`: before the first call that failed
+    /// for it, and after every answer that was given at an earlier time. `None` while it is on.
+    pub fn off_at(&self) -> Option<Nanos> {
+        self.off_at.get().copied()
+    }
+
+    /// Whether the power is off.
+    pub fn is_off(&self) -> bool {
+        self.off_at.get().is_some()
+    }
+
+    /// Has the power go by itself; replaces what was armed before.
     ///
     /// # Errors
-    /// `to` is not an empty folder outside of the backing folder, or the power is off already:
-    /// nothing was done. Or the image can't be written: the power is off then.
+    /// The power is off, the count is 0, or no thread can be started.
+    pub fn arm(self: &Arc<Self>, trigger: Trigger) -> io::Result<()> {
+        if self.is_off() {
+            return Err(io::Error::other("the power is off already"));
+        }
+        if matches!(trigger, Trigger::Writes(0) | Trigger::Syncs(0)) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the first one is number 1"));
+        }
+        let (come, heard) = mpsc::channel();
+        let volume = Arc::downgrade(self);
+        let wait = move || {
+            if comes(trigger, &heard)
+                && let Some(volume) = volume.upgrade()
+            {
+                volume.power_off();
+            }
+        };
+        thread::Builder::new().name("disk-plug".into()).spawn(wait)?;
+        self.armed.set(trigger, come);
+        Ok(())
+    }
+
+    /// Counts a write of data: the power may go with it.
+    pub(super) fn count_write(&self) {
+        if self.armed.write() {
+            self.strike();
+        }
+    }
+
+    /// Counts a sync: the power may go with it.
+    pub(super) fn count_sync(&self) {
+        if self.armed.sync() {
+            self.strike();
+        }
+    }
+
+    /// The armed moment has come. Another thread does what takes long: this one may be what the
+    /// kernel waits for before it can forget a page.
+    fn strike(&self) {
+        self.go_off();
+        self.armed.come();
+    }
+
+    fn go_off(&self) {
+        let now = clock_gettime(ClockId::Monotonic);
+        // The first moment counts.
+        let _ = self.off_at.set(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64);
+    }
+
+    /// Turns the power off and makes an image, if there can be one at `to`: see [`Volume::image`].
+    ///
+    /// # Errors
+    /// `to` is not an empty folder outside of the backing folder: nothing was done. Or the image
+    /// can't be written: the power is off then.
     pub fn cut(&self, keep: Keep, seed: u64, to: &Path) -> io::Result<()> {
+        self.check_place(to)?;
+        self.power_off();
+        self.image(keep, seed, to)
+    }
+
+    /// Writes what a disk would hold since the power is off into the empty folder `to`. There may
+    /// be as many images of that moment as wanted; the same history, rule and seed give the same.
+    /// An image is not synced: it is lasting on its own disk when that disk's system says so.
+    ///
+    /// # Errors
+    /// The power is on, `to` is not an empty folder outside of the backing folder, or the image
+    /// can't be written.
+    pub fn image(&self, keep: Keep, seed: u64, to: &Path) -> io::Result<()> {
+        if !self.is_off() {
+            return Err(io::Error::other("the power is on"));
+        }
+        let place = self.check_place(to)?;
+        let _power = self.power.write().unwrap_or_else(PoisonError::into_inner);
+        let model = self.model();
+        let contents = self.contents()?;
+        let image = model.pending.image(keep, seed, &contents)?;
+        materialise(&image, &contents, &place)
+    }
+
+    /// Sees that an image can be made in a folder; says where it is.
+    fn check_place(&self, to: &Path) -> io::Result<PathBuf> {
         let place = to.canonicalize()?;
         if place.starts_with(&self.backing) {
             return Err(io::Error::other("the image can't be inside the backing folder"));
@@ -29,21 +135,7 @@ impl Volume {
         if fs::read_dir(&place)?.next().is_some() {
             return Err(io::Error::from(io::ErrorKind::DirectoryNotEmpty));
         }
-        if self.cut.swap(true, Ordering::AcqRel) {
-            return Err(io::Error::other("the power is off already"));
-        }
-        self.executor.set_timing(false);
-        // Before the lock is taken: the kernel may want to write what it is to forget.
-        for ino in self.inodes.all() {
-            if let Some(tell) = self.outdated.get() {
-                tell(ino);
-            }
-        }
-        let _power = self.power.write().unwrap_or_else(PoisonError::into_inner);
-        let model = self.model();
-        let contents = self.contents()?;
-        let image = model.pending.image(keep, seed, &contents)?;
-        materialise(&image, &contents, &place)
+        Ok(place)
     }
 
     /// The present bytes of all files, by number.
@@ -56,6 +148,15 @@ impl Volume {
         })?;
         Ok(BackingContents { paths, graveyard: &self.graveyard, open: RefCell::new(None) })
     }
+}
+
+/// Waits for a moment; says whether it came before another one was armed or the volume was gone.
+fn comes(trigger: Trigger, heard: &Receiver<()>) -> bool {
+    let limit = match trigger {
+        Trigger::After(time) => time,
+        Trigger::Writes(_) | Trigger::Syncs(_) => Duration::MAX,
+    };
+    heard.recv_timeout(limit) != Err(RecvTimeoutError::Disconnected)
 }
 
 /// The bytes of files in the backing folder, those among the hidden ones included.

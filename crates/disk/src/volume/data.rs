@@ -175,7 +175,14 @@ impl Volume {
         if access.sync.is_some() {
             self.fault(Call::Fsync, &inode)?;
         }
-        BUFFER.with_borrow_mut(|buffer| self.write_over(&inode, offset, data, access, buffer))
+        // If the power goes with it, it is under way, as far as the image knows, and not answered.
+        self.count_write();
+        if access.sync.is_some() {
+            self.count_sync();
+        }
+        let written = BUFFER
+            .with_borrow_mut(|buffer| self.write_over(&inode, offset, data, access, buffer))?;
+        self.alive().map(|()| written)
     }
 
     /// Writes, and notes what was there before.
@@ -226,15 +233,15 @@ impl Volume {
     }
 
     /// Whether a direct write is lasting when it is made: on a device that takes no time, and so
-    /// has no cache of its own, over blocks that the file has, and no pending change to be undone
-    /// below it.
+    /// has no cache of its own, while it has power, over blocks that the file has, and no pending
+    /// change to be undone below it.
     fn is_lasting_at_once(
         &self,
         inode: &Inode,
         end: u64,
         shape: &mut Shape,
     ) -> Result<bool, Errno> {
-        let in_place = self.executor.is_null() && end <= shape.size;
+        let in_place = self.executor.is_null() && !self.is_off() && end <= shape.size;
         if !in_place || shape.solid == Some(false) || !self.model().pending.is_clean(inode.ino) {
             return Ok(false);
         }

@@ -154,7 +154,7 @@ impl Volume {
     }
 
     fn tick(self: &Arc<Self>, now: Nanos) -> Ticked {
-        if self.is_cut() {
+        if self.is_off() {
             return Ticked::default();
         }
         let mut model = self.model();

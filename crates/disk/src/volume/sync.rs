@@ -28,6 +28,7 @@ impl Volume {
             self.lose(ino);
             return then(Err(error));
         }
+        self.count_sync();
         let (work, mark) = self.sync_work(ino, sync);
         let volume = Arc::clone(self);
         self.perform(came, work, move |done| then(done.and_then(|()| volume.synced(ino, mark))));
@@ -45,6 +46,7 @@ impl Volume {
         if let Err(error) = self.inode(ino) {
             return then(Err(error));
         }
+        self.count_sync();
         let (work, mark) = self.sync_folder_work();
         let volume = Arc::clone(self);
         self.perform(came, work, move |done| {
@@ -54,6 +56,7 @@ impl Volume {
 
     /// Loses what was written to a file since its last sync.
     pub(super) fn lose(&self, ino: Ino) {
+        let Ok(_power) = self.powered() else { return };
         let mut model = self.model();
         let mark = model.pending.mark();
         model.pending.fail_sync(ino, mark);

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_disk::plug::Keep;
+use bakeoff_disk::trigger::Trigger;
 use rustix::io::Errno;
 
 use crate::common::Disk;
@@ -51,7 +52,66 @@ fn after_a_cut_every_call_fails_and_the_image_holds_what_was_synced() {
     assert_eq!(error(fs::read_dir(disk.path(""))), Errno::IO);
     assert_eq!(error(fs::metadata(disk.path("folder"))), Errno::IO);
     assert_eq!(error(fs::rename(disk.path("never"), disk.path("z"))), Errno::IO);
-    assert!(disk.volume.cut(Keep::DropAll, 1, &folder(&disk, "again")).is_err());
+    let again = folder(&disk, "again");
+    disk.volume.image(Keep::DropAll, 2, &again).unwrap();
+    assert_eq!(fs::read_to_string(again.join("synced")).unwrap(), "old");
+}
+
+#[test]
+fn the_sync_that_the_power_goes_with_fails_and_so_does_all_that_comes_later() {
+    let Some(disk) = Disk::mount("null") else { return };
+    for way in [Way::Buffered, Way::Synced, Way::DirectSynced, Way::Mapped] {
+        fs::write(disk.path(format!("{way:?}")), vec![0; 8192]).unwrap();
+        File::open(disk.path(format!("{way:?}"))).unwrap().sync_all().unwrap();
+    }
+    let files = [Way::Buffered, Way::Synced, Way::DirectSynced, Way::Mapped]
+        .map(|way| (way, reality::open(&disk.path(format!("{way:?}")), way).unwrap()));
+    disk.volume.arm(Trigger::Syncs(10)).unwrap();
+    let mut answered = 0;
+    let struck = (1..).find_map(|n| {
+        files
+            .iter()
+            .position(|(way, file)| {
+                let written = reality::write(file, *way, 0, &[n; 4096]);
+                let synced =
+                    written.and_then(|()| if *way == Way::Buffered { sync(file) } else { Ok(()) });
+                answered += u8::from(synced.is_ok());
+                synced.is_err()
+            })
+            .map(|file| (file, n))
+    });
+    let (file, n) = struck.unwrap();
+    assert_eq!(answered, 9);
+    for (_, file) in &files {
+        assert_eq!(sync(file), Err(Errno::IO));
+    }
+    let image = folder(&disk, "image");
+    disk.volume.image(Keep::DropAll, 1, &image).unwrap();
+    for (place, (way, _)) in files.iter().enumerate() {
+        let lasting = fs::read(image.join(format!("{way:?}"))).unwrap();
+        let last = if place < file { n } else { n - 1 };
+        assert!(lasting[..4096] == [last; 4096] && lasting.len() == 8192, "{way:?}");
+    }
+}
+
+fn sync(file: &File) -> Result<(), Errno> {
+    file.sync_data().map_err(|error| errno(&error))
+}
+
+#[test]
+fn who_waits_when_an_armed_moment_comes_fails_soon() {
+    for trigger in [Trigger::After(Duration::from_millis(300)), Trigger::Writes(2)] {
+        let Some(disk) = Disk::mount("ebs-magnetic") else { return };
+        let file = File::create(disk.path("file")).unwrap();
+        disk.volume.arm(trigger).unwrap();
+        // Half a minute's work.
+        file.write_all_at(&vec![1; 64 << 20], 0).unwrap_or_default();
+        let start = Instant::now();
+        assert_eq!(sync(&file), Err(Errno::IO), "{trigger:?}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert!(disk.volume.is_off());
+        assert!(disk.volume.arm(trigger).is_err());
+    }
 }
 
 #[test]
