@@ -48,6 +48,7 @@ impl Engine for Fjall {
                     source: "commits go to the system's buffers, and to the disk when a memtable \
                              is flushed; nothing is promised after a power cut (docs.rs/fjall, \
                              PersistMode)",
+                    window: None,
                 },
                 Promise {
                     durability: Durability::Relaxed,
@@ -56,6 +57,7 @@ impl Engine for Fjall {
                              costs what was committed since; the journal's batches are \
                              checksummed and recovered in order (docs.rs/fjall, PersistMode and \
                              Database::persist)",
+                    window: Some(Duration::from_secs(1)),
                 },
                 Promise {
                     durability: Durability::Strict,
@@ -63,6 +65,7 @@ impl Engine for Fjall {
                     source: "the journal is synced with fdatasync before a commit returns \
                              (docs.rs/fjall, PersistMode); fdatasync writes all that is needed \
                              to read the data again (fdatasync(2))",
+                    window: None,
                 },
             ],
             home: Home::Process,

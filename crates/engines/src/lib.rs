@@ -134,6 +134,16 @@ pub struct Promise {
     pub settings: Option<&'static str>,
     /// What the engine's documentation says they promise, in our words, and where it says so.
     pub source: &'static str,
+    /// How long before a power cut a commit is at most acknowledged that it may take; of
+    /// [`Durability::Relaxed`] alone, where `source` says so.
+    pub window: Option<Duration>,
+}
+
+impl Promise {
+    /// The promise with the time that its source tells of.
+    const fn within(self, window: Duration) -> Self {
+        Self { window: Some(window), ..self }
+    }
 }
 
 /// Where an engine does its work.

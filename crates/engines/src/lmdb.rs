@@ -45,6 +45,7 @@ impl Engine for Lmdb {
                     source: "commits are left to the system to write; a crash may lose or break \
                              anything, unless the file system keeps the order of writes \
                              (lmdb.h, MDB_NOSYNC)",
+                    window: None,
                 },
                 Promise {
                     durability: Durability::Relaxed,
@@ -52,12 +53,14 @@ impl Engine for Lmdb {
                     source: "one flush a commit instead of two: a crash may undo the last \
                              transaction and breaks nothing; LMDB has nothing cheaper that \
                              keeps the file whole (lmdb.h, MDB_NOMETASYNC)",
+                    window: None,
                 },
                 Promise {
                     durability: Durability::Strict,
                     settings: Some("default (data and meta page are flushed at every commit)"),
                     source: "a commit is on the disk when it returns (lmdb.h, mdb_txn_commit \
                              without MDB_NOSYNC and MDB_NOMETASYNC)",
+                    window: None,
                 },
             ],
             home: Home::Process,

@@ -22,6 +22,7 @@ impl Engine for Null {
             durability,
             settings: Some("nothing is stored"),
             source: "answers as if it kept the promise; use it to measure the harness only",
+            window: None,
         };
         About {
             name: "null",

@@ -52,8 +52,12 @@ pub struct Sqlite;
 
 impl Engine for Sqlite {
     fn about(&self) -> About {
-        let promise =
-            |durability, settings, source| Promise { durability, settings: Some(settings), source };
+        let promise = |durability, settings, source| Promise {
+            durability,
+            settings: Some(settings),
+            source,
+            window: None,
+        };
         About {
             name: "sqlite",
             summary: "SQLite in the process, with a write-ahead log",
@@ -70,7 +74,8 @@ impl Engine for Sqlite {
                     "journal_mode=WAL, synchronous=NORMAL, and wal_checkpoint(PASSIVE) every second",
                     "syncs the log at a checkpoint only, so one a second bounds what a power cut \
                      takes; the file stays consistent (sqlite.org/wal.html)",
-                ),
+                )
+                .within(Duration::from_secs(1)),
                 promise(
                     Durability::Strict,
                     "journal_mode=WAL, synchronous=FULL",

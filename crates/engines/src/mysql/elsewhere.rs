@@ -101,6 +101,7 @@ impl Engine for Elsewhere {
             durability,
             settings: None,
             source: "what this storage engine promises is not known here",
+            window: None,
         };
         About {
             name: self.name,

@@ -4,6 +4,8 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 
 use super::error;
+use std::time::Duration;
+
 use crate::{Durability, Error, Promise, Result};
 
 /// A storage engine of a MariaDB server.
@@ -77,10 +79,11 @@ impl Storage {
             durability,
             settings: Some(settings),
             source,
+            window: None,
         };
         [
             promise(Durability::None, none),
-            promise(Durability::Relaxed, relaxed),
+            promise(Durability::Relaxed, relaxed).within(Duration::from_secs(1)),
             promise(Durability::Strict, strict),
         ]
     }
