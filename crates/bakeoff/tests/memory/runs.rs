@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{BAKEOFF, can, folder};
+use super::{BAKEOFF, can, folder, skip};
 
 const SIZES: &str = r#"
 name = "sizes"
@@ -80,6 +80,30 @@ fn limits_are_kept_and_told_on_the_host_s_disk() {
 #[test]
 fn limits_are_kept_and_told_on_a_virtual_disk() {
     limits_are_kept_and_told_on("hdd-7200");
+}
+
+#[test]
+fn a_server_that_does_not_fit_is_told_and_others_are_run() {
+    if !can(false) {
+        return;
+    }
+    let server = bakeoff_engines::find("mariadb:innodb").unwrap();
+    if let Err(why) = server.available() {
+        return skip(&why);
+    }
+    let place = folder();
+    fs::write(place.path().join("sizes.toml"), SIZES).unwrap();
+    let run = ["run", "sizes.toml", "--out", "r", "--compare", "engine", "--memory", "16M"];
+    let run = [&run[..], &["--engine", "mariadb:innodb,sqlite"]].concat();
+    let output = start(place.path(), &run).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
+    for (_, trial) in trials(place.path(), "r") {
+        let fits = trial["levels"]["engine"] == "sqlite";
+        assert_eq!(trial["valid"], fits, "{trial}");
+        let reason = trial["reason"].as_str().unwrap_or_default();
+        assert_eq!(reason.starts_with("out of memory: limit 16 MiB"), !fits, "{reason}");
+    }
+    assert!(!place.path().join("r/work").exists());
 }
 
 #[test]
