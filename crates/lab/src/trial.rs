@@ -233,7 +233,7 @@ impl Trial<'_> {
                 + outcome.in_flight as u64,
             commits: written.commits,
             application_bytes: written.bytes,
-            device_bytes: here.then(|| (end.engine() - before.engine()).write),
+            device_bytes: here.then(|| device_bytes(before, end)),
             engine_cpu_s: here.then_some(cpu_s.engine),
             syncs: syncs
                 .map(|(after, before)| Syncs { count: after.count - before.count, ..after }),
@@ -358,6 +358,16 @@ impl Account {
             drain_device_write_bytes: end.device.zip(self.device).map(|(end, now)| end.1 - now.1),
         }
     }
+}
+
+/// Bytes that went to the device between two moments: the lesser of what the kernel counted for the
+/// engine's processes and of what anybody wrote to the whole device. Both can be too high. The
+/// first takes a small write into a large folio of the page cache for all of the folio (ext4 has
+/// large folios since Linux 6.16); the second has everybody's writes.
+fn device_bytes(before: &Account, end: &Account) -> u64 {
+    let processes = (end.engine() - before.engine()).write;
+    let device = end.device.zip(before.device).map(|(end, before)| end.1 - before.1);
+    device.map_or(processes, |device| device.min(processes))
 }
 
 /// What an engine counted between two moments. What was not there before has begun since.
