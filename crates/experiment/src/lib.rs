@@ -14,7 +14,7 @@ mod layer;
 mod level;
 mod message;
 mod plan;
-mod random;
+pub mod random;
 mod secret;
 
 pub use disks::{Disks, HOST};

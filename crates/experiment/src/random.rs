@@ -3,7 +3,8 @@
 
 /// SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
 /// 2014; the constants are those of Java's `SplittableRandom`.
-pub(crate) struct SplitMix64 {
+#[derive(Debug)]
+pub struct SplitMix64 {
     state: u64,
 }
 
@@ -11,28 +12,30 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl SplitMix64 {
     /// The generator of that seed.
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// A generator for one purpose among many: each list of words has its own.
-    pub(crate) fn of(words: &[u64]) -> Self {
+    pub fn of(words: &[u64]) -> Self {
         Self::new(words.iter().fold(0, |state, word| mix(state ^ mix(word.wrapping_add(STEP)))))
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next 64 bits.
+    #[expect(clippy::should_implement_trait, reason = "it never ends, and borrows nothing")]
+    pub fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(STEP);
         mix(self.state)
     }
 
-    /// A number below `end`, by multiplication (Lemire 2019); for the short lists here its bias
-    /// is below one in 2^40.
-    fn below(&mut self, end: usize) -> usize {
+    /// A number below `end`, by multiplication (Lemire 2019); below 2^24, its bias is below one in
+    /// 2^40.
+    pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
 
     /// Fisher and Yates's shuffle.
-    pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             list.swap(last, self.below(last + 1));
         }

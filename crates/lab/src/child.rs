@@ -6,16 +6,16 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::{Database, Durability, Home, Result, elsewhere};
+use bakeoff_engines::{Database, Durability, Engine, Home, Result, elsewhere};
 use bakeoff_workloads::Prepared;
 
 use crate::job::{GO, Job, Message, Staging};
 use crate::syncs::Watcher;
 use crate::written::size;
-use crate::{memory, trial};
+use crate::{memory, power_cut, trial};
 
 /// Where a process says things: whole lines, from any thread.
-pub struct Speaker<'a>(Mutex<&'a mut (dyn Write + Send)>);
+pub struct Speaker<'a>(pub(crate) Mutex<&'a mut (dyn Write + Send)>);
 
 impl Speaker<'_> {
     /// Says one message. A lab that no longer listens has killed this process, or is about to.
@@ -28,6 +28,11 @@ impl Speaker<'_> {
 
 /// Reads a job from `input`, does it, and says on `output` what came of it.
 pub fn child(input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {
+    child_with(&[], input, output);
+}
+
+/// [`child`], which knows more engines than those that are built in.
+pub fn child_with(own: &[&dyn Engine], input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {
     let speaker = Speaker(Mutex::new(output));
     let mut line = String::new();
     let job = match input.read_line(&mut line).map(|_| serde_json::from_str(&line)) {
@@ -35,7 +40,7 @@ pub fn child(input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {
         Ok(Err(error)) => return speaker.say(&Message::Failed(format!("no job: {error}"))),
         Err(error) => return speaker.say(&Message::Failed(format!("no job: {error}"))),
     };
-    match perform(&job, input, &speaker) {
+    match perform(&job, own, input, &speaker) {
         Ok(measured) => speaker.say(&Message::Done(measured.map(Box::new))),
         Err(reason) => speaker.say(&Message::Failed(reason)),
     }
@@ -43,6 +48,7 @@ pub fn child(input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {
 
 fn perform(
     job: &Job,
+    own: &[&dyn Engine],
     input: &mut dyn BufRead,
     speaker: &Speaker<'_>,
 ) -> std::result::Result<Option<crate::job::Measured>, String> {
@@ -51,7 +57,8 @@ fn perform(
             introduce(staging)?;
             let prepared = trial::prepare(data)?;
             let terms = staging.terms(level(durability)?);
-            let database = trial::open(data, &*prepared, &staging.directory, &terms)?;
+            let engine = trial::engine(data, own)?;
+            let database = trial::open(engine, &*prepared, &staging.directory, &terms)?;
             load(&*prepared, &*database, speaker).map_err(|error| error.to_string())?;
             Ok(None)
         }
@@ -64,7 +71,8 @@ fn perform(
             introduce(staging)?;
             let prepared = trial::prepare(data)?;
             // Not before: the workload's texts are not the engine's to find room for.
-            let home = trial::home(data)?;
+            let engine = trial::engine(data, own)?;
+            let home = engine.about().home;
             if home == Home::Process {
                 join(&staging.groups)?;
             }
@@ -72,7 +80,7 @@ fn perform(
             let directory = &staging.directory;
             let here = home != Home::Elsewhere;
             let syncs = here.then(|| Watcher::new(directory)).flatten();
-            let database = trial::open(data, &*prepared, directory, &terms)?;
+            let database = trial::open(engine, &*prepared, directory, &terms)?;
             speaker.say(&Message::Ready);
             wait_for_go(input)?;
             let duration = Duration::from_secs_f64(*seconds);
@@ -81,12 +89,45 @@ fn perform(
             let load = trial::Trial { prepared, database, home, syncs, names, directory };
             load.run(*clients, duration, speaker).map(Some)
         }
+        Job::Ledger { data, staging, durability, clients, log } => {
+            let (books, terms) = (trial::books(data)?, staging.terms(level(durability)?));
+            let engine = trial::engine(data, own)?;
+            let database = trial::open(engine, &books, &staging.directory, &terms)?;
+            introduce_server(&*database, speaker);
+            let mut go = || {
+                speaker.say(&Message::Ready);
+                wait_for_go(input)
+            };
+            power_cut::clients::run(&books, &*database, *clients, log, speaker, &mut go)?;
+            Ok(None)
+        }
+        Job::Audit { data, staging, durability, log, off_at_ns } => {
+            let (books, terms) = (trial::books(data)?, staging.terms(level(durability)?));
+            let engine = trial::engine(data, own)?;
+            let open = || {
+                let database = trial::open(engine, &books, &staging.directory, &terms)?;
+                introduce_server(&*database, speaker);
+                Ok(database)
+            };
+            let accounts = power_cut::log::read(log, *off_at_ns);
+            let accounts = accounts.map_err(|error| format!("the clients' log: {error}"))?;
+            let verdict = power_cut::audit::judge(&books, open, &accounts, *off_at_ns);
+            speaker.say(&Message::Judged(verdict));
+            Ok(None)
+        }
     }
 }
 
 /// Makes a database that somebody else runs known by its name, with its password.
 fn introduce(staging: &Staging) -> std::result::Result<(), String> {
     staging.url.as_deref().map_or(Ok(()), |url| elsewhere::find(url).map(drop))
+}
+
+/// Says who has to be gone when this process was killed.
+fn introduce_server(database: &dyn Database, speaker: &Speaker<'_>) {
+    if let Some(server) = database.server() {
+        speaker.say(&Message::Server(server));
+    }
 }
 
 fn level(name: &str) -> std::result::Result<Durability, String> {

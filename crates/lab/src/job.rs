@@ -86,6 +86,33 @@ pub enum Job {
         /// How long they run.
         seconds: f64,
     },
+    /// Open the folder, say [`Message::Ready`], wait for [`GO`], and run the ledger's clients until
+    /// the engine fails.
+    Ledger {
+        /// What was loaded: of the workload `ledger`.
+        data: Data,
+        /// Where, and under which terms.
+        staging: Staging,
+        /// The durability level's name.
+        durability: String,
+        /// How many clients run at once.
+        clients: usize,
+        /// The empty folder that they note in what they sent and what was acknowledged.
+        log: PathBuf,
+    },
+    /// Open what a power cut has left, and hold it against the log.
+    Audit {
+        /// What was loaded.
+        data: Data,
+        /// Where the crash image is, and under which terms.
+        staging: Staging,
+        /// The durability level's name.
+        durability: String,
+        /// What the clients noted.
+        log: PathBuf,
+        /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`.
+        off_at_ns: u64,
+    },
 }
 
 /// The second line that a trial's process reads.
@@ -101,8 +128,19 @@ pub enum Message {
         /// Bytes of them: a text's own, eight of a number, none of a null.
         bytes: u64,
     },
+    /// The process of a private server that was started for the job.
+    Server(u32),
     /// The engine is open and the clients can start.
     Ready,
+    /// A client of the ledger has stopped.
+    Stopped {
+        /// When, in nanoseconds of `CLOCK_MONOTONIC`.
+        at_ns: u64,
+        /// Why.
+        reason: String,
+    },
+    /// What a crash image held.
+    Judged(results::Verdict),
     /// The clients are running.
     Progress {
         /// Operations a second, lately.

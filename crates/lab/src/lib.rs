@@ -16,6 +16,7 @@ mod machine;
 pub mod memory;
 mod meter;
 pub mod page_cache;
+pub mod power_cut;
 mod process;
 mod run;
 mod syncs;
@@ -23,7 +24,7 @@ mod trial;
 mod usage;
 mod written;
 
-pub use child::child;
+pub use child::{child, child_with};
 pub use disk::try_virtual_disk;
 pub use machine::describe as describe_machine;
 pub use memory::try_memory_limit;

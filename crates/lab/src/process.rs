@@ -15,6 +15,9 @@ pub const COMMAND: &str = "trial";
 /// How much of what a process says on its standard error is kept for the record.
 const TAIL: usize = 4096;
 
+/// How long the last words of a process that was ended may take to come.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// A running process; killed when dropped.
 pub struct Process {
     child: Child,
@@ -98,6 +101,16 @@ impl Process {
             Err(RecvTimeoutError::Timeout) => Heard::Silence,
             Err(RecvTimeoutError::Disconnected) => Heard::End,
         }
+    }
+
+    /// Ends the process at once; what it had said until then and was not heard.
+    pub fn end(mut self) -> Vec<Message> {
+        // Both fail only for a process that is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        // A process that it has started may hold its output open.
+        let next = |messages: &Receiver<Message>| messages.recv_timeout(LAST_WORDS).ok();
+        std::iter::from_fn(|| next(&self.messages)).collect()
     }
 
     /// Waits for the process to end and says how it ended: for one that ended too early.

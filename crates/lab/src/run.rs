@@ -20,6 +20,7 @@ mod images;
 mod staging;
 
 use images::Image;
+pub(crate) use images::load;
 
 /// Bytes that must stay free on the disk: less, and the run stops before something breaks.
 const RESERVE: u64 = 64 << 20;
@@ -68,7 +69,7 @@ pub enum LabError {
 }
 
 /// Names what was wanted when the system says no.
-fn wanting<T>(what: &str, result: std::io::Result<T>) -> Result<T, LabError> {
+pub(crate) fn wanting<T>(what: &str, result: std::io::Result<T>) -> Result<T, LabError> {
     result.map_err(|source| LabError::Io { what: what.into(), source })
 }
 
@@ -199,8 +200,17 @@ impl Stage {
     }
 }
 
+/// Fails unless `needed` bytes are free under `folder`.
+pub(crate) fn room(folder: &Path, needed: u64) -> Result<(), LabError> {
+    let free = wanting("the free space", accounts::free(folder))?;
+    if free < needed {
+        return Err(LabError::Full { folder: folder.into(), free, needed });
+    }
+    Ok(())
+}
+
 /// Removes a folder. A server that is being killed may still write in it for a moment.
-fn remove(folder: &Path) -> std::io::Result<()> {
+pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
     let start = Instant::now();
     while folder.exists() {
         match std::fs::remove_dir_all(folder) {
@@ -233,7 +243,7 @@ impl Lab<'_> {
         let due = self.due()?;
         let place = self.folder.dir().join("work");
         let work = wanting("the work folder", WorkFolder::create(&place, &registry))?;
-        self.room(work.path(), RESERVE)?;
+        room(work.path(), RESERVE)?;
         let cage = wanting("the canary", Cage::new(work.path()))?;
         let mut stage = Stage {
             work,
@@ -286,15 +296,6 @@ impl Lab<'_> {
             due.push(Due { attempt: attempt.map_or(0, |attempt| attempt + 1), block });
         }
         Ok(due)
-    }
-
-    /// Fails unless `needed` bytes are free under `folder`.
-    fn room(&self, folder: &Path, needed: u64) -> Result<(), LabError> {
-        let free = wanting("the free space", accounts::free(folder))?;
-        if free < needed {
-            return Err(LabError::Full { folder: folder.into(), free, needed });
-        }
-        Ok(())
     }
 
     /// Says which engines can't be used, before anything is loaded.

@@ -11,6 +11,7 @@ use bakeoff_engines::{Database, Engine, Home, Session, Terms};
 use bakeoff_experiment::{Disks, Engines, Vocabulary, WorkloadNames};
 use bakeoff_load::{self as load};
 use bakeoff_results::{Cost, Cpu, Io, Syncs};
+use bakeoff_workloads::ledger::Books;
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
 
 use crate::accounts::{Device, space};
@@ -59,35 +60,42 @@ pub fn operations(data: &Data) -> Result<&'static [&'static str], String> {
     Ok(workload(data)?.operations())
 }
 
-/// Gets the workload ready, with its text.
-pub fn prepare(data: &Data) -> Result<Box<dyn Prepared>, String> {
+/// The workload's text.
+fn text(data: &Data) -> Result<Arc<Text>, String> {
     let text = match &data.text {
         Some(path) => Text::from_file(path).map_err(|error| error.to_string())?,
         None => Text::generated(data.seed),
     };
-    Ok(workload(data)?.prepare(&data.scale, data.seed, Arc::new(text)))
+    Ok(Arc::new(text))
 }
 
-/// Where the engine does its work.
-pub fn home(data: &Data) -> Result<Home, String> {
-    Ok(engine(data)?.about().home)
+/// Gets the workload ready, with its text.
+pub fn prepare(data: &Data) -> Result<Box<dyn Prepared>, String> {
+    Ok(workload(data)?.prepare(&data.scale, data.seed, text(data)?))
 }
 
-fn engine(data: &Data) -> Result<&'static dyn Engine, String> {
-    let found = bakeoff_engines::find(&data.engine);
+/// Gets the ledger ready, with its text.
+pub fn books(data: &Data) -> Result<Books, String> {
+    Ok(Books::new(&data.scale, data.seed, text(data)?))
+}
+
+/// The engine: of `own`, or of those that are built in.
+pub fn engine<'a>(data: &Data, own: &[&'a dyn Engine]) -> Result<&'a dyn Engine, String> {
+    let named = own.iter().copied().find(|engine| engine.about().name == data.engine);
+    let found = named.or_else(|| bakeoff_engines::find(&data.engine));
     found.ok_or_else(|| format!("there is no engine {}", data.engine))
 }
 
 /// Opens the engine in `directory`.
 pub fn open(
-    data: &Data,
+    engine: &dyn Engine,
     prepared: &dyn Prepared,
     directory: &Path,
     terms: &Terms,
 ) -> Result<Box<dyn Database>, String> {
-    engine(data)?
+    engine
         .open(directory, terms, prepared.schema(), prepared.statements())
-        .map_err(|error| format!("{} can't be opened: {error}", data.engine))
+        .map_err(|error| format!("{} can't be opened: {error}", engine.about().name))
 }
 
 /// A workload's client on a session of its own, as the load sees it.

@@ -1,6 +1,7 @@
 //! Data images: loaded once for a run, and restored for each of its trials.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use bakeoff_engines::Durability;
@@ -71,7 +72,7 @@ impl Lab<'_> {
                 wanting("removing the server's folder", super::remove(&runtime))?;
             }
             if loaded.is_err() && !self.stopped() {
-                self.room(stage.work.path(), RESERVE)?;
+                super::room(stage.work.path(), RESERVE)?;
             }
             let seconds = start.elapsed().as_secs_f64();
             let failure = loaded.as_ref().err().map(String::as_str);
@@ -84,28 +85,9 @@ impl Lab<'_> {
 
     /// Loads data; how many bytes of rows they were. The inner error is the load's.
     pub(super) fn load(&mut self, job: &Job, data: &Data) -> Result<Result<u64, String>, LabError> {
-        let process = wanting("a process that loads", Process::start(self.program, job))?;
         self.watch.event(Event::Loading { data, rows: 0 });
-        let (mut heard, mut loaded) = (Instant::now(), 0);
-        loop {
-            if heard.elapsed() > GRACE {
-                let seconds = GRACE.as_secs();
-                return Ok(Err(format!("loading said nothing for {seconds} s")));
-            }
-            if self.stopped() {
-                return Ok(Err("the run was interrupted".into()));
-            }
-            match process.hear(PATIENCE) {
-                Heard::Message(Message::Loaded { rows, bytes }) => {
-                    (heard, loaded) = (Instant::now(), bytes);
-                    self.watch.event(Event::Loading { data, rows });
-                }
-                Heard::Message(Message::Done(_)) => return Ok(Ok(loaded)),
-                Heard::Message(Message::Failed(reason)) => return Ok(Err(reason)),
-                Heard::Message(_) | Heard::Silence => {}
-                Heard::End => return Ok(Err(process.autopsy())),
-            }
-        }
+        let told = &mut |rows| self.watch.event(Event::Loading { data, rows });
+        load(self.program, job, self.stop, told)
     }
 
     /// The user's own settings for an engine.
@@ -121,6 +103,37 @@ impl Lab<'_> {
             scale: cell.base(Factor::Scale).into(),
             seed: self.experiment.seed,
             text: self.experiment.text.clone(),
+        }
+    }
+}
+
+/// Loads data in a process of its own, which says on `told` how many rows so far. How many bytes of
+/// rows they were; the inner error is the load's.
+pub(crate) fn load(
+    program: &Path,
+    job: &Job,
+    stop: &AtomicBool,
+    told: &mut dyn FnMut(u64),
+) -> Result<Result<u64, String>, LabError> {
+    let process = wanting("a process that loads", Process::start(program, job))?;
+    let (mut heard, mut loaded) = (Instant::now(), 0);
+    loop {
+        if heard.elapsed() > GRACE {
+            let seconds = GRACE.as_secs();
+            return Ok(Err(format!("loading said nothing for {seconds} s")));
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Err("the run was interrupted".into()));
+        }
+        match process.hear(PATIENCE) {
+            Heard::Message(Message::Loaded { rows, bytes }) => {
+                (heard, loaded) = (Instant::now(), bytes);
+                told(rows);
+            }
+            Heard::Message(Message::Done(_)) => return Ok(Ok(loaded)),
+            Heard::Message(Message::Failed(reason)) => return Ok(Err(reason)),
+            Heard::Message(_) | Heard::Silence => {}
+            Heard::End => return Ok(Err(process.autopsy())),
         }
     }
 }

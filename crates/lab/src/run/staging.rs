@@ -8,7 +8,7 @@ use bakeoff_engines::{Durability, Home};
 use bakeoff_experiment::{Cell, Factor, HOST, Memory};
 use bakeoff_results::{self as results, Applied, Facts, Measured};
 
-use super::{GRACE, Lab, LabError, PATIENCE, RESERVE, Stage, remove, wanting};
+use super::{GRACE, Lab, LabError, PATIENCE, RESERVE, Stage, remove, room, wanting};
 use crate::accounts;
 use crate::disk::{self, Disk, Seen};
 use crate::job::{self, Job, Message, Staging};
@@ -52,7 +52,7 @@ impl Lab<'_> {
             Err(reason) => return Ok(Err(reason)),
         };
         let bytes = wanting("the image's size", accounts::space(&image.folder))?;
-        self.room(stage.work.path(), bytes + RESERVE)?;
+        room(stage.work.path(), bytes + RESERVE)?;
         let directory = stage.work.path().join("trial");
         let runtime = stage.runtime(cell.base(Factor::Engine))?;
         let place = Place { cell, block, directory, runtime, group };
@@ -62,11 +62,11 @@ impl Lab<'_> {
         };
         // While the trial's files are still there: a disk that they have filled is no fault of the
         // engine's.
-        let room = self.room(stage.work.path(), RESERVE);
+        let left = room(stage.work.path(), RESERVE);
         for folder in [Some(&place.directory), place.runtime.as_ref()].into_iter().flatten() {
             wanting("removing the trial's folder", remove(folder))?;
         }
-        match (&answer, room) {
+        match (&answer, left) {
             (Ok(Err(_)), Err(full)) if !self.stopped() => Err(full),
             _ => answer,
         }

@@ -1,0 +1,122 @@
+//! The moment at which the power goes, drawn from a seed.
+
+use std::time::Duration;
+
+use bakeoff_disk::trigger::Trigger;
+use bakeoff_engines::Durability;
+use bakeoff_experiment::random::SplitMix64;
+
+/// The most writes and syncs that are waited for.
+const WRITES: u64 = 2_000;
+const SYNCS: u64 = 500;
+/// The longest time that is waited for, in milliseconds; and where the last second may be lost, so
+/// that more than that second was there to lose.
+const SHORT_MS: u64 = 400;
+const LONG_MS: u64 = 2_500;
+
+/// When the power goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// What takes it.
+    pub trigger: Trigger,
+    /// When it goes if that does not come, counted from the start of the clients: an engine that
+    /// never syncs has no n-th sync.
+    pub limit: Duration,
+}
+
+impl Moment {
+    /// Draws one: a third within a write, a third within a sync, a third after a time. Counts are
+    /// as often between 1 and 2 as between 100 and 200, so that what is done first is met, too.
+    pub fn draw(seed: u64, durability: Durability) -> Self {
+        let mut random = SplitMix64::new(seed);
+        let mut below = |end: u64| random.below(end as usize) as u64;
+        let mut limit = Duration::from_millis(SHORT_MS / 2 + below(SHORT_MS));
+        let trigger = match below(3) {
+            0 => Trigger::Writes(spread(WRITES, below(1 << 32))),
+            1 => Trigger::Syncs(spread(SYNCS, below(1 << 32))),
+            _ => {
+                let long = durability == Durability::Relaxed && below(2) == 0;
+                let most = if long { LONG_MS } else { SHORT_MS };
+                let after = Duration::from_micros(below(most * 1000));
+                limit += after;
+                Trigger::After(after)
+            }
+        };
+        Self { trigger, limit }
+    }
+
+    /// In words.
+    pub fn describe(&self) -> String {
+        match self.trigger {
+            Trigger::Writes(count) => format!("within write {count}"),
+            Trigger::Syncs(count) => format!("within sync {count}"),
+            Trigger::After(time) => format!("after {:.3} s", time.as_secs_f64()),
+        }
+    }
+}
+
+/// A number from 1 to `most`, even on a logarithmic scale, by 32 random bits.
+fn spread(most: u64, bits: u64) -> u64 {
+    let share = bits as f64 / 2f64.powi(32);
+    ((most as f64 + 1.0).powf(share) as u64).clamp(1, most)
+}
+
+/// The seed of a cut: its own for each engine, level and number.
+pub fn seed(experiment: u64, engine: &str, durability: Durability, number: u32) -> u64 {
+    let mut words = vec![experiment, number.into(), durability as u64];
+    words.extend(engine.bytes().map(u64::from));
+    SplitMix64::of(&words).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_go_from_the_very_first_to_hundreds_of_milliseconds() {
+        let draw = |number| {
+            let seed = seed(1, "sqlite", Durability::Strict, number);
+            Moment::draw(seed, Durability::Strict)
+        };
+        let all: Vec<_> = (0..600).map(draw).collect();
+        let counts = |kind: fn(&Trigger) -> Option<u64>| {
+            all.iter().filter_map(|moment| kind(&moment.trigger)).collect::<Vec<_>>()
+        };
+        let writes = counts(|it| if let Trigger::Writes(count) = it { Some(*count) } else { None });
+        let syncs = counts(|it| if let Trigger::Syncs(count) = it { Some(*count) } else { None });
+        let millis = counts(|it| match it {
+            Trigger::After(time) => Some(time.as_millis() as u64),
+            _ => None,
+        });
+        for (kind, most) in [(&writes, WRITES), (&syncs, SYNCS), (&millis, SHORT_MS)] {
+            assert!((150..250).contains(&kind.len()), "{}", kind.len());
+            assert!(kind.iter().any(|count| *count < most / 100), "no early one");
+            assert!(kind.iter().any(|count| *count > most / 2), "no late one");
+            assert!(kind.iter().all(|count| *count <= most));
+        }
+        assert!(writes.iter().chain(&syncs).all(|count| *count > 0));
+    }
+
+    #[test]
+    fn a_level_that_may_lose_a_second_is_given_more_to_lose() {
+        let late = |durability| {
+            let draws = (0..100).map(|number| Moment::draw(number, durability));
+            draws.filter(|moment| moment.limit > Duration::from_secs(1)).count()
+        };
+        assert!(late(Durability::Relaxed) > 5 && late(Durability::Strict) == 0);
+    }
+
+    #[test]
+    fn each_cut_has_a_seed_of_its_own_that_stays() {
+        let seeds = [
+            seed(1, "sqlite", Durability::Strict, 0),
+            seed(2, "sqlite", Durability::Strict, 0),
+            seed(1, "lmdb", Durability::Strict, 0),
+            seed(1, "sqlite", Durability::Relaxed, 0),
+            seed(1, "sqlite", Durability::Strict, 1),
+        ];
+        let different: std::collections::BTreeSet<_> = seeds.iter().collect();
+        assert_eq!(different.len(), seeds.len());
+        assert_eq!(seeds[0], seed(1, "sqlite", Durability::Strict, 0));
+    }
+}

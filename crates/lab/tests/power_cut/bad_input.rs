@@ -1,0 +1,67 @@
+//! What can't be cut, and what goes wrong in a cut.
+
+use std::fs;
+use std::time::Duration;
+
+use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_engines::{Durability, find};
+use bakeoff_lab::power_cut::can_be_cut;
+
+use crate::Test;
+use crate::lying::named;
+use crate::stage::{Stage, breaks};
+use crate::store::{Fault, with};
+
+pub const TESTS: &[Test] = &[
+    ("an_engine_that_is_never_ready_is_corrupt", an_engine_that_is_never_ready_is_corrupt),
+    ("images_of_broken_promises_are_kept", images_of_broken_promises_are_kept),
+    ("a_server_of_somebody_else_is_refused", a_server_of_somebody_else_is_refused),
+    ("a_failed_cut_says_why", a_failed_cut_says_why),
+];
+
+fn an_engine_that_is_never_ready_is_corrupt() {
+    let stage = Stage::set(with(Fault::NeverReady));
+    let mut stage = stage.with(Metadata::Ordered, &[Keep::Prefix]);
+    stage.patience = Duration::from_secs(2);
+    let cuts = stage.cuts(1);
+    let corrupt = cuts[0].judged[0].verdict.corrupt.as_deref();
+    assert!(corrupt.is_some_and(|why| why.contains("not ready after 2 s")), "{cuts:#?}");
+    assert!(breaks(&cuts[0]));
+}
+
+fn images_of_broken_promises_are_kept() {
+    let mut stage = Stage::set(named("sqlite-off"));
+    let images = stage.folder().join("images");
+    fs::create_dir(&images).expect("a new folder");
+    stage.keep_images = Some(images.clone());
+    let cut = stage.caught(breaks);
+    for judged in &cut.judged {
+        let broken = judged.verdict.breaks(cut.promised);
+        assert_eq!(judged.image.is_some(), broken, "{judged:#?}");
+        if let Some(image) = &judged.image {
+            let files = fs::read_dir(image).expect("the image").count();
+            assert!(files > 0 && image.starts_with(images.to_str().expect("text")), "{image}");
+        }
+    }
+}
+
+fn a_server_of_somebody_else_is_refused() {
+    let elsewhere = find("postgres://me@localhost/db").expect("a URL");
+    let refused = can_be_cut(elsewhere, Durability::Strict).expect_err("it is not ours");
+    assert!(refused.contains("is not bakeoff's to cut"), "{refused}");
+    can_be_cut(find("sqlite").expect("an engine"), Durability::Strict).expect("it can");
+}
+
+/// The image was changed behind the lab's back.
+fn a_failed_cut_says_why() {
+    let stage = Stage::set(find("sqlite").expect("an engine"));
+    let image = stage.folder().join("image");
+    for file in fs::read_dir(&image).expect("the image") {
+        fs::write(file.expect("a file").path(), [7; 100_000]).expect("it can be written");
+    }
+    let cuts = stage.cuts(1);
+    let failed = cuts[0].failed.as_deref();
+    assert!(failed.is_some_and(|why| why.contains("sqlite can't be opened")), "{cuts:#?}");
+    assert!(cuts[0].judged.is_empty());
+    assert!(!stage.folder().join("cut").exists(), "something was left behind");
+}

@@ -1,0 +1,47 @@
+//! Embedded engines: those that keep what they promise, and settings that are known to be bad.
+
+use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_engines::{Durability, find};
+
+use crate::Test;
+use crate::lying::named;
+use crate::stage::{Stage, all_kept, breaks};
+
+pub const TESTS: &[Test] = &[
+    ("embedded_engines_keep_strict", embedded_engines_keep_strict),
+    ("embedded_engines_keep_relaxed", embedded_engines_keep_relaxed),
+    ("sqlite_without_syncs_is_caught", sqlite_without_syncs_is_caught),
+    ("lmdb_without_syncs_is_caught", lmdb_without_syncs_is_caught),
+    ("fjall_without_syncs_is_caught", fjall_without_syncs_is_caught),
+];
+
+/// How often each is cut.
+const CUTS: u32 = 20;
+
+/// What "about a second" is for those that sync once a second: a busy machine is late at times.
+const WINDOW_S: f64 = 3.0;
+
+fn embedded_engines_keep_strict() {
+    for name in ["sqlite", "lmdb", "fjall"] {
+        all_kept(&Stage::set(find(name).expect("an engine")).cuts(CUTS));
+    }
+}
+
+fn embedded_engines_keep_relaxed() {
+    for name in ["sqlite", "lmdb", "fjall"] {
+        let stage = Stage::set(find(name).expect("an engine"));
+        all_kept(&stage.at(Durability::Relaxed, Some(WINDOW_S)).cuts(CUTS));
+    }
+}
+
+fn sqlite_without_syncs_is_caught() {
+    Stage::set(named("sqlite-off")).with(Metadata::Ordered, &[Keep::Torn]).caught(breaks);
+}
+
+fn lmdb_without_syncs_is_caught() {
+    Stage::set(named("lmdb-nosync")).caught(breaks);
+}
+
+fn fjall_without_syncs_is_caught() {
+    Stage::set(named("fjall-unsynced")).caught(breaks);
+}

@@ -1,0 +1,90 @@
+//! The tester is tested: stores with one planted fault each, and settings of real engines that are
+//! known to be bad, must be caught by power cuts; a store without a fault, and engines that keep
+//! what they promise, must not.
+//!
+//! This program is also what the lab starts: for a trial's process, which knows the engines made
+//! for these tests, and for a disk. So it is its own harness: `cargo test -p bakeoff-lab --test
+//! power_cut [NAME…]` runs the tests whose names contain one of these.
+
+mod bad_input;
+mod embedded;
+mod lying;
+mod servers;
+mod stage;
+mod store;
+mod stores;
+
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::process::ExitCode;
+
+use bakeoff_disk::mount::MountOptions;
+use bakeoff_engines::Engine;
+
+/// The engines that a trial's process knows beside those that are built in.
+fn engines() -> Vec<&'static dyn Engine> {
+    let stores = store::ALL.iter().map(|store| store as &dyn Engine);
+    stores.chain(lying::ALL.iter().map(|liar| liar as &dyn Engine)).collect()
+}
+
+/// What is run, by its name.
+type Test = (&'static str, fn());
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("trial") => {
+            let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout());
+            bakeoff_lab::child_with(&engines(), &mut input, &mut output);
+            ExitCode::SUCCESS
+        }
+        Some("disk") => mount(&arguments),
+        _ => run(&arguments),
+    }
+}
+
+/// Serves a disk as `bakeoff disk mount --foreground` does.
+fn mount(arguments: &[String]) -> ExitCode {
+    let value = |flag: &str| {
+        let at = arguments.iter().position(|argument| argument == flag);
+        at.map(|at| arguments[at + 1].as_str()).expect("the lab gives every flag")
+    };
+    let [.., backing, mountpoint] = arguments else { panic!("no folders: {arguments:?}") };
+    let mut options =
+        MountOptions::new(Path::new(backing), Path::new(mountpoint), value("--model"));
+    options.seed = value("--seed").parse().expect("a seed");
+    options.metadata = value("--metadata").parse().expect("a way");
+    options.timing = value("--timing") == "on";
+    match bakeoff_disk::daemon::serve(&options, &mut std::io::stdout()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> ExitCode {
+    let lists = [stores::TESTS, embedded::TESTS, servers::TESTS, bad_input::TESTS];
+    let wanted: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
+    let named = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(*part));
+    let tests = lists.concat().into_iter().filter(|(name, _)| named(name));
+    if arguments.iter().any(|argument| argument == "--list") {
+        tests.for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    if let Err(why) = stage::can_cut() {
+        assert!(std::env::var_os("CI").is_none(), "CI must be able to mount: {why}");
+        println!("skipped: {why}");
+        return ExitCode::SUCCESS;
+    }
+    let mut failed = Vec::new();
+    for (name, test) in tests {
+        let start = std::time::Instant::now();
+        let passed = catch_unwind(test).is_ok();
+        let seconds = start.elapsed().as_secs_f64();
+        println!("test {name} ... {} ({seconds:.1} s)", if passed { "ok" } else { "FAILED" });
+        failed.extend((!passed).then_some(name));
+    }
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
+}

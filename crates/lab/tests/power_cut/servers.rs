@@ -1,0 +1,51 @@
+//! Private servers: settings that are known to be bad, and that strict durability is kept.
+
+use bakeoff_engines::{Engine, find};
+use bakeoff_results::Cut;
+
+use crate::Test;
+use crate::lying::named;
+use crate::stage::{Stage, all_kept, breaks};
+
+pub const TESTS: &[Test] = &[
+    ("servers_keep_strict", servers_keep_strict),
+    ("postgres_without_fsync_is_caught", || caught("postgres-fsync-off")),
+    ("postgres_with_torn_pages_is_caught", || caught("postgres-torn-pages")),
+    ("innodb_at_0_is_caught", || caught("innodb-0")),
+    ("innodb_at_2_is_caught", || caught("innodb-2")),
+    ("myrocks_at_0_is_caught", || caught("myrocks-0")),
+    ("myrocks_at_2_is_caught", || caught("myrocks-2")),
+];
+
+/// How often each is cut.
+const CUTS: u32 = 5;
+
+/// Loads an engine's data, if the engine is installed.
+fn set(engine: &'static dyn Engine) -> Option<Stage> {
+    match engine.available() {
+        Ok(()) => Some(Stage::set(engine)),
+        Err(why) => {
+            assert!(std::env::var_os("CI").is_none(), "{why}");
+            println!("  {} is skipped: {why}", engine.about().name);
+            None
+        }
+    }
+}
+
+fn servers_keep_strict() {
+    for name in ["mariadb:innodb", "mariadb:rocksdb", "postgres"] {
+        if let Some(stage) = set(find(name).expect("an engine")) {
+            all_kept(&stage.cuts(CUTS));
+        }
+    }
+}
+
+fn caught(liar: &str) {
+    let made = |cut: &Cut| {
+        assert_eq!(cut.failed, None, "{cut:#?}");
+        breaks(cut)
+    };
+    if let Some(stage) = set(named(liar)) {
+        stage.caught(made);
+    }
+}

@@ -1,0 +1,424 @@
+//! A small store, and the same with one fault each.
+//!
+//! `base` holds everything as it was at some commit, `log` what came after; every few commits a new
+//! base takes the old one's place. Both are made of records: length, checksum, generation, changes.
+//! A log's records count while they are whole and of their base's generation.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::ops::{Bound, ControlFlow};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use bakeoff_engines::kv::{self, Visit};
+use bakeoff_engines::{
+    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Statement, Terms,
+};
+
+/// A base is written every so many commits.
+const EVERY: u64 = 3;
+/// Bytes before a record's changes.
+const HEAD: usize = 20;
+
+/// What is wrong with a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// Nothing is ever synced.
+    NoSync,
+    /// The log is synced before it is written, not after.
+    SyncBeforeWrite,
+    /// The folder is not synced after a new base has taken its name.
+    NoFolderSync,
+    /// A commit is answered before it is written, which the next one does.
+    AnsweredEarly,
+    /// Indexes have a log of their own, which is written and synced before that of the rows.
+    IndexFirst,
+    /// What a power cut has left is never opened.
+    NeverReady,
+}
+
+/// See the module.
+pub struct Store {
+    pub name: &'static str,
+    pub fault: Fault,
+}
+
+/// Each of them.
+pub static ALL: [Store; 7] = [
+    Store { name: "sound", fault: Fault::None },
+    Store { name: "no-sync", fault: Fault::NoSync },
+    Store { name: "sync-before-write", fault: Fault::SyncBeforeWrite },
+    Store { name: "no-folder-sync", fault: Fault::NoFolderSync },
+    Store { name: "answered-early", fault: Fault::AnsweredEarly },
+    Store { name: "index-first", fault: Fault::IndexFirst },
+    Store { name: "never-ready", fault: Fault::NeverReady },
+];
+
+/// The store with a fault.
+pub fn with(fault: Fault) -> &'static Store {
+    ALL.iter().find(|store| store.fault == fault).expect("there is one of each")
+}
+
+impl Engine for Store {
+    fn about(&self) -> About {
+        let promise = |durability| Promise {
+            durability,
+            settings: Some("none: it has one way"),
+            source: "this file",
+            window: None,
+        };
+        About {
+            name: self.name,
+            summary: "a small store of the tests",
+            version: "1".into(),
+            promises: Durability::ALL.map(promise),
+            home: Home::Process,
+        }
+    }
+
+    fn open(
+        &self,
+        directory: &Path,
+        _: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        if self.fault == Fault::NeverReady && directory.ends_with("crash") {
+            std::thread::sleep(Duration::from_secs(3600));
+        }
+        let names = kv::spaces(schema);
+        let is_index = names.iter().map(|name| name.starts_with("index.")).collect();
+        let mut files = Files::open(directory, self.fault, is_index)?;
+        let state = RwLock::new(Arc::new(files.read()?));
+        kv::open(Open { files: Mutex::new(files), state }, schema, statements)
+    }
+}
+
+type Key = (usize, Vec<u8>);
+type State = BTreeMap<Key, Vec<u8>>;
+/// Changes in their order; `None` removes.
+type Changes = Vec<(Key, Option<Vec<u8>>)>;
+
+/// What a store has on disk.
+struct Files {
+    folder: PathBuf,
+    fault: Fault,
+    /// Whether a space is an index's.
+    is_index: Vec<bool>,
+    /// The logs of rows and, with [`Fault::IndexFirst`], of indexes, each with its end.
+    logs: [(File, u64); 2],
+    generation: u64,
+    /// Commits since the base was written.
+    since: u64,
+    /// Answered and not written: [`Fault::AnsweredEarly`].
+    owed: Changes,
+}
+
+impl Files {
+    fn open(folder: &Path, fault: Fault, is_index: Vec<bool>) -> Result<Self> {
+        let log = |name| {
+            let path = folder.join(name);
+            File::options().read(true).write(true).create(true).truncate(false).open(path)
+        };
+        let logs = [(log("log")?, 0), (log("index")?, 0)];
+        let (folder, owed) = (folder.into(), Changes::new());
+        let mut files = Self { folder, fault, is_index, logs, generation: 0, since: 0, owed };
+        if !files.folder.join("base").exists() {
+            files.write_base(&State::new())?;
+        }
+        Ok(files)
+    }
+
+    /// Everything, as the base and the logs have it. Commits go on where the logs end.
+    fn read(&mut self) -> Result<State> {
+        let base = fs::read(self.folder.join("base"))?;
+        let (generation, changes, _) = record(&base).ok_or_else(|| damaged("the base"))?;
+        self.generation = generation;
+        let mut state = State::new();
+        apply(&mut state, decode(changes)?);
+        for (log, end) in &mut self.logs {
+            let mut bytes = vec![0; log.metadata()?.len() as usize];
+            log.read_exact_at(&mut bytes, 0)?;
+            while let Some((_, changes, length)) =
+                record(&bytes[*end as usize..]).filter(|(of, ..)| *of == generation)
+            {
+                apply(&mut state, decode(changes)?);
+                *end += length as u64;
+            }
+        }
+        Ok(state)
+    }
+
+    fn sync(&self, file: &File) -> Result<()> {
+        if self.fault != Fault::NoSync {
+            file.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a commit lasting; `state` is what it leads to.
+    fn commit(&mut self, changes: Changes, state: &State) -> Result<()> {
+        let due = match self.fault {
+            Fault::AnsweredEarly => std::mem::replace(&mut self.owed, changes),
+            _ => changes,
+        };
+        self.since += 1;
+        // What is owed must not reach a base either.
+        if self.since >= EVERY && self.fault != Fault::AnsweredEarly {
+            return self.write_base(state);
+        }
+        let (indexes, rows): (Changes, Changes) = match self.fault {
+            Fault::IndexFirst => due.into_iter().partition(|((space, _), _)| self.is_index[*space]),
+            _ => (Changes::new(), due),
+        };
+        for (log, changes) in [(1, indexes), (0, rows)] {
+            if !changes.is_empty() {
+                self.append(log, &changes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, log: usize, changes: &Changes) -> Result<()> {
+        let bytes =
+            encode(self.generation, changes.iter().map(|(key, value)| (key, value.as_ref())));
+        let (file, end) = &self.logs[log];
+        let at_first = self.fault == Fault::SyncBeforeWrite;
+        if at_first {
+            self.sync(file)?;
+        }
+        file.write_all_at(&bytes, *end)?;
+        if !at_first {
+            self.sync(file)?;
+        }
+        self.logs[log].1 += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn write_base(&mut self, state: &State) -> Result<()> {
+        let (new, base) = (self.folder.join("base.new"), self.folder.join("base"));
+        let file = File::create(&new)?;
+        let all = state.iter().map(|(key, value)| (key, Some(value)));
+        file.write_all_at(&encode(self.generation + 1, all), 0)?;
+        self.sync(&file)?;
+        fs::rename(new, base)?;
+        if self.fault != Fault::NoFolderSync {
+            self.sync(&File::open(&self.folder)?)?;
+        }
+        self.generation += 1;
+        self.since = 0;
+        for (log, end) in &mut self.logs {
+            log.set_len(0)?;
+            *end = 0;
+        }
+        Ok(())
+    }
+}
+
+fn damaged(what: &str) -> Error {
+    Error::engine(format!("{what} is damaged"))
+}
+
+/// FNV-1a.
+fn checksum(bytes: &[u8]) -> u64 {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+fn encode<'a>(
+    generation: u64,
+    changes: impl Iterator<Item = (&'a Key, Option<&'a Vec<u8>>)>,
+) -> Vec<u8> {
+    let mut body = generation.to_le_bytes().to_vec();
+    for ((space, key), value) in changes {
+        let length = value.map_or(u32::MAX, |value| value.len() as u32);
+        for word in [*space as u32, key.len() as u32, length] {
+            body.extend(word.to_le_bytes());
+        }
+        body.extend(key);
+        body.extend(value.into_iter().flatten());
+    }
+    [&(body.len() as u32).to_le_bytes()[..], &checksum(&body).to_le_bytes(), &body].concat()
+}
+
+/// The first record, if it is whole: generation, changes, its length.
+fn record(bytes: &[u8]) -> Option<(u64, &[u8], usize)> {
+    let length = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
+    let body = bytes.get(12..)?.get(..length)?;
+    let sum = u64::from_le_bytes(bytes[4..12].try_into().ok()?);
+    let generation = u64::from_le_bytes(body.get(..8)?.try_into().ok()?);
+    (checksum(body) == sum).then(|| (generation, &bytes[HEAD..12 + length], 12 + length))
+}
+
+fn decode(mut bytes: &[u8]) -> Result<Changes> {
+    let mut take = |length: usize| {
+        let (part, rest) = bytes.split_at_checked(length)?;
+        bytes = rest;
+        Some(part)
+    };
+    let mut changes = Changes::new();
+    while let Some(words) = take(12) {
+        let word = |at: usize| u32::from_le_bytes(words[at * 4..][..4].try_into().expect("four"));
+        let key = take(word(1) as usize).ok_or_else(|| damaged("a key"))?.to_vec();
+        let value = match word(2) {
+            u32::MAX => None,
+            length => Some(take(length as usize).ok_or_else(|| damaged("a value"))?.to_vec()),
+        };
+        changes.push(((word(0) as usize, key), value));
+    }
+    Ok(changes)
+}
+
+fn apply(state: &mut State, changes: Changes) {
+    for (key, value) in changes {
+        match value {
+            Some(value) => drop(state.insert(key, value)),
+            None => drop(state.remove(&key)),
+        }
+    }
+}
+
+struct Open {
+    files: Mutex<Files>,
+    /// What is committed. A transaction that began sees what was, then.
+    state: RwLock<Arc<State>>,
+}
+
+impl Open {
+    fn now(&self) -> Arc<State> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl kv::Store for Open {
+    type Read<'s> = Snapshot;
+    type Write<'s> = Transaction<'s>;
+    type Bulk<'s> = Transaction<'s>;
+
+    fn read(&self) -> Result<Snapshot> {
+        Ok(Snapshot(self.now()))
+    }
+
+    fn write(&self) -> Result<Transaction<'_>> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = Snapshot(self.now());
+        Ok(Transaction { store: self, files, snapshot, changes: Changes::new() })
+    }
+
+    fn bulk(&self) -> Result<Transaction<'_>> {
+        self.write()
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).write_base(&self.now())
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+struct Snapshot(Arc<State>);
+
+impl kv::Reader for Snapshot {
+    type Bytes<'t> = &'t [u8];
+
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
+        Ok(self.0.get(&(space, key.to_vec())).map(Vec::as_slice))
+    }
+
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let from = Bound::Included((space, from.to_vec()));
+        let to = Bound::Excluded(match to {
+            [] => (space + 1, Vec::new()),
+            to => (space, to.to_vec()),
+        });
+        let mut found = self.0.range((from, to));
+        let mut next = || if reverse { found.next_back() } else { found.next() };
+        while let Some(((_, key), value)) = next() {
+            if visit(key, value)? == ControlFlow::Break(()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Holds the files, so that transactions follow one another.
+struct Transaction<'s> {
+    store: &'s Open,
+    files: MutexGuard<'s, Files>,
+    /// What was, and from the first change on what will be.
+    snapshot: Snapshot,
+    changes: Changes,
+}
+
+impl Transaction<'_> {
+    fn change(&mut self, space: usize, key: &[u8], value: Option<&[u8]>) {
+        let change = ((space, key.to_vec()), value.map(<[u8]>::to_vec));
+        apply(Arc::make_mut(&mut self.snapshot.0), vec![change.clone()]);
+        self.changes.push(change);
+    }
+}
+
+impl kv::Reader for Transaction<'_> {
+    type Bytes<'t>
+        = &'t [u8]
+    where
+        Self: 't;
+
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
+        self.snapshot.get(space, key)
+    }
+
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        self.snapshot.scan(space, from, to, reverse, visit)
+    }
+}
+
+impl kv::Writer for Transaction<'_> {
+    fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        self.change(space, key, Some(value));
+        Ok(())
+    }
+
+    fn delete(&mut self, space: usize, key: &[u8]) -> Result<()> {
+        self.change(space, key, None);
+        Ok(())
+    }
+
+    fn commit(mut self) -> Result<()> {
+        self.files.commit(self.changes, &self.snapshot.0)?;
+        *self.store.state.write().unwrap_or_else(PoisonError::into_inner) = self.snapshot.0;
+        Ok(())
+    }
+}
+
+impl kv::Bulk for Transaction<'_> {
+    fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        self.change(space, key, Some(value));
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        kv::Writer::commit(self)
+    }
+}

@@ -1,0 +1,71 @@
+//! Stores with one fault each, and one without.
+
+use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_results::{Cut, Verdict};
+
+use crate::Test;
+use crate::stage::{Stage, all_kept, breaks};
+use crate::store::{Fault, with};
+
+pub const TESTS: &[Test] = &[
+    ("a_sound_store_survives", a_sound_store_survives),
+    ("a_sound_store_survives_by_posix", a_sound_store_survives_by_posix),
+    ("no_sync_is_caught", no_sync_is_caught),
+    ("a_sync_before_the_write_is_caught", a_sync_before_the_write_is_caught),
+    ("a_missing_sync_of_a_folder_is_caught", a_missing_sync_of_a_folder_is_caught),
+    ("a_missing_sync_of_a_folder_is_caught_by_posix", it_is_caught_by_posix),
+    ("an_early_answer_is_caught", an_early_answer_is_caught),
+    ("an_index_without_its_row_is_caught", an_index_without_its_row_is_caught),
+];
+
+/// Half of the cuts that it has to survive are on either kind of file system.
+const CUTS: u32 = 100;
+
+fn a_sound_store_survives() {
+    all_kept(&Stage::set(with(Fault::None)).cuts(CUTS));
+}
+
+fn a_sound_store_survives_by_posix() {
+    let stage = Stage::set(with(Fault::None)).with(Metadata::Posix, &Keep::ALL);
+    all_kept(&stage.cuts(CUTS));
+}
+
+/// Whether something was found in an image of a cut.
+fn any(cut: &Cut, what: impl Fn(&Verdict) -> bool) -> bool {
+    cut.judged.iter().any(|judged| what(&judged.verdict))
+}
+
+fn no_sync_is_caught() {
+    Stage::set(with(Fault::NoSync)).caught(breaks);
+}
+
+fn a_sync_before_the_write_is_caught() {
+    let stage = Stage::set(with(Fault::SyncBeforeWrite));
+    stage.caught(|cut| any(cut, |verdict| verdict.lost > 0));
+}
+
+/// A file system with one journal makes the new name lasting with the next commit.
+fn a_missing_sync_of_a_folder_is_caught() {
+    let stage = Stage::set(with(Fault::NoFolderSync));
+    stage.caught(|cut| any(cut, |verdict| verdict.lost > 0));
+}
+
+fn it_is_caught_by_posix() {
+    let stage = Stage::set(with(Fault::NoFolderSync)).with(Metadata::Posix, &Keep::ALL);
+    stage.caught(|cut| any(cut, |verdict| verdict.lost > 0));
+}
+
+fn an_early_answer_is_caught() {
+    let stage = Stage::set(with(Fault::AnsweredEarly));
+    stage.caught(|cut| any(cut, |verdict| verdict.lost > 0));
+}
+
+fn an_index_without_its_row_is_caught() {
+    let stage = Stage::set(with(Fault::IndexFirst));
+    // The store's own check finds it, and the audit can't read past it.
+    stage.caught(|cut| {
+        any(cut, |verdict| {
+            verdict.corrupt.as_deref().is_some_and(|why| why.contains("it has no row"))
+        })
+    });
+}
