@@ -9,6 +9,7 @@ const BAD_NULL: u16 = 1048;
 const DUPLICATE: u16 = 1062;
 const DUPLICATE_NAMED: u16 = 1586;
 const ROW_CHANGED: u16 = 1020;
+const UNKNOWN_VARIABLE: u16 = 1193;
 const LOCK_WAIT_TIMEOUT: u16 = 1205;
 const DEADLOCK: u16 = 1213;
 const INTERRUPTED: u16 = 1317;
@@ -55,6 +56,11 @@ pub(super) fn is_unreachable(failure: &Failure) -> bool {
 /// far it came.
 pub(super) fn is_interrupted(failure: &Failure) -> bool {
     matches!(failure, Failure::MySqlError(answer) if answer.code == INTERRUPTED)
+}
+
+/// Whether the server has no setting of that name.
+pub(super) fn is_unknown_variable(failure: &Failure) -> bool {
+    matches!(failure, Failure::MySqlError(answer) if answer.code == UNKNOWN_VARIABLE)
 }
 
 /// Whether an upsert hit the row of another key: see [`crate::sql`].

@@ -151,6 +151,25 @@ fn keeps_its_promises(engine: &MariaDb, other: &str, counter: &str) {
     assert!(refused, "{answer:?}");
 }
 
+#[test]
+fn all_is_written_where_no_checkpoint_can_be_demanded() {
+    if !installed(&INNODB) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = open(&INNODB, folder.path(), &Terms::new(Durability::None)).expect("open");
+    let mut session = database.session().expect("a session");
+    session.run(INSERT, &note(1), &mut Rows::new()).expect("insert");
+    drop(session);
+    let mut administrator = administrator(folder.path());
+    let settings = "SELECT @@innodb_io_capacity, @@innodb_io_capacity_max, \
+                    @@innodb_max_dirty_pages_pct";
+    let settings = |server: &mut Conn| server.query_first::<(u64, u64, f64), _>(settings);
+    let before = settings(&mut administrator).expect("settings");
+    upkeep::write_all(&mut administrator).expect("written");
+    assert_eq!(settings(&mut administrator).expect("settings"), before);
+}
+
 /// A server as somebody else may run it, and a URL of a database there.
 fn elsewhere(folder: &Path, database: &str, password: &str) -> Elsewhere {
     let socket = folder.join("server/socket").display().to_string();
