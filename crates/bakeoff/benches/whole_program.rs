@@ -160,6 +160,7 @@ fn load(place: &Path) -> (f64, std::path::PathBuf) {
     let job = serde_json::json!({"Load": {
         "data": {"engine": "sqlite", "workload": "redmine", "scale": "giant", "seed": 1, "text": null},
         "staging": {"directory": folder},
+        "durability": "none",
     }});
     let start = Instant::now();
     let mut child = Command::new(BAKEOFF)
