@@ -12,7 +12,7 @@ use bakeoff_workloads::Prepared;
 use crate::job::{GO, Job, Message, Staging};
 use crate::syncs::Watcher;
 use crate::written::size;
-use crate::{memory, power_cut, trial};
+use crate::{memory, power_cut, trial, warm};
 
 /// Where a process says things: whole lines, from any thread.
 pub struct Speaker<'a>(pub(crate) Mutex<&'a mut (dyn Write + Send)>);
@@ -80,7 +80,12 @@ fn perform(
             let directory = &staging.directory;
             let here = home != Home::Elsewhere;
             let syncs = here.then(|| Watcher::new(directory)).flatten();
-            let database = trial::open(engine, &*prepared, directory, &terms)?;
+            let scans = warm::scans(prepared.schema());
+            let more = scans.iter().map(|(statement, _)| statement.clone());
+            let first = prepared.statements().len();
+            let database = trial::open_with(engine, &*prepared, more, directory, &terms)?;
+            let warmed = warm::run(&*database, first, &scans);
+            warmed.map_err(|error| format!("its tables can't be read: {error}"))?;
             speaker.say(&Message::Ready);
             wait_for_go(input)?;
             let duration = Duration::from_secs_f64(*seconds);

@@ -22,6 +22,7 @@ mod run;
 mod syncs;
 mod trial;
 mod usage;
+mod warm;
 mod written;
 
 pub use child::{child, child_with};
