@@ -321,7 +321,7 @@ pub fn key(style: usize) -> String {
     )
 }
 
-fn open(id: &str, title: &str, description: &str, width: f64, height: f64) -> String {
+pub(crate) fn open(id: &str, title: &str, description: &str, width: f64, height: f64) -> String {
     let (title, description) = (escape(title), escape(description));
     format!(
         "<svg role=\"img\" aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {width:.0} {height:.0}\" \
@@ -333,7 +333,7 @@ fn open(id: &str, title: &str, description: &str, width: f64, height: f64) -> St
 }
 
 /// A marker with an outline that sets it off from what it lies on.
-fn marker(style: usize, x: f64, y: f64) -> String {
+pub(crate) fn marker(style: usize, x: f64, y: f64) -> String {
     let polygon = |corners: &[(f64, f64)]| {
         let points: Vec<String> =
             corners.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy)).collect();
@@ -379,12 +379,12 @@ pub fn shortened(name: &str, most: usize) -> String {
     name.chars().take(most - 1).chain(['…']).collect()
 }
 
-fn text(out: &mut String, class: &str, x: f64, y: f64, words: &str) {
+pub(crate) fn text(out: &mut String, class: &str, x: f64, y: f64, words: &str) {
     let words = escape(words);
     let _ = write!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{words}</text>");
 }
 
-fn line(out: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
+pub(crate) fn line(out: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
     let ((x1, y1), (x2, y2)) = (from, to);
     let _ = write!(
         out,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use bakeoff_results::document::CellView;
-use bakeoff_results::{Applied, CostView, Counter};
+use bakeoff_results::{Applied, CostView, Counter, Run};
 use serde::Serialize;
 
 use crate::layout::{Layout, Setting};
@@ -38,6 +38,7 @@ pub fn costs(layout: &Layout<'_>) -> Option<Figures> {
                 first: std::mem::take(&mut first),
                 level: (*level).into(),
                 series,
+                mark: tables::mark(layout, setting, level),
                 cells: cells.into(),
             });
         }
@@ -79,28 +80,33 @@ fn remark(cost: &CostView) -> &'static str {
     if counter == Some(Counter::Device) { " (device)" } else { "" }
 }
 
-/// Who counted syncs in this run, in a sentence.
+/// Who counted syncs in this run, in sentences.
 pub fn counted_by(layout: &Layout<'_>) -> String {
     let costs = layout.document.cells.iter().filter_map(|cell| cell.cost);
-    let counters: BTreeSet<&str> =
-        costs.filter_map(|cost| Some(cost.sums.syncs?.counted_by.name())).collect();
-    let sentence = |name| match name {
-        "disk" => {
-            "Syncs as the virtual disk saw them: each fsync, fdatasync and msync of a file, and \
-             each write through a descriptor opened with O_SYNC or O_DSYNC."
-        }
-        "kernel" => {
-            "Syncs as the kernel’s file system saw them, of the engine’s processes: each fsync, \
-             fdatasync and msync of a file, and each write through a descriptor opened with \
-             O_SYNC or O_DSYNC."
-        }
-        _ => {
+    let counters: Vec<Counter> =
+        costs.filter_map(|cost| Some(cost.sums.syncs?.counted_by)).collect();
+    let witness = |counter, name| counters.contains(&counter).then_some(name);
+    let exact = [
+        witness(Counter::Disk, "the virtual disk"),
+        witness(Counter::Kernel, "the kernel’s file system, of the engine’s processes"),
+    ];
+    let exact: Vec<&str> = exact.into_iter().flatten().collect();
+    let mut sentences = Vec::new();
+    if !exact.is_empty() {
+        sentences.push(format!(
+            "Syncs as seen by {}: each fsync, fdatasync and msync of a file, and each write \
+             through a descriptor opened with O_SYNC or O_DSYNC.",
+            words::list(&exact)
+        ));
+    }
+    if counters.contains(&Counter::Device) {
+        sentences.push(
             "Syncs marked “device” are flushes of the whole device’s cache, whoever asked for \
              them: syncs that share a flush count once, and a device without a volatile cache \
              counts none."
-        }
-    };
-    let sentences: Vec<&str> = counters.into_iter().map(sentence).collect();
+                .into(),
+        );
+    }
     sentences.join(" ")
 }
 
@@ -160,7 +166,8 @@ pub struct Differing {
 }
 
 /// Every setting that differs from an engine's own default, engine by engine.
-pub fn settings(applied: &[Applied]) -> Vec<Differing> {
+pub fn settings(run: &Run) -> Vec<Differing> {
+    let applied = &run.applied;
     let mut rows: Vec<Differing> = Vec::new();
     for one in applied {
         let family: Vec<&Applied> = applied.iter().filter(|a| a.engine == one.engine).collect();
@@ -179,9 +186,11 @@ pub fn settings(applied: &[Applied]) -> Vec<Differing> {
             }
         }
     }
-    // Engine by engine, and a setting's values together, in the order in which they came.
+    // Engines as the plan has them, and a setting's values together.
+    let engines = run.factors.iter().find(|(factor, _)| factor == "engine");
+    let engines = engines.map_or(&[][..], |(_, levels)| levels);
     let place = |row: &Differing| {
-        let engine = rows.iter().position(|other| other.engine == row.engine);
+        let engine = engines.iter().position(|engine| *engine == row.engine);
         let same = |other: &&Differing| other.engine == row.engine && other.name == row.name;
         (engine, rows.iter().position(|other| same(&other)))
     };

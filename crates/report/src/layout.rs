@@ -6,6 +6,7 @@ use bakeoff_results::document::{CellView, Comparison, Document, OperationView, T
 use bakeoff_results::{Applied, HARNESS, Levels};
 
 use crate::chart::STYLES;
+use crate::durability;
 use crate::words;
 
 /// The metric that reports speak of.
@@ -129,6 +130,24 @@ impl<'a> Layout<'a> {
     /// A level of each factor that varies.
     pub fn setting_of(&self, levels: &'a Levels) -> Setting<'a> {
         pick(levels, &self.varying)
+    }
+
+    /// Whether power cuts have shown that the promise of a cell is broken.
+    pub fn is_broken(&self, setting: &Setting<'a>, level: &'a str) -> bool {
+        let of = |factor: &str| {
+            let varying = self.varying.iter().position(|name| *name == factor);
+            let factors = &self.document.run.run.factors;
+            match varying {
+                _ if factor == self.compare => Some(level),
+                Some(at) => setting.get(at).copied(),
+                None => {
+                    let known = factors.iter().find(|(name, _)| name == factor);
+                    known.and_then(|(_, levels)| levels.first()).map(String::as_str)
+                }
+            }
+        };
+        let cell = of("engine").zip(of("durability"));
+        cell.is_some_and(|(engine, level)| durability::is_broken(self.document, engine, level))
     }
 
     /// "with 4 clients and no neighbours"; empty when nothing varies.

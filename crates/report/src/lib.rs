@@ -6,8 +6,10 @@
 mod chart;
 mod costs;
 mod csv;
+mod durability;
 mod html;
 mod layout;
+mod loss;
 mod markdown;
 mod page;
 mod scale;

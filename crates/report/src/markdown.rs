@@ -5,6 +5,7 @@ use std::fmt::Write;
 use bakeoff_results::Document;
 
 use crate::costs;
+use crate::durability::{self, Durability};
 use crate::layout::Layout;
 use crate::sentence;
 use crate::tables::{self, Figures};
@@ -22,6 +23,9 @@ pub fn render(document: &Document) -> String {
         let _ = writeln!(out, "\n## {}\n", escape(operation));
         figures_table(&mut out, &layout, &tables::operation(&layout, operation));
     }
+    if let Some(durability) = durability::durability(document) {
+        promises(&mut out, &durability);
+    }
     if let Some(figures) = costs::costs(&layout) {
         out.push_str("\n## What it cost\n\n");
         figures_table(&mut out, &layout, &figures);
@@ -38,7 +42,7 @@ pub fn render(document: &Document) -> String {
             row(&mut out, start.chain([&line.least, &line.most]).map(String::as_str));
         }
     }
-    let settings = costs::settings(&run.applied);
+    let settings = costs::settings(run);
     if !settings.is_empty() {
         out.push_str("\n## Settings that differ from the default, and why\n\n");
         row(&mut out, ["engine", "setting", "value", "at", "why"].into_iter());
@@ -63,8 +67,35 @@ fn figures_table(out: &mut String, layout: &Layout<'_>, figures: &Figures) {
     row(out, head.chain(figures.columns.iter().map(|column| column.name.as_str())));
     rule(out, layout.varying.len() + 1, figures.columns.len());
     for line in &figures.rows {
-        let start = line.setting.iter().chain([&line.level]);
-        row(out, start.chain(&line.cells).map(String::as_str));
+        let level = match line.mark {
+            "" => line.level.clone(),
+            mark => format!("{} ({mark})", line.level),
+        };
+        row(out, line.setting.iter().chain([&level]).chain(&line.cells).map(String::as_str));
+    }
+}
+
+/// What power cuts have left of each promise.
+fn promises(out: &mut String, durability: &Durability) {
+    out.push_str("\n## What power cuts left of each promise\n\n");
+    let heads = ["engine", "durability", "promise"].into_iter();
+    let rules = durability.rules.iter().map(String::as_str);
+    let cost = durability.operation.iter().map(String::as_str);
+    row(out, heads.chain(rules).chain(["recovery"]).chain(cost));
+    rule(out, 4 + durability.rules.len() + durability.operation.iter().count(), 0);
+    for line in &durability.rows {
+        let heads = [line.engine.as_str(), &line.durability, line.state].into_iter();
+        let rules = line.rules.iter().map(|rule| rule.text.as_str());
+        let cost = durability.operation.iter().map(|_| line.cost.as_str());
+        row(out, heads.chain(rules).chain([line.recovery.as_str()]).chain(cost));
+    }
+    let _ = writeln!(out, "\n{}\n", escape(&durability.how));
+    for line in &durability.rows {
+        let (engine, level) = (escape(&line.engine), escape(&line.durability));
+        let _ = writeln!(out, "- **{engine}, {level}**: {}", escape(&line.explained));
+        if let Some(command) = &line.repeat {
+            let _ = writeln!(out, "\n  Again:\n\n{}\n", code(command));
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
 use crate::costs::{self, Counters, Differing};
+use crate::durability::{self, Durability};
 use crate::layout::Layout;
 use crate::sentence;
 use crate::tables::{self, Column, Figures, LOAD, Panel, Space};
@@ -28,6 +29,8 @@ pub struct Page<'a> {
     varying: Vec<&'a str>,
     levels: Vec<Level>,
     operations: Vec<Operation>,
+    durability: Option<Durability>,
+    broken: bool,
     costs: Option<Figures>,
     counted_by: String,
     counters: Vec<Counters>,
@@ -127,10 +130,12 @@ pub fn page(document: &Document) -> Page<'_> {
                 figures: tables::operation(&layout, name),
             })
             .collect(),
+        durability: durability::durability(document),
+        broken: !durability::broken(document).is_empty(),
         costs: costs::costs(&layout),
         counted_by: costs::counted_by(&layout),
         counters: costs::counters(&layout),
-        differing: costs::settings(&run.applied),
+        differing: costs::settings(run),
         panel_factors: tables::panel_factors(&layout),
         space_charts: space_charts(&layout, &space),
         space,

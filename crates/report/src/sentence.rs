@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bakeoff_results::Document;
 use bakeoff_results::document::{Attempts, Status};
 
+use crate::durability;
 use crate::layout::{self, Layout};
 use crate::verdict::{self, Case, Outcome};
 use crate::words;
@@ -16,12 +17,29 @@ use crate::words;
 pub fn verdict(document: &Document) -> String {
     let layout = Layout::new(document);
     let cases = verdict::cases(&layout);
-    let mut clauses = vec![finding(&layout, &cases)];
+    let broken = match durability::broken(document) {
+        none if none.is_empty() => String::new(),
+        clauses => clauses.join("; ") + ". ",
+    };
+    let mut clauses = Vec::new();
+    // Where nothing was to be timed, that nothing was timed is no finding.
+    if document.run.run.planned > 0 || document.promises.is_empty() {
+        clauses.push(finding(&layout, &cases));
+    }
+    clauses.extend(durability::kept(document));
     clauses.extend(below_noise(&cases));
     clauses.extend(missing(&layout, &cases));
     clauses.extend(lost(document));
     clauses.extend(progress(document));
-    clauses.join("; ") + "."
+    broken + &capital(&clauses.join("; ")) + "."
+}
+
+/// The text as the beginning of a sentence, unless it begins with a name.
+fn capital(text: &str) -> String {
+    match text.strip_prefix("all ").or_else(|| text.strip_prefix("no ")) {
+        Some(_) => text[..1].to_uppercase() + &text[1..],
+        None => text.into(),
+    }
 }
 
 fn finding(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
@@ -414,5 +432,8 @@ fn progress(document: &Document) -> Option<String> {
         Status::Interrupted => "the run was interrupted",
         Status::Unfinished => "the run has not finished",
     };
-    Some(format!("{how} after {ended} of {planned} trials"))
+    let cuts = document.run.run.cuts.as_ref().map_or(String::new(), |plan| {
+        format!(" and {} of {} power cuts", document.cuts.len(), plan.planned)
+    });
+    Some(format!("{how} after {ended} of {planned} trials{cuts}"))
 }

@@ -4,6 +4,7 @@ use bakeoff_results::Machine;
 use bakeoff_results::document::{Comparison, Document, OperationView, Status};
 use serde::Serialize;
 
+use crate::durability;
 use crate::layout::{self, Layout, Setting};
 use crate::verdict;
 use crate::words;
@@ -43,8 +44,15 @@ pub struct Row {
     pub level: String,
     /// Its place among the levels.
     pub series: usize,
+    /// What is wrong with the cell as a whole: that power cuts have broken its promise, or nothing.
+    pub mark: &'static str,
     /// A text for each column.
     pub cells: Vec<String>,
+}
+
+/// What is wrong with a cell as a whole, whatever is measured of it.
+pub fn mark<'a>(layout: &Layout<'a>, setting: &Setting<'a>, level: &'a str) -> &'static str {
+    if layout.is_broken(setting, level) { durability::BROKEN } else { "" }
 }
 
 /// Where a setting is, in words, for a heading.
@@ -80,6 +88,7 @@ pub fn operation<'a>(layout: &Layout<'a>, operation: &'a str) -> Figures {
                 first: series == 0,
                 level: (*level).into(),
                 series,
+                mark: mark(layout, setting, level),
                 cells: cells(layout, operation, setting, level).into(),
             });
         }

@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 
 use crate::Options;
 use crate::costs;
+use crate::durability;
 use crate::layout::{Layout, Setting};
 use crate::sentence;
 use crate::tables;
@@ -30,6 +31,7 @@ pub fn render(document: &Document, options: &Options) -> String {
         out += &harness(&layout, operation);
     }
     out += &costs(&layout, width, &paint);
+    out += &durability(document, width, &paint);
     out.push('\n');
     for (name, value) in tables::key_facts(document) {
         out += &format!("{}\n", fill(&format!("{name}: {value}"), width));
@@ -37,7 +39,9 @@ pub fn render(document: &Document, options: &Options) -> String {
     for warning in &document.warnings {
         out += &format!("{}\n", paint.yellow(&fill(&format!("warning: {warning}"), width)));
     }
-    out += &format!("\n{}\n", paint.bold(&fill(&sentence::verdict(document), width)));
+    let verdict = fill(&sentence::verdict(document), width);
+    let broken = !durability::broken(document).is_empty();
+    out += &format!("\n{}\n", paint.bold(&if broken { paint.red(&verdict) } else { verdict }));
     out
 }
 
@@ -65,6 +69,41 @@ fn costs(layout: &Layout<'_>, width: usize, paint: &Paint) -> String {
     }
     let text: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     format!("\n{}\n{}\n", paint.bold("what it cost"), text.join("\n"))
+}
+
+/// What power cuts have left of each promise.
+fn durability(document: &Document, width: usize, paint: &Paint) -> String {
+    let Some(durability) = durability::durability(document) else { return String::new() };
+    let mut table = Table::new();
+    table.load_style(style()).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let heads = ["engine", "durability", "promise"].map(str::to_owned).into_iter();
+    let rules = durability.rules.iter().cloned();
+    table.set_header(heads.chain(rules).chain(durability.operation.clone()));
+    for row in &durability.rows {
+        let heads = [&row.engine, &row.durability].map(Clone::clone).into_iter();
+        let rules = row.rules.iter().map(|rule| rule.short.clone());
+        let cost = durability.operation.as_ref().map(|_| row.cost.clone());
+        table.add_row(heads.chain([row.state.to_owned()]).chain(rules).chain(cost));
+    }
+    for column in table.column_iter_mut().skip(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut out = format!("\n{}\n", paint.bold("what power cuts left of each promise"));
+    for (line, row) in
+        table.lines().zip([None, None].into_iter().chain(durability.rows.iter().map(Some)))
+    {
+        let line = line.trim_end();
+        let broken = row.is_some_and(|row| row.state == "broken");
+        out += &format!("{}\n", if broken { paint.red(line) } else { line.to_owned() });
+    }
+    for row in &durability.rows {
+        let text = fill(&format!("{} {}: {}", row.engine, row.durability, row.explained), width);
+        let repeat = row.repeat.iter().map(|command| format!("  again: {command}\n"));
+        let lines = format!("{text}\n{}", repeat.collect::<String>());
+        out += &if row.state == "broken" { paint.red(&lines) } else { lines };
+    }
+    out + &format!("{}\n", fill(&durability.how, width))
 }
 
 /// The levels in portions that fit beside each other.
@@ -129,9 +168,13 @@ fn cell<'a>(
     let comparison = layout.against_baseline(operation, setting, level);
     let standing = tables::standing(layout, level, figures, comparison);
     let Some(mean) = figures.and_then(|f| f.mean_s) else { return standing.into() };
-    match comparison {
+    let text = match comparison {
         Some(comparison) => format!("{} {standing}\n{}", words::seconds(mean), against(comparison)),
         None => format!("{}\n{standing}", words::seconds(mean)),
+    };
+    match tables::mark(layout, setting, level) {
+        "" => text,
+        mark => format!("{text}\n{mark}"),
     }
 }
 
@@ -173,6 +216,10 @@ impl Paint {
         self.with("1", text)
     }
 
+    fn red(&self, text: &str) -> String {
+        self.with("31", text)
+    }
+
     fn yellow(&self, text: &str) -> String {
         self.with("33", text)
     }
@@ -186,6 +233,7 @@ impl Paint {
         {
             text = text.replace(&format!(" {word} "), &format!(" {} ", self.with(code, word)));
         }
+        text = text.replace(durability::BROKEN, &self.red(durability::BROKEN));
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 }

@@ -315,7 +315,7 @@ fn costs_stand_in_every_format() {
     assert!(term.contains("what it cost") && term.contains("388 µs"), "{term}");
     let page = text(&document, Format::Html);
     assert!(page.contains("<td class=\"n\">6.50</td><td class=\"n\">1.07</td>"));
-    assert!(page.contains("Syncs as the virtual disk saw them"));
+    assert!(page.contains("Syncs as seen by the virtual disk: each fsync"));
     let rows = parse_csv(&text(&document, Format::Csv));
     let column = |name: &str| rows[0].iter().position(|n| n == name).expect(name);
     let lmdb = rows.iter().find(|row| row[column("engine")] == "lmdb").expect("a row");

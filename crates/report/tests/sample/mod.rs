@@ -59,6 +59,8 @@ impl Sample {
             comparisons,
             noise: Vec::new(),
             canaries: Vec::new(),
+            cuts: Vec::new(),
+            promises: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -232,6 +234,7 @@ impl Sample {
             neighbour_alone_per_second: Some(7336.0),
             text: "generated from seed 42".into(),
             applied: self.applied(),
+            cuts: None,
         }
     }
 }

@@ -1,0 +1,97 @@
+//! The loss window as a picture: a dot for each cut that took something, at the age of the oldest
+//! acknowledged transaction that was gone.
+
+use std::fmt::Write;
+
+use crate::chart::{line, marker, open, shortened, text};
+use crate::scale::Log;
+use crate::words;
+
+/// An engine at a level of durability.
+pub struct Lane {
+    /// Both, in words.
+    pub name: String,
+    /// For each rule its name and its dots: seconds, and whether that breaks the promise.
+    pub rules: Vec<(String, Vec<(f64, bool)>)>,
+    /// How old a loss may be by the engine's documentation, in seconds.
+    pub window_s: Option<f64>,
+}
+
+const PLOT: f64 = 470.0;
+const RIGHT: f64 = 30.0;
+const TOP: f64 = 26.0;
+/// The height of a rule's line of dots, and the room between two lanes.
+const RULE: f64 = 11.0;
+const BETWEEN: f64 = 12.0;
+/// The least age that is told from a younger one: a microsecond is no time for a commit.
+const LEAST_S: f64 = 1e-6;
+
+/// The lanes as an `<svg>` element; `None` where nothing was lost.
+pub fn svg(lanes: &[Lane]) -> Option<String> {
+    let dots = || lanes.iter().flat_map(|lane| &lane.rules).flat_map(|(_, dots)| dots);
+    dots().next()?;
+    let windows = lanes.iter().filter_map(|lane| lane.window_s);
+    let axis = Log::around(dots().map(|(age, _)| age.max(LEAST_S)).chain(windows));
+    let widest = lanes.iter().map(|lane| lane.name.chars().count()).max().unwrap_or(0);
+    let left = (widest as f64 * 6.6 + 16.0).clamp(80.0, 230.0);
+    let x = |seconds: f64| left + axis.place(seconds.max(LEAST_S)) * PLOT;
+    let base = TOP + lanes.iter().map(height).sum::<f64>();
+
+    let mut out = open(
+        "loss",
+        "How old the oldest loss was, for each power cut and rule",
+        "A dot for each cut that took an acknowledged transaction; the table has the largest.",
+        left + PLOT + RIGHT,
+        base + 40.0,
+    );
+    for tick in &axis.ticks {
+        line(&mut out, "grid", (x(*tick), TOP), (x(*tick), base));
+        text(&mut out, "tick middle", x(*tick), base + 16.0, &words::seconds(*tick));
+    }
+    text(
+        &mut out,
+        "axis-title",
+        left,
+        base + 34.0,
+        "acknowledged so long before the cut, and lost",
+    );
+    let mut top = TOP;
+    for lane in lanes {
+        draw(&mut out, lane, (left, top), &x);
+        top += height(lane);
+        line(&mut out, "grid", (0.0, top), (left + PLOT, top));
+    }
+    line(&mut out, "base", (left, TOP), (left, base));
+    Some(out + "</svg>")
+}
+
+fn height(lane: &Lane) -> f64 {
+    RULE * lane.rules.len().max(2) as f64 + BETWEEN
+}
+
+/// One lane, whose top is at `at`.
+fn draw(out: &mut String, lane: &Lane, (left, top): (f64, f64), x: &dyn Fn(f64) -> f64) {
+    let middle = top + height(lane) / 2.0;
+    text(out, "name end", left - 8.0, middle + 4.0, &shortened(&lane.name, 32));
+    if let Some(window) = lane.window_s {
+        let at = x(window);
+        line(out, "window", (at, top + 1.0), (at, top + height(lane) - 1.0));
+        text(out, "tick end", at - 5.0, top + 12.0, &format!("{} allowed", words::seconds(window)));
+    }
+    if lane.rules.iter().all(|(_, dots)| dots.is_empty()) {
+        text(out, "start", left + 8.0, middle + 4.0, "nothing lost");
+    }
+    for (number, (rule, dots)) in lane.rules.iter().enumerate() {
+        let y = top + BETWEEN / 2.0 + RULE * (number as f64 + 0.5);
+        for (age, bad) in dots {
+            // Another shape, too: a colour alone does not reach everybody.
+            let (class, shape) = if *bad { ("loss bad", 3) } else { ("loss", 0) };
+            let title = format!("{rule}: {}", words::seconds(*age));
+            let _ = write!(
+                out,
+                "<g class=\"{class}\"><title>{title}</title>{}</g>",
+                marker(shape, x(*age), y)
+            );
+        }
+    }
+}
