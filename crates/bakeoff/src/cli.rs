@@ -84,6 +84,21 @@ pub struct Run {
     /// Enter the baseline twice to measure the noise floor, or don't
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub noise_floor: Option<bool>,
+    /// How often the power is cut of each engine at each durability level, after the trials; 0 for
+    /// never
+    #[arg(long, value_name = "N", help_heading = "Power cuts")]
+    pub cuts: Option<u32>,
+    /// What a cut may leave of what was not synced, each judged by itself: drop-all, prefix,
+    /// subset, torn
+    #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
+    pub keep: Option<String>,
+    /// Make this one cut again, and no trial
+    #[arg(long, value_name = "I", help_heading = "Power cuts")]
+    pub cut_number: Option<u32>,
+    /// Keep the crash images that show a broken promise, in the run folder
+    #[arg(long, help_heading = "Power cuts")]
+    pub keep_images: bool,
+
     /// The experiment's quick version: a few minutes
     #[arg(long)]
     pub quick: bool,
@@ -129,6 +144,9 @@ impl Run {
             seed: self.seed,
             quick: self.quick,
             noise_floor: self.noise_floor,
+            cuts: self.cuts,
+            keep: self.keep.clone(),
+            cut_number: self.cut_number,
         }
     }
 }

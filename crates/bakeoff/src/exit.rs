@@ -20,8 +20,10 @@ pub enum Exit {
     Folder,
     /// A disk is full.
     Full,
-    /// The run went to its end, but some trials failed.
+    /// The run went to its end, but some trials or power cuts failed.
     Trials,
+    /// The run went to its end, and a power cut has taken what an engine had promised to keep.
+    Promise,
     /// The run was asked to stop; `--resume` goes on.
     Interrupted,
 }
@@ -29,13 +31,14 @@ pub enum Exit {
 impl Exit {
     /// Every way to end.
     #[cfg(test)]
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Done,
         Self::Failed,
         Self::Usage,
         Self::Folder,
         Self::Full,
         Self::Trials,
+        Self::Promise,
         Self::Interrupted,
     ];
 
@@ -48,6 +51,7 @@ impl Exit {
             Self::Folder => 3,
             Self::Full => 4,
             Self::Trials => 5,
+            Self::Promise => 6,
             Self::Interrupted => 130,
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::{Event, Watch, job::Data};
+use bakeoff_results::Cut;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 /// Shows a run's progress on standard error.
@@ -13,6 +14,9 @@ pub struct Progress {
     /// The factors that vary, which is what tells trials apart.
     varied: Vec<Factor>,
 }
+
+/// Where lines are plain, one is said for so many power cuts.
+const CUTS_A_LINE: usize = 25;
 
 enum Show {
     Nothing,
@@ -110,6 +114,36 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// A power cut was made; what is worth a line of its own stays.
+    fn cut(&self, made: usize, of: usize, cut: &Cut, left_s: f64) {
+        let (engine, level, number) = (&cut.engine, &cut.durability, cut.number);
+        if let Some(reason) = &cut.failed {
+            self.say(&format!("power cut {number} failed ({engine}, {level}): {reason}"));
+        }
+        for judged in cut.broken() {
+            let verdict = &judged.verdict;
+            let what = verdict.corrupt.as_ref().or(verdict.examples.first());
+            let what = what.map_or("", |text| text.lines().next().unwrap_or_default());
+            let keep = &judged.keep;
+            self.say(&format!("promise broken ({engine}, {level}, cut {number}, {keep}): {what}"));
+        }
+        let text = format!("power cut {made} of {of}, {} left", span(left_s));
+        match &self.show {
+            Show::Nothing => {}
+            // A line for each would be too many.
+            Show::Lines if made == of || made.is_multiple_of(CUTS_A_LINE) => self.say(&text),
+            Show::Lines => {}
+            Show::Live { run, trial, .. } => {
+                run.set_length(of as u64);
+                run.set_position(made as u64);
+                run.set_message(text);
+                trial.set_message(format!("{engine}, {level}"));
+            }
+        }
+    }
+}
+
 fn live() -> Show {
     let all = MultiProgress::new();
     let style = |template: &str| {
@@ -164,6 +198,7 @@ impl Watch for Progress {
                     self.now(format!("{cell}: {per_second:.0} operations/s, {latency} each"));
                 }
             }
+            Event::Cut { made, of, cut, left_s } => self.cut(made, of, cut, left_s),
             Event::Ends(trial) => {
                 if let (false, Some(reason)) = (trial.valid, &trial.reason) {
                     let level = |factor: Factor| trial.levels.get(factor.name());

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use crate::layer::{Layer, Levels};
 use crate::message::{Place, Problem, Source};
 use crate::plan::{self, Plan};
-use crate::{Changes, Error, Factor, Vocabulary, file, level};
+use crate::{Changes, Cuts, Error, Factor, Vocabulary, cuts, file, level};
 
 /// How many trials a plan may have.
 pub const MOST_TRIALS: u64 = 100_000;
@@ -50,6 +50,8 @@ pub struct Experiment {
     /// Whether the compared factor's first level is entered once more, under the alias `again`:
     /// what is measured between the two is noise.
     pub noise_floor: bool,
+    /// The power cuts that are made after the trials, if any.
+    pub cuts: Option<Cuts>,
 }
 
 impl Experiment {
@@ -126,6 +128,13 @@ impl Experiment {
         put("repetitions", i64::from(self.repetitions).into());
         put("seed", Value::Integer(self.seed as i64));
         put("noise_floor", self.noise_floor.into());
+        if let Some(cuts) = &self.cuts {
+            put("cuts", i64::from(cuts.count).into());
+            put("keep", cuts.keep.clone().into());
+            if let Some(only) = cuts.only {
+                put("cut_number", i64::from(only).into());
+            }
+        }
         let mut put = |name: &str, tables: Table| {
             if !tables.is_empty() {
                 let all = Table::from_iter([(name.to_owned(), Value::Table(tables))]);
@@ -178,7 +187,9 @@ impl Experiment {
             repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
             seed: layer.seed.unwrap_or(DEFAULT_SEED),
             noise_floor: layer.noise_floor.unwrap_or(false),
+            cuts: cuts::settle(layer.cuts, layer.keep, layer.cut_number),
         };
+        cuts::check(&experiment).map_err(|problem| problem.at(&place))?;
         match experiment.trials() {
             ..=MOST_TRIALS => Ok(experiment),
             trials => Err(too_many(trials).at(&place).into()),

@@ -12,7 +12,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source};
-use crate::{Factor, Vocabulary, level};
+use crate::{Factor, Vocabulary, cuts, level};
 
 mod settings;
 
@@ -27,11 +27,14 @@ pub struct Preset {
 
 /// The experiments that are built in, in the order in which they are listed.
 pub fn presets() -> &'static [Preset] {
-    &[Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") }]
+    &[
+        Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },
+        Preset { name: "power-cut", toml: include_str!("../../../experiments/power-cut.toml") },
+    ]
 }
 
 /// The keys that are not factors.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 12] = [
     "name",
     "title",
     "workload",
@@ -41,6 +44,9 @@ const KEYS: [&str; 9] = [
     "repetitions",
     "seed",
     "noise_floor",
+    "cuts",
+    "keep",
+    "cut_number",
 ];
 const QUICK: &str = "quick";
 /// The table of the devices of one's own.
@@ -221,6 +227,9 @@ impl Reader<'_> {
                 layer.noise_floor =
                     Some(answer.ok_or_else(|| wrong_type(name, "true or false", value))?);
             }
+            "cuts" => layer.cuts = Some(cuts::count(whole(name, value)?)?),
+            "keep" => layer.keep = Some(cuts::keep(strings(name, value)?)?),
+            "cut_number" => layer.cut_number = Some(cuts::only(whole(name, value)?)?),
             _ => unreachable!("`{name}` is not in KEYS"),
         }
         Ok(())
@@ -269,6 +278,15 @@ fn wrong_type(name: &str, expected: &str, value: &Value<'_>) -> Problem {
 
 fn string<'v>(name: &str, value: &'v Value<'_>) -> Result<&'v str, Problem> {
     value.get_ref().as_str().ok_or_else(|| wrong_type(name, "a string", value))
+}
+
+/// One string, or a list of them.
+fn strings<'v>(name: &str, value: &'v Value<'_>) -> Result<Vec<&'v str>, Problem> {
+    let items = match value.get_ref() {
+        DeValue::Array(array) => &array[..],
+        _ => slice::from_ref(value),
+    };
+    items.iter().map(|item| string(name, item)).collect()
 }
 
 fn number(name: &str, value: &Value<'_>) -> Result<f64, Problem> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source};
-use crate::{Factor, Vocabulary, file};
+use crate::{Factor, Vocabulary, cuts, file};
 
 /// What flags say; each takes the place of what the file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +26,12 @@ pub struct Changes {
     pub quick: bool,
     /// Whether the compared factor's first level is entered once more.
     pub noise_floor: Option<bool>,
+    /// `--cuts`: how many power cuts are made of each engine at each level of durability.
+    pub cuts: Option<u32>,
+    /// `--keep`: the rules that each is judged by, separated by commas.
+    pub keep: Option<String>,
+    /// `--cut-number`: the one that is made alone, without trials.
+    pub cut_number: Option<u32>,
 }
 
 impl Changes {
@@ -59,6 +65,19 @@ impl Changes {
         }
         if let Some(given) = self.seed {
             layer.seed = layer::seed(given).map_err(|e| say("seed", given.to_string(), e)).ok();
+        }
+        if let Some(given) = self.cuts {
+            let count = cuts::count(given.into());
+            layer.cuts = count.map_err(|e| say("cuts", given.to_string(), e)).ok();
+        }
+        if let Some(list) = &self.keep {
+            let keep = cuts::keep(list.split(',').map(str::trim));
+            layer.keep = keep.map_err(|e| say("keep", list.clone(), e)).ok();
+        }
+        if let Some(given) = self.cut_number {
+            let only = cuts::only(given.into());
+            layer.cut_number = only.map_err(|e| say("cut-number", given.to_string(), e)).ok();
+            layer.repetitions = Some(0);
         }
         layer
     }

@@ -29,6 +29,9 @@ pub(crate) struct Layer {
     pub(crate) repetitions: Option<u32>,
     pub(crate) seed: Option<u64>,
     pub(crate) noise_floor: Option<bool>,
+    pub(crate) cuts: Option<u32>,
+    pub(crate) keep: Option<Vec<String>>,
+    pub(crate) cut_number: Option<u32>,
     pub(crate) factors: BTreeMap<Factor, Levels>,
     pub(crate) disks: BTreeMap<String, toml::Table>,
     pub(crate) settings: BTreeMap<String, Settings>,
@@ -50,6 +53,9 @@ impl Layer {
             repetitions: over.repetitions.or(self.repetitions),
             seed: over.seed.or(self.seed),
             noise_floor: over.noise_floor.or(self.noise_floor),
+            cuts: over.cuts.or(self.cuts),
+            keep: over.keep.or(self.keep),
+            cut_number: over.cut_number.or(self.cut_number),
             factors: self.factors,
             disks: self.disks,
             settings: self.settings,
@@ -105,7 +111,7 @@ pub(crate) fn seconds(seconds: f64) -> Result<f64, Problem> {
 
 pub(crate) fn repetitions(repetitions: u64) -> Result<u32, Problem> {
     match u32::try_from(repetitions) {
-        Ok(repetitions @ 1..=1000) => Ok(repetitions),
+        Ok(repetitions @ 0..=1000) => Ok(repetitions),
         _ => Err(Problem::new(format!("blocks can't be repeated {repetitions} times"))
             .help("valid: 1 to 1000")),
     }

@@ -4,6 +4,7 @@
 //! shuffled. It must never know an engine, a workload or a disk itself: which names are valid is
 //! told to it in a [`Vocabulary`]. It starts nothing and measures nothing.
 
+mod cuts;
 mod disks;
 mod engines;
 mod experiment;
@@ -17,6 +18,7 @@ mod plan;
 pub mod random;
 mod secret;
 
+pub use cuts::{Cuts, KEEPS, MOST_CUTS};
 pub use disks::{Disks, HOST};
 pub use engines::Engines;
 pub use experiment::{Experiment, MOST_TRIALS, Settings};

@@ -91,13 +91,17 @@ pub fn try_virtual_disk(program: &Path, place: &Path) -> Result<(), String> {
 pub fn model(experiment: &Experiment, cell: &Cell) -> Result<Option<Spec>, String> {
     match cell.base(Factor::Disk) {
         HOST => Ok(None),
-        name => match experiment.disks.get(name) {
-            Some(table) => Spec::from_table(table),
-            None => Spec::parse(name),
-        }
-        .map(Some)
-        .map_err(|error| error.to_string()),
+        name => named(experiment, name).map(Some),
     }
+}
+
+/// The model of that name: one of the experiment's own, or one that is built in.
+pub fn named(experiment: &Experiment, name: &str) -> Result<Spec, String> {
+    match experiment.disks.get(name) {
+        Some(table) => Spec::from_table(table),
+        None => Spec::parse(name),
+    }
+    .map_err(|error| error.to_string())
 }
 
 /// The other load that a cell wants.

@@ -8,17 +8,19 @@ use std::time::{Duration, Instant, SystemTime};
 use bakeoff_disk::neighbour;
 use bakeoff_engines::Home;
 use bakeoff_experiment::{Block, Cell, Experiment, Factor, HOST};
-use bakeoff_results::{Canary, RunFolder, Trial};
+use bakeoff_results::{Canary, Cut, RunFolder, Trial};
 
 use crate::canary::Cage;
 use crate::job::Data;
 use crate::leftovers::{self, WorkFolder};
 use crate::{accounts, disk, memory};
 
+mod cuts;
 mod elsewhere;
 mod images;
 mod staging;
 
+pub use cuts::planned_cuts;
 use images::Image;
 pub(crate) use images::load;
 
@@ -76,9 +78,9 @@ pub(crate) fn wanting<T>(what: &str, result: std::io::Result<T>) -> Result<T, La
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// All planned trials have ended; so many of them failed.
+    /// All planned trials have ended, and power cuts been made; so many of them failed.
     Finished {
-        /// Trials of this run that failed.
+        /// Trials and power cuts of this run that failed.
         failed: u32,
     },
     /// It was asked to stop.
@@ -137,6 +139,17 @@ pub enum Event<'a> {
     },
     /// It has ended.
     Ends(&'a Trial),
+    /// The power was cut, and what was left is judged.
+    Cut {
+        /// How many are made, those that were made before among them.
+        made: usize,
+        /// Of how many.
+        of: usize,
+        /// What was found.
+        cut: &'a Cut,
+        /// Seconds until the last one, if all goes on like this.
+        left_s: f64,
+    },
 }
 
 /// Somebody who wants to know what a run is doing.
@@ -161,6 +174,8 @@ pub struct Lab<'a> {
     pub planned: u32,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
     pub reuse: bool,
+    /// Whether crash images that show a broken promise are kept in the run folder.
+    pub keep_images: bool,
 }
 
 /// What trials are staged with.
@@ -270,7 +285,10 @@ impl Lab<'_> {
                 None => return Ok(Ending::Interrupted),
             }
         }
-        Ok(Ending::Finished { failed })
+        match self.cut_power(stage.work.path())? {
+            Some(more) => Ok(Ending::Finished { failed: failed + more }),
+            None => Ok(Ending::Interrupted),
+        }
     }
 
     fn stopped(&self) -> bool {

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::cost::CostView;
-use crate::record::{Canary, Cpu, Facts, Levels, Run};
+use crate::cuts::{self, PromiseView};
+use crate::record::{Canary, Cpu, Cut, Facts, Levels, Run};
 use crate::store::RunFolder;
 use crate::{Result, cells, compare, warnings};
 
@@ -35,6 +36,12 @@ pub struct Document {
     pub noise: Vec<Comparison>,
     /// The machine alone, before each block.
     pub canaries: Vec<Canary>,
+    /// Every power cut, in the order in which they were made.
+    #[serde(default)]
+    pub cuts: Vec<Cut>,
+    /// What they come to, for each engine and level of durability.
+    #[serde(default)]
+    pub promises: Vec<PromiseView>,
     /// What a reader should know of the run as a whole, in sentences.
     pub warnings: Vec<String>,
 }
@@ -258,8 +265,11 @@ impl RunFolder {
         let counted = cells::counted(&rows);
         let cells = cells::cells(self, &run.run, &counted)?;
         let (comparisons, noise) = compare::all(&run.run, &rows, &counted, |view| view.mean_s);
+        let cuts = self.cuts()?;
         let mut document = Document {
             schema: SCHEMA,
+            promises: cuts::promises(&run.run, &cuts),
+            cuts,
             run,
             trials: Vec::new(),
             cells,

@@ -6,6 +6,7 @@
 mod cells;
 mod compare;
 mod cost;
+mod cuts;
 pub mod document;
 mod error;
 mod figures;
@@ -16,6 +17,7 @@ mod warnings;
 mod write;
 
 pub use cost::{Cost, CostView, Counter, Syncs};
+pub use cuts::{Found, PromiseView, RuleView};
 pub use document::{Document, JSON_SCHEMA};
 pub use error::Error;
 pub use read::Done;

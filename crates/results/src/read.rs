@@ -217,7 +217,11 @@ impl RunFolder {
         slots.collect()
     }
 
-    fn rows<T>(&self, sql: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>> {
+    pub(crate) fn rows<T>(
+        &self,
+        sql: &str,
+        read: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
         let all = || -> rusqlite::Result<Vec<T>> {
             self.connection.prepare(sql)?.query_map([], read)?.collect()
         };

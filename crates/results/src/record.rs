@@ -295,6 +295,9 @@ pub struct Run {
     /// What engines were opened with, under the terms of each trial that ran: noted as they are.
     #[serde(default)]
     pub applied: Vec<Applied>,
+    /// The power cuts that are planned, if any.
+    #[serde(default)]
+    pub cuts: Option<CutPlan>,
 }
 
 impl Run {
@@ -303,6 +306,30 @@ impl Run {
         let (base, _) = level.rsplit_once('@')?;
         let (_, levels) = self.factors.iter().find(|(name, _)| name == factor)?;
         levels.iter().any(|known| known == base).then_some(base)
+    }
+}
+
+/// The power cuts of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutPlan {
+    /// How many are planned, of all engines at all levels.
+    pub planned: u32,
+    /// The virtual disk that loses its power.
+    pub disk: String,
+    /// How many clients are at work then.
+    pub clients: u32,
+    /// The command that repeats a cut, but for the engine, the durability level, the rule and the
+    /// cut's number, which follow as flags.
+    pub command: String,
+}
+
+impl CutPlan {
+    /// The command that repeats one cut of an engine at a level, judged by one rule.
+    pub fn repeat(&self, engine: &str, durability: &str, keep: &str, number: u32) -> String {
+        format!(
+            "{} --engine {engine} --durability {durability} --keep {keep} --cut-number {number}",
+            self.command
+        )
     }
 }
 

@@ -64,3 +64,14 @@ CREATE TABLE slot (
     PRIMARY KEY (trial, operation, position),
     FOREIGN KEY (trial, operation) REFERENCES operation (trial, position)
 ) STRICT;
+
+CREATE TABLE cut (
+    id INTEGER PRIMARY KEY,
+    engine TEXT NOT NULL,
+    durability TEXT NOT NULL,
+    number INTEGER NOT NULL,    -- of the engine's and level's
+    broken INTEGER NOT NULL,    -- by how many rules the level's promise was broken
+    failed TEXT,                -- why the cut says nothing of the promise
+    facts TEXT NOT NULL,        -- JSON: the cut, and what each rule has left
+    UNIQUE (engine, durability, number)
+) STRICT;

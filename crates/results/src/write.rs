@@ -118,7 +118,7 @@ fn facts(facts: &Facts) -> Result<String> {
 }
 
 /// A constraint says that the caller is at fault, not the disk.
-fn unfit(cause: rusqlite::Error, failed: impl Fn(rusqlite::Error) -> Error) -> Error {
+pub(crate) fn unfit(cause: rusqlite::Error, failed: impl Fn(rusqlite::Error) -> Error) -> Error {
     match cause.sqlite_error_code() {
         Some(rusqlite::ErrorCode::ConstraintViolation) => Error::Unfit(cause.to_string()),
         _ => failed(cause),
@@ -235,6 +235,7 @@ mod tests {
             neighbour_alone_per_second: None,
             text: String::new(),
             applied: Vec::new(),
+            cuts: None,
         }
     }
 

@@ -2,9 +2,12 @@
 
 #[path = "../examples/synthetic/data.rs"]
 mod data;
+#[path = "../examples/synthetic/cuts.rs"]
+mod power;
 
 use bakeoff_results::{Canary, DATABASE, RunFolder};
 use data::{ENGINES, Trials, run};
+use power::cuts;
 use rusqlite::Connection;
 
 const GUIDE: &str = include_str!("../../../docs/results.md");
@@ -24,6 +27,7 @@ fn database() -> (tempfile::TempDir, Connection) {
         }
     }
     folder.invalidate(2, 0, "the canary was off").unwrap();
+    cuts().iter().for_each(|cut| folder.commit_cut(cut).unwrap());
     drop(folder);
     (dir, Connection::open(path.join(DATABASE)).unwrap())
 }
@@ -52,7 +56,7 @@ fn every_query_of_the_guide_answers_its_question() {
         GUIDE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let (_dir, connection) = database();
     let answers: Vec<_> = queries.iter().map(|sql| rows(&connection, sql)).collect();
-    let [progress, speed, written, aside, machine] = answers.as_slice() else {
+    let [progress, speed, written, aside, broken, machine] = answers.as_slice() else {
         panic!("{} queries", answers.len());
     };
     assert_eq!(*progress, [["16", "12", "8"]]);
@@ -67,6 +71,8 @@ fn every_query_of_the_guide_answers_its_question() {
     assert_eq!(written[0][1], ((1u64 << 30) / 320).to_string());
     assert_eq!(aside.len(), 4);
     assert_eq!((aside[0][0].as_str(), aside[0][3].as_str()), ("2", "the canary was off"));
+    assert_eq!(broken.len(), 2);
+    assert_eq!(broken[0][..4], ["alpha", "relaxed", "1", "drop-all"]);
     assert_eq!(*machine, [["2023-11-14 22:13:20", "0.25", "0.5", "0.125", "", ""]]);
 }
 

@@ -2,10 +2,13 @@
 
 #[path = "../examples/synthetic/data.rs"]
 mod data;
+#[path = "../examples/synthetic/cuts.rs"]
+mod power;
 
 use bakeoff_results::document::Status;
-use bakeoff_results::{Canary, Document, JSON_SCHEMA, RunFolder};
+use bakeoff_results::{Canary, Cut, Document, JSON_SCHEMA, RunFolder};
 use data::{Trials, run};
+use power::cuts;
 use serde_json::{Value, json};
 
 /// The documents of a run at all its stages: empty, interrupted with failed and disturbed trials,
@@ -43,6 +46,12 @@ fn documents() -> [Value; 3] {
     folder.set_status(Status::Interrupted, Some(1.7e9)).unwrap();
     let interrupted = json(&folder);
 
+    for cut in cuts() {
+        folder.commit_cut(&cut).unwrap();
+    }
+    let refused =
+        Cut { number: 2, judged: Vec::new(), failed: Some("no".into()), ..cuts()[0].clone() };
+    folder.commit_cut(&refused).unwrap();
     for block in 2..6 {
         for trial in trials.block(block, block, ["1", "0"]) {
             folder.commit_trial(&trial).unwrap();
@@ -117,7 +126,7 @@ fn a_failed_trial_has_all_fields() {
 #[test]
 fn no_field_can_be_missing_or_of_another_type() {
     let [_, _, mut finished] = documents();
-    for list in ["trials", "cells", "comparisons", "noise", "canaries"] {
+    for list in ["trials", "cells", "comparisons", "noise", "canaries", "cuts"] {
         finished[list].as_array_mut().unwrap().truncate(1);
     }
     let validator = jsonschema::draft202012::new(&schema()).unwrap();

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan, without_passwords};
 use bakeoff_lab::{Ending, Lab, LabError};
 use bakeoff_results::{
-    Document, EngineFact, Error, Run, RunFolder,
+    CutPlan, Document, EngineFact, Error, Run, RunFolder,
     document::{Attempts, Status},
 };
 use bakeoff_workloads::Text;
@@ -53,10 +53,13 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         watch: &mut progress,
         planned: experiment.plan().trials() as u32,
         reuse: arguments.reuse,
+        keep_images: arguments.keep_images,
     }
     .run();
     progress.finish();
-    if ended.is_err() && arguments.resume.is_none() && folder.done().is_ok_and(|d| d.is_empty()) {
+    let empty = folder.done().is_ok_and(|done| done.is_empty())
+        && folder.cuts().is_ok_and(|cuts| cuts.is_empty());
+    if ended.is_err() && arguments.resume.is_none() && empty {
         // Nothing was measured: the same command, mended, must find its place free.
         folder.remove().map_err(folder_failure)?;
         return Err(lab_failure(ended.expect_err("it was looked at"), None));
@@ -79,10 +82,11 @@ fn conclude(
     let ending = ended.map_err(|error| lab_failure(error, Some(folder.dir())))?;
     noted?;
     let document = folder.document().map_err(folder_failure)?;
-    if !document.trials.is_empty() {
+    if !document.trials.is_empty() || !document.cuts.is_empty() {
         show(folder, &document, quiet)?;
     }
     match ending {
+        Ending::Finished { .. } if any_broken(&document) => Ok(Exit::Promise),
         Ending::Finished { .. } if any_failed(&document) => Ok(Exit::Trials),
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
@@ -93,10 +97,16 @@ fn conclude(
     }
 }
 
-/// Whether a trial failed, rather than being set aside and run again.
+/// Whether a power cut has shown a broken promise.
+fn any_broken(document: &Document) -> bool {
+    document.promises.iter().any(|promise| promise.kept == Some(false))
+}
+
+/// Whether a trial failed, rather than being set aside and run again, or a power cut did.
 fn any_failed(document: &Document) -> bool {
     let attempts = Attempts::of(&document.trials);
     document.trials.iter().any(|trial| !trial.valid && !attempts.set_aside(trial))
+        || document.promises.iter().any(|promise| promise.failed > 0)
 }
 
 /// Writes the HTML report and prints the tables, or only the verdict.
@@ -213,7 +223,8 @@ fn check_terms(folder: &RunFolder, experiment: &Experiment) -> Result<(), Failur
 
 fn create_folder(arguments: &cli::Run, experiment: &Experiment) -> Result<RunFolder, Failure> {
     let create = |dir: &Path| -> Result<_, Failure> {
-        let run = describe_run(dir, experiment)?;
+        let mut run = describe_run(dir, experiment)?;
+        run.cuts = cut_plan(arguments, experiment);
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
     };
     if let Some(dir) = &arguments.out {
@@ -262,6 +273,34 @@ fn describe_run(dir: &Path, experiment: &Experiment) -> Result<Run, Failure> {
         neighbour_alone_per_second: None,
         text: text.describe(),
         applied: Vec::new(),
+        cuts: None,
+    })
+}
+
+/// The power cuts of a run, and the command that repeats one of them.
+fn cut_plan(arguments: &cli::Run, experiment: &Experiment) -> Option<CutPlan> {
+    experiment.cuts.as_ref()?;
+    let disk = experiment.cut_disk()?;
+    let clients = experiment.cut_clients();
+    let mut command = vec!["bakeoff".into(), "run".into()];
+    command.push(quote(arguments.experiment.as_deref().unwrap_or_default()));
+    if arguments.quick {
+        command.push("--quick".into());
+    }
+    if let Some(text) = &arguments.text {
+        command.extend(["--text".into(), quote(&text.to_string_lossy())]);
+    }
+    let scale = bakeoff_experiment::base(&experiment.factors[&Factor::Scale][0]);
+    let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
+    let flags = [("disk", disk), ("clients", &*clients_text), ("scale", scale), ("seed", &*seed)];
+    for (flag, value) in flags {
+        command.extend([format!("--{flag}"), quote(value)]);
+    }
+    Some(CutPlan {
+        planned: bakeoff_lab::planned_cuts(experiment) as u32,
+        disk: disk.into(),
+        clients: clients as u32,
+        command: command.join(" "),
     })
 }
 
@@ -292,16 +331,17 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
 
 /// The command as it was given, quoted for a shell.
 fn command_line() -> String {
-    let quote = |argument: String| {
-        let argument = without_passwords(&argument);
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
-        if !argument.is_empty() && argument.chars().all(plain) {
-            return argument;
-        }
-        format!("'{}'", argument.replace('\'', r"'\''"))
-    };
-    let arguments = std::env::args().skip(1).map(quote);
+    let arguments = std::env::args().skip(1).map(|it| quote(&without_passwords(&it)));
     std::iter::once("bakeoff".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn describe_plan(experiment: &Experiment, plan: &Plan) -> String {

@@ -23,6 +23,7 @@ pub fn vocabulary() -> Vocabulary {
         workloads: vec![
             workload("redmine", &["small", "large", "giant"]),
             workload("reads", &["tiny"]),
+            workload("ledger", &["small", "large"]),
         ],
         disks: Disks::new(strings(&["hdd-7200", "ebs-gp2:SIZE"]), level, device),
     }
@@ -43,7 +44,7 @@ fn level(text: &str) -> Result<String, String> {
     let size = text.strip_prefix("ebs-gp2:").and_then(|size| size.strip_suffix('G'));
     let size = size.map(str::parse::<u32>);
     match (text, size) {
-        ("hdd-7200", _) => Ok("hdd-7200".to_owned()),
+        ("hdd-7200" | "ssd-sata", _) => Ok(text.to_owned()),
         (_, Some(Ok(size))) => Ok(format!("ebs-gp2:{size}G")),
         _ => Err(format!("`{text}` has no size\nwrite `ebs-gp2:100G`")),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::common::{GOOD, load, vocabulary};
-use bakeoff_experiment::{Changes, Experiment, Factor, base, presets};
+use bakeoff_experiment::{Changes, Cuts, Experiment, Factor, KEEPS, base, presets};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
@@ -104,6 +104,10 @@ fn presets_are_right_and_as_long_as_they_say() {
             assert_eq!(experiment.name, preset.name);
             let trials = experiment.plan().trials();
             assert!(preset.toml.contains(&format!(": {trials} trials, ")), "{trials}");
+            if let Some(cuts) = &experiment.cuts {
+                let made = cuts.numbers().len() * experiment.cut_cells().len();
+                assert!(preset.toml.contains(&format!(" {made} power cuts")), "{made}");
+            }
             // What a trial costs besides what it measures: a virtual disk is mounted, warmed, and
             // hears the last operations end.
             let host = experiment.levels(Factor::Disk) == ["host"];
@@ -146,6 +150,16 @@ fn factors() -> impl Strategy<Value = BTreeMap<Factor, Vec<String>>> {
 }
 
 prop_compose! {
+    fn cuts()(
+        count in 1u32..=10_000,
+        keep in subsequence(&KEEPS[..], 1..=KEEPS.len()),
+        only in prop::option::of(0u32..10_000),
+    ) -> Cuts {
+        Cuts { count, keep: keep.into_iter().map(str::to_owned).collect(), only }
+    }
+}
+
+prop_compose! {
     fn experiments()(
         name in "[a-zé0-9][a-z0-9._-]{0,20}",
         title in "\\PC{1,40}",
@@ -158,11 +172,16 @@ prop_compose! {
         seed in 0..=i64::MAX as u64,
         noise_floor: bool,
         value in "\\PC{0,20}",
+        cuts in prop::option::of(cuts()),
     ) -> Experiment {
         let mut factors = factors;
         if let Some(alias) = alias {
             let levels = factors.get_mut(&compare).expect("every factor is there");
             levels.push(format!("{}@{alias}", levels[0]));
+        }
+        if cuts.is_some() {
+            // The power of this machine's own disk can't be cut.
+            factors.get_mut(&Factor::Disk).expect("every factor is there").push("ebs-gp2:7G".into());
         }
         let workload = "redmine".to_owned();
         let device: toml::Table = "model = \"hdd-7200\"\nrpm = 100\n".parse().expect("a table");
@@ -171,7 +190,7 @@ prop_compose! {
         let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
             name, title, workload, text, compare, factors, disks, settings, seconds, repetitions,
-            seed, noise_floor,
+            seed, noise_floor, cuts,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The tests of the crate's public face.
 
 mod common;
+mod cuts;
 mod experiments;
 mod guide;
 mod messages;

@@ -40,7 +40,8 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-engine, durability, memory, disk, neighbours, clients, scale, quick, disks, settings";
+cuts, keep, cut_number, engine, durability, memory, disk, neighbours, clients, scale, quick, \
+disks, settings";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
 
@@ -95,7 +96,7 @@ error: unknown key `secnds`
   |
   = help: did you mean `seconds`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-engine, durability, memory, disk, neighbours, clients, scale
+cuts, keep, cut_number, engine, durability, memory, disk, neighbours, clients, scale
 
 error: unknown factor `engin`
  --> the command line:1:11
@@ -170,7 +171,11 @@ const LINES: &[(&str, &str, &str)] = &[
     ("seconds = \"9\"", "`seconds` has to be a number, and this is a string", ""),
     ("seconds = nan", "a trial can't last NaN seconds", "valid: 0.5 to 86400"),
     ("seconds = 86401", "a trial can't last 86401 seconds", "valid: 0.5 to 86400"),
-    ("repetitions = 0", "blocks can't be repeated 0 times", "valid: 1 to 1000"),
+    ("cuts = 10001", "the power can't be cut 10001 times", "valid: 0 to 10000"),
+    ("keep = \"torm\"", "unknown rule `torm`", "did you mean `torn`?"),
+    ("keep = []", "`keep` names no rule", "valid: drop-all, prefix, subset, torn"),
+    ("keep = [\"torn\", \"torn\"]", "`torn` is twice", "leave one out"),
+    ("cut_number = 10000", "there is no power cut number 10000", "valid: 0 to 9999"),
     ("repetitions = 2.0", "`repetitions` has to be a whole number", ""),
     ("seed = -1", "`seed` can't be -1", "valid: 0 and above"),
     ("noise_floor = \"yes\"", "`noise_floor` has to be true or false", ""),
@@ -195,6 +200,18 @@ fn each_wrong_line_is_told_where_it_stands() {
 }
 
 #[test]
+fn keys_that_are_wrong_beside_others_are_told_of_the_file() {
+    for (line, title, help) in [
+        ("repetitions = 0", "blocks can't be repeated 0 times", "valid: 1 to 1000"),
+        ("cuts = 5", "the power of the disk `host` can't be cut", "--disk ssd-sata"),
+    ] {
+        let message = message(&format!("{GOOD}{line}\n"), &Changes::default());
+        assert!(message.contains(title) && message.contains(help), "{line}\n{message}");
+        assert!(message.contains("--> my.toml"), "{line}\n{message}");
+    }
+}
+
+#[test]
 fn a_device_that_is_wrong_is_told_once() {
     let toml = format!("{GOOD}disk = \"mine\"\ndisks.mine = {{}}\n");
     let message = message(&toml, &Changes::default());
@@ -207,7 +224,7 @@ fn what_is_missing_is_named() {
     let no_workload = "\
 error: the experiment names no workload
 --> my.toml
- = help: add a line `workload = \"NAME\"`; valid: redmine, reads";
+ = help: add a line `workload = \"NAME\"`; valid: redmine, reads, ledger";
     assert_eq!(message("", &Changes::default()), no_workload);
     let no_engine = message("workload = \"reads\"", &Changes::default());
     assert!(no_engine.contains("names no engine"), "{no_engine}");
@@ -285,7 +302,7 @@ fn what_can_not_be_opened_is_named() {
 error: unknown preset `redmin`
  |
  = help: did you mean `redmine`?
- = help: valid: redmine
+ = help: valid: redmine, power-cut
  = help: an experiment of your own is a file: `bakeoff run FILE.toml`";
     assert_eq!(open("redmin"), unknown);
     assert!(open("no/such.toml").starts_with("error: can't read `no/such.toml`: No such file"));

@@ -2,8 +2,8 @@
 //! nothing of any engine.
 
 use bakeoff_results::{
-    Applied, Cost, Counter, Cpu, Disk, EngineFact, Facts, Io, Levels, Machine, Measured, Memory,
-    Neighbour, Operation, Run, Setting, Slot, Syncs, Trial,
+    Applied, Cost, Counter, Cpu, CutPlan, Disk, EngineFact, Facts, Io, Levels, Machine, Measured,
+    Memory, Neighbour, Operation, Run, Setting, Slot, Syncs, Trial,
 };
 use hdrhistogram::Histogram;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -54,6 +54,12 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         harness_s: 5e-8,
         neighbour_alone_per_second: Some(800.0),
         text: "none".to_owned(),
+        cuts: Some(CutPlan {
+            planned: 2,
+            disk: "ssd-sata".into(),
+            clients: 4,
+            command: "bakeoff run power-cut".into(),
+        }),
         applied: vec![Applied {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),

@@ -1,0 +1,33 @@
+//! Synthetic power cuts. They say nothing of any engine.
+
+use bakeoff_results::{Cut, Judged, Promised, Verdict};
+
+/// Two power cuts of one engine: one that takes what may go, and one that takes too much.
+pub fn cuts() -> [Cut; 2] {
+    let lost = Verdict {
+        lost: 3,
+        oldest_lost_s: Some(0.25),
+        recovery_s: Some(0.5),
+        examples: vec!["client 0: 5 to 7 were acknowledged and are lost".into()],
+        ..Verdict::default()
+    };
+    let torn = Verdict { torn: 2, corrupt: Some("a page is torn".into()), ..lost.clone() };
+    let cut = |number, verdicts: [Verdict; 2]| Cut {
+        engine: "alpha".into(),
+        durability: "relaxed".into(),
+        promised: Promised::Whole { window_s: Some(1.5) },
+        clients: 4,
+        number,
+        seed: 7,
+        moment: "within write 12".into(),
+        ran_s: 0.125,
+        acknowledged: 40,
+        judged: ["drop-all", "torn"]
+            .into_iter()
+            .zip(verdicts)
+            .map(|(keep, verdict)| Judged { keep: keep.into(), verdict, image: None })
+            .collect(),
+        failed: None,
+    };
+    [cut(0, [Verdict::default(), lost.clone()]), cut(1, [lost, torn])]
+}

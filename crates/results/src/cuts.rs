@@ -1,0 +1,195 @@
+//! Power cuts: how a run folder keeps them, and what those of an engine at a level come to.
+
+use bakeoff_stats::quantile::median;
+use rusqlite::types::Type;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Cut, Judged, Promised, Run};
+use crate::store::RunFolder;
+use crate::write::unfit;
+use crate::{Error, Result};
+
+/// What was found of an engine's promise at a level of durability.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromiseView {
+    /// The engine.
+    pub engine: String,
+    /// The level.
+    pub durability: String,
+    /// What it says.
+    pub promised: Promised,
+    /// Whether it was kept in every cut; `None` where nothing was promised, or no cut was made.
+    pub kept: Option<bool>,
+    /// How many cuts were made.
+    pub cuts: u32,
+    /// How many more failed, and say nothing.
+    pub failed: u32,
+    /// Median time to open the engine again, over all cuts and rules; `None` where it never opened.
+    pub recovery_median_s: Option<f64>,
+    /// The longest.
+    pub recovery_max_s: Option<f64>,
+    /// What was found by each rule.
+    pub rules: Vec<RuleView>,
+}
+
+/// What was found by one rule for what a power cut leaves.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RuleView {
+    /// The rule.
+    pub keep: String,
+    /// How many cuts it judged.
+    pub cuts: u32,
+    /// After how many of them everything was there and whole.
+    pub intact: u32,
+    /// After how many of them there was less than was promised.
+    pub broken: u32,
+    /// After how many of them an acknowledged transaction was lost, and by how many at most.
+    pub lost: Found,
+    /// How old the oldest of these was at most, in seconds before the cut.
+    pub oldest_lost_s: Option<f64>,
+    /// There and never sent.
+    pub phantom: Found,
+    /// Part of a transaction.
+    pub torn: Found,
+    /// Gone, while a later one of the same client is there.
+    pub hole: Found,
+    /// Found by key and not by an index, or the other way round.
+    pub index_broken: Found,
+    /// After how many cuts the engine would not start, or its own check failed.
+    pub corrupt: u32,
+    /// The first words on what was found that breaks the promise, or else on what was found.
+    pub example: Option<String>,
+    /// Which cut to repeat: the first that broke the promise.
+    pub repeat: Option<u32>,
+}
+
+/// In how many cuts something was found, and how much of it in the worst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// In how many cuts.
+    pub cuts: u32,
+    /// How many at most.
+    pub most: u64,
+}
+
+impl Found {
+    fn add(&mut self, number: u64) {
+        self.cuts += u32::from(number > 0);
+        self.most = self.most.max(number);
+    }
+}
+
+impl RunFolder {
+    /// Keeps a power cut.
+    ///
+    /// # Errors
+    /// As [`RunFolder::commit_trial`].
+    pub fn commit_cut(&mut self, cut: &Cut) -> Result<()> {
+        let facts = serde_json::to_string(cut).map_err(|error| Error::Unfit(error.to_string()))?;
+        let broken = cut.broken().count() as u64;
+        self.connection
+            .execute(
+                "INSERT INTO cut (engine, durability, number, broken, failed, facts)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                (&cut.engine, &cut.durability, cut.number, broken, &cut.failed, facts),
+            )
+            .map(drop)
+            .map_err(|cause| unfit(cause, self.failed()))
+    }
+
+    /// Every power cut, in the order in which they were made; none in a folder of a bakeoff that
+    /// made none.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where they can't be read.
+    pub fn cuts(&self) -> Result<Vec<Cut>> {
+        let table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'cut'";
+        if self.rows(table, |_| Ok(()))?.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.rows("SELECT facts FROM cut ORDER BY id", |row| {
+            let facts = row.get_ref(0)?.as_str()?;
+            serde_json::from_str(facts).map_err(|error| {
+                rusqlite::Error::FromSqlConversionFailure(0, Type::Text, error.into())
+            })
+        })
+    }
+}
+
+/// What the cuts come to, an entry for each engine and level, in the plan's order.
+pub(crate) fn promises(run: &Run, cuts: &[Cut]) -> Vec<PromiseView> {
+    let mut groups: Vec<Vec<&Cut>> = Vec::new();
+    for cut in cuts {
+        let same = |group: &&mut Vec<&Cut>| {
+            (&group[0].engine, &group[0].durability) == (&cut.engine, &cut.durability)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(cut),
+            None => groups.push(vec![cut]),
+        }
+    }
+    let place = |factor: &str, level: &str| {
+        let levels = run.factors.iter().find(|(name, _)| name == factor);
+        levels.and_then(|(_, levels)| levels.iter().position(|name| name == level))
+    };
+    groups.sort_by_key(|group| {
+        (place("engine", &group[0].engine), place("durability", &group[0].durability))
+    });
+    groups.iter().map(|group| promise(group)).collect()
+}
+
+fn promise(cuts: &[&Cut]) -> PromiseView {
+    let first = cuts[0];
+    let made: Vec<&Cut> = cuts.iter().copied().filter(|cut| cut.failed.is_none()).collect();
+    let mut rules: Vec<RuleView> = Vec::new();
+    for cut in &made {
+        for judged in &cut.judged {
+            let known = rules.iter().position(|rule| rule.keep == judged.keep);
+            let at = known.unwrap_or_else(|| {
+                rules.push(RuleView { keep: judged.keep.clone(), ..RuleView::default() });
+                rules.len() - 1
+            });
+            rules[at].add(cut, judged);
+        }
+    }
+    let judged = made.iter().flat_map(|cut| &cut.judged);
+    let recoveries: Vec<f64> = judged.filter_map(|judged| judged.verdict.recovery_s).collect();
+    let told = first.promised != Promised::Nothing && !made.is_empty();
+    PromiseView {
+        engine: first.engine.clone(),
+        durability: first.durability.clone(),
+        promised: first.promised,
+        kept: told.then(|| rules.iter().all(|rule| rule.broken == 0)),
+        cuts: made.len() as u32,
+        failed: (cuts.len() - made.len()) as u32,
+        recovery_median_s: median(&recoveries),
+        recovery_max_s: recoveries.iter().copied().reduce(f64::max),
+        rules,
+    }
+}
+
+impl RuleView {
+    /// Adds what the rule has found in a cut.
+    fn add(&mut self, cut: &Cut, judged: &Judged) {
+        let verdict = &judged.verdict;
+        let breaks = verdict.breaks(cut.promised);
+        self.cuts += 1;
+        self.intact += u32::from(verdict.is_whole() && verdict.lost == 0);
+        self.lost.add(verdict.lost);
+        self.phantom.add(verdict.phantom);
+        self.torn.add(verdict.torn);
+        self.hole.add(verdict.hole);
+        self.index_broken.add(verdict.index_broken);
+        self.corrupt += u32::from(verdict.corrupt.is_some());
+        let oldest = [self.oldest_lost_s, verdict.oldest_lost_s].into_iter().flatten();
+        self.oldest_lost_s = oldest.reduce(f64::max);
+        let words = verdict.corrupt.as_ref().or(verdict.examples.first());
+        if breaks && self.broken == 0 {
+            self.example = words.cloned();
+            self.repeat = Some(cut.number);
+        } else if self.example.is_none() {
+            self.example = words.cloned();
+        }
+        self.broken += u32::from(breaks);
+    }
+}
