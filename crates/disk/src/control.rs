@@ -16,7 +16,6 @@ use crate::ext4;
 use crate::mount::{Error, table};
 use crate::neighbour::Level;
 use crate::plug::Keep;
-use crate::registry;
 use crate::station::StationCounts;
 use crate::trigger::Trigger;
 
@@ -109,35 +108,40 @@ pub struct Control {
 }
 
 impl Control {
-    /// Finds the daemon of the disk that is mounted on `mountpoint`.
+    /// Finds the daemon of the disk that is mounted on `mountpoint`, by what the mount itself says.
     ///
     /// # Errors
-    /// [`Error::Folder`] when no disk of this user's is mounted there.
+    /// [`Error::Folder`] when no disk is mounted there, it is another user's, or its daemon can't be
+    /// reached.
     pub fn connect(mountpoint: &Path) -> Result<Self, Error> {
         let shown = mountpoint.display();
         let resolved = table::resolve(mountpoint)
             .map_err(|error| Error::Folder(format!("{shown}: {error}")))?;
-        let socket = registry::socket_of(&resolved)
-            .map_err(|error| Error::Failed(format!("the notes of mounts: {error}")))?;
+        let entry = table::at(&resolved);
+        let Some((user, socket)) = entry.and_then(|entry| Some((entry.user, entry.socket()?)))
+        else {
+            let others = table::disks().into_iter().map(|(entry, _)| entry.place);
+            let others: Vec<String> = others.map(|place| place.display().to_string()).collect();
+            let others = match others.as_slice() {
+                [] => "none is".to_owned(),
+                some => format!("these are: {}", some.join(", ")),
+            };
+            let why = format!("no virtual disk is mounted on {shown}; {others}");
+            return Err(Error::Folder(why));
+        };
         let control = Self { mountpoint: resolved, socket };
-        match control.dial() {
-            Ok(_) => Ok(control),
-            Err(error) => {
-                let mounted: Vec<String> = registry::live()
-                    .iter()
-                    .map(|note| note.mountpoint.display().to_string())
-                    .collect();
-                let others = match mounted.as_slice() {
-                    [] => "none is".to_owned(),
-                    some => format!("these are: {}", some.join(", ")),
-                };
-                let why = match error.kind() {
-                    ErrorKind::NotFound | ErrorKind::ConnectionRefused => String::new(),
-                    _ => format!(" ({error})"),
-                };
-                Err(Error::Folder(format!("no disk of yours is mounted on {shown}{why}; {others}")))
-            }
-        }
+        let tried = control.dial();
+        tried.map(|_| control).map_err(|error| {
+            Error::Folder(match (error.kind(), user) {
+                (ErrorKind::PermissionDenied, Some(user)) => {
+                    format!("{shown} is a disk of user {user}: only that user and root may manage it")
+                }
+                _ => format!(
+                    "the daemon of {shown} can't be reached ({error}): bakeoff disk unmount {shown} \
+                     takes the disk away"
+                ),
+            })
+        })
     }
 
     /// The absolute path of the mountpoint.

@@ -16,7 +16,7 @@ use crate::device::Nanos;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
 use crate::mount::table::{self, How};
-use crate::mount::{Error, MountOptions, READY};
+use crate::mount::{self, Error, MountOptions, READY};
 use crate::neighbour::Level;
 use crate::registry::{Claim, Note};
 use crate::spec::Spec;
@@ -52,7 +52,7 @@ pub fn serve(options: &MountOptions, ready: &mut dyn io::Write) -> Result<(), Er
     let (events, heard) = mpsc::channel();
     listen_for_signals(events.clone()).map_err(failed("signals"))?;
     let disk = Arc::new(Disk::open(options, &spec, note)?);
-    disk.mount(events)?;
+    disk.mount(&claim.socket(), events)?;
     let served = disk.calibrate(options.timing).and_then(|()| {
         // The disk goes when this function ends, whoever is still connected.
         let answering = Arc::downgrade(&disk);
@@ -115,8 +115,8 @@ impl Disk {
         Ok(Self { note, null, volume, executor, started: Instant::now(), changing })
     }
 
-    fn mount(&self, events: Sender<Event>) -> Result<(), Error> {
-        let options = ServeOptions { name: table::SOURCE.to_owned(), ..ServeOptions::default() };
+    fn mount(&self, socket: &Path, events: Sender<Event>) -> Result<(), Error> {
+        let options = ServeOptions { name: table::source(socket), ..ServeOptions::default() };
         let session = fuse::serve(Arc::clone(&self.volume), &self.note.mountpoint, &options);
         let session = session.map_err(|error| {
             let mountpoint = self.note.mountpoint.display();
@@ -269,14 +269,9 @@ impl Disk {
 
     fn unmount(&self) -> Result<(), Error> {
         let at = &self.note.mountpoint;
-        table::unmount(at, How::Now).map_err(|error| {
-            let at = at.display();
-            match error.kind() {
-                ErrorKind::ResourceBusy => Error::Folder(format!(
-                    "{at} is in use: end what uses it (fuser -vm {at} lists it), then unmount it"
-                )),
-                _ => Error::Failed(format!("{at} can't be unmounted: {error}")),
-            }
+        table::unmount(at, How::Now).map_err(|error| match error.kind() {
+            ErrorKind::ResourceBusy => mount::in_use(at),
+            _ => Error::Failed(format!("{} can't be unmounted: {error}", at.display())),
         })
     }
 

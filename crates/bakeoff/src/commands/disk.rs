@@ -34,7 +34,7 @@ pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
             connect(&arguments.mountpoint).and_then(|disk| Ok(disk.fault(&arguments.rule)?))
         }
         cli::Disk::Unmount(arguments) => {
-            connect(&arguments.mountpoint).and_then(|disk| Ok(disk.unmount()?))
+            mount::unmount(&arguments.mountpoint).map_err(Failure::from)
         }
     };
     done.map(|()| Exit::Done)
