@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::executor::Accuracy;
 use crate::ext4;
+use crate::fault::{self, FaultRule};
 use crate::mount::{Error, table};
 use crate::neighbour::Level;
 use crate::plug::Keep;
@@ -71,6 +72,10 @@ pub struct Stat {
     pub pid: u32,
     /// Seconds since it was mounted.
     pub seconds: f64,
+    /// The seed of the device and of its neighbours.
+    pub seed: u64,
+    /// How names and attributes become lasting.
+    pub metadata: String,
     /// Who else is on the device.
     pub neighbours: String,
     /// Whether work takes its time.
@@ -78,6 +83,8 @@ pub struct Stat {
     /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`: before the first call that failed
     /// for it. None while it is on.
     pub off_at_ns: Option<u64>,
+    /// What is to go wrong, as it is written; calls are counted from now.
+    pub faults: Vec<String>,
     /// What is taken off each wait for the way through FUSE, in microseconds.
     pub round_trip_us: f64,
     /// What the device did.
@@ -192,7 +199,7 @@ impl Control {
     /// Lets work take its time, or not.
     ///
     /// # Errors
-    /// The daemon is gone, or its device takes no time.
+    /// The daemon is gone, the power is off, or its device takes no time.
     pub fn set_timing(&self, on: bool) -> Result<(), Error> {
         self.tell(&Ask::Timing(on))
     }
@@ -200,7 +207,7 @@ impl Control {
     /// Who else is on the device from now on.
     ///
     /// # Errors
-    /// The daemon is gone, or its device has no queue.
+    /// The daemon is gone, the power is off, or its device has no queue.
     pub fn set_neighbours(&self, level: Level) -> Result<(), Error> {
         self.tell(&Ask::Neighbours(level.to_string()))
     }
@@ -242,12 +249,16 @@ impl Control {
         self.tell(&Ask::Cut(Image::new(keep, seed, folder)?))
     }
 
-    /// Lets a later call fail; see [`crate::fault`] for how a rule is written.
+    /// Lets a later call fail; see [`crate::fault`] for how a rule is written. A path may also go
+    /// through the mountpoint. Returns the rule as it was understood.
     ///
     /// # Errors
-    /// The daemon is gone, or the rule can't be read ([`Error::Usage`]).
-    pub fn fault(&self, rule: &str) -> Result<(), Error> {
-        self.tell(&Ask::Fault(rule.to_owned()))
+    /// The daemon is gone, the power is off, or the rule can't be read ([`Error::Usage`]).
+    pub fn fault(&self, rule: &str) -> Result<FaultRule, Error> {
+        let rule = fault::below(rule, &self.mountpoint);
+        let rule = rule.parse::<FaultRule>().map_err(|error| Error::Usage(error.to_string()))?;
+        self.tell(&Ask::Fault(rule.to_string()))?;
+        Ok(rule)
     }
 
     /// Unmounts the disk and waits for its daemon's end.

@@ -203,7 +203,8 @@ impl Virtual {
     fn end(&mut self) -> Result<Seen, bakeoff_disk::mount::Error> {
         let control = self.mounted.control();
         let now = control.stat()?;
-        if self.timed {
+        // A disk that is off has nothing to set.
+        if self.timed && now.off_at_ns.is_none() {
             control.set_timing(false)?;
             control.set_neighbours(Level::None)?;
         }
@@ -227,7 +228,7 @@ fn seen(before: &Stat, now: &Stat, level: Level) -> Seen {
         neighbour: results::Neighbour {
             intended_per_second: intended,
             achieved_per_second: per_second(device.neighbour_requests),
-            mean_s: device.neighbour_time as f64 / 1e9 / device.neighbour_requests.max(1) as f64,
+            mean_s: device.neighbour_time_ns as f64 / 1e9 / device.neighbour_requests.max(1) as f64,
         },
         disk: Some(results::Disk {
             host_writes: files.all.host_writes.requests,
@@ -237,7 +238,7 @@ fn seen(before: &Stat, now: &Stat, level: Level) -> Seen {
             writes: files.all.device_writes.requests + files.journal.requests,
             write_bytes: files.all.device_writes.bytes + files.journal.bytes,
             flushes: files.flushes,
-            utilisation: device.busy as f64 / 1e9 / seconds,
+            utilisation: device.busy_ns as f64 / 1e9 / seconds,
             modelled_mean_s: answered.map(|micro| latency.modelled.mean_us * micro),
             achieved_mean_s: answered.map(|micro| latency.achieved.mean_us * micro),
             error_median: slow.map(|latency| latency.error_median),

@@ -98,7 +98,7 @@ fn a_disk_is_mounted_looked_at_changed_and_unmounted() {
     assert!(stat["files"]["all"]["full_syncs"].as_u64() >= Some(20), "{stat}");
     assert!(stat["latency"]["slow"].as_u64() >= Some(20), "{stat}");
     // At 120 turns a second, each of at least two dependent writes.
-    assert!(stat["device"]["busy"].as_u64() >= Some(100_000_000), "{stat}");
+    assert!(stat["device"]["busy_ns"].as_u64() >= Some(100_000_000), "{stat}");
     let table = place.run(&["disk", "stat", "m"]).code(0);
     table.says(&["hdd-7200", "neighbours 0", "timing on", "utilisation", "modelled", "achieved"]);
 
@@ -150,6 +150,9 @@ fn a_cut_leaves_an_image_and_a_mount_that_fails() {
     assert_eq!(fs::read_to_string(place.path("again/synced")).unwrap(), "kept");
     assert_eq!(disks.stat()["off_at_ns"], off_at, "another image of the same moment");
     place.run(&["disk", "arm", "m", "--at-sync", "1"]).code(1).says(&["off already"]);
+    place.run(&["disk", "set", "m", "--timing", "off"]).code(1).says(&["the power of", "is off"]);
+    place.run(&["disk", "set", "m", "--neighbours", "0"]).code(1).says(&["is off"]);
+    place.run(&["disk", "fault", "m", "full:1M"]).code(1).says(&["is off"]);
     place.run(&["disk", "unmount", "m"]).code(0);
     disks.assert_clean();
 }
@@ -180,11 +183,31 @@ fn faults_strike_on_demand() {
     let Some(disks) = Disks::new() else { return };
     let place = &disks.0;
     disks.mount("null");
-    place.run(&["disk", "fault", "m", "fsync:2:EIO:log"]).code(0);
+    let fault = |rule: &str| place.run(&["disk", "fault", "m", rule]);
+    let armed = fault("fsync:2:EIO:log").code(0);
+    armed.says(&["fsync number 2 from now of what fits `log` fails with EIO, once"]);
     write_through(&place.path("m/log"), "one").unwrap();
+    assert_eq!(disks.stat()["faults"], serde_json::json!(["fsync:1:EIO:log"]));
     assert_eq!(write_through(&place.path("m/log"), "two").unwrap_err().raw_os_error(), Some(5));
     write_through(&place.path("m/log"), "three").unwrap();
-    place.run(&["disk", "fault", "m", "lightning"]).code(2).says(&["lightning", "read:N:EIO:PATH"]);
+    // As a shell writes paths, and of a folder.
+    fs::create_dir(place.path("m/db")).unwrap();
+    let whole = place.path("m/db").canonicalize().unwrap();
+    fault(&format!("fsync:1:EIO:{}", whole.display())).code(0).says(&["`db`"]);
+    let sync = || fs::File::open(place.path("m/db")).unwrap().sync_all();
+    assert_eq!(sync().unwrap_err().raw_os_error(), Some(5));
+    sync().unwrap();
+    fault("write:1:ENOSPC:m/db/*").code(0).says(&["`db/*`"]);
+    fault("full:20M").code(0).says(&["20971520 bytes"]);
+    let table = place.run(&["disk", "stat", "m"]).code(0);
+    table.says(&["full:20971520, write:1:ENOSPC:db/*", "takes no time", "metadata ordered"]);
+    fault("off").code(0).says(&["no fault is to come"]);
+    fs::write(place.path("m/db/file"), "text").unwrap();
+    assert_eq!(disks.stat()["faults"], serde_json::json!([]));
+
+    fault("lightning").code(2).says(&["lightning", "read:N:EIO:PATH"]);
+    fault("full:20X").code(2).says(&["`20X` is no number of bytes"]);
+    fault("read:1:EIO:/elsewhere/log").code(2).says(&["starts in the disk's root"]);
     place.run(&["disk", "unmount", "m"]).code(0);
     disks.assert_clean();
 }
@@ -352,6 +375,14 @@ fn bad_mounts_are_refused_and_nothing_is_harmed() {
     mount("b", "m", &["--model", "hdd-7200/rpm=0"]).code(2).says(&["rpm"]);
     mount("b", "m", &["--model", "hdd-7200", "--used-fraction", "2"]).code(2).says(&["used"]);
     mount("b", "m", &["--model", "null", "--used-fraction", "0.5"]).code(2).says(&["used"]);
+    let used = |model, fraction| {
+        mount("b", "m", &["--model", model, &format!("--used-fraction={fraction}")])
+    };
+    used("hdd-7200", "-1").code(2).says(&["used is -1"]);
+    used("hdd-7200/used=0.5", "0.5").code(2).says(&["used is given twice"]);
+    mount("b", "m", &["--model", "null", "--used-fraction", "-1"]).code(2).says(&["hard disks"]);
+    mount("b", "m", &["--model", "null", "--seed", "-1"]).code(2).says(&["from 0 to"]);
+    mount("b", "m", &["--model", "host"]).code(2).says(&["this machine's own disk"]);
     mount("b", "m", &["--model", "null", "--neighbours", "x4"]).code(2).says(&["no queue"]);
     mount("b", "m", &["--model", "null", "--neighbours", "4"]).code(2).says(&["x1 to x64"]);
     mount("b", "m", &["--neighbours", "x4"]).code(2).says(&["--model"]);
