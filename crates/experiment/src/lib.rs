@@ -15,7 +15,7 @@ mod message;
 mod plan;
 mod random;
 
-pub use disks::{Disks, HOST};
+pub use disks::{DeviceProblem, Disks, HOST};
 pub use experiment::{Experiment, MOST_TRIALS};
 pub use factor::Factor;
 pub use file::{Preset, presets};

@@ -85,6 +85,18 @@ pub fn model(experiment: &Experiment, cell: &Cell) -> Result<Option<Spec>, Strin
     }
 }
 
+/// Why a cell can't be run on its disk, if it can't.
+pub fn refusal(experiment: &Experiment, cell: &Cell) -> Option<String> {
+    match model(experiment, cell) {
+        Err(reason) => Some(reason),
+        Ok(Some(spec)) if spec.is_null() && neighbours(cell) != Level::None => Some(format!(
+            "the disk {} has no queue for neighbours to stand in",
+            cell.get(Factor::Disk)
+        )),
+        Ok(_) => None,
+    }
+}
+
 /// The other load that a cell wants.
 pub fn neighbours(cell: &Cell) -> Level {
     match cell.neighbours() {
@@ -108,9 +120,6 @@ impl<'a> Disk<'a> {
         level: Level,
         seed: u64,
     ) -> Result<Self, String> {
-        if spec.is_null() && level != Level::None {
-            return Err("the disk `null` has no queue for neighbours to stand in".into());
-        }
         let mut options = MountOptions::new(backing, at, &spec.to_string());
         (options.seed, options.timing) = (seed, false);
         let mounted = Mounted::start(program, &options).map_err(|error| error.to_string())?;

@@ -19,7 +19,7 @@ mod run;
 mod trial;
 
 pub use child::child;
-pub use disk::try_virtual_disk;
+pub use disk::{refusal, try_virtual_disk};
 pub use machine::describe as describe_machine;
 pub use run::{CACHE_BYTES, Ending, Event, Lab, LabError, OVERHEAD_S, Watch};
 pub use trial::vocabulary;

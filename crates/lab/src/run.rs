@@ -448,6 +448,9 @@ impl Lab<'_> {
         block: u32,
         directory: &Path,
     ) -> Result<Result<Measured, String>, LabError> {
+        if let Some(reason) = disk::refusal(self.experiment, cell) {
+            return Ok(Err(reason));
+        }
         let (level, seed) = (disk::neighbours(cell), self.experiment.seed);
         let spec = match disk::model(self.experiment, cell) {
             Err(reason) => return Ok(Err(reason)),
