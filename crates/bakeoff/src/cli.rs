@@ -240,7 +240,7 @@ pub enum Disk {
     Cut(DiskCut),
     /// Have the plug pulled by itself: at a write or a sync to come, or after a time
     Arm(DiskArm),
-    /// Let the n-th read, write or sync of a file fail, or the disk be full
+    /// Let the n-th read, write or sync of a file fail, or the disk be full; or no longer
     Fault(DiskFault),
     /// Unmount a disk
     Unmount(DiskUnmount),
@@ -257,13 +257,13 @@ pub struct DiskMount {
     #[arg(long, value_name = "LEVEL")]
     pub model: String,
     /// Other load on the device: 0, 25%, x1, x2, x4 …
-    #[arg(long, value_name = "LEVEL", default_value = "0")]
+    #[arg(long, value_name = "LEVEL", default_value = "0", allow_hyphen_values = true)]
     pub neighbours: Level,
     /// The seed of the device and its neighbours
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = seed)]
     pub seed: u64,
     /// How much of a hard disk's stroke is in use (1.0)
-    #[arg(long, value_name = "FRACTION")]
+    #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]
     pub used_fraction: Option<f64>,
     /// What a sync makes lasting of names and attributes: with one journal all of them, in the
     /// order of their changes (ordered), or only those of what is synced (posix)
@@ -305,10 +305,10 @@ pub struct DiskSet {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
     /// Other load on the device: 0, 25%, x1, x2, x4 …
-    #[arg(long, value_name = "LEVEL", required_unless_present = "timing")]
+    #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     pub neighbours: Option<Level>,
     /// Whether the device takes its time
-    #[arg(long, value_enum, required_unless_present = "neighbours")]
+    #[arg(long, value_enum)]
     pub timing: Option<Switch>,
 }
 
@@ -321,7 +321,7 @@ pub struct DiskCut {
     #[arg(long, value_name = "RULE")]
     pub keep: Keep,
     /// Which of the possible outcomes
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = seed)]
     pub seed: u64,
     /// An empty or new folder for what is left (the backing folder's name with -crash)
     #[arg(long, value_name = "DIR")]
@@ -342,13 +342,13 @@ pub struct DiskArm {
 #[group(required = true, multiple = false)]
 pub struct Moment {
     /// Within the N-th write, of whatever file
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub at_write: Option<u64>,
     /// Within the N-th sync, of whatever file or folder: it fails
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub at_sync: Option<u64>,
     /// After so many milliseconds
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", allow_hyphen_values = true)]
     pub after_ms: Option<u64>,
 }
 
@@ -357,8 +357,8 @@ pub struct Moment {
 pub struct DiskFault {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
-    /// read:N:EIO:PATH (or write or fsync, or ENOSPC) for the N-th call to come of files whose
-    /// path fits PATH; full:BYTES or full:off
+    /// read:N:EIO:PATH (or write or fsync, or ENOSPC) for the N-th call to come of what fits PATH, a
+    /// path in the disk with * and ?; full:BYTES or full:off; off for no more faults
     pub rule: String,
 }
 

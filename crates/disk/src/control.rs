@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::executor::Accuracy;
 use crate::ext4;
+use crate::fault::{self, FaultRule};
 use crate::mount::{Error, table};
 use crate::neighbour::Level;
 use crate::plug::Keep;
-use crate::registry;
 use crate::station::StationCounts;
 use crate::trigger::Trigger;
 
@@ -72,6 +72,10 @@ pub struct Stat {
     pub pid: u32,
     /// Seconds since it was mounted.
     pub seconds: f64,
+    /// The seed of the device and of its neighbours.
+    pub seed: u64,
+    /// How names and attributes become lasting.
+    pub metadata: String,
     /// Who else is on the device.
     pub neighbours: String,
     /// Whether work takes its time.
@@ -79,6 +83,8 @@ pub struct Stat {
     /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`: before the first call that failed
     /// for it. None while it is on.
     pub off_at_ns: Option<u64>,
+    /// What is to go wrong, as it is written; calls are counted from now.
+    pub faults: Vec<String>,
     /// What is taken off each wait for the way through FUSE, in microseconds.
     pub round_trip_us: f64,
     /// What the device did.
@@ -109,35 +115,40 @@ pub struct Control {
 }
 
 impl Control {
-    /// Finds the daemon of the disk that is mounted on `mountpoint`.
+    /// Finds the daemon of the disk that is mounted on `mountpoint`, by what the mount itself says.
     ///
     /// # Errors
-    /// [`Error::Folder`] when no disk of this user's is mounted there.
+    /// [`Error::Folder`] when no disk is mounted there, it is another user's, or its daemon can't be
+    /// reached.
     pub fn connect(mountpoint: &Path) -> Result<Self, Error> {
         let shown = mountpoint.display();
         let resolved = table::resolve(mountpoint)
             .map_err(|error| Error::Folder(format!("{shown}: {error}")))?;
-        let socket = registry::socket_of(&resolved)
-            .map_err(|error| Error::Failed(format!("the notes of mounts: {error}")))?;
+        let entry = table::at(&resolved);
+        let Some((user, socket)) = entry.and_then(|entry| Some((entry.user, entry.socket()?)))
+        else {
+            let others = table::disks().into_iter().map(|(entry, _)| entry.place);
+            let others: Vec<String> = others.map(|place| place.display().to_string()).collect();
+            let others = match others.as_slice() {
+                [] => "none is".to_owned(),
+                some => format!("these are: {}", some.join(", ")),
+            };
+            let why = format!("no virtual disk is mounted on {shown}; {others}");
+            return Err(Error::Folder(why));
+        };
         let control = Self { mountpoint: resolved, socket };
-        match control.dial() {
-            Ok(_) => Ok(control),
-            Err(error) => {
-                let mounted: Vec<String> = registry::live()
-                    .iter()
-                    .map(|note| note.mountpoint.display().to_string())
-                    .collect();
-                let others = match mounted.as_slice() {
-                    [] => "none is".to_owned(),
-                    some => format!("these are: {}", some.join(", ")),
-                };
-                let why = match error.kind() {
-                    ErrorKind::NotFound | ErrorKind::ConnectionRefused => String::new(),
-                    _ => format!(" ({error})"),
-                };
-                Err(Error::Folder(format!("no disk of yours is mounted on {shown}{why}; {others}")))
-            }
-        }
+        let tried = control.dial();
+        tried.map(|_| control).map_err(|error| {
+            Error::Folder(match (error.kind(), user) {
+                (ErrorKind::PermissionDenied, Some(user)) => {
+                    format!("{shown} is a disk of user {user}: only that user and root may manage it")
+                }
+                _ => format!(
+                    "the daemon of {shown} can't be reached ({error}): bakeoff disk unmount {shown} \
+                     takes the disk away"
+                ),
+            })
+        })
     }
 
     /// The absolute path of the mountpoint.
@@ -188,7 +199,7 @@ impl Control {
     /// Lets work take its time, or not.
     ///
     /// # Errors
-    /// The daemon is gone, or its device takes no time.
+    /// The daemon is gone, the power is off, or its device takes no time.
     pub fn set_timing(&self, on: bool) -> Result<(), Error> {
         self.tell(&Ask::Timing(on))
     }
@@ -196,7 +207,7 @@ impl Control {
     /// Who else is on the device from now on.
     ///
     /// # Errors
-    /// The daemon is gone, or its device has no queue.
+    /// The daemon is gone, the power is off, or its device has no queue.
     pub fn set_neighbours(&self, level: Level) -> Result<(), Error> {
         self.tell(&Ask::Neighbours(level.to_string()))
     }
@@ -238,12 +249,16 @@ impl Control {
         self.tell(&Ask::Cut(Image::new(keep, seed, folder)?))
     }
 
-    /// Lets a later call fail; see [`crate::fault`] for how a rule is written.
+    /// Lets a later call fail; see [`crate::fault`] for how a rule is written. A path may also go
+    /// through the mountpoint. Returns the rule as it was understood.
     ///
     /// # Errors
-    /// The daemon is gone, or the rule can't be read ([`Error::Usage`]).
-    pub fn fault(&self, rule: &str) -> Result<(), Error> {
-        self.tell(&Ask::Fault(rule.to_owned()))
+    /// The daemon is gone, the power is off, or the rule can't be read ([`Error::Usage`]).
+    pub fn fault(&self, rule: &str) -> Result<FaultRule, Error> {
+        let rule = fault::below(rule, &self.mountpoint);
+        let rule = rule.parse::<FaultRule>().map_err(|error| Error::Usage(error.to_string()))?;
+        self.tell(&Ask::Fault(rule.to_string()))?;
+        Ok(rule)
     }
 
     /// Unmounts the disk and waits for its daemon's end.

@@ -16,8 +16,9 @@ use crate::device::Nanos;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
 use crate::mount::table::{self, How};
-use crate::mount::{Error, MountOptions, READY};
+use crate::mount::{self, Error, MountOptions, READY};
 use crate::neighbour::Level;
+use crate::plug::Metadata;
 use crate::registry::{Claim, Note};
 use crate::spec::Spec;
 use crate::station::Station;
@@ -52,7 +53,7 @@ pub fn serve(options: &MountOptions, ready: &mut dyn io::Write) -> Result<(), Er
     let (events, heard) = mpsc::channel();
     listen_for_signals(events.clone()).map_err(failed("signals"))?;
     let disk = Arc::new(Disk::open(options, &spec, note)?);
-    disk.mount(events)?;
+    disk.mount(&claim.socket(), events)?;
     let served = disk.calibrate(options.timing).and_then(|()| {
         // The disk goes when this function ends, whoever is still connected.
         let answering = Arc::downgrade(&disk);
@@ -85,6 +86,8 @@ pub fn serve(options: &MountOptions, ready: &mut dyn io::Write) -> Result<(), Er
 /// A mounted disk.
 struct Disk {
     note: Note,
+    seed: u64,
+    metadata: Metadata,
     null: bool,
     volume: Arc<Volume>,
     executor: Arc<Executor>,
@@ -115,15 +118,20 @@ impl Disk {
             volume.keep_out_of_page_cache();
         }
         let changing = Mutex::new(Changing { neighbours: options.neighbours, round_trip: 0 });
-        Ok(Self { note, null, volume, executor, started: Instant::now(), changing })
+        let (seed, metadata) = (options.seed, options.metadata);
+        let started = Instant::now();
+        Ok(Self { note, seed, metadata, null, volume, executor, started, changing })
     }
 
-    fn mount(&self, events: Sender<Event>) -> Result<(), Error> {
-        let options = ServeOptions { name: table::SOURCE.to_owned(), ..ServeOptions::default() };
+    fn mount(&self, socket: &Path, events: Sender<Event>) -> Result<(), Error> {
+        let options = ServeOptions { name: table::source(socket), ..ServeOptions::default() };
         let session = fuse::serve(Arc::clone(&self.volume), &self.note.mountpoint, &options);
         let session = session.map_err(|error| {
             let mountpoint = self.note.mountpoint.display();
-            Error::Failed(format!("{mountpoint} can't be mounted: {error}; {MEND}"))
+            // The library tells all that it gave to the system; what that said comes last.
+            let error = error.to_string();
+            let said = error.rsplit(": ").next().unwrap_or_default();
+            Error::Failed(format!("{mountpoint} can't be mounted ({said}): {MEND}"))
         })?;
         thread::spawn(move || events.send(Event::Unmounted(session.wait())));
         Ok(())
@@ -178,9 +186,12 @@ impl Disk {
             mountpoint: self.note.mountpoint.clone(),
             pid: self.note.pid,
             seconds: self.started.elapsed().as_secs_f64(),
+            seed: self.seed,
+            metadata: self.metadata.to_string(),
             neighbours: changing.neighbours.to_string(),
             timing: self.executor.timing(),
             off_at_ns: self.volume.off_at(),
+            faults: self.volume.faults().iter().map(ToString::to_string).collect(),
             round_trip_us: changing.round_trip as f64 / 1e3,
             device: self.executor.counts(),
             files: self.volume.counts(),
@@ -190,7 +201,17 @@ impl Disk {
         }
     }
 
+    /// Sees that there is still something to change.
+    fn on(&self) -> Result<(), Error> {
+        if self.volume.is_off() {
+            let at = self.note.mountpoint.display();
+            return Err(Error::Failed(format!("the power of {at} is off: nothing can be set")));
+        }
+        Ok(())
+    }
+
     fn set_neighbours(&self, level: &str) -> Result<(), Error> {
+        self.on()?;
         let level: Level = level.parse().map_err(usage)?;
         check_neighbours(self.null, level)?;
         self.executor.set_neighbours(level);
@@ -199,6 +220,7 @@ impl Disk {
     }
 
     fn set_timing(&self, on: bool) -> Result<(), Error> {
+        self.on()?;
         if on && self.null {
             return Err(Error::Usage("the null device takes no time: it has no timing".into()));
         }
@@ -270,20 +292,16 @@ impl Disk {
     }
 
     fn fault(&self, rule: &str) -> Result<(), Error> {
+        self.on()?;
         self.volume.inject(rule.parse().map_err(usage)?);
         Ok(())
     }
 
     fn unmount(&self) -> Result<(), Error> {
         let at = &self.note.mountpoint;
-        table::unmount(at, How::Now).map_err(|error| {
-            let at = at.display();
-            match error.kind() {
-                ErrorKind::ResourceBusy => Error::Folder(format!(
-                    "{at} is in use: end what uses it (fuser -vm {at} lists it), then unmount it"
-                )),
-                _ => Error::Failed(format!("{at} can't be unmounted: {error}")),
-            }
+        table::unmount(at, How::Now).map_err(|error| match error.kind() {
+            ErrorKind::ResourceBusy => mount::in_use(at),
+            _ => Error::Failed(format!("{} can't be unmounted: {error}", at.display())),
         })
     }
 
@@ -314,11 +332,15 @@ impl Disk {
 
 /// The device that is asked for.
 fn device(options: &MountOptions) -> Result<Spec, Error> {
-    let mut model = options.model.clone();
-    if let Some(fraction) = options.used_fraction {
-        model.push_str(&format!("/used={fraction}"));
+    if options.model == "host" {
+        let why = "host is this machine's own disk: use a folder on it as it is, or name a model \
+                   (bakeoff list disks)";
+        return Err(Error::Usage(why.into()));
     }
-    let spec = Spec::parse(&model).map_err(usage)?;
+    let mut spec = Spec::parse(&options.model).map_err(usage)?;
+    if let Some(fraction) = options.used_fraction {
+        spec = spec.with_used_fraction(fraction).map_err(usage)?;
+    }
     check_neighbours(spec.is_null(), options.neighbours)?;
     Ok(spec)
 }
@@ -380,9 +402,12 @@ fn is_empty(folder: &Path) -> io::Result<bool> {
 }
 
 /// What can be done where FUSE can't be used.
-const MEND: &str = "load it (modprobe fuse), give /dev/fuse to the container (docker run --device \
-                    /dev/fuse --cap-add SYS_ADMIN), or, without root, install fusermount3 (Debian: \
-                    apt-get install fuse3)";
+const MEND: &str = "on a machine of your own, load the kernel's module (modprobe fuse); in a \
+                    container, start it with --device /dev/fuse --cap-add SYS_ADMIN; without root, \
+                    install fusermount3 (Debian: apt-get install fuse3)";
+
+/// The number of the device /dev/fuse: Linux, `Documentation/admin-guide/devices.txt`.
+const FUSE: (u32, u32) = (10, 229);
 
 /// Sees that FUSE can be used at all, as far as that can be seen without mounting.
 ///
@@ -390,10 +415,18 @@ const MEND: &str = "load it (modprobe fuse), give /dev/fuse to the container (do
 /// What is missing, and what brings it.
 pub fn can_mount() -> Result<(), Error> {
     let device = Path::new("/dev/fuse");
-    if let Err(error) = fs::File::options().read(true).write(true).open(device) {
-        return Err(Error::Failed(format!("/dev/fuse can't be opened: {error}; {MEND}")));
-    }
-    Ok(())
+    let opened = fs::File::options().read(true).write(true).open(device);
+    let why = match opened.map(|file| rustix::fs::fstat(&file)) {
+        Ok(Ok(stat))
+            if (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev)) == FUSE =>
+        {
+            return Ok(());
+        }
+        Ok(_) => "is something else here".to_owned(),
+        Err(error) if error.kind() == ErrorKind::NotFound => "is not there".to_owned(),
+        Err(error) => format!("can't be opened ({error})"),
+    };
+    Err(Error::Failed(format!("virtual disks need FUSE, and /dev/fuse {why}: {MEND}")))
 }
 
 fn usage(error: impl std::fmt::Display) -> Error {

@@ -77,10 +77,34 @@ pub trait Device: Send {
     fn unused(&self) -> Box<dyn Device>;
 }
 
+/// A value that no parameter of a device can have, or values that do not go together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Those parameters.
+    pub parameters: Vec<String>,
+    /// What is wrong, as a sentence.
+    pub why: String,
+}
+
 /// Checks that a parameter is within its bounds.
-fn within(name: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) -> Result<(), String> {
+fn within(name: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) -> Result<(), Wrong> {
     if bounds.contains(&value) {
         return Ok(());
     }
-    Err(format!("{name} is {value}, and must be from {} to {}", bounds.start(), bounds.end()))
+    let why = format!("{name} is {value}, and must be from {} to {}", bounds.start(), bounds.end());
+    Err(Wrong { parameters: vec![name.to_owned()], why })
+}
+
+/// Checks two parameters of which the first may not be above the second.
+fn ordered((low, lower): (&str, f64), (high, upper): (&str, f64)) -> Result<(), Wrong> {
+    if lower <= upper {
+        return Ok(());
+    }
+    let why = format!("{high} {upper} is below {low} {lower}");
+    Err(Wrong { parameters: [low, high].map(str::to_owned).to_vec(), why })
+}
+
+/// What is wrong of all that was checked.
+fn wrongs<const N: usize>(checked: [Result<(), Wrong>; N]) -> Vec<Wrong> {
+    checked.into_iter().filter_map(Result::err).collect()
 }

@@ -4,22 +4,27 @@
 //! - `read:N:ERROR:PATH`, `write:N:ERROR:PATH`, `fsync:N:ERROR:PATH`: from now on the `N`-th such
 //!   call of a file whose path fits `PATH` fails, once, with `EIO` or `ENOSPC`. A path starts in
 //!   the disk's root, without a slash; `*` stands for any letters and `?` for one. A pattern
-//!   without a slash is held against the file's name. `write` is also what changes a size or
-//!   allocates; `fsync` is also `fdatasync`, and a write with `O_SYNC` or `O_DSYNC`;
-//! - `full:BYTES`: the disk holds no more than so many bytes, rounded up to blocks by the backing
-//!   file system; `full:off`: as many as the backing file system.
+//!   without a slash is held against the file's name; `.` is the root itself. `write` is also what
+//!   changes a size or allocates; `fsync` is also `fdatasync`, the sync of a folder, and a write
+//!   with `O_SYNC` or `O_DSYNC`;
+//! - `full:BYTES`: the disk holds no more than so many bytes, as `20M`, rounded up to blocks by the
+//!   backing file system; `full:off`: as many as the backing file system;
+//! - `off`: none of those that were to come, and the disk is not full.
 //!
 //! A write that fails changes nothing. A sync that fails drops what was written since the last
 //! sync that did not, as Linux does: the next sync succeeds, the application still reads what it
 //! wrote, and a cut of the power takes it, but for the sectors that are written again.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
+
+use crate::spec::size_of;
 
 /// What can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,45 +57,109 @@ pub enum FaultRule {
     Call(CallFault),
     /// The disk holds no more than this many bytes; or as many as it can.
     Full(Option<u64>),
+    /// Nothing, of all that was to go wrong.
+    Off,
 }
 
 /// A text that is no fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no fault: write read:N:EIO:PATH, or write or fsync for read and ENOSPC for EIO, \
-     or full:BYTES or full:off"
+    "`{text}` is no fault: {why}; write read:N:EIO:PATH (or write or fsync, or ENOSPC), full:BYTES \
+     or off"
 )]
-pub struct FaultError(String);
+pub struct FaultError {
+    text: String,
+    why: String,
+}
 
 impl FromStr for FaultRule {
     type Err = FaultError;
 
     fn from_str(text: &str) -> Result<Self, FaultError> {
         let rule = match text.split_once(':') {
-            Some(("full", "off")) => Some(Self::Full(None)),
-            Some(("full", bytes)) => bytes.parse().ok().map(|bytes| Self::Full(Some(bytes))),
+            None if text == "off" => Ok(Self::Off),
+            Some(("full", "off")) => Ok(Self::Full(None)),
+            Some(("full", bytes)) => size_of(bytes)
+                .map(|bytes| Self::Full(Some(bytes)))
+                .ok_or_else(|| format!("`{bytes}` is no number of bytes, as 4096, 20M or 2G")),
             _ => call(text).map(Self::Call),
         };
-        rule.ok_or_else(|| FaultError(text.to_owned()))
+        rule.map_err(|why| FaultError { text: text.to_owned(), why })
     }
 }
 
-fn call(text: &str) -> Option<CallFault> {
+fn call(text: &str) -> Result<CallFault, String> {
     let mut parts = text.splitn(4, ':');
-    let call = match parts.next()? {
+    let mut part = || parts.next().unwrap_or_default();
+    let call = match part() {
         "read" => Call::Read,
         "write" => Call::Write,
         "fsync" => Call::Fsync,
-        _ => return None,
+        other => return Err(format!("there is none of `{other}`")),
     };
-    let nth = parts.next()?.parse().ok().filter(|nth| *nth > 0)?;
-    let error = match parts.next()? {
+    let nth = part();
+    let nth = nth.parse().ok().filter(|nth| *nth > 0);
+    let nth = nth.ok_or("N is which of the calls to come, from 1 on")?;
+    let error = match part() {
         "EIO" => Errno::IO,
         "ENOSPC" => Errno::NOSPC,
-        _ => return None,
+        _ => return Err("the error is EIO or ENOSPC".to_owned()),
     };
-    let path = parts.next().filter(|path| !path.is_empty())?.to_owned();
-    Some(CallFault { call, nth, error, path })
+    let path = part();
+    if path != "." && path.split('/').any(|name| ["", ".", ".."].contains(&name)) {
+        return Err(format!("no path fits `{path}`: it starts in the disk's root, as log or db/*"));
+    }
+    Ok(CallFault { call, nth, error, path: path.to_owned() })
+}
+
+/// A rule as it is to be read: a path that goes through the mountpoint, as one writes it in a shell,
+/// from the disk's root on.
+pub(crate) fn below(rule: &str, mountpoint: &Path) -> String {
+    let Some((colon, _)) = rule.match_indices(':').nth(2) else { return rule.to_owned() };
+    let (head, path) = rule.split_at(colon + 1);
+    let from_here = || {
+        let first = path.split_once('/')?.0;
+        let here = std::env::current_dir().ok()?;
+        // Who is inside, or names what is there, means the disk.
+        let inside = here.starts_with(mountpoint) || mountpoint.join(first).exists();
+        (!inside).then(|| here.join(path))
+    };
+    let absolute = Path::new(path).is_absolute().then(|| path.into()).or_else(from_here);
+    let inside = absolute.as_deref().and_then(|path| path.strip_prefix(mountpoint).ok());
+    match inside.and_then(Path::to_str) {
+        Some("") => format!("{head}."),
+        Some(inside) => format!("{head}{inside}"),
+        None => rule.to_owned(),
+    }
+}
+
+impl FaultRule {
+    /// What it comes to, as a sentence without an end.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Full(Some(bytes)) => format!("the disk holds no more than {bytes} bytes"),
+            Self::Full(None) => "the disk is as large as its folder's file system".to_owned(),
+            Self::Off => "no fault is to come".to_owned(),
+            Self::Call(CallFault { call, nth, error, path }) => format!(
+                "{call} number {nth} from now of what fits `{path}` fails with {}, once",
+                name(*error)
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Fsync => "fsync",
+        })
+    }
+}
+
+fn name(error: Errno) -> &'static str {
+    if error == Errno::NOSPC { "ENOSPC" } else { "EIO" }
 }
 
 impl fmt::Display for FaultRule {
@@ -98,14 +167,9 @@ impl fmt::Display for FaultRule {
         match self {
             Self::Full(Some(bytes)) => write!(f, "full:{bytes}"),
             Self::Full(None) => f.write_str("full:off"),
+            Self::Off => f.write_str("off"),
             Self::Call(CallFault { call, nth, error, path }) => {
-                let call = match call {
-                    Call::Read => "read",
-                    Call::Write => "write",
-                    Call::Fsync => "fsync",
-                };
-                let error = if *error == Errno::NOSPC { "ENOSPC" } else { "EIO" };
-                write!(f, "{call}:{nth}:{error}:{path}")
+                write!(f, "{call}:{nth}:{}:{path}", name(*error))
             }
         }
     }
@@ -122,8 +186,25 @@ pub(crate) struct Faults {
 impl Faults {
     /// Adds one.
     pub fn add(&self, fault: CallFault) {
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
+        let mut rules = self.rules();
+        rules.push(fault);
         self.any.store(true, Ordering::Release);
+    }
+
+    /// Takes all back.
+    pub fn clear(&self) {
+        let mut rules = self.rules();
+        rules.clear();
+        self.any.store(false, Ordering::Release);
+    }
+
+    /// Those to come, each counted from now.
+    pub fn to_come(&self) -> Vec<CallFault> {
+        self.rules().clone()
+    }
+
+    fn rules(&self) -> MutexGuard<'_, Vec<CallFault>> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a call of the file at `path`, and fails if it is one that was to fail. A fault is
@@ -133,7 +214,7 @@ impl Faults {
             return Ok(());
         }
         let Some(path) = path() else { return Ok(()) };
-        let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rules = self.rules();
         let mut struck = Ok(());
         for rule in rules.iter_mut().filter(|rule| rule.call == call && fits(&rule.path, &path)) {
             rule.nth -= 1;
@@ -149,7 +230,8 @@ impl Faults {
 
 /// Whether a path fits a pattern.
 fn fits(pattern: &str, path: &Path) -> bool {
-    let whole = path.as_os_str();
+    // The root has no name of its own.
+    let whole = if path == Path::new("") { OsStr::new(".") } else { path.as_os_str() };
     let text = if pattern.contains('/') { whole } else { path.file_name().unwrap_or(whole) };
     matches(pattern.as_bytes(), text.as_encoded_bytes())
 }
@@ -184,17 +266,62 @@ mod tests {
 
     #[test]
     fn rules_are_read_as_they_are_written() {
-        for text in
-            ["read:1:EIO:*", "write:7:ENOSPC:a/b*.ibd", "fsync:2:EIO:x:y", "full:4096", "full:off"]
-        {
+        for text in [
+            "read:1:EIO:*",
+            "write:7:ENOSPC:a/b*.ibd",
+            "fsync:2:EIO:x:y",
+            "full:4096",
+            "full:off",
+            "off",
+            "fsync:1:EIO:.",
+        ] {
             let rule: FaultRule = text.parse().unwrap();
             assert_eq!(rule.to_string(), text);
         }
-        for text in
-            ["", "read", "read:0:EIO:x", "read:1:EPERM:x", "read:1:EIO:", "full:x", "stat:1:EIO:x"]
-        {
-            assert!(text.parse::<FaultRule>().is_err(), "{text}");
+        for (text, bytes) in [("full:20M", 20 << 20), ("full:1G", 1 << 30), ("full:0", 0)] {
+            assert_eq!(text.parse(), Ok(FaultRule::Full(Some(bytes))));
         }
+        for (text, why) in [
+            ("", "none of ``"),
+            ("read", "from 1 on"),
+            ("read:0:EIO:x", "from 1 on"),
+            ("read:1:EPERM:x", "EIO or ENOSPC"),
+            ("read:1:EIO:", "no path fits ``"),
+            ("read:1:EIO:/m/log", "no path fits `/m/log`: it starts in the disk's root"),
+            ("read:1:EIO:../log", "no path fits"),
+            ("read:1:EIO:a//log", "no path fits"),
+            ("full:20X", "`20X` is no number of bytes, as 4096, 20M"),
+            ("stat:1:EIO:x", "none of `stat`"),
+        ] {
+            let error = text.parse::<FaultRule>().unwrap_err().to_string();
+            assert!(error.contains(why) && error.contains("read:N:EIO:PATH"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn paths_of_a_shell_are_taken_from_the_disk_s_root_on() {
+        let place = tempfile::tempdir().unwrap();
+        let at = place.path();
+        let rule = |path: &str| format!("fsync:1:EIO:{path}");
+        let whole = |path: &str| rule(at.join(path).to_str().unwrap());
+        assert_eq!(below(&whole("db/*"), at), rule("db/*"));
+        assert_eq!(below(&whole(""), at), rule("."));
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(below(&rule("m/log"), &here.join("m")), rule("log"));
+        for other in [rule("m/log"), rule("/elsewhere/log"), rule("log"), "full:4096".to_owned()] {
+            assert_eq!(below(&other, at), other);
+        }
+    }
+
+    #[test]
+    fn faults_to_come_are_told_and_taken_back() {
+        let faults = Faults::default();
+        let Ok(FaultRule::Call(call)) = "write:2:EIO:a".parse() else { panic!("it is a call") };
+        faults.add(call.clone());
+        assert_eq!(faults.check(Call::Write, || Some("a".into())), Ok(()));
+        assert_eq!(faults.to_come(), [CallFault { nth: 1, ..call }]);
+        faults.clear();
+        assert_eq!(faults.check(Call::Write, || Some("a".into())), Ok(()));
     }
 
     #[test]
@@ -218,6 +345,7 @@ mod tests {
     fn patterns_fit_names_or_whole_paths() {
         let fit = |pattern, path: &str| fits(pattern, Path::new(path));
         assert!(fit("*", "a/b") && fit("b", "a/b") && fit("a/b", "a/b") && fit("a/*", "a/b/c"));
+        assert!(fit(".", "") && fit("*", "") && !fit(".", "a"));
         assert!(fit("ib*file?", "x/ib_logfile0") && fit("*a*b", "xaabab"));
         assert!(!fit("a", "a/b") && !fit("/b", "a/b") && !fit("a?", "a") && !fit("*a*b", "xaaba"));
     }

@@ -1,6 +1,6 @@
 //! Mounting from outside: a daemon is started, waited for until it is ready, and ended.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -162,6 +162,35 @@ impl Drop for Mounted {
     }
 }
 
+/// Unmounts a disk, with or without the help of its daemon.
+///
+/// # Errors
+/// Somebody uses it, it is another user's, or there is none.
+pub fn unmount(mountpoint: &Path) -> Result<(), Error> {
+    let unreachable = match Control::connect(mountpoint) {
+        Ok(control) => return control.unmount(),
+        Err(error) => error,
+    };
+    match table::resolve(mountpoint) {
+        // A daemon that nobody can reach any more ends when its mount is gone.
+        Ok(place) if table::is_ours(&place) => {
+            table::unmount(&place, table::How::Now).map_err(|error| match error.kind() {
+                ErrorKind::ResourceBusy => in_use(&place),
+                _ => unreachable,
+            })
+        }
+        _ => Err(unreachable),
+    }
+}
+
+/// Why a disk can't be unmounted now.
+pub(crate) fn in_use(mountpoint: &Path) -> Error {
+    let at = mountpoint.display();
+    Error::Folder(format!(
+        "{at} is in use: end what uses it (fuser -vm {at} lists it), then unmount it"
+    ))
+}
+
 /// Mounts a disk by a daemon that goes on when this process ends, and waits until it is ready.
 /// Returns its process.
 ///
@@ -208,7 +237,7 @@ fn end_with_this_process(command: &mut Command) {
             if rustix::process::getppid() == Some(parent) {
                 Ok(())
             } else {
-                Err(std::io::ErrorKind::BrokenPipe.into())
+                Err(ErrorKind::BrokenPipe.into())
             }
         });
     }

@@ -1,8 +1,11 @@
 //! What bakeoff has to remember on this machine, so that what a killed one left can be found.
 //!
 //! Each mount has a note in a folder of its user's. Its daemon holds a lock on the note; the lock
-//! goes with the process, so a note that can be locked tells of a mount whose daemon is gone.
+//! goes with the process, so a note that can be locked tells of a mount whose daemon is gone. Whoever
+//! removes what that one left holds the lock meanwhile. The mount itself says where its note is
+//! (see [`table`]), whatever folder the user's surroundings name now.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -78,7 +81,7 @@ impl Claim {
     /// Another mount has one of them, or the registry can't be used.
     pub(crate) fn new(note: &Note) -> Result<Self, Error> {
         let backing = lock_backing(&note.backing)?;
-        if let Some(other) = live().into_iter().find(|other| overlap(&note.backing, other)) {
+        if let Some(other) = mounted().into_iter().find(|other| overlap(&note.backing, other)) {
             return Err(Error::Folder(format!(
                 "{} is part of the disk that is mounted on {}: unmount that first, or take \
                  another folder",
@@ -122,63 +125,73 @@ impl Drop for Claim {
     }
 }
 
-/// Where the daemon of a mountpoint listens, if there is one.
-pub(crate) fn socket_of(mountpoint: &Path) -> io::Result<PathBuf> {
-    Ok(place()?.join(FOLDER).join(name(mountpoint, SOCKET)))
+/// What is mounted, as far as this user may know.
+fn mounted() -> Vec<Note> {
+    let disks = table::disks().into_iter();
+    disks.filter_map(|(_, socket)| read(&File::open(socket.with_extension(NOTE)).ok()?)).collect()
 }
 
-/// What is mounted by daemons that live.
-pub fn live() -> Vec<Note> {
-    let notes = notes().unwrap_or_default().into_iter();
-    notes.filter(|(_, _, dead)| !dead).filter_map(|(_, note, _)| note).collect()
-}
-
-/// Removes what daemons left that are gone: their mounts, sockets and notes. Returns the
-/// mountpoints that were freed. Only what a note names and what is a disk of bakeoff's is touched.
+/// Removes what daemons of this user's left that are gone: their mounts, sockets and notes. Returns
+/// the mountpoints that were freed. Only what is a disk of bakeoff's is touched.
 ///
 /// # Errors
 /// When the registry can't be read.
 pub fn sweep() -> io::Result<Vec<PathBuf>> {
-    let mut freed = Vec::new();
-    for (path, note, dead) in notes()? {
-        if !dead {
-            continue;
+    let user = rustix::process::getuid().as_raw();
+    let mut disks = table::disks();
+    disks.retain(|(entry, _)| entry.user == Some(user));
+    let mut notes: BTreeSet<PathBuf> = notes()?.into_iter().collect();
+    notes.extend(disks.iter().map(|(_, socket)| socket.with_extension(NOTE)));
+    let mut freed: Vec<PathBuf> = notes.iter().filter_map(|note| sweep_one(note)).collect();
+    for (entry, socket) in disks {
+        // Without a note only the kernel can tell.
+        let noted = socket.with_extension(NOTE).exists();
+        if !noted && entry.is_dead() && table::unmount(&entry.place, table::How::Lazily).is_ok() {
+            freed.push(entry.place);
         }
-        if let Some(note) = note {
-            if table::is_ours(&note.mountpoint) {
-                if table::unmount(&note.mountpoint, table::How::Lazily).is_err() {
-                    continue;
-                }
-                freed.push(note.mountpoint);
-            }
-            clear(&note.backing);
-        }
-        forget(&path);
     }
     Ok(freed)
 }
 
-/// Every note, with whether nobody holds it. The lock that found that out is let go.
-fn notes() -> io::Result<Vec<(PathBuf, Option<Note>, bool)>> {
-    let folder = place()?.join(FOLDER);
-    let entries = match fs::read_dir(&folder) {
+/// Removes what a daemon left if it is gone. Returns its mountpoint if it was still mounted.
+fn sweep_one(path: &Path) -> Option<PathBuf> {
+    let file = File::open(path).ok()?;
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    if file.metadata().ok()?.nlink() == 0 {
+        // Another one has swept it meanwhile, and a new one may have its name.
+        return None;
+    }
+    let mut freed = None;
+    if let Some(note) = read(&file) {
+        let mount = table::at(&note.mountpoint).and_then(|entry| entry.socket());
+        if mount == Some(path.with_extension(SOCKET)) {
+            table::unmount(&note.mountpoint, table::How::Lazily).ok()?;
+            freed = Some(note.mountpoint);
+        }
+        // A new one may have the folder already, under another mountpoint.
+        if let Ok(_backing) = lock_backing(&note.backing) {
+            clear(&note.backing);
+        }
+    }
+    forget(path);
+    freed
+}
+
+/// The notes in the present place.
+fn notes() -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(place()?.join(FOLDER)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    let mut notes = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path.extension() == Some(OsStr::new(SOCKET)) {
-            continue;
-        }
-        let Ok(mut file) = File::open(&path) else { continue };
-        let dead = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        let mut text = String::new();
-        let note = file.read_to_string(&mut text).ok();
-        let note = note.and_then(|_| serde_json::from_str(&text).ok());
-        notes.push((path, note, dead));
-    }
-    Ok(notes)
+    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+    let is_note = |path: &PathBuf| path.extension() != Some(OsStr::new(SOCKET));
+    Ok(paths?.into_iter().filter(is_note).collect())
+}
+
+fn read(mut file: &File) -> Option<Note> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// Removes the folder of a volume's own, where the volume itself could not.
@@ -224,7 +237,7 @@ fn lock_backing(backing: &Path) -> Result<File, Error> {
         Err(rustix::io::Errno::WOULDBLOCK) => {}
         Err(error) => return Err(failed(error.into())),
     }
-    let notes = live();
+    let notes = mounted();
     let other = notes.iter().find(|note| note.backing == backing);
     let by = other.map_or_else(String::new, |note| format!(" on {}", note.mountpoint.display()));
     Err(Error::Folder(format!("{} is mounted already{by}: unmount it first", backing.display())))

@@ -6,12 +6,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::device::Device;
 use crate::device::cloud::{self, Cloud};
 use crate::device::hdd::{self, Hdd};
 use crate::device::null::Null;
 use crate::device::raid::Raid10;
 use crate::device::ssd::{self, Ssd};
+use crate::device::{Device, Wrong};
 
 /// A device that can be had, for a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Listed {
 const LISTED: [Listed; 8] = [
     Listed { name: "null", summary: "no delay: the cost of the virtual disk itself" },
     Listed { name: "hdd-7200", summary: "desktop disk, 7200 rpm: about 78 random reads a second" },
-    Listed { name: "hdd-5400", summary: "notebook disk, 5400 rpm: about 60 random reads a second" },
+    Listed { name: "hdd-5400", summary: "notebook disk, 5400 rpm: about 59 random reads a second" },
     Listed {
         name: "ssd-sata",
         summary: "SATA SSD: 13,000 reads a second one at a time, 97,000 at most",
@@ -53,9 +53,28 @@ pub fn listed() -> &'static [Listed] {
 /// The most disks of an array.
 pub const MOST_DISKS: u32 = 64;
 
-/// What is wrong with a device's description.
+/// All that is wrong with a device's description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError(pub Vec<Problem>);
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sentences: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&sentences.join("; "))
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+impl From<Problem> for SpecError {
+    fn from(problem: Problem) -> Self {
+        Self(vec![problem])
+    }
+}
+
+/// One thing that is wrong with a device's description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SpecError {
+pub enum Problem {
     /// No such model.
     #[error("there is no disk model `{0}`{1}; there are {names}", names = names())]
     Model(String, Hint),
@@ -81,14 +100,22 @@ pub enum SpecError {
         /// What can be.
         wanted: &'static str,
     },
+    /// A parameter that was given before.
+    #[error("{0} is given twice")]
+    Twice(String),
     /// A device that can't be.
     #[error("no such {model} can be: {reason}")]
     Absurd {
         /// The model.
         model: String,
+        /// The changed parameter that keeps it from being.
+        key: String,
         /// Why, as a sentence.
         reason: String,
     },
+    /// A part of the stroke of a device that has none.
+    #[error("--used-fraction is for hard disks, and {0} is none: leave it out")]
+    NoStroke(String),
     /// A size that is missing or can't be read.
     #[error("ebs-gp2 needs a size from 1G to 16T, written like `ebs-gp2:100G`")]
     Size,
@@ -101,6 +128,19 @@ pub enum SpecError {
     /// A table without `model`.
     #[error("a disk's table needs `model`, the name of the model that it is based on")]
     NoModel,
+}
+
+impl Problem {
+    /// The parameter that is wrong, if it is one.
+    pub fn parameter(&self) -> Option<&str> {
+        match self {
+            Self::Key { key, .. }
+            | Self::Value { key, .. }
+            | Self::Twice(key)
+            | Self::Absurd { key, .. } => Some(key),
+            _ => None,
+        }
+    }
 }
 
 /// The name that was most likely meant, as the end of a sentence.
@@ -162,14 +202,14 @@ impl Spec {
         let Some(array) = text.strip_prefix("raid10:") else {
             return Self::parse_one(text);
         };
-        let (disks, each) = array.split_once(['×', 'x']).ok_or(SpecError::Array)?;
+        let (disks, each) = array.split_once(['×', 'x']).ok_or(Problem::Array)?;
         let disks = disks
             .parse()
             .ok()
             .filter(|n: &u32| n.is_multiple_of(2) && (2..=MOST_DISKS).contains(n));
-        let disks = disks.ok_or(SpecError::Array)?;
+        let disks = disks.ok_or(Problem::Array)?;
         if each.starts_with("raid10") {
-            return Err(SpecError::Array);
+            return Err(Problem::Array.into());
         }
         Ok(Self { disks: Some(disks), ..Self::parse_one(each)? })
     }
@@ -179,30 +219,52 @@ impl Spec {
     /// # Errors
     /// What is wrong with it, and what can be had.
     pub fn from_table(table: &Table) -> Result<Self, SpecError> {
-        let model = table.get("model").and_then(Value::as_str).ok_or(SpecError::NoModel)?;
+        let model = table.get("model").and_then(Value::as_str).ok_or(Problem::NoModel)?;
         let mut spec = Self::parse(model)?;
-        for (key, value) in table.iter().filter(|(key, _)| *key != "model") {
-            spec.change(key, value)?;
+        let parameters = table.iter().filter(|(key, _)| *key != "model");
+        let problems = parameters.filter_map(|(key, value)| spec.change(key, value).err());
+        let problems = problems.collect();
+        spec.settle(problems)
+    }
+
+    /// The same with the data on this part of a hard disk's stroke; all of it is right for any
+    /// device.
+    ///
+    /// # Errors
+    /// It has no stroke, the part is said already, or there is no such part.
+    pub fn with_used_fraction(mut self, fraction: f64) -> Result<Self, SpecError> {
+        const USED: &str = "used";
+        match &self.model {
+            Model::Hdd(_) if self.changed.contains_key(USED) => {
+                Err(Problem::Twice(USED.to_owned()).into())
+            }
+            Model::Hdd(_) => {
+                let problems = self.change(USED, &Value::Float(fraction)).err();
+                self.settle(problems.into_iter().collect())
+            }
+            _ if fraction == 1.0 => Ok(self),
+            _ => Err(Problem::NoStroke(self.name).into()),
         }
-        spec.settle()
     }
 
     fn parse_one(text: &str) -> Result<Self, SpecError> {
         let mut parts = text.split('/');
         let (name, model) = model(parts.next().unwrap_or_default())?;
         let mut spec = Self { disks: None, name, model, changed: Table::new() };
+        let (mut problems, mut given) = (Vec::new(), Vec::new());
         for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            spec.change(key, &Value::String(value.to_owned()))?;
+            if given.contains(&key) {
+                problems.push(Problem::Twice(key.to_owned()));
+            }
+            given.push(key);
+            problems.extend(spec.change(key, &Value::String(value.to_owned())).err());
         }
-        spec.settle()
+        spec.settle(problems)
     }
 
     /// The model's own parameters.
     fn parameters(&self) -> Table {
-        fn table(parameters: &impl Serialize) -> Table {
-            Table::try_from(parameters).expect("numbers and words by name")
-        }
         match &self.model {
             Model::Null => Table::new(),
             Model::Hdd(parameters) => table(parameters),
@@ -212,12 +274,12 @@ impl Spec {
     }
 
     /// Notes that a parameter is to have another value.
-    fn change(&mut self, key: &str, value: &Value) -> Result<(), SpecError> {
+    fn change(&mut self, key: &str, value: &Value) -> Result<(), Problem> {
         let own = self.parameters();
         let Some(default) = own.get(key) else {
             let hint = Hint::nearest(key, own.keys().map(String::as_str));
             let keys = own.keys().cloned().collect();
-            return Err(SpecError::Key { model: self.name.clone(), key: key.into(), hint, keys });
+            return Err(Problem::Key { model: self.name.clone(), key: key.into(), hint, keys });
         };
         let value = read(key, value, default)?;
         if value == *default {
@@ -228,35 +290,35 @@ impl Spec {
         Ok(())
     }
 
-    /// Puts the changed parameters into the model and checks that such a device can be.
-    fn settle(mut self) -> Result<Self, SpecError> {
-        fn changed<P: Serialize + DeserializeOwned>(
-            own: Table,
-            changes: &Table,
-            check: fn(&P) -> Result<(), String>,
-        ) -> Result<P, String> {
-            let mut table = own;
-            for (key, value) in changes {
-                table.insert(key.clone(), value.clone());
-                let read = table.clone().try_into::<P>();
-                read.map_err(|error| format!("{key} has an {}", error.message()))?;
+    /// Puts the changed parameters into the model and checks that such a device can be. `problems`
+    /// are those with the parameters that could not be changed.
+    fn settle(mut self, mut problems: Vec<Problem>) -> Result<Self, SpecError> {
+        let (model, wrong) = match &self.model {
+            Model::Null => (Model::Null, Vec::new()),
+            Model::Hdd(own) => {
+                let (changed, wrong) = with(&self.changed, own, hdd::Parameters::check);
+                (Model::Hdd(changed), wrong)
             }
-            let parameters = table.try_into::<P>().map_err(|error| error.message().to_owned())?;
-            check(&parameters)?;
-            Ok(parameters)
-        }
-        let own = self.parameters();
-        let model = match &self.model {
-            Model::Null => Ok(Model::Null),
-            Model::Hdd(_) => changed(own, &self.changed, hdd::Parameters::check).map(Model::Hdd),
-            Model::Ssd(_) => changed(own, &self.changed, ssd::Parameters::check).map(Model::Ssd),
-            Model::Cloud(_) => {
-                changed(own, &self.changed, cloud::Parameters::check).map(Model::Cloud)
+            Model::Ssd(own) => {
+                let (changed, wrong) = with(&self.changed, own, ssd::Parameters::check);
+                (Model::Ssd(changed), wrong)
+            }
+            Model::Cloud(own) => {
+                let (changed, wrong) = with(&self.changed, own, cloud::Parameters::check);
+                (Model::Cloud(changed), wrong)
             }
         };
-        let absurd = |reason| SpecError::Absurd { model: self.name.clone(), reason };
-        self.model = model.map_err(absurd)?;
-        Ok(self)
+        self.model = model;
+        for Wrong { parameters, why } in wrong {
+            // What goes with a value that is wrong by itself is not to be judged yet.
+            let told = |name: &String| problems.iter().any(|told| told.parameter() == Some(name));
+            let changed = parameters.iter().find(|name| self.changed.contains_key(*name));
+            if let Some(key) = changed.filter(|_| !parameters.iter().any(told)) {
+                let (model, key) = (self.name.clone(), key.clone());
+                problems.push(Problem::Absurd { model, key, reason: why });
+            }
+        }
+        if problems.is_empty() { Ok(self) } else { Err(SpecError(problems)) }
     }
 
     /// The device. Its random numbers, and a disk's angle at the start, come from the seed.
@@ -295,6 +357,31 @@ impl Spec {
     }
 }
 
+/// Parameters with the changed ones among them, and what is wrong with them.
+fn with<P: Serialize + DeserializeOwned>(
+    changes: &Table,
+    own: &P,
+    check: fn(&P) -> Vec<Wrong>,
+) -> (P, Vec<Wrong>) {
+    let mut all = table(own);
+    let mut wrong = Vec::new();
+    for (key, value) in changes {
+        let before = all.insert(key.clone(), value.clone());
+        if let Err(error) = all.clone().try_into::<P>() {
+            let why = format!("{key} has an {}", error.message());
+            wrong.push(Wrong { parameters: vec![key.clone()], why });
+            all.extend(before.map(|before| (key.clone(), before)));
+        }
+    }
+    let parameters = all.try_into().expect("each was tried");
+    wrong.extend(check(&parameters));
+    (parameters, wrong)
+}
+
+fn table(parameters: &impl Serialize) -> Table {
+    Table::try_from(parameters).expect("numbers and words by name")
+}
+
 impl std::str::FromStr for Spec {
     type Err = SpecError;
 
@@ -319,10 +406,10 @@ impl fmt::Display for Spec {
 }
 
 /// The model of this name, and the name as it is written by us.
-fn model(name: &str) -> Result<(String, Model), SpecError> {
+fn model(name: &str) -> Result<(String, Model), Problem> {
     if let Some(size) = name.strip_prefix("ebs-gp2") {
         let gib = size.strip_prefix(':').and_then(size_of).map(|bytes| bytes >> 30);
-        let gib = gib.filter(|gib| (1..=16 << 10).contains(gib)).ok_or(SpecError::Size)?;
+        let gib = gib.filter(|gib| (1..=16 << 10).contains(gib)).ok_or(Problem::Size)?;
         let model = Model::Cloud(cloud::Parameters::gp2(gib as f64));
         return Ok((format!("ebs-gp2:{gib}G"), model));
     }
@@ -333,10 +420,10 @@ fn model(name: &str) -> Result<(String, Model), SpecError> {
         "ssd-sata" => Model::Ssd(ssd::Parameters::sata()),
         "ebs-magnetic" => Model::Cloud(cloud::Parameters::magnetic()),
         "ebs-gp3" => Model::Cloud(cloud::Parameters::gp3()),
-        "raid10" => return Err(SpecError::Array),
+        "raid10" => return Err(Problem::Array),
         _ => {
             let hint = Hint::nearest(name, LISTED.iter().map(|listed| listed.name));
-            return Err(SpecError::Model(name.to_owned(), hint));
+            return Err(Problem::Model(name.to_owned(), hint));
         }
     };
     Ok((name.to_owned(), model))
@@ -344,7 +431,7 @@ fn model(name: &str) -> Result<(String, Model), SpecError> {
 
 /// A parameter's value, of the same type as its default: words of a level are read, whole numbers
 /// become fractions where those are meant, and sizes may have a letter.
-fn read(key: &str, value: &Value, default: &Value) -> Result<Value, SpecError> {
+fn read(key: &str, value: &Value, default: &Value) -> Result<Value, Problem> {
     let (read, wanted) = match (default, value) {
         (Value::Integer(_), Value::Integer(number)) => (Some((*number).into()), ""),
         (Value::Integer(_), Value::String(text)) => (
@@ -362,13 +449,13 @@ fn read(key: &str, value: &Value, default: &Value) -> Result<Value, SpecError> {
         _ => (None, "a word"),
     };
     let written = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    read.ok_or_else(|| SpecError::Value { key: key.to_owned(), value: written(), wanted })
+    read.ok_or_else(|| Problem::Value { key: key.to_owned(), value: written(), wanted })
 }
 
 const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
 
 /// Bytes as they are written: `4096`, `64M`, `100G`; the letters are powers of 1024.
-fn size_of(text: &str) -> Option<u64> {
+pub(crate) fn size_of(text: &str) -> Option<u64> {
     let unit = UNITS.iter().find(|(letter, _)| text.ends_with(*letter));
     let (digits, shift) =
         unit.map_or((text, 0), |&(letter, shift)| (text.trim_end_matches(letter), shift));

@@ -17,9 +17,9 @@ const FIRST_NEIGHBOUR: u64 = 1 << 63;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationCounts {
     /// The moment up to which it is counted.
-    pub elapsed: Nanos,
+    pub elapsed_ns: Nanos,
     /// Time in which the device had at least one request, of whomever, under way.
-    pub busy: Nanos,
+    pub busy_ns: Nanos,
     /// The foreground's reads that were submitted.
     pub reads: u64,
     /// The foreground's writes.
@@ -37,7 +37,7 @@ pub struct StationCounts {
     /// The neighbours' requests under way now.
     pub neighbours_in_queue: u32,
     /// The time for which the neighbours' requests were under way, summed over all of them.
-    pub neighbour_time: Nanos,
+    pub neighbour_time_ns: Nanos,
 }
 
 impl StationCounts {
@@ -45,8 +45,8 @@ impl StationCounts {
     /// it is now.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
-            elapsed: self.elapsed - earlier.elapsed,
-            busy: self.busy - earlier.busy,
+            elapsed_ns: self.elapsed_ns - earlier.elapsed_ns,
+            busy_ns: self.busy_ns - earlier.busy_ns,
             reads: self.reads - earlier.reads,
             writes: self.writes - earlier.writes,
             flushes: self.flushes - earlier.flushes,
@@ -55,13 +55,13 @@ impl StationCounts {
             in_queue: self.in_queue,
             neighbour_requests: self.neighbour_requests - earlier.neighbour_requests,
             neighbours_in_queue: self.neighbours_in_queue,
-            neighbour_time: self.neighbour_time - earlier.neighbour_time,
+            neighbour_time_ns: self.neighbour_time_ns - earlier.neighbour_time_ns,
         }
     }
 
     /// Share of the time in which the device was busy, from 0 to 1; 0 if no time passed.
     pub fn utilisation(&self) -> f64 {
-        if self.elapsed == 0 { 0.0 } else { self.busy as f64 / self.elapsed as f64 }
+        if self.elapsed_ns == 0 { 0.0 } else { self.busy_ns as f64 / self.elapsed_ns as f64 }
     }
 }
 
@@ -147,7 +147,7 @@ impl Station {
     pub fn counts(&mut self, now: Nanos) -> StationCounts {
         self.run(now);
         self.count_neighbours(now);
-        self.counts.busy = self.device.busy();
+        self.counts.busy_ns = self.device.busy();
         self.counts.clone()
     }
 
@@ -170,7 +170,7 @@ impl Station {
             }
         }
         self.device.advance(now, &mut self.done);
-        self.counts.elapsed = self.counts.elapsed.max(now);
+        self.counts.elapsed_ns = self.counts.elapsed_ns.max(now);
     }
 
     fn complete(&mut self, completion: Completion) {
@@ -190,7 +190,7 @@ impl Station {
     /// Adds the neighbours' time since it was counted last.
     fn count_neighbours(&mut self, now: Nanos) {
         let passed = now.saturating_sub(self.neighbours_counted);
-        self.counts.neighbour_time += passed * u64::from(self.counts.neighbours_in_queue);
+        self.counts.neighbour_time_ns += passed * u64::from(self.counts.neighbours_in_queue);
         self.neighbours_counted = self.neighbours_counted.max(now);
     }
 

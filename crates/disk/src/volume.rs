@@ -173,7 +173,17 @@ impl Volume {
         match rule {
             FaultRule::Full(limit) => self.space.limit(limit, || self.used()),
             FaultRule::Call(call) => self.faults.add(call),
+            FaultRule::Off => {
+                self.faults.clear();
+                self.inject(FaultRule::Full(None));
+            }
         }
+    }
+
+    /// What is to go wrong from now on.
+    pub fn faults(&self) -> Vec<FaultRule> {
+        let full = self.space.limited().map(|limit| FaultRule::Full(Some(limit)));
+        full.into_iter().chain(self.faults.to_come().into_iter().map(FaultRule::Call)).collect()
     }
 
     /// Whom to tell of a file whose pages and attributes are no longer what the application was

@@ -98,7 +98,7 @@ proptest! {
         prop_assert_eq!(ids, (0..history.len() as u64).collect::<Vec<_>>());
         prop_assert!(done.iter().all(|completion| completion.at >= submitted[&completion.id]));
         prop_assert!(done.is_sorted_by_key(|completion| completion.at));
-        prop_assert!(counts.busy <= counts.elapsed, "{:?}", counts);
+        prop_assert!(counts.busy_ns <= counts.elapsed_ns, "{:?}", counts);
         prop_assert_eq!(counts.in_queue, 0);
         prop_assert_eq!(&live(spec, level, &history, 0), &(done.clone(), submitted.clone(), counts.clone()));
         let sliced = live(spec, level, &history, step);
@@ -128,8 +128,8 @@ proptest! {
             now = station.next_event().expect("a flush is under way");
             station.advance(now, &mut done);
         }
-        let then = station.counts(now).busy;
-        prop_assert_eq!(station.counts(now + 1_000_000_000).busy, then);
+        let then = station.counts(now).busy_ns;
+        prop_assert_eq!(station.counts(now + 1_000_000_000).busy_ns, then);
     }
 }
 

@@ -39,7 +39,6 @@ fn there_is_one_way_to_write_each() {
         ("ebs-gp2:1T", "ebs-gp2:1024G"),
         ("hdd-7200/used=0.5/cache=1048576", "hdd-7200/cache=1M/used=0.5"),
         ("hdd-7200/used=1/rpm=7200", "hdd-7200"),
-        ("hdd-7200/used=0.5/used=1.0", "hdd-7200"),
     ] {
         assert_eq!(Spec::parse(text).unwrap().to_string(), canonical);
     }
@@ -101,9 +100,10 @@ fn devices_that_cannot_be_are_refused_with_the_reason() {
         ("hdd-7200/rpm=fast", "rpm is `fast`, and must be a whole number"),
         ("hdd-7200/average_seek_ms=-1", "average_seek_ms is -1"),
         ("hdd-7200/track_to_track_ms=-0.1", "track_to_track_ms is -0.1"),
-        ("hdd-7200/average_seek_ms=17.9", "average_seek_ms is 17.9"),
-        ("hdd-7200/full_stroke_ms=8", "full_stroke_ms is 8"),
-        ("hdd-7200/inner_mb_s=160", "inner_mb_s 160 is above outer_mb_s 150"),
+        ("hdd-7200/average_seek_ms=17.9", "average_seek_ms 17.9 does not go with"),
+        ("hdd-7200/average_seek_ms=100", "average_seek_ms 100 does not go with"),
+        ("hdd-7200/full_stroke_ms=8", "full_stroke_ms 8: such an arm averages from"),
+        ("hdd-7200/inner_mb_s=160", "outer_mb_s 150 is below inner_mb_s 160"),
         ("hdd-7200/inner_mb_s=0", "inner_mb_s is 0"),
         ("hdd-7200/used=0", "used is 0"),
         ("hdd-7200/used=1.5", "used is 1.5"),
@@ -116,7 +116,7 @@ fn devices_that_cannot_be_are_refused_with_the_reason() {
         ),
         ("hdd-7200/cache=-1", "cache"),
         ("ssd-sata/read_us=-1", "read_us is -1"),
-        ("ssd-sata/sustained_mb_s=600", "sustained_mb_s 600 is above write_mb_s 530"),
+        ("ssd-sata/sustained_mb_s=600", "write_mb_s 530 is below sustained_mb_s 600"),
         ("ebs-gp3/iops=0", "iops is 0"),
         ("ebs-gp3/iops=4000", "burst_iops 3000 is below iops 4000"),
         ("ebs-gp3/at_once=0", "at_once is 0"),
@@ -129,4 +129,39 @@ fn devices_that_cannot_be_are_refused_with_the_reason() {
     let negative = table("model = 'hdd-7200'\ncache = -1").unwrap_err();
     assert!(negative.contains("cache has an invalid value: integer `-1`"), "{negative}");
     assert!(error.contains("rpm is `[7200]`, and must be a whole number"), "{error}");
+}
+
+#[test]
+fn all_that_is_wrong_is_told_with_the_parameter_that_was_written() {
+    let text = "model = 'hdd-7200'\nrpm = 0\nrmp = 1\ntags = 'many'\naverage_seek_ms = 100\n\
+                inner_mb_s = 160\norder = 'random'";
+    let error = Spec::from_table(&text.parse().unwrap()).unwrap_err();
+    let mut told: Vec<_> = error.0.iter().map(|problem| problem.parameter().unwrap()).collect();
+    told.sort_unstable();
+    assert_eq!(told, ["average_seek_ms", "inner_mb_s", "order", "rmp", "rpm", "tags"], "{error}");
+    let both = error.to_string();
+    assert!(both.contains("rpm is 0") && both.contains("; "), "{both}");
+    // Of two that do not go together, the one that was changed.
+    let error = Spec::parse("hdd-7200/outer_mb_s=100").unwrap_err();
+    assert_eq!(error.0[0].parameter(), Some("outer_mb_s"), "{error}");
+    // A value that is wrong by itself says nothing of what goes with it.
+    let error = Spec::parse("ebs-gp3/iops=fast/burst_iops=0").unwrap_err();
+    assert_eq!(error.0.len(), 2, "{error}");
+    assert!(self::error("hdd-7200/used=0.5/used=1.0").contains("used is given twice"));
+}
+
+#[test]
+fn a_part_of_the_stroke_is_for_disks_that_have_one() {
+    let used = |model: &str, fraction| {
+        let spec = Spec::parse(model).unwrap().with_used_fraction(fraction);
+        spec.map(|spec| spec.to_string()).map_err(|error| error.to_string())
+    };
+    assert_eq!(used("hdd-7200", 0.5).as_deref(), Ok("hdd-7200/used=0.5"));
+    assert_eq!(used("raid10:4×hdd-5400", 1.0).as_deref(), Ok("raid10:4×hdd-5400"));
+    assert_eq!(used("ssd-sata", 1.0).as_deref(), Ok("ssd-sata"));
+    assert!(used("ssd-sata", 0.5).unwrap_err().contains("--used-fraction is for hard disks"));
+    assert!(used("hdd-7200/used=0.5", 0.5).unwrap_err().contains("used is given twice"));
+    for fraction in [0.0, -1.0, 2.0, f64::NAN] {
+        assert!(used("hdd-7200", fraction).unwrap_err().contains("used is "));
+    }
 }

@@ -8,24 +8,33 @@ use crate::message::Problem;
 /// The level of the machine's own disk, under the run folder.
 pub const HOST: &str = "host";
 
+/// One thing that is wrong with a device of one's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceProblem {
+    /// The key of its table that is wrong, if it is one.
+    pub key: Option<String>,
+    /// What is wrong in a line, and how to mend it in the lines after that.
+    pub message: String,
+}
+
 /// The disks that an experiment may name. What a model is, is known to others: they say what is
 /// right, in functions that are called here.
 #[derive(Clone, Debug)]
 pub struct Disks {
     models: Vec<String>,
     level: fn(&str) -> Result<String, String>,
-    device: fn(&Table) -> Result<(), String>,
+    device: fn(&Table) -> Result<(), Vec<DeviceProblem>>,
     own: Vec<String>,
 }
 
 impl Disks {
     /// Disks of the models that are listed under these names. `level` brings a model's level into
-    /// its canonical form, `device` checks a device of one's own; both say what is wrong in a
-    /// line, and how to mend it in the lines after that.
+    /// its canonical form, or says what is wrong in a line, and how to mend it in the lines after
+    /// that; `device` checks a device of one's own, and says all that is wrong.
     pub fn new(
         models: Vec<String>,
         level: fn(&str) -> Result<String, String>,
-        device: fn(&Table) -> Result<(), String>,
+        device: fn(&Table) -> Result<(), Vec<DeviceProblem>>,
     ) -> Self {
         Self { models, level, device, own: Vec::new() }
     }
@@ -49,8 +58,8 @@ impl Disks {
         Problem::unknown("disk", text, &names)
     }
 
-    /// Checks a device of the experiment's own and its name.
-    pub(crate) fn own(&self, name: &str, device: &Table) -> Result<(), Problem> {
+    /// Checks the name of a device of the experiment's own.
+    pub(crate) fn own_name(&self, name: &str) -> Result<(), Problem> {
         let letters = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(letters) {
             return Err(Problem::new(format!("`{name}` can't be a disk's name"))
@@ -60,7 +69,13 @@ impl Disks {
             return Err(Problem::new(format!("there is a disk `{name}` already"))
                 .help("give yours another name"));
         }
-        (self.device)(device).map_err(|message| Problem::in_lines(&message))
+        Ok(())
+    }
+
+    /// Checks a device of the experiment's own. Says all that is wrong, with the key that it is.
+    pub(crate) fn own(&self, device: &Table) -> Vec<(Option<String>, Problem)> {
+        let problems = (self.device)(device).err().unwrap_or_default().into_iter();
+        problems.map(|DeviceProblem { key, message }| (key, Problem::in_lines(&message))).collect()
     }
 }
 

@@ -170,21 +170,37 @@ impl Reader<'_> {
         let plain = self.source.text.parse::<toml::Table>();
         for (key, value) in in_order(table) {
             let name = key.get_ref().as_ref();
-            let device = plain.as_ref().map_err(|error| Problem::new(error.message()));
-            let device = device.and_then(|plain| match plain[DISKS][name].as_table() {
-                Some(device) => Ok(device.clone()),
-                None => Err(wrong_type(name, "a table", value)),
-            });
+            let device = match (&plain, value.get_ref()) {
+                (Err(error), _) => Err(Problem::new(error.message())),
+                (Ok(plain), DeValue::Table(_)) => Ok(plain[DISKS][name].as_table()),
+                _ => Err(wrong_type(name, "a table", value)),
+            };
+            let device = device.map(|device| device.cloned().unwrap_or_default());
             let known = &self.vocabulary.disks;
-            let right = device.and_then(|device| known.own(name, &device).map(|()| device));
-            // One that is wrong is known all the same: that it is wrong is said once.
-            let device = right.unwrap_or_else(|problem| {
-                self.problems.push(problem.at(&self.place(Some(key.span()))));
-                toml::Table::new()
-            });
-            disks.insert(name.to_owned(), device);
+            let right = device.and_then(|device| known.own_name(name).map(|()| device));
+            match right {
+                Ok(device) => {
+                    self.check_device(key, value, &device);
+                    disks.insert(name.to_owned(), device);
+                }
+                Err(problem) => {
+                    self.problems.push(problem.at(&self.place(Some(key.span()))));
+                    // One that is wrong is known all the same: that it is wrong is said once.
+                    disks.insert(name.to_owned(), toml::Table::new());
+                }
+            }
         }
         disks
+    }
+
+    /// Notes all that is wrong with a device, each at the entry that is wrong.
+    fn check_device(&mut self, key: &Key<'_>, value: &Value<'_>, device: &toml::Table) {
+        let entries = value.get_ref().as_table().map(in_order).unwrap_or_default();
+        for (wrong, problem) in self.vocabulary.disks.own(device) {
+            let entry = entries.iter().find(|(key, _)| Some(&**key.get_ref()) == wrong.as_deref());
+            let span = entry.map_or(key.span(), |(key, value)| key.span().start..value.span().end);
+            self.problems.push(problem.at(&self.place(Some(span))));
+        }
     }
 
     /// Puts one entry into a layer. `more` are keys that the caller would have taken.

@@ -19,7 +19,7 @@ pub mod random;
 mod secret;
 
 pub use cuts::{Cuts, KEEPS, MOST_CUTS};
-pub use disks::{Disks, HOST};
+pub use disks::{DeviceProblem, Disks, HOST};
 pub use engines::Engines;
 pub use experiment::{Experiment, MOST_TRIALS, Settings};
 pub use factor::Factor;

@@ -104,6 +104,18 @@ pub fn named(experiment: &Experiment, name: &str) -> Result<Spec, String> {
     .map_err(|error| error.to_string())
 }
 
+/// Why a cell can't be run on its disk, if it can't.
+pub fn refusal(experiment: &Experiment, cell: &Cell) -> Option<String> {
+    match model(experiment, cell) {
+        Err(reason) => Some(reason),
+        Ok(Some(spec)) if spec.is_null() && neighbours(cell) != Level::None => Some(format!(
+            "the disk {} has no queue for neighbours to stand in",
+            cell.get(Factor::Disk)
+        )),
+        Ok(_) => None,
+    }
+}
+
 /// The other load that a cell wants.
 pub fn neighbours(cell: &Cell) -> Level {
     match cell.neighbours() {
@@ -126,9 +138,6 @@ impl<'a> Disk<'a> {
         (backing, at): (&Path, &Path),
     ) -> Result<Self, String> {
         let Options { spec, level, seed, uncached } = options;
-        if spec.is_null() && level != Level::None {
-            return Err("the disk `null` has no queue for neighbours to stand in".into());
-        }
         let mut options = MountOptions::new(backing, at, &spec.to_string());
         (options.seed, options.timing, options.uncached) = (seed, false, uncached);
         let mounted = Mounted::start(program, &options).map_err(|error| error.to_string())?;
@@ -212,7 +221,8 @@ impl Virtual {
     fn end(&mut self) -> Result<Seen, bakeoff_disk::mount::Error> {
         let control = self.mounted.control();
         let now = control.stat()?;
-        if self.timed {
+        // A disk that is off has nothing to set.
+        if self.timed && now.off_at_ns.is_none() {
             control.set_timing(false)?;
             control.set_neighbours(Level::None)?;
         }
@@ -243,7 +253,7 @@ fn seen(before: &Stat, now: &Stat, level: Level) -> Seen {
         neighbour: results::Neighbour {
             intended_per_second: intended,
             achieved_per_second: per_second(device.neighbour_requests),
-            mean_s: device.neighbour_time as f64 / 1e9 / device.neighbour_requests.max(1) as f64,
+            mean_s: device.neighbour_time_ns as f64 / 1e9 / device.neighbour_requests.max(1) as f64,
         },
         disk: Some(results::Disk {
             host_writes: files.all.host_writes.requests,
@@ -255,7 +265,7 @@ fn seen(before: &Stat, now: &Stat, level: Level) -> Seen {
             drain_write_bytes: None,
             syncs: Some(files.all.data_syncs + files.all.full_syncs),
             flushes: files.flushes,
-            utilisation: device.busy as f64 / 1e9 / seconds,
+            utilisation: device.busy_ns as f64 / 1e9 / seconds,
             modelled_mean_s: answered.map(|micro| latency.modelled.mean_us * micro),
             achieved_mean_s: answered.map(|micro| latency.achieved.mean_us * micro),
             error_median: slow.map(|latency| latency.error_median),

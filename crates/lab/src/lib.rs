@@ -26,7 +26,7 @@ mod warm;
 mod written;
 
 pub use child::{child, child_with};
-pub use disk::try_virtual_disk;
+pub use disk::{refusal, try_virtual_disk};
 pub use machine::describe as describe_machine;
 pub use memory::try_memory_limit;
 pub use run::{Ending, Event, Lab, LabError, OVERHEAD_S, Watch, planned_cuts};

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bakeoff_disk::spec::{self, Spec};
+use bakeoff_disk::spec::{self, Spec, SpecError};
 use bakeoff_engines::{Database, Engine, Home, Session, Statement, Terms};
-use bakeoff_experiment::{Disks, Engines, Vocabulary, WorkloadNames};
+use bakeoff_experiment::{DeviceProblem, Disks, Engines, Vocabulary, WorkloadNames};
 use bakeoff_load::{self as load};
 use bakeoff_results::{Cost, Cpu, Io, Syncs};
 use bakeoff_workloads::ledger::Books;
@@ -45,9 +45,18 @@ pub fn vocabulary() -> Vocabulary {
     let disks = Disks::new(
         spec::listed().iter().map(|disk| disk.name.to_string()).collect(),
         |text| Spec::parse(text).map(|spec| spec.to_string()).map_err(|e| e.to_string()),
-        |table| Spec::from_table(table).map(drop).map_err(|e| e.to_string()),
+        |table| Spec::from_table(table).map(drop).map_err(problems),
     );
     Vocabulary { engines, workloads: workloads.collect(), disks }
+}
+
+/// What is wrong with a device, by the keys of its table.
+fn problems(error: SpecError) -> Vec<DeviceProblem> {
+    let problems = error.0.iter().map(|problem| DeviceProblem {
+        key: problem.parameter().map(str::to_owned),
+        message: problem.to_string(),
+    });
+    problems.collect()
 }
 
 fn workload(data: &Data) -> Result<&'static dyn bakeoff_workloads::Workload, String> {

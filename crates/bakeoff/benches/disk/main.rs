@@ -288,11 +288,11 @@ fn neighbours(bench: &Bench, table: &mut Table) {
     let before = disk.control().stat().expect("the daemon answers");
     thread::sleep(Duration::from_secs_f64(4.0 * bench.seconds));
     let after = disk.control().stat().expect("the daemon answers");
-    let busy = (after.device.busy - before.device.busy) as f64 / 1e9;
+    let busy = (after.device.busy_ns - before.device.busy_ns) as f64 / 1e9;
     let achieved = Some(100.0 * busy / (after.seconds - before.seconds));
     let seconds = 1000;
     let alone = simulate::neighbours_alone("hdd-7200", SPAN, "25%", seconds);
-    let modelled = Some(100.0 * alone.busy as f64 / 1e9 / seconds as f64);
+    let modelled = Some(100.0 * alone.busy_ns as f64 / 1e9 / seconds as f64);
     table.row(
         "25 % alone: utilisation, %",
         &Row { modelled, achieved, published: "25", limits: 22.0..=28.0 },

@@ -7,6 +7,7 @@ use bakeoff_disk::control::{Control, Stat};
 use bakeoff_disk::executor::Quantiles;
 use bakeoff_disk::ext4::Flow;
 use bakeoff_disk::mount::{self, Error, MountOptions};
+use bakeoff_disk::spec::Spec;
 use bakeoff_disk::trigger::Trigger;
 use bakeoff_disk::{daemon, registry};
 
@@ -30,11 +31,9 @@ pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
         cli::Disk::Set(arguments) => set(arguments),
         cli::Disk::Cut(arguments) => cut(arguments),
         cli::Disk::Arm(arguments) => arm(arguments),
-        cli::Disk::Fault(arguments) => {
-            connect(&arguments.mountpoint).and_then(|disk| Ok(disk.fault(&arguments.rule)?))
-        }
+        cli::Disk::Fault(arguments) => fault(arguments),
         cli::Disk::Unmount(arguments) => {
-            connect(&arguments.mountpoint).and_then(|disk| Ok(disk.unmount()?))
+            mount::unmount(&arguments.mountpoint).map_err(Failure::from)
         }
     };
     done.map(|()| Exit::Done)
@@ -88,6 +87,10 @@ fn stat(arguments: &cli::DiskStat) -> Result<(), Failure> {
 }
 
 fn set(arguments: &cli::DiskSet) -> Result<(), Failure> {
+    if arguments.neighbours.is_none() && arguments.timing.is_none() {
+        let why = "nothing is to be set: give --neighbours LEVEL, --timing on or off, or both";
+        return Err(Failure::new(Exit::Usage, why));
+    }
     let disk = connect(&arguments.mountpoint)?;
     if let Some(level) = arguments.neighbours {
         disk.set_neighbours(level)?;
@@ -115,6 +118,11 @@ fn arm(arguments: &cli::DiskArm) -> Result<(), Failure> {
     Ok(connect(&arguments.mountpoint)?.arm(trigger.unwrap_or_else(after))?)
 }
 
+fn fault(arguments: &cli::DiskFault) -> Result<(), Failure> {
+    let rule = connect(&arguments.mountpoint)?.fault(&arguments.rule)?;
+    print(&format!("{}\n", rule.describe()))
+}
+
 /// The folder for a crash image if none is named.
 fn beside(backing: &Path) -> PathBuf {
     let mut name = backing.file_name().unwrap_or_default().to_owned();
@@ -128,6 +136,9 @@ fn table(stat: &Stat) -> String {
     let timing = match (stat.off_at_ns, stat.timing) {
         (Some(_), _) => "the power is off",
         (None, true) => "timing on",
+        (None, false) if Spec::parse(&stat.model).is_ok_and(|spec| spec.is_null()) => {
+            "takes no time"
+        }
         (None, false) => "timing off",
     };
     let mut table = Table::new();
@@ -137,6 +148,9 @@ fn table(stat: &Stat) -> String {
         table.add_row([what, name, &text]);
     };
     row("disk", "model", format!("{}, neighbours {}, {timing}", stat.model, stat.neighbours));
+    row("", "seed", format!("{}, metadata {}", stat.seed, stat.metadata));
+    let faults = if stat.faults.is_empty() { "none".to_owned() } else { stat.faults.join(", ") };
+    row("", "faults to come", faults);
     row("", "folder", stat.backing.display().to_string());
     row("", "mounted", format!("for {:.0} s by process {}", stat.seconds, stat.pid));
     row("device", "utilisation", format!("{:.1} %", device.utilisation() * 100.0));
@@ -151,7 +165,8 @@ fn table(stat: &Stat) -> String {
     row("", "host writes", places(&all.host_writes));
     row("", "device reads", places(&all.device_reads));
     row("", "device writes", places(&all.device_writes));
-    row("", "journal", format!("{} in {} commits", places(&files.journal), files.commits));
+    let commits = if files.commits == 1 { "commit" } else { "commits" };
+    row("", "journal", format!("{} in {} {commits}", places(&files.journal), files.commits));
     let syncs = [all.full_syncs, all.data_syncs, files.directory_syncs];
     row(
         "",

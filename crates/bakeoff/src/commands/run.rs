@@ -1,5 +1,6 @@
 //! `bakeoff run`: an experiment, from its file to its report.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -29,6 +30,12 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     };
     if arguments.dry_run {
         report::print(&describe_plan(&experiment, &experiment.plan()))?;
+        // Nothing is mounted to find out more.
+        if let Some(levels) = virtual_disks(&experiment)
+            && let Err(reason) = bakeoff_disk::daemon::can_mount()
+        {
+            eprintln!("no disk {levels} can be had on this machine: {reason}");
+        }
         return Ok(Exit::Done);
     }
     let program = std::env::current_exe()
@@ -131,6 +138,13 @@ fn load(name: &str, changes: &Changes) -> Result<Experiment, Failure> {
     Experiment::load(name, changes, &bakeoff_lab::vocabulary()).map_err(usage)
 }
 
+/// The levels of the disk, if one of them is virtual.
+fn virtual_disks(experiment: &Experiment) -> Option<String> {
+    let levels = experiment.levels(Factor::Disk);
+    let real = levels.iter().all(|level| bakeoff_experiment::base(level) == HOST);
+    (!real).then(|| levels.join(", "))
+}
+
 /// Sees that virtual disks can be had if the experiment names any. A preset whose disk nobody chose
 /// runs on the host's where they can't, and says so.
 fn on_disks_that_work(
@@ -138,16 +152,12 @@ fn on_disks_that_work(
     arguments: &cli::Run,
     program: &Path,
 ) -> Result<Experiment, Failure> {
-    let levels = experiment.levels(Factor::Disk);
-    if levels.iter().all(|level| bakeoff_experiment::base(level) == HOST) {
-        return Ok(experiment);
-    }
+    let Some(levels) = virtual_disks(&experiment) else { return Ok(experiment) };
     let place = tempfile::tempdir()
         .map_err(|error| Failure::new(Exit::Failed, format!("a temporary folder: {error}")))?;
     let Err(reason) = bakeoff_lab::try_virtual_disk(program, place.path()) else {
         return Ok(experiment);
     };
-    let levels = levels.join(", ");
     let name = arguments.experiment.as_deref().unwrap_or_default();
     let is_preset = bakeoff_experiment::presets().iter().any(|preset| preset.name == name);
     if !is_preset || arguments.disk.is_some() {
@@ -376,7 +386,18 @@ fn describe_plan(experiment: &Experiment, plan: &Plan) -> String {
             order.join(", ")
         );
     }
-    text
+    text + &refusals(experiment, plan)
+}
+
+/// The trials that can't be run, with the reasons.
+fn refusals(experiment: &Experiment, plan: &Plan) -> String {
+    let trials = plan.blocks.iter().flat_map(|block| &block.trials);
+    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in trials.filter_map(|trial| bakeoff_lab::refusal(experiment, &trial.cell)) {
+        *refused.entry(reason).or_default() += 1;
+    }
+    let line = |(reason, trials)| format!("{trials} of them can't be run: {reason}\n");
+    refused.into_iter().map(line).collect()
 }
 
 /// The first signal asks the run to stop in order; a second one ends bakeoff at once, and what is

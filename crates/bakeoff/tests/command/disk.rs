@@ -111,7 +111,7 @@ fn a_disk_is_mounted_looked_at_changed_and_unmounted() {
     assert!(stat["files"]["all"]["full_syncs"].as_u64() >= Some(20), "{stat}");
     assert!(stat["latency"]["slow"].as_u64() >= Some(20), "{stat}");
     // At 120 turns a second, each of at least two dependent writes.
-    assert!(stat["device"]["busy"].as_u64() >= Some(100_000_000), "{stat}");
+    assert!(stat["device"]["busy_ns"].as_u64() >= Some(100_000_000), "{stat}");
     let table = place.run(&["disk", "stat", "m"]).code(0);
     table.says(&["hdd-7200", "neighbours 0", "timing on", "utilisation", "modelled", "achieved"]);
 
@@ -163,6 +163,9 @@ fn a_cut_leaves_an_image_and_a_mount_that_fails() {
     assert_eq!(fs::read_to_string(place.path("again/synced")).unwrap(), "kept");
     assert_eq!(disks.stat()["off_at_ns"], off_at, "another image of the same moment");
     place.run(&["disk", "arm", "m", "--at-sync", "1"]).code(1).says(&["off already"]);
+    place.run(&["disk", "set", "m", "--timing", "off"]).code(1).says(&["the power of", "is off"]);
+    place.run(&["disk", "set", "m", "--neighbours", "0"]).code(1).says(&["is off"]);
+    place.run(&["disk", "fault", "m", "full:1M"]).code(1).says(&["is off"]);
     place.run(&["disk", "unmount", "m"]).code(0);
     disks.assert_clean();
 }
@@ -193,40 +196,136 @@ fn faults_strike_on_demand() {
     let Some(disks) = Disks::new() else { return };
     let place = &disks.0;
     disks.mount("null");
-    place.run(&["disk", "fault", "m", "fsync:2:EIO:log"]).code(0);
+    let fault = |rule: &str| place.run(&["disk", "fault", "m", rule]);
+    let armed = fault("fsync:2:EIO:log").code(0);
+    armed.says(&["fsync number 2 from now of what fits `log` fails with EIO, once"]);
     write_through(&place.path("m/log"), "one").unwrap();
+    assert_eq!(disks.stat()["faults"], serde_json::json!(["fsync:1:EIO:log"]));
     assert_eq!(write_through(&place.path("m/log"), "two").unwrap_err().raw_os_error(), Some(5));
     write_through(&place.path("m/log"), "three").unwrap();
-    place.run(&["disk", "fault", "m", "lightning"]).code(2).says(&["lightning", "read:N:EIO:PATH"]);
+    // As a shell writes paths, and of a folder.
+    fs::create_dir(place.path("m/db")).unwrap();
+    let whole = place.path("m/db").canonicalize().unwrap();
+    fault(&format!("fsync:1:EIO:{}", whole.display())).code(0).says(&["`db`"]);
+    let sync = || fs::File::open(place.path("m/db")).unwrap().sync_all();
+    assert_eq!(sync().unwrap_err().raw_os_error(), Some(5));
+    sync().unwrap();
+    fault("write:1:ENOSPC:m/db/*").code(0).says(&["`db/*`"]);
+    fault("full:20M").code(0).says(&["20971520 bytes"]);
+    let table = place.run(&["disk", "stat", "m"]).code(0);
+    table.says(&["full:20971520, write:1:ENOSPC:db/*", "takes no time", "metadata ordered"]);
+    fault("off").code(0).says(&["no fault is to come"]);
+    fs::write(place.path("m/db/file"), "text").unwrap();
+    assert_eq!(disks.stat()["faults"], serde_json::json!([]));
+
+    fault("lightning").code(2).says(&["lightning", "read:N:EIO:PATH"]);
+    fault("full:20X").code(2).says(&["`20X` is no number of bytes"]);
+    fault("read:1:EIO:/elsewhere/log").code(2).says(&["starts in the disk's root"]);
     place.run(&["disk", "unmount", "m"]).code(0);
     disks.assert_clean();
+}
+
+/// A script in a world of its own, whose mounts nobody else sees or sweeps; `$0` is bakeoff.
+fn in_its_own_world(disks: &Disks, script: &str) -> Option<super::Done> {
+    if !rustix::process::geteuid().is_root() {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
+        eprintln!("skipped: a world of its own needs root");
+        return None;
+    }
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--mount", "sh", "-euc", script, env!("CARGO_BIN_EXE_bakeoff")]);
+    let place = disks.0.path(".");
+    command.current_dir(&place).env("XDG_RUNTIME_DIR", place);
+    Some(super::Done(command.output().unwrap()))
 }
 
 #[test]
 fn what_a_killed_daemon_left_is_swept_by_the_next_command() {
     let Some(disks) = Disks::new() else { return };
-    let place = &disks.0;
-    disks.mount("hdd-7200");
-    fs::write(place.path("m/file"), "text").unwrap();
-    let pid = disks.stat()["pid"].as_i64().unwrap();
-    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    rustix::process::kill_process(pid, Signal::KILL).unwrap();
-    wait_until("the end of the daemon", || fs::metadata(place.path("m/file")).is_err());
-    assert!(disks.is_mounted("m"), "a killed daemon leaves its mount");
+    fs::create_dir(disks.0.path("other")).unwrap();
+    // With its note and without, and by a shell that looks for notes elsewhere.
+    for (surroundings, more) in
+        [("", ""), ("XDG_RUNTIME_DIR=$PWD/other", ""), ("", "rm -r bakeoff")]
+    {
+        let script = format!(
+            r#"
+            # Other tests' disks would live as long as their copies here.
+            sed -n 's/^bakeoff-disk:[^ ]* \([^ ]*\) .*/\1/p' /proc/self/mounts | xargs -r umount -l
+            $0 disk mount b m --model hdd-7200
+            echo text > m/file
+            kill -9 $($0 disk stat m --json | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')
+            until stat -f m 2>&1 | grep 'not connected'; do sleep 0.02; done
+            grep "$PWD/m fuse" /proc/self/mounts
+            {more}
+            # The mount fails from the moment the process begins to end; its lock goes later.
+            tries=500
+            until {surroundings} $0 disk mount b m --model null 2>said; do
+                tries=$((tries - 1)); [ $tries -gt 0 ]; sleep 0.02
+            done
+            cat said
+            cat m/file
+            $0 disk unmount m
+            rm m/file 2>&1 || true
+            "#
+        );
+        let Some(done) = in_its_own_world(&disks, &script) else { return };
+        let freed = "unmounted, since its daemon was gone";
+        done.code(0).says(&["m is a disk now", freed, "text\n"]);
+        disks.assert_clean();
+        assert_eq!(fs::read_to_string(disks.0.path("b/file")).unwrap(), "text\n");
+        assert!(!disks.0.path("other/bakeoff/disks").exists());
+    }
+}
 
-    // The mount fails from the moment the process begins to end; its lock goes later.
-    wait_until("the sweep", || {
-        let stat = place.run(&["disk", "stat", "m"]);
-        let swept = stat.err().contains("unmounted, since its daemon was gone");
-        if swept {
-            stat.code(3).says(&["no disk of yours is mounted on m"]);
-        }
-        swept
-    });
-    disks.assert_clean();
-    assert_eq!(fs::read_to_string(place.path("b/file")).unwrap(), "text");
-    // Both folders can be used again at once.
+#[test]
+fn a_disk_is_found_by_its_mount_whatever_became_of_its_note() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
     disks.mount("null");
+    fs::create_dir(place.path("other, with a comma")).unwrap();
+    fs::create_dir(place.path("m2")).unwrap();
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        super::Done(
+            command.env("XDG_RUNTIME_DIR", place.path("other, with a comma")).output().unwrap(),
+        )
+    };
+    elsewhere(&["disk", "stat", "m"]).code(0).says(&["null"]);
+    elsewhere(&["disk", "mount", "b", "m2", "--model", "null"])
+        .code(3)
+        .says(&["is mounted already"]);
+    elsewhere(&["disk", "unmount", "m"]).code(0);
+    disks.assert_clean();
+
+    elsewhere(&["disk", "mount", "b", "m", "--model", "null"]).code(0);
+    let pid = disks.stat()["pid"].as_u64().unwrap();
+    fs::remove_dir_all(place.path("other, with a comma/bakeoff")).unwrap();
+    place.run(&["disk", "stat", "m"]).code(3).says(&["can't be reached", "disk unmount m"]);
+    let open = fs::File::create(place.path("m/open")).unwrap();
+    place.run(&["disk", "unmount", "m"]).code(3).says(&["is in use"]);
+    drop(open);
+    // A command that another test starts this moment may still hold it.
+    wait_until("an end of its use", || place.run(&["disk", "unmount", "m"]).0.status.success());
+    wait_until("the daemon's end", || !Path::new(&format!("/proc/{pid}")).exists());
+    disks.assert_clean();
+}
+
+#[test]
+fn another_user_s_disk_is_told_from_none() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    disks.mount("null");
+    if rustix::process::geteuid().is_root() {
+        use std::os::unix::process::CommandExt;
+        let at = place.path("m");
+        let mut command = place.command(&["disk", "unmount", at.to_str().unwrap()]);
+        let output = command.env_remove("XDG_RUNTIME_DIR").uid(65534).gid(65534).output();
+        match output {
+            Ok(output) => drop(super::Done(output).code(3).says(&["a disk of user 0", "root"])),
+            // Where nobody may go into the build's folder.
+            Err(error) => eprintln!("skipped: {error}"),
+        }
+    }
     place.run(&["disk", "unmount", "m"]).code(0);
     disks.assert_clean();
 }
@@ -289,6 +388,14 @@ fn bad_mounts_are_refused_and_nothing_is_harmed() {
     mount("b", "m", &["--model", "hdd-7200/rpm=0"]).code(2).says(&["rpm"]);
     mount("b", "m", &["--model", "hdd-7200", "--used-fraction", "2"]).code(2).says(&["used"]);
     mount("b", "m", &["--model", "null", "--used-fraction", "0.5"]).code(2).says(&["used"]);
+    let used = |model, fraction| {
+        mount("b", "m", &["--model", model, &format!("--used-fraction={fraction}")])
+    };
+    used("hdd-7200", "-1").code(2).says(&["used is -1"]);
+    used("hdd-7200/used=0.5", "0.5").code(2).says(&["used is given twice"]);
+    mount("b", "m", &["--model", "null", "--used-fraction", "-1"]).code(2).says(&["hard disks"]);
+    mount("b", "m", &["--model", "null", "--seed", "-1"]).code(2).says(&["from 0 to"]);
+    mount("b", "m", &["--model", "host"]).code(2).says(&["this machine's own disk"]);
     mount("b", "m", &["--model", "null", "--neighbours", "x4"]).code(2).says(&["no queue"]);
     mount("b", "m", &["--model", "null", "--neighbours", "4"]).code(2).says(&["x1 to x64"]);
     mount("b", "m", &["--neighbours", "x4"]).code(2).says(&["--model"]);
@@ -311,11 +418,8 @@ fn bad_mounts_are_refused_and_nothing_is_harmed() {
     place.run(&["disk", "set", "m", "--neighbours", "x1"]).code(2).says(&["no queue"]);
     place.run(&["disk", "set", "m"]).code(2).says(&["--neighbours", "--timing"]);
     place.run(&["disk", "cut", "m", "--keep", "most"]).code(2).says(&["drop-all", "torn"]);
-    place.run(&["disk", "cut", "m2", "--keep", "torn"]).code(3).says(&["no disk of yours", "/m"]);
-    place
-        .run(&["disk", "unmount", "/proc"])
-        .code(3)
-        .says(&["no disk of yours is mounted on /proc"]);
+    place.run(&["disk", "cut", "m2", "--keep", "torn"]).code(3).says(&["no virtual disk", "/m"]);
+    place.run(&["disk", "unmount", "/proc"]).code(3).says(&["no virtual disk is mounted on /proc"]);
     place.run(&["disk", "stat", "nowhere/at/all"]).code(3).says(&["nowhere/at/all"]);
     place.run(&["disk", "unmount", "m"]).code(0);
     disks.assert_clean();

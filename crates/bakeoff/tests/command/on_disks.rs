@@ -95,7 +95,11 @@ fn neighbours_are_in_the_disk_s_own_queue() {
         let intends = trial["levels"]["neighbours"] == "25%";
         assert_eq!(neighbour["intended_per_second"].is_number(), intends, "{trial}");
     }
-    // A device without a queue has no place for them: the cell is not run, and says why.
+    // A device without a queue has no place for them: the cell is not run, and says why; the plan
+    // does so before.
+    let flags = ["--disk", "null,hdd-7200", "--neighbours", "0,x1", "--repetitions", "3"];
+    let planned = place.run(&[&["run", "disks.toml", "--dry-run"], &flags[..]].concat());
+    planned.code(0).says(&["12 trials", "3 of them can't be run: the disk null has no queue"]);
     let flags = ["--disk", "null", "--neighbours", "x1", "--out", "null", "--repetitions", "1"];
     let done = place.run(&[&["run", "disks.toml"], &flags[..]].concat());
     done.code(5).says(&["no queue"]);
@@ -151,9 +155,12 @@ fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
     // Who names a disk gets that one, or none.
     place.write("disks.toml", DISKS);
     let named = [&quick[..4], &["named", "--disk", "hdd-7200"], &short, &length].concat();
+    let dry = without_fuse(&place, &[&named[..], &["--dry-run"]].concat()).unwrap();
+    dry.code(0).says(&["no disk hdd-7200 can be had on this machine", "modprobe"]);
     for arguments in [&named[..], &["run", "disks.toml", "--out", "named"]] {
         let done = without_fuse(&place, arguments).unwrap();
-        done.code(1).says(&["hdd-7200", "/dev/fuse", "fusermount3", "--disk host"]);
+        let done = done.code(1).says(&["hdd-7200", "/dev/fuse is something else", "--disk host"]);
+        assert!(done.says(&["fusermount3", "modprobe"]).err().lines().count() <= 2);
         assert!(!place.path("named").exists());
     }
 }

@@ -13,7 +13,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
-use super::{Completion, Device, Kind, Nanos, Request};
+use super::{Completion, Device, Kind, Nanos, Request, Wrong, ordered, within, wrongs};
 
 /// What a cloud volume is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,22 +83,19 @@ impl Parameters {
         }
     }
 
-    /// Checks that such a volume can be.
-    ///
-    /// # Errors
-    /// What is wrong, as a sentence.
-    pub fn check(&self) -> Result<(), String> {
-        super::within("iops", self.iops, 0.001..=1e9)?;
-        super::within("burst_iops", self.burst_iops, 0.001..=1e9)?;
-        if self.burst_iops < self.iops {
-            return Err(format!("burst_iops {} is below iops {}", self.burst_iops, self.iops));
-        }
-        super::within("credits", self.credits, 0.0..=1e18)?;
-        super::within("throughput_mib_s", self.throughput_mib_s, 0.001..=1e9)?;
-        super::within("latency_ms", self.latency_ms, 0.0..=60_000.0)?;
-        super::within("jitter", self.jitter, 0.0..=1.0)?;
-        super::within("at_once", self.at_once.into(), 1.0..=65_536.0)?;
-        super::within("operation", self.operation as f64, 512.0..=1e12)
+    /// All that keeps such a volume from being.
+    pub fn check(&self) -> Vec<Wrong> {
+        wrongs([
+            within("iops", self.iops, 0.001..=1e9),
+            within("burst_iops", self.burst_iops, 0.001..=1e9),
+            ordered(("iops", self.iops), ("burst_iops", self.burst_iops)),
+            within("credits", self.credits, 0.0..=1e18),
+            within("throughput_mib_s", self.throughput_mib_s, 0.001..=1e9),
+            within("latency_ms", self.latency_ms, 0.0..=60_000.0),
+            within("jitter", self.jitter, 0.0..=1.0),
+            within("at_once", self.at_once.into(), 1.0..=65_536.0),
+            within("operation", self.operation as f64, 512.0..=1e12),
+        ])
     }
 }
 

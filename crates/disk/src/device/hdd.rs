@@ -12,7 +12,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
-use super::{Completion, Device, Kind, Nanos, Request, within};
+use super::{Completion, Device, Kind, Nanos, Request, Wrong, ordered, within, wrongs};
 
 mod cache;
 mod geometry;
@@ -107,27 +107,32 @@ impl Parameters {
         }
     }
 
-    /// Checks that such a disk can be.
-    ///
-    /// # Errors
-    /// What is wrong, as a sentence.
-    pub fn check(&self) -> Result<(), String> {
-        within("rpm", self.rpm as f64, 60.0..=60_000.0)?;
-        Curve::fit(self.track_to_track_ms, self.average_seek_ms, self.full_stroke_ms)?;
-        within("track_to_track_ms", self.track_to_track_ms, 0.0..=60_000.0 / self.rpm as f64)?;
-        within("inner_mb_s", self.inner_mb_s, 0.001..=1e6)?;
-        within("outer_mb_s", self.outer_mb_s, 0.001..=1e6)?;
-        if self.inner_mb_s > self.outer_mb_s {
-            let (inner, outer) = (self.inner_mb_s, self.outer_mb_s);
-            return Err(format!(
-                "inner_mb_s {inner} is above outer_mb_s {outer}: inner tracks are shorter"
-            ));
+    /// All that keeps such a disk from being.
+    pub fn check(&self) -> Vec<Wrong> {
+        let turn_ms = 60_000.0 / self.rpm as f64;
+        let mut wrong = wrongs([
+            within("rpm", self.rpm as f64, 60.0..=60_000.0),
+            within("track_to_track_ms", self.track_to_track_ms, 0.0..=turn_ms),
+            within("average_seek_ms", self.average_seek_ms, 0.0..=1e4),
+            within("full_stroke_ms", self.full_stroke_ms, 0.0..=1e4),
+            within("inner_mb_s", self.inner_mb_s, 0.001..=1e6),
+            within("outer_mb_s", self.outer_mb_s, 0.001..=1e6),
+            ordered(("inner_mb_s", self.inner_mb_s), ("outer_mb_s", self.outer_mb_s)),
+            within("link_mb_s", self.link_mb_s, 0.001..=1e6),
+            within("command_ms", self.command_ms, 0.0..=1e4),
+            within("used", self.used, 1e-6..=1.0),
+            within("tags", self.tags as f64, 1.0..=65_536.0),
+            within("aging", self.aging, 0.0..=1e6),
+        ]);
+        let times = ["track_to_track_ms", "average_seek_ms", "full_stroke_ms"].map(str::to_owned);
+        let alone = |wrong: &Wrong| wrong.parameters.iter().any(|name| times.contains(name));
+        if !wrong.iter().any(alone)
+            && let Err(why) =
+                Curve::fit(self.track_to_track_ms, self.average_seek_ms, self.full_stroke_ms)
+        {
+            wrong.push(Wrong { parameters: times.to_vec(), why });
         }
-        within("link_mb_s", self.link_mb_s, 0.001..=1e6)?;
-        within("command_ms", self.command_ms, 0.0..=1e4)?;
-        within("used", self.used, 1e-6..=1.0)?;
-        within("tags", self.tags as f64, 1.0..=65_536.0)?;
-        within("aging", self.aging, 0.0..=1e6)
+        wrong
     }
 }
 
@@ -173,7 +178,9 @@ impl Hdd {
     /// # Errors
     /// What is wrong with the parameters, as a sentence.
     pub fn new(parameters: Parameters, seed: u64) -> Result<Self, String> {
-        parameters.check()?;
+        if let Some(wrong) = parameters.check().into_iter().next() {
+            return Err(wrong.why);
+        }
         let phase = Xoshiro256PlusPlus::seed_from_u64(seed).random();
         Ok(Self {
             geometry: Geometry::new(&parameters, phase)?,

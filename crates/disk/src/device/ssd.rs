@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
-use super::{Completion, Device, Kind, Nanos, Request};
+use super::{Completion, Device, Kind, Nanos, Request, Wrong, ordered, within, wrongs};
 
 /// What an SSD is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,30 +54,19 @@ impl Parameters {
         }
     }
 
-    /// Checks that such a device can be.
-    ///
-    /// # Errors
-    /// What is wrong, as a sentence.
-    pub fn check(&self) -> Result<(), String> {
-        for (name, us) in
-            [("read_us", self.read_us), ("write_us", self.write_us), ("flush_us", self.flush_us)]
-        {
-            super::within(name, us, 0.0..=1e9)?;
-        }
-        super::within("reads_at_once", self.reads_at_once, 1.0..=65_536.0)?;
-        super::within("writes_at_once", self.writes_at_once, 1.0..=65_536.0)?;
-        for (name, rate) in [
-            ("read_mb_s", self.read_mb_s),
-            ("write_mb_s", self.write_mb_s),
-            ("sustained_mb_s", self.sustained_mb_s),
-        ] {
-            super::within(name, rate, 0.001..=1e9)?;
-        }
-        if self.sustained_mb_s > self.write_mb_s {
-            let (sustained, write) = (self.sustained_mb_s, self.write_mb_s);
-            return Err(format!("sustained_mb_s {sustained} is above write_mb_s {write}"));
-        }
-        Ok(())
+    /// All that keeps such a device from being.
+    pub fn check(&self) -> Vec<Wrong> {
+        wrongs([
+            within("read_us", self.read_us, 0.0..=1e9),
+            within("write_us", self.write_us, 0.0..=1e9),
+            within("flush_us", self.flush_us, 0.0..=1e9),
+            within("reads_at_once", self.reads_at_once, 1.0..=65_536.0),
+            within("writes_at_once", self.writes_at_once, 1.0..=65_536.0),
+            within("read_mb_s", self.read_mb_s, 0.001..=1e9),
+            within("write_mb_s", self.write_mb_s, 0.001..=1e9),
+            within("sustained_mb_s", self.sustained_mb_s, 0.001..=1e9),
+            ordered(("sustained_mb_s", self.sustained_mb_s), ("write_mb_s", self.write_mb_s)),
+        ])
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::mount::UnmountFlags;
 
-/// What a disk of bakeoff's calls itself in the table (its source).
-pub const SOURCE: &str = "bakeoff-disk";
+/// How the source of a disk of bakeoff's begins in the table; the rest is where its daemon listens.
+const SOURCE: &str = "bakeoff-disk:";
 
 /// How something is unmounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,32 +23,81 @@ pub enum How {
 /// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
+    /// Where it is to be seen.
+    pub place: PathBuf,
     /// The kind of file system, as `ext4` or `fuse`.
     pub kind: String,
     /// What it is made of.
     pub source: String,
+    /// Of a FUSE file system: the number of the user whose daemon serves it.
+    pub user: Option<u32>,
+}
+
+impl Entry {
+    /// Where the daemon of a disk of bakeoff's listens; `None` for any other mount.
+    pub fn socket(&self) -> Option<PathBuf> {
+        let path = self.source.strip_prefix(SOURCE).filter(|_| self.kind.starts_with("fuse"))?;
+        let mut pieces = path.split('%');
+        let mut bytes = pieces.next()?.as_bytes().to_vec();
+        for piece in pieces {
+            let (code, plain) = piece.split_at_checked(2)?;
+            bytes.push(u8::from_str_radix(code, 16).ok()?);
+            bytes.extend(plain.as_bytes());
+        }
+        Some(OsString::from_vec(bytes).into())
+    }
+
+    /// Whether its daemon is gone: the kernel says so of a FUSE file system that it can't ask.
+    pub fn is_dead(&self) -> bool {
+        rustix::fs::statfs(&self.place).is_err_and(|error| error == rustix::io::Errno::NOTCONN)
+    }
+}
+
+/// The source of a disk whose daemon listens there. What FUSE's helper or the table would not take
+/// as it is, such as a comma, is written as in a URL.
+pub(crate) fn source(socket: &Path) -> String {
+    let mut source = SOURCE.to_owned();
+    for &byte in socket.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                source.push(byte.into());
+            }
+            other => source.push_str(&format!("%{other:02X}")),
+        }
+    }
+    source
 }
 
 /// What is mounted on a path; the uppermost, if there are several.
 pub fn at(path: &Path) -> Option<Entry> {
-    let table = std::fs::read("/proc/self/mountinfo").ok()?;
-    let lines = table.split(|byte| *byte == b'\n').rev();
-    let mut entries = lines.filter_map(parse);
-    entries.find_map(|(place, entry)| (place == path).then_some(entry))
+    entries().into_iter().rev().find(|entry| entry.place == path)
 }
 
 /// Whether a disk of bakeoff's is mounted on a path.
 pub fn is_ours(path: &Path) -> bool {
-    at(path).is_some_and(|entry| entry.kind.starts_with("fuse") && entry.source == SOURCE)
+    at(path).is_some_and(|entry| entry.socket().is_some())
+}
+
+/// The disks of bakeoff's, whoever mounted them, with where their daemons listen.
+pub fn disks() -> Vec<(Entry, PathBuf)> {
+    entries().into_iter().filter_map(|entry| entry.socket().map(|socket| (entry, socket))).collect()
+}
+
+/// All mounts, in the order in which they were made.
+fn entries() -> Vec<Entry> {
+    let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    table.split(|byte| *byte == b'\n').filter_map(parse).collect()
 }
 
 /// A line of the table: see proc_pid_mountinfo(5).
-fn parse(line: &[u8]) -> Option<(PathBuf, Entry)> {
+fn parse(line: &[u8]) -> Option<Entry> {
     let mut words = line.split(|byte| *byte == b' ');
     let place = PathBuf::from(OsString::from_vec(unescape(words.nth(4)?)));
     let mut words = words.skip_while(|word| *word != b"-").skip(1);
-    let text = |word: &[u8]| String::from_utf8_lossy(&unescape(word)).into_owned();
-    Some((place, Entry { kind: text(words.next()?), source: text(words.next()?) }))
+    let mut text = || Some(String::from_utf8_lossy(&unescape(words.next()?)).into_owned());
+    let (kind, source, options) = (text()?, text()?, text().unwrap_or_default());
+    let user = options.split(',').find_map(|option| option.strip_prefix("user_id=")?.parse().ok());
+    Some(Entry { place, kind, source, user })
 }
 
 /// Spaces and the like are written as a backslash and three octal digits.
@@ -120,12 +169,27 @@ mod tests {
 
     #[test]
     fn lines_are_read_with_their_escapes() {
-        let line =
-            br"36 35 98:0 /mnt1 /mnt/a\040b\134c rw,noatime master:1 - fuse.x bakeoff-disk rw";
-        let (place, entry) = parse(line).unwrap();
-        assert_eq!(place, Path::new(r"/mnt/a b\c"));
-        assert_eq!(entry, Entry { kind: "fuse.x".into(), source: SOURCE.into() });
+        let line = concat!(
+            r"36 35 98:0 /mnt1 /mnt/a\040b\134c rw,noatime master:1 - fuse.x ",
+            "bakeoff-disk:/a%2C rw,user_id=7,group_id=8"
+        );
+        let entry = parse(line.as_bytes()).unwrap();
+        assert_eq!(entry.place, Path::new(r"/mnt/a b\c"));
+        assert_eq!((&*entry.kind, entry.user), ("fuse.x", Some(7)));
+        assert_eq!(entry.socket().unwrap(), Path::new("/a,"));
+        let other = Entry { kind: "ext4".into(), ..entry };
+        assert_eq!(other.socket(), None);
         assert!(parse(b"").is_none());
+    }
+
+    #[test]
+    fn a_source_tells_the_socket() {
+        for path in ["/run/user/7/a.socket", "/tmp/a b,c%d\\e/ä\n.socket"] {
+            let source = source(Path::new(path));
+            assert!(source.bytes().all(|byte| byte.is_ascii_graphic() && byte != b','));
+            let entry = Entry { place: "/".into(), kind: "fuse".into(), source, user: None };
+            assert_eq!(entry.socket().unwrap(), Path::new(path));
+        }
     }
 
     #[test]

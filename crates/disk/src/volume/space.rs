@@ -34,7 +34,8 @@ impl Space {
         self.limit.store(limit.unwrap_or(u64::MAX), Ordering::Release);
     }
 
-    fn limited(&self) -> Option<u64> {
+    /// The limit in bytes, if there is one.
+    pub fn limited(&self) -> Option<u64> {
         Some(self.limit.load(Ordering::Acquire)).filter(|limit| *limit < u64::MAX)
     }
 }

@@ -36,14 +36,16 @@ impl Volume {
 
     /// Makes a folder's names lasting; then calls `then`.
     ///
-    /// `then` gets `EIO` when the power goes first.
+    /// `then` gets `EIO` when the power goes first, or a fault's error: the names are no more lasting
+    /// than they were then.
     pub fn fsyncdir(
         self: &Arc<Self>,
         ino: Ino,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
         let came = self.executor.now();
-        if let Err(error) = self.inode(ino) {
+        let may = self.inode(ino).and_then(|inode| self.fault(Call::Fsync, &inode));
+        if let Err(error) = may {
             return then(Err(error));
         }
         self.count_sync();

@@ -1,7 +1,8 @@
 //! What the tests share.
 
 use bakeoff_experiment::{
-    Changes, Disks, Engines, Error, Experiment, Vocabulary, WorkloadNames, without_passwords,
+    Changes, DeviceProblem, Disks, Engines, Error, Experiment, Vocabulary, WorkloadNames,
+    without_passwords,
 };
 
 /// The shortest file that is right.
@@ -50,15 +51,20 @@ fn level(text: &str) -> Result<String, String> {
     }
 }
 
-/// A device of one's own has a model and a number of turns.
-fn device(table: &toml::Table) -> Result<(), String> {
-    let model = table.get("model").and_then(toml::Value::as_str);
-    let rpm = table.get("rpm").and_then(toml::Value::as_integer);
-    match (model, rpm) {
-        (Some("hdd-7200"), Some(1..)) => Ok(()),
-        (Some("hdd-7200"), _) => Err("its rpm has to be above 0".to_owned()),
-        _ => Err("a device needs a model\nadd `model = \"hdd-7200\"`".to_owned()),
+/// A device of one's own has a model, a number of turns and, if it is said, a number of tags.
+fn device(table: &toml::Table) -> Result<(), Vec<DeviceProblem>> {
+    let number = |key: &str| table.get(key).map(|value| value.as_integer().unwrap_or(0));
+    let problem = |key: Option<&str>, message: &str| DeviceProblem {
+        key: key.map(str::to_owned),
+        message: message.to_owned(),
+    };
+    if table.get("model").and_then(toml::Value::as_str) != Some("hdd-7200") {
+        return Err(vec![problem(None, "a device needs a model\nadd `model = \"hdd-7200\"`")]);
     }
+    let wrong = ["rpm", "tags"].into_iter().filter(|key| number(key).is_some_and(|n| n < 1));
+    let wrong = wrong.map(|key| problem(Some(key), &format!("its {key} has to be above 0")));
+    let wrong: Vec<DeviceProblem> = wrong.collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
 /// Loads a file `my.toml` of that text.

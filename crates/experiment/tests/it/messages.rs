@@ -220,6 +220,15 @@ fn a_device_that_is_wrong_is_told_once() {
 }
 
 #[test]
+fn all_that_is_wrong_with_a_device_is_told_each_where_it_stands() {
+    let toml = format!("{GOOD}[disks.mine]\nmodel = \"hdd-7200\"\nrpm = 0\ntags = 0\n");
+    let message = message(&toml, &Changes::default());
+    for text in ["its rpm has to be", "my.toml:5:1", "its tags has to be", "my.toml:6:1"] {
+        assert!(message.contains(text), "{message}");
+    }
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let no_workload = "\
 error: the experiment names no workload

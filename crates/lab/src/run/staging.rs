@@ -78,6 +78,9 @@ impl Lab<'_> {
         stage: &Stage,
         place: &Place<'_>,
     ) -> Result<Result<Measured, String>, LabError> {
+        if let Some(reason) = disk::refusal(self.experiment, place.cell) {
+            return Ok(Err(reason));
+        }
         let (level, seed) = (disk::neighbours(place.cell), self.experiment.seed);
         let spec = match disk::model(self.experiment, place.cell) {
             Err(reason) => return Ok(Err(reason)),
