@@ -145,8 +145,8 @@ impl Open {
                 .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
                 .init(vec![
                     format!(
-                        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO', \
-                         autocommit = 1, default_storage_engine = {}",
+                        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,\
+                         NO_AUTO_VALUE_ON_ZERO', autocommit = 1, default_storage_engine = {}",
                         SQL.quote(storage.name())
                     ),
                     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ".into(),

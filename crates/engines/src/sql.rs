@@ -120,7 +120,8 @@ impl Dialect {
     /// What turns an insert into an upsert: the columns beside the key take the new values.
     ///
     /// MySQL's form replaces the row that clashes in any unique index. Where that row has another
-    /// key, its key is set to null, which is refused: error 1048.
+    /// key, a division by zero is asked for, which is refused: error 1365. (A null for its key would
+    /// not do: a key that is generated becomes 0.)
     fn upsert(self, table: &Table) -> String {
         let column = |number: &usize| self.column(table, *number);
         let mut rest: Vec<usize> =
@@ -141,7 +142,10 @@ impl Dialect {
                 if table.indexes.iter().any(|index| index.unique) {
                     let same: Vec<_> = table.key.iter().map(column).map(new).collect();
                     let first = column(&table.key[0]);
-                    let guard = format!("{first} = IF({}, {first}, NULL)", same.join(" AND "));
+                    let guard = format!(
+                        "{first} = IF({}, {first}, LENGTH({first}) DIV 0)",
+                        same.join(" AND ")
+                    );
                     set.insert(0, guard);
                 }
                 format!(" ON DUPLICATE KEY UPDATE {}", set.join(", "))

@@ -39,7 +39,7 @@ pub struct Row {
     pub state: &'static str,
     /// What each rule has left.
     pub rules: Vec<Rule>,
-    /// Median time to recover, and the longest.
+    /// The time to recover: from the median to the longest.
     pub recovery: String,
     /// The mean time of the operation in the timed trials of the same run.
     pub cost: String,
@@ -158,7 +158,7 @@ fn row(
         rules: rules.iter().map(rule).collect(),
         recovery: match promise.recovery_median_s.zip(promise.recovery_max_s) {
             Some((median, most)) => {
-                format!("{}, at most {}", words::seconds(median), words::seconds(most))
+                format!("{} to {}", words::seconds(median), words::seconds(most))
             }
             None => NONE.into(),
         },

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::chart::{line, marker, open, shortened, text};
+use crate::chart::{escape, line, marker, open, shortened, text};
 use crate::scale::Log;
 use crate::words;
 
@@ -18,7 +18,7 @@ pub struct Lane {
 }
 
 const PLOT: f64 = 470.0;
-const RIGHT: f64 = 30.0;
+const RIGHT: f64 = 100.0;
 const TOP: f64 = 26.0;
 /// The height of a rule's line of dots, and the room between two lanes.
 const RULE: f64 = 11.0;
@@ -76,7 +76,8 @@ fn draw(out: &mut String, lane: &Lane, (left, top): (f64, f64), x: &dyn Fn(f64) 
     if let Some(window) = lane.window_s {
         let at = x(window);
         line(out, "window", (at, top + 1.0), (at, top + height(lane) - 1.0));
-        text(out, "tick end", at - 5.0, top + 12.0, &format!("{} allowed", words::seconds(window)));
+        let label = format!("{} allowed", words::seconds(window));
+        text(out, "tick start", at + 6.0, middle + 4.0, &label);
     }
     if lane.rules.iter().all(|(_, dots)| dots.is_empty()) {
         text(out, "start", left + 8.0, middle + 4.0, "nothing lost");
@@ -86,7 +87,7 @@ fn draw(out: &mut String, lane: &Lane, (left, top): (f64, f64), x: &dyn Fn(f64) 
         for (age, bad) in dots {
             // Another shape, too: a colour alone does not reach everybody.
             let (class, shape) = if *bad { ("loss bad", 3) } else { ("loss", 0) };
-            let title = format!("{rule}: {}", words::seconds(*age));
+            let title = escape(&format!("{rule}: {}", words::seconds(*age)));
             let _ = write!(
                 out,
                 "<g class=\"{class}\"><title>{title}</title>{}</g>",

@@ -17,10 +17,6 @@ use crate::words;
 pub fn verdict(document: &Document) -> String {
     let layout = Layout::new(document);
     let cases = verdict::cases(&layout);
-    let broken = match durability::broken(document) {
-        none if none.is_empty() => String::new(),
-        clauses => clauses.join("; ") + ". ",
-    };
     let mut clauses = Vec::new();
     // Where nothing was to be timed, that nothing was timed is no finding.
     if document.run.run.planned > 0 || document.promises.is_empty() {
@@ -31,7 +27,10 @@ pub fn verdict(document: &Document) -> String {
     clauses.extend(missing(&layout, &cases));
     clauses.extend(lost(document));
     clauses.extend(progress(document));
-    broken + &capital(&clauses.join("; ")) + "."
+    let sentences = [durability::broken(document), clauses].map(|clauses| clauses.join("; "));
+    let told = sentences.iter().filter(|clauses| !clauses.is_empty());
+    let told: Vec<String> = told.map(|clauses| capital(clauses) + ".").collect();
+    told.join(" ")
 }
 
 /// The text as the beginning of a sentence, unless it begins with a name.

@@ -1,5 +1,6 @@
 //! What each format writes.
 
+mod power;
 mod sample;
 
 use bakeoff_report::{Format, Options, render, verdict};

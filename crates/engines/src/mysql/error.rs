@@ -5,10 +5,10 @@ use mysql::{DriverError, Error as Failure};
 use crate::Error;
 
 /// Codes of errors (mariadb.com/kb/en/mariadb-error-codes).
-const BAD_NULL: u16 = 1048;
 const DUPLICATE: u16 = 1062;
 const DUPLICATE_NAMED: u16 = 1586;
 const ROW_CHANGED: u16 = 1020;
+const DIVISION_BY_ZERO: u16 = 1365;
 const UNKNOWN_VARIABLE: u16 = 1193;
 const LOCK_WAIT_TIMEOUT: u16 = 1205;
 const DEADLOCK: u16 = 1213;
@@ -29,6 +29,10 @@ pub(super) fn plain(failure: Failure) -> Error {
             Error::Conflict(failure.to_string())
         }
         DUPLICATE | DUPLICATE_NAMED => Error::Duplicate(failure.to_string()),
+        // How an upsert says that it met the row of another key: see `crate::sql`.
+        DIVISION_BY_ZERO => {
+            Error::Duplicate("another row has these columns of a unique index".into())
+        }
         _ => Error::engine(failure),
     }
 }
@@ -61,9 +65,4 @@ pub(super) fn is_interrupted(failure: &Failure) -> bool {
 /// Whether the server has no setting of that name.
 pub(super) fn is_unknown_variable(failure: &Failure) -> bool {
     matches!(failure, Failure::MySqlError(answer) if answer.code == UNKNOWN_VARIABLE)
-}
-
-/// Whether an upsert hit the row of another key: see [`crate::sql`].
-pub(super) fn is_null_in_key(failure: &Failure) -> bool {
-    matches!(failure, Failure::MySqlError(answer) if answer.code == BAD_NULL)
 }

@@ -15,16 +15,9 @@ use crate::{Access, Error, Result, Rows, Schema, Session, Value};
 
 /// What a session must know of a statement beside its text.
 pub(super) enum Plan {
-    Read {
-        width: usize,
-    },
-    Insert {
-        key: usize,
-    },
-    Upsert {
-        /// The columns that must hold something.
-        required: Vec<usize>,
-    },
+    Read { width: usize },
+    Insert { key: usize },
+    Upsert,
     Change,
 }
 
@@ -37,11 +30,7 @@ pub(super) fn plan(schema: &Schema, action: &Action) -> Plan {
             },
         },
         Action::Insert { table } => Plan::Insert { key: schema.tables[*table].key[0] },
-        Action::Upsert { table } => {
-            let columns = &schema.tables[*table].columns;
-            let required = (0..columns.len()).filter(|column| !columns[*column].nullable);
-            Plan::Upsert { required: required.collect() }
-        }
+        Action::Upsert { .. } => Plan::Upsert,
         Action::Update { .. } | Action::Delete { .. } => Plan::Change,
     }
 }
@@ -228,7 +217,7 @@ impl<'a> Client<'a> {
         let lasting = self.admit(plan)?;
         let width = match plan {
             Plan::Read { width } => *width,
-            Plan::Insert { .. } | Plan::Upsert { .. } | Plan::Change => 0,
+            Plan::Insert { .. } | Plan::Upsert | Plan::Change => 0,
         };
         let prepared = self.prepared()?;
         let (given, wanted) =
@@ -239,14 +228,14 @@ impl<'a> Client<'a> {
         rows.reset(width);
         let (changed, new_key) = match prepared.run(number, parameters, width, rows) {
             Ok(answer) => answer,
-            Err(failure) => return Err(self.refusal(failure, plan, parameters, lasting)),
+            Err(failure) => return Err(self.fault(failure, lasting)),
         };
         self.wrote |= changed > 0;
         match plan {
             Plan::Read { .. } => Ok(rows.len() as u64),
             Plan::Change => Ok(changed),
             // The server counts a replaced row twice.
-            Plan::Upsert { .. } => Ok(1),
+            Plan::Upsert => Ok(1),
             Plan::Insert { key } => {
                 rows.reset(1);
                 rows.push(match (parameters[*key], new_key) {
@@ -255,25 +244,6 @@ impl<'a> Client<'a> {
                 });
                 Ok(changed)
             }
-        }
-    }
-
-    fn refusal(
-        &mut self,
-        failure: Failure,
-        plan: &Plan,
-        parameters: &[Value<'_>],
-        lasting: bool,
-    ) -> Error {
-        match plan {
-            // Nothing that was given is null where nothing may be: it was the key of another row.
-            Plan::Upsert { required }
-                if error::is_null_in_key(&failure)
-                    && required.iter().all(|column| parameters[*column] != Value::Null) =>
-            {
-                Error::Duplicate("another row has these columns of a unique index".into())
-            }
-            _ => self.fault(failure, lasting),
         }
     }
 

@@ -152,6 +152,36 @@ fn keeps_its_promises(engine: &MariaDb, other: &str, counter: &str) {
 }
 
 #[test]
+fn an_upsert_replaces_no_other_row_whose_key_was_generated() {
+    let numbers =
+        Table::new("numbers").generated_key("id").nullable("text", Type::Text).unique(&["text"]);
+    let schema = Schema { tables: vec![numbers] };
+    let statements = [
+        Action::Insert { table: 0 },
+        Action::Upsert { table: 0 },
+        Action::Read(Read::by_key(0, 1, &[1])),
+    ];
+    let statements = statements.map(|action| Statement { name: "one".into(), action });
+    for engine in [&INNODB, &ROCKSDB, &ARIA] {
+        if !installed(engine) {
+            continue;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let terms = Terms::new(Durability::None);
+        let database = engine.open(folder.path(), &terms, &schema, &statements).expect("open");
+        let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+        session.run(0, &[Value::Null, "taken".into()], &mut rows).expect("insert");
+        let key = rows.int(0, 0).expect("a key");
+        let answer = session.run(1, &[(key + 1).into(), "taken".into()], &mut rows);
+        assert!(matches!(answer, Err(Error::Duplicate(_))), "{answer:?}");
+        session.run(1, &[key.into(), "taken".into()], &mut rows).expect("the same row");
+        for (number, found) in [(key, 1), (key + 1, 0), (0, 0)] {
+            assert_eq!(session.run(2, &[number.into()], &mut rows).expect("read"), found);
+        }
+    }
+}
+
+#[test]
 fn all_is_written_where_no_checkpoint_can_be_demanded() {
     if !installed(&INNODB) {
         return;

@@ -166,7 +166,7 @@ fn an_upsert_replaces_the_row_of_its_key_alone() {
     assert_eq!(
         text(Dialect::MySql, &upsert),
         "INSERT INTO `members` (`id`, `user`, `project`) VALUES (?, ?, ?) \
-         ON DUPLICATE KEY UPDATE `id` = IF(`id` = VALUES(`id`), `id`, NULL), \
+         ON DUPLICATE KEY UPDATE `id` = IF(`id` = VALUES(`id`), `id`, LENGTH(`id`) DIV 0), \
          `user` = VALUES(`user`), `project` = VALUES(`project`)"
     );
     let all_key = text(Dialect::MySql, &Action::Upsert { table: 1 });
