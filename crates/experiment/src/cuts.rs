@@ -108,8 +108,8 @@ pub(crate) fn settle(
 pub(crate) fn check(experiment: &Experiment) -> Result<(), Problem> {
     if experiment.cuts.is_none() {
         return match experiment.repetitions {
-            0 => Err(Problem::new("blocks can't be repeated 0 times")
-                .help("valid: 1 to 1000; 0 only beside `cuts`")),
+            0 => Err(Problem::new("with 0 repetitions there is nothing to run")
+                .help("give --repetitions (or the key) 1 to 1000; 0 is for power cuts alone, beside `cuts`")),
             _ => Ok(()),
         };
     }
