@@ -12,6 +12,8 @@ mod guide;
 mod interrupted;
 #[path = "command/on_disks.rs"]
 mod on_disks;
+#[path = "command/power_cut.rs"]
+mod power_cut;
 #[path = "command/runs.rs"]
 mod runs;
 #[path = "command/servers.rs"]

@@ -116,6 +116,7 @@ pub fn kept(document: &Document) -> Option<String> {
     Some(match (kept, told(false).count()) {
         (0, 0) => "no promise was put to the test".into(),
         (0, _) => return None,
+        (1, 0) => format!("the only promise stood {cuts}"),
         (kept, 0) => format!("all {} stood {cuts}", words::many(kept, "promise")),
         (kept, _) => format!("{} stood {cuts}", words::many(kept, "other promise")),
     })

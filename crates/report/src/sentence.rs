@@ -35,9 +35,9 @@ pub fn verdict(document: &Document) -> String {
 
 /// The text as the beginning of a sentence, unless it begins with a name.
 fn capital(text: &str) -> String {
-    match text.strip_prefix("all ").or_else(|| text.strip_prefix("no ")) {
-        Some(_) => text[..1].to_uppercase() + &text[1..],
-        None => text.into(),
+    match ["all ", "no ", "the "].iter().any(|start| text.starts_with(start)) {
+        true => text[..1].to_uppercase() + &text[1..],
+        false => text.into(),
     }
 }
 

@@ -21,7 +21,7 @@ cache = "16M"
 "#;
 
 /// Whether virtual disks can be had: not everywhere, but always in CI.
-fn can_mount() -> bool {
+pub fn can_mount() -> bool {
     let place = tempfile::tempdir().unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_bakeoff"));
     match bakeoff_lab::try_virtual_disk(program, place.path()) {

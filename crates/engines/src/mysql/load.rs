@@ -31,6 +31,8 @@ pub(super) struct Load<'a> {
     database: &'a Open,
     table: &'a Table,
     rows: Vec<u8>,
+    /// The key of the last row, where keys are generated: the highest.
+    last: Option<i64>,
     /// `None` once the load is over.
     running: Option<Running>,
 }
@@ -53,7 +55,8 @@ impl<'a> Load<'a> {
         let run = move || run(connection, &name, waiting, bulk);
         let thread = thread::Builder::new().name("load".into()).spawn(run)?;
         let running = Some(Running { pieces, thread });
-        Ok(Self { database, table, rows: Vec::with_capacity(PIECE + PIECE / 4), running })
+        let rows = Vec::with_capacity(PIECE + PIECE / 4);
+        Ok(Self { database, table, rows, last: None, running })
     }
 
     /// Waits for the server's answer, after the end of the rows or a failure.
@@ -83,6 +86,9 @@ impl Loader for Load<'_> {
             return Err(Error::Usage(format!("{given} values for a row of {wanted}")));
         }
         write_row(&mut self.rows, row)?;
+        if let (true, Value::Int(key)) = (self.table.generated, row[self.table.key[0]]) {
+            self.last = Some(key);
+        }
         if self.rows.len() >= PIECE {
             let full = std::mem::replace(&mut self.rows, Vec::with_capacity(PIECE + PIECE / 4));
             self.send(Piece::Rows(full))?;
@@ -100,7 +106,14 @@ impl Loader for Load<'_> {
             let small = format!("SET SESSION rocksdb_merge_buf_size = {SORTED}");
             server.query_drop(small).map_err(error::plain)?;
         }
-        tables::complete(&mut server, self.table)
+        tables::complete(&mut server, self.table)?;
+        match self.last {
+            // The next start may find the counter as it was before the load, in MariaDB 10.11.
+            Some(last) if self.database.storage == Storage::InnoDb => {
+                tables::count_from(&mut server, self.table, last.saturating_add(1))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

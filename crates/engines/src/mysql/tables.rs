@@ -80,6 +80,11 @@ pub(super) fn complete(server: &mut Conn, table: &Table) -> Result<()> {
     run(server, build.into_iter().chain([SQL.analyze(table)]))
 }
 
+/// Has the next generated key be that number, at least.
+pub(super) fn count_from(server: &mut Conn, table: &Table, next: i64) -> Result<()> {
+    run(server, [alter(table, &[format!("AUTO_INCREMENT = {next}")])])
+}
+
 fn run(server: &mut Conn, texts: impl IntoIterator<Item = String>) -> Result<()> {
     texts.into_iter().try_for_each(|text| server.query_drop(text)).map_err(error::plain)
 }

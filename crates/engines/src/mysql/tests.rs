@@ -182,6 +182,32 @@ fn an_upsert_replaces_no_other_row_whose_key_was_generated() {
 }
 
 #[test]
+fn generated_keys_go_on_after_a_load() {
+    let numbers = Table::new("numbers").generated_key("id").unique(&["id"]);
+    let schema = Schema { tables: vec![numbers] };
+    let statements = [Statement { name: "one".into(), action: Action::Insert { table: 0 } }];
+    for engine in [&INNODB, &ROCKSDB, &ARIA] {
+        if !installed(engine) {
+            continue;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let terms = Terms::new(Durability::None);
+        let open = || engine.open(folder.path(), &terms, &schema, &statements).expect("open");
+        let database = open();
+        let mut loader = database.load(0).expect("a load");
+        loader.row(&[7.into()]).expect("a row");
+        loader.finish().expect("loaded");
+        // It reads the counter from its files.
+        drop(database);
+        let database = open();
+        let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+        session.run(0, &[Value::Null], &mut rows).expect("insert");
+        let key = rows.int(0, 0).expect("a key");
+        assert!(key > 7, "{}: {key} after 7", engine.about().name);
+    }
+}
+
+#[test]
 fn all_is_written_where_no_checkpoint_can_be_demanded() {
     if !installed(&INNODB) {
         return;

@@ -104,7 +104,7 @@ fn a_kept_promise_is_told_and_nothing_is_marked() {
     promise.kept = Some(true);
     promise.rules.truncate(1);
     assert!(
-        verdict(&document).contains("all 1 promise stood 1 power cut"),
+        verdict(&document).contains("the only promise stood 1 power cut"),
         "{}",
         verdict(&document)
     );
