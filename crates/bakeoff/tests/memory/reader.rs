@@ -26,7 +26,8 @@ fn what_is_read_without_a_limit_is_cached_as_a_whole() {
         let stage = Stage::new(model, false, fill);
         read(&stage.seen, None);
         let resident = stage.resident();
-        assert!(resident >= 2 * LIMIT * copies, "{model}: {resident} bytes");
+        // The kernel may take a few pages back at any time.
+        assert!(resident >= 2 * LIMIT * copies / 10 * 9, "{model}: {resident} bytes");
     }
 }
 
