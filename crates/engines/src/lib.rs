@@ -9,6 +9,7 @@ use std::time::Duration;
 
 pub mod elsewhere;
 pub mod fair;
+mod files;
 pub mod fjall;
 mod gate;
 pub mod kv;

@@ -16,7 +16,7 @@ use mysql::{Conn, Opts, OptsBuilder};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Result, Schema, Session, Setting,
-    Statement, Terms, fair,
+    Statement, Terms, fair, files,
 };
 
 use session::Plan;
@@ -199,7 +199,7 @@ impl Database for Open {
     fn drain(&self) -> Result<()> {
         let Some(private) = &self.private else { return Ok(()) };
         upkeep::drain(&mut self.connect()?, self.storage)?;
-        upkeep::sync_all(&private.data)
+        files::sync_all(&private.data)
     }
 
     fn check(&self) -> Result<Vec<String>> {

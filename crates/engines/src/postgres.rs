@@ -16,7 +16,7 @@ use postgres::{Client, Config, NoTls};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Schema, Session,
-    Setting, Statement, Terms, fair,
+    Setting, Statement, Terms, fair, files,
 };
 
 use tables::Leftovers;
@@ -279,7 +279,7 @@ impl Database for Open {
         let Some(private) = &self.private else { return Ok(()) };
         upkeep::drain(&mut self.connect()?, &self.schema)?;
         match self.terms.durability {
-            Durability::None => upkeep::sync_all(&private.data),
+            Durability::None => files::sync_all(&private.data),
             _ => Ok(()),
         }
     }

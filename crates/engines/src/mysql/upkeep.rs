@@ -1,7 +1,5 @@
 //! What is done between trials: draining, checking, counting.
 
-use std::fs::{self, File};
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -90,20 +88,6 @@ fn wait(server: &mut Conn, question: &str, otherwise: &str) -> Result<()> {
         thread::sleep(POLL);
     }
     Ok(())
-}
-
-/// Syncs every file in a folder: what the server has written without syncing is the system's.
-pub(super) fn sync_all(folder: &Path) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            sync_all(&entry.path())?;
-        } else if kind.is_file() {
-            File::open(entry.path())?.sync_all()?;
-        }
-    }
-    Ok(File::open(folder)?.sync_all()?)
 }
 
 /// Has the server check every table and index; returns what it found wrong.

@@ -1,8 +1,6 @@
 //! What a server does beside its clients: put-off work, checks of its integrity, counters.
 
-use std::fs::{self, File};
 use std::ops::Range;
-use std::path::Path;
 
 use postgres::Client;
 use postgres::error::SqlState;
@@ -80,25 +78,6 @@ pub(super) fn drain(client: &mut Client, schema: &Schema) -> Result<()> {
         client.batch_execute(&format!("VACUUM {}", SQL.quote(&table.name))).map_err(error)?;
     }
     client.batch_execute("CHECKPOINT").map_err(error)
-}
-
-/// Syncs every file of a folder: with `fsync=off` the server does not.
-pub(super) fn sync_all(folder: &Path) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            sync_all(&entry.path())?;
-        } else if kind.is_file() {
-            match File::open(entry.path()) {
-                Ok(file) => file.sync_all()?,
-                // The server has removed it since.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-    Ok(File::open(folder)?.sync_all()?)
 }
 
 /// Has `amcheck` look at each table, and at each index with every row that should be in it.
