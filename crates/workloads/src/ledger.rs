@@ -1,7 +1,7 @@
 //! The workload `ledger`: made to be checked after a power cut.
 //!
 //! Each client numbers its transactions 1, 2, 3 … Transaction *s* of client *c* is the same
-//! deed on every run of a seed ([`deed::Deed`]): it adds an entry, moves an amount between two
+//! deed on every run of a seed (`deed.rs`): it adds an entry, moves an amount between two
 //! accounts that all clients share, writes, edits or removes a note, forgets an entry of long
 //! ago, and sets the client's progress to *s*. So the last number of each client says what every
 //! row of every table must be, and whatever else is found was lost, torn or never sent.
