@@ -202,7 +202,7 @@ fn each_wrong_line_is_told_where_it_stands() {
 #[test]
 fn keys_that_are_wrong_beside_others_are_told_of_the_file() {
     for (line, title, help) in [
-        ("repetitions = 0", "blocks can't be repeated 0 times", "valid: 1 to 1000"),
+        ("repetitions = 0", "with 0 repetitions there is nothing to run", "1 to 1000"),
         ("cuts = 5", "the power of the disk `host` can't be cut", "--disk ssd-sata"),
     ] {
         let message = message(&format!("{GOOD}{line}\n"), &Changes::default());
