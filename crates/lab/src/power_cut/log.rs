@@ -189,6 +189,41 @@ mod tests {
         assert_eq!(claim(5), Claim { sent: 2, acknowledged: 0 });
     }
 
+    /// Where what is said is kept.
+    #[derive(Clone, Default)]
+    struct Said(std::sync::Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Said {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_client_whose_log_is_full_says_so_and_goes_no_further() {
+        let (said, gone_on) = (Said::default(), std::sync::Arc::new(Mutex::new(false)));
+        let (mut output, further) = (said.clone(), std::sync::Arc::clone(&gone_on));
+        // It waits for the end of its process: here, of the tests.
+        thread::spawn(move || {
+            let speaker = Speaker(Mutex::new(&mut output));
+            let (file, path) = (File::create("/dev/full").unwrap(), "/dev/full".into());
+            Clerk { file, path, speaker: &speaker }.sent(1);
+            *further.lock().unwrap() = true;
+        });
+        let start = std::time::Instant::now();
+        while said.0.lock().unwrap().last() != Some(&b'\n') {
+            assert!(start.elapsed().as_secs() < 60, "nothing was said");
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let line = String::from_utf8(said.0.lock().unwrap().clone()).unwrap();
+        assert!(line.contains("the log /dev/full can't be written: No space left"), "{line}");
+        assert!(!*gone_on.lock().unwrap());
+    }
+
     #[test]
     fn a_log_that_is_there_already_is_not_written_over() {
         let folder = tempfile::tempdir().unwrap();

@@ -14,15 +14,18 @@ pub struct Liar {
     pub engine: &'static str,
     /// The level that it is opened at.
     pub level: Durability,
+    /// Settings of its own.
+    pub settings: &'static [(&'static str, &'static str)],
     /// What a private server is told when it has started: an engine that is asked for a level looks
     /// whether the server was started with settings that give it.
     pub told: &'static [&'static str],
 }
 
-const CHECKPOINT: &str = "CHECKPOINT";
+/// So little memory that pages are written all the time, and not only at checkpoints.
+const CRAMPED: &[(&str, &str)] = &[("shared_buffers", "128kB")];
 
 /// Each of them.
-pub static ALL: [Liar; 9] = [
+pub static ALL: [Liar; 11] = [
     plain("sqlite-off", "sqlite"),
     plain("lmdb-nosync", "lmdb"),
     plain("fjall-unsynced", "fjall"),
@@ -31,28 +34,58 @@ pub static ALL: [Liar; 9] = [
         name: "postgres-torn-pages",
         engine: "postgres",
         level: Durability::Strict,
-        // Pages are written at checkpoints, so one has to be under way when the power goes.
-        told: &["ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()", CHECKPOINT],
+        settings: CRAMPED,
+        told: &["ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()"],
+    },
+    // No lie: MyRocks' default is to refuse a log that ends within a record.
+    Liar {
+        name: "myrocks-point-in-time",
+        engine: "mariadb:rocksdb",
+        level: Durability::Strict,
+        settings: &[("rocksdb_wal_recovery_mode", "2")],
+        told: &[],
+    },
+    // Nor this, to show that it is not the memory that breaks pages.
+    Liar {
+        name: "postgres-cramped",
+        engine: "postgres",
+        level: Durability::Strict,
+        settings: CRAMPED,
+        told: &[],
     },
     Liar {
         name: "innodb-0",
         engine: "mariadb:innodb",
         level: Durability::Relaxed,
+        settings: &[],
         told: &["SET GLOBAL innodb_flush_log_at_trx_commit = 0"],
     },
-    Liar { name: "innodb-2", engine: "mariadb:innodb", level: Durability::Relaxed, told: &[] },
+    Liar {
+        name: "innodb-2",
+        engine: "mariadb:innodb",
+        level: Durability::Relaxed,
+        settings: &[],
+        told: &[],
+    },
     Liar {
         name: "myrocks-0",
         engine: "mariadb:rocksdb",
         level: Durability::Relaxed,
+        settings: &[],
         told: &["SET GLOBAL rocksdb_flush_log_at_trx_commit = 0"],
     },
-    Liar { name: "myrocks-2", engine: "mariadb:rocksdb", level: Durability::Relaxed, told: &[] },
+    Liar {
+        name: "myrocks-2",
+        engine: "mariadb:rocksdb",
+        level: Durability::Relaxed,
+        settings: &[],
+        told: &[],
+    },
 ];
 
 /// An engine that is opened at the level that promises nothing.
 const fn plain(name: &'static str, engine: &'static str) -> Liar {
-    Liar { name, engine, level: Durability::None, told: &[] }
+    Liar { name, engine, level: Durability::None, settings: &[], told: &[] }
 }
 
 /// The liar of that name.
@@ -66,23 +99,21 @@ impl Liar {
     }
 
     fn terms(&self, terms: &Terms) -> Terms {
-        Terms { durability: self.level, ..terms.clone() }
+        let mut terms = Terms { durability: self.level, ..terms.clone() };
+        let own = self.settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        terms.settings.extend(own);
+        terms
     }
 
-    /// Tells the private server, over its socket. A checkpoint is one of many, to the server's end.
+    /// Tells the private server, over its socket.
     fn tell(&self, terms: &Terms) -> Result<()> {
         let runtime = terms.runtime.as_deref().ok_or_else(|| Error::engine("no server"))?;
         if self.engine == "postgres" {
             let mut config = postgres::Config::new();
             config.user("bakeoff").dbname("postgres").host_path(runtime);
             let mut client = config.connect(postgres::NoTls).map_err(Error::engine)?;
-            for order in self.told {
-                client.simple_query(order).map_err(Error::engine)?;
-            }
-            if self.told.contains(&CHECKPOINT) {
-                std::thread::spawn(move || while client.simple_query(CHECKPOINT).is_ok() {});
-            }
-            return Ok(());
+            let tell = |order: &&str| client.simple_query(order).map(drop).map_err(Error::engine);
+            return self.told.iter().try_for_each(tell);
         }
         let socket = runtime.join("socket").to_string_lossy().into_owned();
         let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("root"));

@@ -1,16 +1,18 @@
 //! Private servers: settings that are known to be bad, and that strict durability is kept.
 
+use bakeoff_disk::plug::{Keep, Metadata};
 use bakeoff_engines::{Engine, find};
 use bakeoff_results::Cut;
 
 use crate::Test;
 use crate::lying::named;
-use crate::stage::{Stage, all_kept, breaks};
+use crate::stage::{MOST, Stage, all_kept, breaks};
 
 pub const TESTS: &[Test] = &[
     ("servers_keep_strict", servers_keep_strict),
     ("postgres_without_fsync_is_caught", || caught("postgres-fsync-off")),
     ("postgres_with_torn_pages_is_caught", || caught("postgres-torn-pages")),
+    ("postgres_with_whole_pages_survives", whole_pages_survive),
     ("innodb_at_0_is_caught", || caught("innodb-0")),
     ("innodb_at_2_is_caught", || caught("innodb-2")),
     ("myrocks_at_0_is_caught", || caught("myrocks-0")),
@@ -33,10 +35,18 @@ fn set(engine: &'static dyn Engine) -> Option<Stage> {
 }
 
 fn servers_keep_strict() {
-    for name in ["mariadb:innodb", "mariadb:rocksdb", "postgres"] {
-        if let Some(stage) = set(find(name).expect("an engine")) {
+    let found = ["mariadb:innodb", "postgres"].map(|name| find(name).expect("an engine"));
+    for engine in found.into_iter().chain([named("myrocks-point-in-time") as &dyn Engine]) {
+        if let Some(stage) = set(engine) {
             all_kept(&stage.cuts(CUTS));
         }
+    }
+}
+
+/// That pages are torn is what the server is armed against by its own default.
+fn whole_pages_survive() {
+    if let Some(stage) = set(named("postgres-cramped")) {
+        all_kept(&stage.with(Metadata::Ordered, &[Keep::Torn]).cuts(MOST));
     }
 }
 

@@ -12,7 +12,7 @@ use bakeoff_engines::{Durability, Engine};
 use bakeoff_lab::job::Data;
 use bakeoff_lab::power_cut::{self, Subject};
 use bakeoff_lab::{Ending, LabError};
-use bakeoff_results::Cut;
+use bakeoff_results::{Cut, Verdict};
 use tempfile::TempDir;
 
 /// How often the power is cut at most until a known fault must have shown.
@@ -55,8 +55,11 @@ impl Stage {
             workload: "ledger".into(),
             scale: "small".into(),
             seed: 1,
-            text: None,
+            text: Some(folder.path().join("text")),
         };
+        // Read much faster than text is made, by each of a cut's processes.
+        let lines = (0..10_000).map(|number| format!("Line {number} is unlike any other line.\n"));
+        fs::write(folder.path().join("text"), lines.collect::<String>()).expect("room");
         let image = folder.path().join("image");
         fs::create_dir(&image).expect("a new folder");
         let stop = AtomicBool::new(false);
@@ -146,7 +149,17 @@ impl Stage {
         let cuts = self.cut(0..MOST, &how);
         let last = cuts.last().expect("at least one cut");
         assert!(how(last), "{} was not caught in {MOST} cuts: {last:#?}", self.data.engine);
-        println!("  {} is caught by cut {}", self.data.engine, last.number + 1);
+        let (name, cut) = (&self.data.engine, last.number + 1);
+        println!("  {name} is caught by cut {cut}, {}", last.moment);
+        for judged in last.broken() {
+            let Verdict { lost, phantom, torn, hole, index_broken, corrupt, .. } = &judged.verdict;
+            let why: String = corrupt.as_deref().unwrap_or("none").chars().take(120).collect();
+            println!(
+                "    {}: {lost} lost, {phantom} phantom, {torn} torn, {hole} hole, \
+                 {index_broken} index broken; damage: {why}",
+                judged.keep
+            );
+        }
         last.clone()
     }
 }
