@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use bakeoff_engines::statement::{Path, Read};
-use bakeoff_engines::{Access, Action, Database, ENGINES, Result, Rows, Session, Statement, Value};
+use bakeoff_engines::{
+    Access, Action, Database, ENGINES, Home, Result, Rows, Session, Statement, Value,
+};
 use bakeoff_workloads::{Prepared, Tally};
 
 use crate::{load, prepare};
@@ -154,15 +156,24 @@ fn the_books_balance_after_one_client() {
     real_engines().for_each(|engine| balance(engine, 1, 100));
 }
 
+/// The engines whose writers follow one another. Under the snapshots of the others two clients may
+/// both find that a user does not watch an issue yet, and both add the watcher, as Redmine's do.
+fn one_writer_at_a_time() -> impl Iterator<Item = &'static str> {
+    let embedded = |name: &&str| {
+        bakeoff_engines::find(name).is_some_and(|engine| engine.about().home == Home::Process)
+    };
+    real_engines().filter(embedded)
+}
+
 #[test]
 fn the_books_balance_after_clients_that_work_at_once() {
-    real_engines().for_each(|engine| balance(engine, 4, 25));
+    one_writer_at_a_time().for_each(|engine| balance(engine, 4, 25));
 }
 
 /// More clients than users: they share users, and save each other's issues under their hands.
 #[test]
 fn the_books_balance_when_clients_share_users() {
-    real_engines().for_each(|engine| balance(engine, 40, 2));
+    one_writer_at_a_time().for_each(|engine| balance(engine, 40, 2));
 }
 
 #[test]
