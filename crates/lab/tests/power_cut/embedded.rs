@@ -21,16 +21,24 @@ const CUTS: u32 = 20;
 /// What "about a second" is for those that sync once a second: a busy machine is late at times.
 const WINDOW_S: f64 = 3.0;
 
+/// The rules that an engine keeps its promises by. fjall 3.1 refuses a journal that ends with a
+/// batch of which a part is missing and the end marker is not (`ChecksumMismatch` in its
+/// `journal/batch_reader.rs`), as a torn write may leave it, now and then.
+const ENGINES: [(&str, &[Keep]); 3] =
+    [("sqlite", &Keep::ALL), ("lmdb", &Keep::ALL), ("fjall", &[Keep::DropAll, Keep::Prefix])];
+
 fn embedded_engines_keep_strict() {
-    for name in ["sqlite", "lmdb", "fjall"] {
-        all_kept(&Stage::set(find(name).expect("an engine")).cuts(CUTS));
+    for (name, keep) in ENGINES {
+        let stage = Stage::set(find(name).expect("an engine"));
+        all_kept(&stage.with(Metadata::Ordered, keep).cuts(CUTS));
     }
 }
 
 fn embedded_engines_keep_relaxed() {
-    for name in ["sqlite", "lmdb", "fjall"] {
+    for (name, keep) in ENGINES {
         let stage = Stage::set(find(name).expect("an engine"));
-        all_kept(&stage.at(Durability::Relaxed, Some(WINDOW_S)).cuts(CUTS));
+        let stage = stage.at(Durability::Relaxed, Some(WINDOW_S));
+        all_kept(&stage.with(Metadata::Ordered, keep).cuts(CUTS));
     }
 }
 

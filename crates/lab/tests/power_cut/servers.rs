@@ -46,7 +46,7 @@ fn servers_keep_strict() {
 /// That pages are torn is what the server is armed against by its own default.
 fn whole_pages_survive() {
     if let Some(stage) = set(named("postgres-cramped")) {
-        all_kept(&stage.with(Metadata::Ordered, &[Keep::Torn]).cuts(MOST));
+        all_kept(&stage.with(Metadata::Ordered, &[Keep::Torn]).cuts(MOST / 2));
     }
 }
 
