@@ -193,7 +193,7 @@ pub fn mariadb(storage: Storage, terms: &Terms) -> Vec<Setting> {
         set(
             "innodb_buffer_pool_load_at_startup",
             "OFF",
-            "every engine starts with what the data image has, and nothing read ahead",
+            "what is in its cache when the clients start is decided by the same reads for all",
         );
         if terms.durability != Durability::Strict {
             set(

@@ -80,12 +80,7 @@ fn perform(
             let directory = &staging.directory;
             let here = home != Home::Elsewhere;
             let syncs = here.then(|| Watcher::new(directory)).flatten();
-            let scans = warm::scans(prepared.schema());
-            let more = scans.iter().map(|(statement, _)| statement.clone());
-            let first = prepared.statements().len();
-            let database = trial::open_with(engine, &*prepared, more, directory, &terms)?;
-            let warmed = warm::run(&*database, first, &scans);
-            warmed.map_err(|error| format!("its tables can't be read: {error}"))?;
+            let database = warm::open(engine, &*prepared, directory, &terms)?;
             speaker.say(&Message::Ready);
             wait_for_go(input)?;
             let duration = Duration::from_secs_f64(*seconds);

@@ -5,19 +5,24 @@
 //! that no trial measures how its engine got warm, each reads all its tables and indexes once, as
 //! far as they fit. The disk takes no time meanwhile.
 
+use std::path::Path as FilePath;
+
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::statement::{Bound, Filter, Path, Read, Scope, Yield};
-use bakeoff_engines::{Action, Database, Result, Rows, Schema, Statement, Value};
+use bakeoff_engines::{Action, Database, Engine, Result, Rows, Schema, Statement, Terms, Value};
+use bakeoff_workloads::Prepared;
+
+use crate::trial;
 
 /// A statement that reads all there is of a path, and the value that it takes if it takes one.
-pub type Scan = (Statement, Option<Value<'static>>);
+type Scan = (Statement, Option<Value<'static>>);
 
 /// What no column holds: times and numbers of rows are far from it.
 const NEVER: Value<'static> = Value::Int(i64::MIN);
 
 /// The scans of every table and index that has an integer in its key. They answer with the sum of
 /// such a column, so that no row is held; keys are small enough to be summed.
-pub fn scans(schema: &Schema) -> Vec<Scan> {
+fn scans(schema: &Schema) -> Vec<Scan> {
     let mut scans = Vec::new();
     for (number, table) in schema.tables.iter().enumerate() {
         let integers = |columns: &[usize]| columns.iter().copied().find(|c| is_int(table, *c));
@@ -51,11 +56,26 @@ fn is_int(table: &Table, column: usize) -> bool {
     table.columns[column].kind == Type::Int
 }
 
-/// Runs the scans, which the database knows by the numbers from `first` on.
+/// Opens the engine in `directory` and reads everything once.
 ///
 /// # Errors
-/// The engine's own.
-pub fn run(database: &dyn Database, first: usize, scans: &[Scan]) -> Result<()> {
+/// It can't be opened, or its tables can't be read.
+pub fn open(
+    engine: &dyn Engine,
+    prepared: &dyn Prepared,
+    directory: &FilePath,
+    terms: &Terms,
+) -> std::result::Result<Box<dyn Database>, String> {
+    let scans = scans(prepared.schema());
+    let more = scans.iter().map(|(statement, _)| statement.clone());
+    let database = trial::open_with(engine, prepared, more, directory, terms)?;
+    run(&*database, prepared.statements().len(), &scans)
+        .map_err(|error| format!("its tables can't be read: {error}"))?;
+    Ok(database)
+}
+
+/// Runs the scans, which the database knows by the numbers from `first` on.
+fn run(database: &dyn Database, first: usize, scans: &[Scan]) -> Result<()> {
     let (mut session, mut rows) = (database.session()?, Rows::new());
     for (at, (_, value)) in scans.iter().enumerate() {
         session.run(first + at, value.as_slice(), &mut rows)?;
@@ -66,7 +86,7 @@ pub fn run(database: &dyn Database, first: usize, scans: &[Scan]) -> Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_engines::{Durability, Terms};
+    use bakeoff_engines::Durability;
 
     #[test]
     fn every_path_is_read_and_the_sums_are_right() {
