@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
@@ -23,6 +24,10 @@ const USAGE: i32 = 2;
 const FOLDER: i32 = 3;
 /// How long a daemon may take to end when it is told to.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the users of a disk, who were ended, may take to let go of it.
+const RELEASE: Duration = Duration::from_secs(10);
+/// How often a look is taken meanwhile.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Why something could not be done with a disk.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -139,13 +144,20 @@ impl Mounted {
         &self.mountpoint
     }
 
-    /// Unmounts it and waits for the daemon's end.
+    /// Unmounts it and waits for the daemon's end. Those who used it have been ended; the kernel may
+    /// need a moment to close their files.
     ///
     /// # Errors
-    /// Somebody still used it: then they have lost it.
+    /// Somebody still uses it after 10 s: then they have lost it.
     pub fn unmount(self) -> Result<(), Error> {
-        // Dropping it does the rest, and all of it where this fails.
-        self.control.unmount()
+        let start = Instant::now();
+        loop {
+            match self.control.unmount() {
+                Err(Error::Folder(_)) if start.elapsed() < RELEASE => thread::sleep(LOOK),
+                // Dropping it does the rest, and all of it where this fails.
+                done => return done,
+            }
+        }
     }
 }
 
@@ -252,6 +264,6 @@ fn end(daemon: &mut Child) {
             let _ = daemon.kill();
             return;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        thread::sleep(LOOK);
     }
 }

@@ -65,7 +65,8 @@ impl Subject<'_> {
             for keep in self.keep {
                 cut.judged.push(self.judge(&place, &gone, *keep, &cut)?);
             }
-            released(gone.mounted)
+            let gone = gone.mounted.unmount();
+            gone.map_err(|error| format!("its disk can't be taken away: {error}"))
         });
         if let Err(reason) = made {
             cut.failed = Some(reason);
@@ -263,16 +264,4 @@ fn ended(pid: u32) -> Result<(), String> {
         thread::sleep(LOOK);
     }
     Err(format!("its server, process {pid}, does not end"))
-}
-
-/// Takes the disk away, as soon as those that were killed have let go of it.
-fn released(mounted: Mounted) -> Result<(), String> {
-    let start = Instant::now();
-    while let Err(error) = mounted.control().unmount() {
-        if start.elapsed() > ENDING {
-            return Err(format!("its disk can't be taken away: {error}"));
-        }
-        thread::sleep(LISTEN);
-    }
-    Ok(())
 }
