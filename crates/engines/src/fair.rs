@@ -225,6 +225,7 @@ pub fn mariadb(storage: Storage, terms: &Terms) -> Vec<Setting> {
 fn rocksdb(terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
+        Setting::new("rocksdb", "FORCE", "without it the server is not to start"),
         Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.reason),
         Setting::new(
             "rocksdb_default_cf_options",
@@ -246,6 +247,13 @@ fn rocksdb(terms: &Terms) -> Vec<Setting> {
         ),
         Setting::new("rocksdb_large_prefix", "ON", "an index on a text of 255 characters"),
     ];
+    settings.push(Setting::new(
+        "rocksdb_wal_recovery_mode",
+        2,
+        "the default, 1, refuses to start on a log that ends within a record, as one does whose \
+         power went while it was written: no promise survives that, and RocksDB's maintainers call \
+         2 the one that is safe after a crash (github.com/facebook/rocksdb/issues/1351)",
+    ));
     // A memory table of 64 MiB is filled while another one is written.
     let memory_tables = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 4);
     if memory_tables < 128 << 20 {
