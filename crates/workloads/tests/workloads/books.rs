@@ -245,10 +245,11 @@ fn the_books_balance_when_clients_share_users() {
 }
 
 /// Under snapshots two clients may both find that a user does not watch an issue yet, and both add
-/// the watcher, as Redmine's do; nothing else may be done twice.
+/// the watcher, as Redmine's do; nothing else may be done twice. Aria has no place here: a save that
+/// finds its issue saved by others, after it has added a watcher, has to be rolled back, and fails.
 #[test]
 fn the_books_balance_after_clients_of_servers() {
-    for engine in real_engines(&[Home::Server]) {
+    for engine in real_engines(&[Home::Server]).filter(|name| *name != "mariadb:aria") {
         let twice = balance(engine, 40, 2);
         eprintln!("{engine}: {twice} watchers were added by two clients at once");
     }
