@@ -49,6 +49,7 @@ impl Engine for Fjall {
                              is flushed; nothing is promised after a power cut (docs.rs/fjall, \
                              PersistMode)",
                     window: None,
+                    most_lost: None,
                 },
                 Promise {
                     durability: Durability::Relaxed,
@@ -58,6 +59,7 @@ impl Engine for Fjall {
                              checksummed and recovered in order (docs.rs/fjall, PersistMode and \
                              Database::persist)",
                     window: Some(Duration::from_secs(1)),
+                    most_lost: None,
                 },
                 Promise {
                     durability: Durability::Strict,
@@ -66,6 +68,7 @@ impl Engine for Fjall {
                              (docs.rs/fjall, PersistMode); fdatasync writes all that is needed \
                              to read the data again (fdatasync(2))",
                     window: None,
+                    most_lost: None,
                 },
             ],
             home: Home::Process,

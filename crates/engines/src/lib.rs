@@ -138,6 +138,9 @@ pub struct Promise {
     /// How long before a power cut a commit is at most acknowledged that it may take; of
     /// [`Durability::Relaxed`] alone, where `source` says so.
     pub window: Option<Duration>,
+    /// How many acknowledged commits a power cut may take at most; of [`Durability::Relaxed`]
+    /// alone, where `source` says so.
+    pub most_lost: Option<u64>,
 }
 
 impl Promise {

@@ -46,6 +46,7 @@ impl Engine for Lmdb {
                              anything, unless the file system keeps the order of writes \
                              (lmdb.h, MDB_NOSYNC)",
                     window: None,
+                    most_lost: None,
                 },
                 Promise {
                     durability: Durability::Relaxed,
@@ -54,6 +55,7 @@ impl Engine for Lmdb {
                              transaction and breaks nothing; LMDB has nothing cheaper that \
                              keeps the file whole (lmdb.h, MDB_NOMETASYNC)",
                     window: None,
+                    most_lost: Some(1),
                 },
                 Promise {
                     durability: Durability::Strict,
@@ -61,6 +63,7 @@ impl Engine for Lmdb {
                     source: "a commit is on the disk when it returns (lmdb.h, mdb_txn_commit \
                              without MDB_NOSYNC and MDB_NOMETASYNC)",
                     window: None,
+                    most_lost: None,
                 },
             ],
             home: Home::Process,

@@ -23,6 +23,7 @@ impl Engine for Null {
             settings: Some("nothing is stored"),
             source: "answers as if it kept the promise; use it to measure the harness only",
             window: None,
+            most_lost: None,
         };
         About {
             name: "null",

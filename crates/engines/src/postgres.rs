@@ -104,6 +104,7 @@ const PROMISES: [Promise; 3] = [
         source: "never syncs: a crash of the system may corrupt the database beyond recovery \
                  (postgresql.org/docs/current/runtime-config-wal.html#GUC-FSYNC)",
         window: None,
+        most_lost: None,
     },
     Promise {
         durability: Durability::Relaxed,
@@ -111,6 +112,7 @@ const PROMISES: [Promise; 3] = [
         source: "a crash may take the commits of the last 3 x wal_writer_delay, 0.6 s, and leaves \
                  the rest consistent (postgresql.org/docs/current/wal-async-commit.html)",
         window: Some(Duration::from_millis(600)),
+        most_lost: None,
     },
     Promise {
         durability: Durability::Strict,
@@ -118,6 +120,7 @@ const PROMISES: [Promise; 3] = [
         source: "answers a commit when its log is synced \
                  (postgresql.org/docs/current/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT)",
         window: None,
+        most_lost: None,
     },
 ];
 

@@ -57,6 +57,7 @@ impl Engine for Sqlite {
             settings: Some(settings),
             source,
             window: None,
+            most_lost: None,
         };
         About {
             name: "sqlite",

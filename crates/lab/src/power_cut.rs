@@ -43,11 +43,10 @@ pub struct Subject<'a> {
     pub data: &'a Data,
     /// The folder that it was loaded into ([`load`]).
     pub image: &'a Path,
-    /// What the engine is to promise.
+    /// The level that the engine is opened at.
     pub durability: Durability,
-    /// How old the oldest loss may be under [`Durability::Relaxed`], in seconds, by the engine's
-    /// documentation.
-    pub window_s: Option<f64>,
+    /// What that level says: what each cut is judged by.
+    pub promised: Promised,
     /// The user's own settings for the engine.
     pub settings: Vec<(String, String)>,
     /// How many clients are at work.
@@ -153,14 +152,5 @@ impl Subject<'_> {
             }
         }
         Ok(Ending::Finished { failed })
-    }
-
-    /// What the level says.
-    fn promised(&self) -> Promised {
-        match self.durability {
-            Durability::None => Promised::Nothing,
-            Durability::Relaxed => Promised::Whole { window_s: self.window_s },
-            Durability::Strict => Promised::Everything,
-        }
     }
 }

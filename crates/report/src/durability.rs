@@ -233,12 +233,8 @@ fn explained(document: &Document, promise: &PromiseView, first: Option<&RuleView
         Promised::Everything => {
             format!("Kept: after {cuts}, all that was acknowledged was there and whole.")
         }
-        Promised::Whole { window_s: Some(window) } => format!(
-            "Kept: {cuts} {lost}; {} are allowed. The rest was whole.",
-            words::seconds(window)
-        ),
-        Promised::Whole { window_s: None } => {
-            format!("Kept: {cuts} {lost}; no limit is documented. The rest was whole.")
+        Promised::Whole { window_s, most_lost } => {
+            format!("Kept: {cuts} {lost}; {}. The rest was whole.", limit(window_s, most_lost))
         }
         Promised::Nothing => {
             let worst = promise.rules.last().map(damage).unwrap_or_default();
@@ -248,6 +244,17 @@ fn explained(document: &Document, promise: &PromiseView, first: Option<&RuleView
             };
             format!("Nothing was promised: {cuts} {lost}{worst}.")
         }
+    }
+}
+
+/// What a promise allows to be lost.
+fn limit(window_s: Option<f64>, most_lost: Option<u64>) -> String {
+    let window = window_s.map(|window| format!("those of the last {}", words::seconds(window)));
+    let most = most_lost.map(|most| words::many(most as usize, "commit"));
+    let limits: Vec<String> = most.into_iter().chain(window).collect();
+    match limits.as_slice() {
+        [] => "no limit is documented".into(),
+        limits => format!("allowed: {}", limits.join(" and only ")),
     }
 }
 
@@ -319,7 +326,7 @@ fn picture(document: &Document) -> Option<String> {
             name: format!("{}, {}", promise.engine, promise.durability),
             rules: rules.collect(),
             window_s: match promise.promised {
-                Promised::Whole { window_s } => window_s,
+                Promised::Whole { window_s, .. } => window_s,
                 Promised::Nothing | Promised::Everything => None,
             },
         }

@@ -4,7 +4,8 @@ use bakeoff_stats::quantile::median;
 use rusqlite::types::Type;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Cut, Judged, Promised, Run};
+use crate::power_cut::{Cut, Judged, Promised};
+use crate::record::Run;
 use crate::store::RunFolder;
 use crate::write::unfit;
 use crate::{Error, Result};

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::cost::CostView;
 use crate::cuts::{self, PromiseView};
-use crate::record::{Canary, Cpu, Cut, Facts, Levels, Run};
+use crate::power_cut::Cut;
+use crate::record::{Canary, Cpu, Facts, Levels, Run};
 use crate::store::RunFolder;
 use crate::{Result, cells, compare, warnings};
 

@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::cost::Cost;
+use crate::power_cut::CutPlan;
 
 /// A level of each factor, by the factors' names.
 pub type Levels = BTreeMap<String, String>;
@@ -309,30 +310,6 @@ impl Run {
     }
 }
 
-/// The power cuts of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CutPlan {
-    /// How many are planned, of all engines at all levels.
-    pub planned: u32,
-    /// The virtual disk that loses its power.
-    pub disk: String,
-    /// How many clients are at work then.
-    pub clients: u32,
-    /// The command that repeats a cut, but for the engine, the durability level, the rule and the
-    /// cut's number, which follow as flags.
-    pub command: String,
-}
-
-impl CutPlan {
-    /// The command that repeats one cut of an engine at a level, judged by one rule.
-    pub fn repeat(&self, engine: &str, durability: &str, keep: &str, number: u32) -> String {
-        format!(
-            "{} --engine {engine} --durability {durability} --keep {keep} --cut-number {number}",
-            self.command
-        )
-    }
-}
-
 /// The settings that an engine was opened with under some terms, and that differ from its own
 /// defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -367,134 +344,4 @@ pub struct EngineFact {
     pub version: String,
     /// Durability level and the settings that give it.
     pub settings: Vec<(String, String)>,
-}
-
-/// What a level of durability says of a power cut.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Promised {
-    /// Nothing.
-    Nothing,
-    /// The rest is whole when the last commits are gone.
-    Whole {
-        /// No lost commit was acknowledged earlier than so many seconds before the cut; `None`
-        /// where no such time is documented.
-        window_s: Option<f64>,
-    },
-    /// What was acknowledged is there, and all is whole.
-    Everything,
-}
-
-/// A power cut, and what each rule for what it leaves has left.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cut {
-    /// The engine.
-    pub engine: String,
-    /// The durability level.
-    pub durability: String,
-    /// What the level says.
-    pub promised: Promised,
-    /// How many clients were at work.
-    pub clients: usize,
-    /// Which of this engine's and level's cuts, from 0.
-    pub number: u32,
-    /// The seed that the moment and the images come from: it follows from the experiment's, the
-    /// engine, the level and the number.
-    pub seed: u64,
-    /// The moment that was drawn, in words.
-    pub moment: String,
-    /// How long the clients had been at work when the power went.
-    pub ran_s: f64,
-    /// Transactions that were acknowledged before.
-    pub acknowledged: u64,
-    /// What was found, a rule each; empty when the cut failed.
-    pub judged: Vec<Judged>,
-    /// Why it says nothing of what the level promises: it could not be made, or something went
-    /// wrong before the power did.
-    pub failed: Option<String>,
-}
-
-/// What one crash image held.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
-    /// The rule that it was made by.
-    pub keep: String,
-    /// What was found.
-    pub verdict: Verdict,
-    /// Where the image was kept, if it was.
-    pub image: Option<String>,
-}
-
-/// What was found after a power cut. Counts are of transactions, for lost ones, holes and some
-/// phantoms, else of rows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// Acknowledged and not there.
-    pub lost: u64,
-    /// How long before the cut the first of these was acknowledged, in seconds.
-    pub oldest_lost_s: Option<f64>,
-    /// There and never sent.
-    pub phantom: u64,
-    /// A part of a transaction.
-    pub torn: u64,
-    /// Gone, while a later transaction of the same client is there.
-    pub hole: u64,
-    /// Found by key and not by an index, or the other way round.
-    pub index_broken: u64,
-    /// Why the engine would not start, or what its own check says.
-    pub corrupt: Option<String>,
-    /// How long it took to open the engine; `None` when that failed.
-    pub recovery_s: Option<f64>,
-    /// The first findings, in words.
-    pub examples: Vec<String>,
-}
-
-impl Verdict {
-    /// Whether nothing but the last commits is missing.
-    pub fn is_whole(&self) -> bool {
-        let wrong = self.phantom + self.torn + self.hole + self.index_broken;
-        wrong == 0 && self.corrupt.is_none()
-    }
-
-    /// Whether this is less than what was promised.
-    pub fn breaks(&self, promised: Promised) -> bool {
-        match promised {
-            Promised::Nothing => false,
-            Promised::Whole { window_s } => {
-                let late = |(oldest, window)| oldest > window;
-                !self.is_whole() || self.oldest_lost_s.zip(window_s).is_some_and(late)
-            }
-            Promised::Everything => !self.is_whole() || self.lost > 0,
-        }
-    }
-}
-
-impl Cut {
-    /// What was found and is less than what was promised.
-    pub fn broken(&self) -> impl Iterator<Item = &Judged> {
-        self.judged.iter().filter(|judged| judged.verdict.breaks(self.promised))
-    }
-}
-
-#[cfg(test)]
-mod cut_tests {
-    use super::*;
-
-    #[test]
-    fn a_promise_is_broken_by_less_than_it_says() {
-        let clean = Verdict::default();
-        let lost = Verdict { lost: 2, oldest_lost_s: Some(0.9), ..clean.clone() };
-        let torn = Verdict { torn: 1, ..clean.clone() };
-        let corrupt = Verdict { corrupt: Some("it does not start".into()), ..clean.clone() };
-        let whole = |window_s| Promised::Whole { window_s };
-        for verdict in [&clean, &lost, &torn, &corrupt] {
-            assert!(!verdict.breaks(Promised::Nothing));
-        }
-        assert!(!clean.breaks(Promised::Everything) && !clean.breaks(whole(Some(0.0))));
-        assert!(lost.breaks(Promised::Everything) && lost.breaks(whole(Some(0.5))));
-        assert!(!lost.breaks(whole(Some(1.0))) && !lost.breaks(whole(None)));
-        for verdict in [torn, corrupt] {
-            assert!(verdict.breaks(Promised::Everything) && verdict.breaks(whole(None)));
-        }
-    }
 }

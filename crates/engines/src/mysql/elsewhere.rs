@@ -102,6 +102,7 @@ impl Engine for Elsewhere {
             settings: None,
             source: "what this storage engine promises is not known here",
             window: None,
+            most_lost: None,
         };
         About {
             name: self.name,

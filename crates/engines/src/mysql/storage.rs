@@ -80,6 +80,7 @@ impl Storage {
             settings: Some(settings),
             source,
             window: None,
+            most_lost: None,
         };
         [
             promise(Durability::None, none),

@@ -49,7 +49,7 @@ impl Subject<'_> {
         let mut cut = Cut {
             engine: engine.into(),
             durability: self.durability.name().into(),
-            promised: self.promised(),
+            promised: self.promised,
             clients: self.clients,
             number,
             seed,

@@ -13,13 +13,15 @@ use bakeoff_results::{Cut, HARNESS, Promised};
 
 use super::{Ending, Event, Lab, LabError, remove, wanting};
 use crate::disk;
-use crate::job::Data;
+use crate::job::{Data, Staging};
 use crate::power_cut::{self, Subject};
 
 /// The workload whose clients are at work when the power goes, and its scale where another workload
 /// is measured.
 const WORKLOAD: &str = "ledger";
 const SCALE: &str = "small";
+/// The memory that an engine has when its power goes.
+const UNLIMITED: &str = "unlimited";
 /// How much later than its engine says a commit may become lasting: a thread that is to sync once a
 /// second comes to it a little late on a busy machine, and a sync takes its time.
 const LATE: Duration = Duration::from_millis(500);
@@ -189,6 +191,9 @@ impl Lab<'_> {
     ) -> Result<Ending, LabError> {
         let (disk, keep) = (common.disk.clone(), common.keep.clone());
         let images = common.images.clone();
+        let settings = self.settings(&data.engine);
+        let staging = Staging { settings: settings.clone(), ..Staging::default() };
+        self.note_terms([&data.engine, durability.name(), UNLIMITED], &staging)?;
         let subject = Subject {
             program: self.program,
             work,
@@ -196,8 +201,8 @@ impl Lab<'_> {
             data,
             image,
             durability,
-            window_s: window_s(engine, durability),
-            settings: self.settings(&data.engine),
+            promised: promised(engine, durability),
+            settings,
             clients: self.experiment.cut_clients(),
             disk: &disk,
             metadata: Metadata::Ordered,
@@ -227,11 +232,18 @@ pub fn planned_cuts(experiment: &Experiment) -> usize {
     each * experiment.cut_cells().iter().filter(|(engine, _)| *engine != HARNESS).count()
 }
 
-/// How old a loss may be at a level.
-fn window_s(engine: &dyn Engine, durability: Durability) -> Option<f64> {
+/// What a level says, by its engine's documentation.
+fn promised(engine: &dyn Engine, durability: Durability) -> Promised {
     let promises = engine.about().promises;
-    let promise = promises.iter().find(|promise| promise.durability == durability)?;
-    promise.window.map(|window| (window + LATE).as_secs_f64())
+    let promise = promises.iter().find(|promise| promise.durability == durability);
+    match durability {
+        Durability::None => Promised::Nothing,
+        Durability::Relaxed => Promised::Whole {
+            window_s: promise.and_then(|it| it.window).map(|it| (it + LATE).as_secs_f64()),
+            most_lost: promise.and_then(|it| it.most_lost),
+        },
+        Durability::Strict => Promised::Everything,
+    }
 }
 
 /// The record of cuts that can't be made.

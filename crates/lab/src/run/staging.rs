@@ -178,12 +178,22 @@ impl Lab<'_> {
 
     /// Notes for the report what the engine is opened with.
     pub(super) fn note_applied(&mut self, cell: &Cell, staging: &Staging) -> Result<(), LabError> {
-        let level = |factor| cell.base(factor).to_owned();
-        let (engine, durability) = (level(Factor::Engine), level(Factor::Durability));
-        let terms = Durability::parse(&durability).map(|durability| staging.terms(durability));
-        if let Some((found, terms)) = bakeoff_engines::find(&engine).zip(terms) {
+        let level = |factor| cell.base(factor);
+        let levels = [Factor::Engine, Factor::Durability, Factor::Memory].map(level);
+        self.note_terms(levels, staging)
+    }
+
+    /// As [`Lab::note_applied`], of an engine at a durability and a memory level.
+    pub(super) fn note_terms(
+        &mut self,
+        levels: [&str; 3],
+        staging: &Staging,
+    ) -> Result<(), LabError> {
+        let found = bakeoff_engines::find(levels[0]).zip(Durability::parse(levels[1]));
+        if let Some((found, durability)) = found {
+            let terms = staging.terms(durability);
             let settings = applied(found.settings(&terms), &terms.settings);
-            let memory = level(Factor::Memory);
+            let [engine, durability, memory] = levels.map(Into::into);
             self.folder.note_applied(&Applied { engine, durability, memory, settings })?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use bakeoff_engines::{Durability, Engine};
 use bakeoff_lab::job::Data;
 use bakeoff_lab::power_cut::{self, Subject};
 use bakeoff_lab::{Ending, LabError};
-use bakeoff_results::{Cut, Verdict};
+use bakeoff_results::{Cut, Promised, Verdict};
 use tempfile::TempDir;
 
 /// How often the power is cut at most until a known fault must have shown.
@@ -25,7 +25,7 @@ pub struct Stage {
     data: Data,
     disk: Spec,
     durability: Durability,
-    window_s: Option<f64>,
+    promised: Promised,
     metadata: Metadata,
     keep: Vec<Keep>,
     pub keep_images: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl Stage {
             data,
             disk: Spec::parse("null").expect("a model"),
             durability: Durability::Strict,
-            window_s: None,
+            promised: Promised::Everything,
             metadata: Metadata::Ordered,
             keep: Keep::ALL.to_vec(),
             keep_images: None,
@@ -86,8 +86,8 @@ impl Stage {
         Self { metadata, keep: keep.to_vec(), ..self }
     }
 
-    pub fn at(self, durability: Durability, window_s: Option<f64>) -> Self {
-        Self { durability, window_s, ..self }
+    pub fn at(self, durability: Durability, promised: Promised) -> Self {
+        Self { durability, promised, ..self }
     }
 
     pub fn folder(&self) -> &Path {
@@ -103,7 +103,7 @@ impl Stage {
             data: &self.data,
             image: &self.folder.path().join("image"),
             durability: self.durability,
-            window_s: self.window_s,
+            promised: self.promised,
             settings: Vec::new(),
             clients: 4,
             disk: &self.disk,

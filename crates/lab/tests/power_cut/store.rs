@@ -70,6 +70,7 @@ impl Engine for Store {
             settings: Some("none: it has one way"),
             source: "this file",
             window: None,
+            most_lost: None,
         };
         About {
             name: self.name,

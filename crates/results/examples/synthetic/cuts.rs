@@ -15,7 +15,7 @@ pub fn cuts() -> [Cut; 2] {
     let cut = |number, verdicts: [Verdict; 2]| Cut {
         engine: "alpha".into(),
         durability: "relaxed".into(),
-        promised: Promised::Whole { window_s: Some(1.5) },
+        promised: Promised::Whole { window_s: Some(1.5), most_lost: None },
         clients: 4,
         number,
         seed: 7,

@@ -1,0 +1,190 @@
+//! A power cut as it is recorded: what was promised, and what each rule for what the cut leaves
+//! has left.
+
+use serde::{Deserialize, Serialize};
+
+/// The power cuts of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutPlan {
+    /// How many are planned, of all engines at all levels.
+    pub planned: u32,
+    /// The virtual disk that loses its power.
+    pub disk: String,
+    /// How many clients are at work then.
+    pub clients: u32,
+    /// The command that repeats a cut, but for the engine, the durability level, the rule and the
+    /// cut's number, which follow as flags.
+    pub command: String,
+}
+
+impl CutPlan {
+    /// The command that repeats one cut of an engine at a level, judged by one rule.
+    pub fn repeat(&self, engine: &str, durability: &str, keep: &str, number: u32) -> String {
+        format!(
+            "{} --engine {engine} --durability {durability} --keep {keep} --cut-number {number}",
+            self.command
+        )
+    }
+}
+
+/// What a level of durability says of a power cut.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promised {
+    /// Nothing.
+    Nothing,
+    /// The rest is whole when the last commits are gone.
+    Whole {
+        /// No lost commit was acknowledged earlier than so many seconds before the cut; `None`
+        /// where no such time is documented.
+        window_s: Option<f64>,
+        /// No more acknowledged commits than so many are lost; `None` where no such number is
+        /// documented, and in records of an older bakeoff.
+        #[serde(default)]
+        most_lost: Option<u64>,
+    },
+    /// What was acknowledged is there, and all is whole.
+    Everything,
+}
+
+/// A power cut, and what each rule for what it leaves has left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cut {
+    /// The engine.
+    pub engine: String,
+    /// The durability level.
+    pub durability: String,
+    /// What the level says.
+    pub promised: Promised,
+    /// How many clients were at work.
+    pub clients: usize,
+    /// Which of this engine's and level's cuts, from 0.
+    pub number: u32,
+    /// The seed that the moment and the images come from: it follows from the experiment's, the
+    /// engine, the level and the number.
+    pub seed: u64,
+    /// The moment that was drawn, in words.
+    pub moment: String,
+    /// How long the clients had been at work when the power went.
+    pub ran_s: f64,
+    /// Transactions that were acknowledged before.
+    pub acknowledged: u64,
+    /// What was found, a rule each; empty when the cut failed.
+    pub judged: Vec<Judged>,
+    /// Why it says nothing of what the level promises: it could not be made, or something went
+    /// wrong before the power did.
+    pub failed: Option<String>,
+}
+
+/// What one crash image held.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The rule that it was made by.
+    pub keep: String,
+    /// What was found.
+    pub verdict: Verdict,
+    /// Where the image was kept, if it was.
+    pub image: Option<String>,
+}
+
+/// What was found after a power cut. Counts are of transactions, for lost ones, holes and some
+/// phantoms, else of rows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Acknowledged and not there.
+    pub lost: u64,
+    /// How long before the cut the first of these was acknowledged, in seconds.
+    pub oldest_lost_s: Option<f64>,
+    /// There and never sent.
+    pub phantom: u64,
+    /// A part of a transaction.
+    pub torn: u64,
+    /// Gone, while a later transaction of the same client is there.
+    pub hole: u64,
+    /// Found by key and not by an index, or the other way round.
+    pub index_broken: u64,
+    /// Why the engine would not start, or what its own check says.
+    pub corrupt: Option<String>,
+    /// How long it took to open the engine; `None` when that failed.
+    pub recovery_s: Option<f64>,
+    /// The first findings, in words.
+    pub examples: Vec<String>,
+}
+
+impl Verdict {
+    /// Whether nothing but the last commits is missing.
+    pub fn is_whole(&self) -> bool {
+        let wrong = self.phantom + self.torn + self.hole + self.index_broken;
+        wrong == 0 && self.corrupt.is_none()
+    }
+
+    /// Whether this is less than what was promised.
+    pub fn breaks(&self, promised: Promised) -> bool {
+        match promised {
+            Promised::Nothing => false,
+            Promised::Whole { window_s, most_lost } => {
+                let late = |(oldest, window)| oldest > window;
+                !self.is_whole()
+                    || self.oldest_lost_s.zip(window_s).is_some_and(late)
+                    || most_lost.is_some_and(|most| self.lost > most)
+            }
+            Promised::Everything => !self.is_whole() || self.lost > 0,
+        }
+    }
+}
+
+impl Cut {
+    /// What was found and is less than what was promised.
+    pub fn broken(&self) -> impl Iterator<Item = &Judged> {
+        self.judged.iter().filter(|judged| judged.verdict.breaks(self.promised))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(window_s: Option<f64>, most_lost: Option<u64>) -> Promised {
+        Promised::Whole { window_s, most_lost }
+    }
+
+    #[test]
+    fn a_promise_is_broken_by_less_than_it_says() {
+        let clean = Verdict::default();
+        let lost = Verdict { lost: 2, oldest_lost_s: Some(0.9), ..clean.clone() };
+        let torn = Verdict { torn: 1, ..clean.clone() };
+        let corrupt = Verdict { corrupt: Some("it does not start".into()), ..clean.clone() };
+        for verdict in [&clean, &lost, &torn, &corrupt] {
+            assert!(!verdict.breaks(Promised::Nothing));
+        }
+        assert!(!clean.breaks(Promised::Everything));
+        assert!(lost.breaks(Promised::Everything));
+        for verdict in [torn, corrupt] {
+            assert!(verdict.breaks(Promised::Everything) && verdict.breaks(whole(None, None)));
+        }
+    }
+
+    #[test]
+    fn losses_are_bounded_by_their_age_and_by_their_number() {
+        let lost = Verdict { lost: 2, oldest_lost_s: Some(0.9), ..Verdict::default() };
+        for (window_s, most_lost, broken) in [
+            (None, None, false),
+            (Some(1.0), None, false),
+            (Some(0.5), None, true),
+            (None, Some(2), false),
+            (None, Some(1), true),
+            (Some(1.0), Some(1), true),
+            (Some(0.5), Some(2), true),
+        ] {
+            let promised = whole(window_s, most_lost);
+            assert_eq!(lost.breaks(promised), broken, "{promised:?}");
+            assert!(!Verdict::default().breaks(promised));
+        }
+    }
+
+    #[test]
+    fn a_promise_that_an_older_bakeoff_recorded_bounds_no_number() {
+        let old: Promised = serde_json::from_str(r#"{"whole":{"window_s":1.5}}"#).unwrap();
+        assert_eq!(old, whole(Some(1.5), None));
+    }
+}
