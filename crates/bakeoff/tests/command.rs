@@ -2,6 +2,8 @@
 
 #[path = "command/bad_input.rs"]
 mod bad_input;
+#[path = "command/clients.rs"]
+mod clients;
 #[path = "command/disk.rs"]
 mod disk;
 #[path = "command/elsewhere.rs"]

@@ -182,6 +182,11 @@ pub trait Engine: Send + Sync {
     /// What a user should know of it.
     fn about(&self) -> About;
 
+    /// Where it does its work, as in [`About`], which may have to ask a server for the rest.
+    fn home(&self) -> Home {
+        self.about().home
+    }
+
     /// Whether it can be used on this machine, and if not, what is missing and the command that
     /// brings it.
     ///

@@ -12,7 +12,7 @@ use bakeoff_workloads::Prepared;
 use crate::job::{GO, Job, Message, Staging};
 use crate::syncs::Watcher;
 use crate::written::size;
-use crate::{memory, power_cut, trial, warm};
+use crate::{memory, open_files, power_cut, trial, warm};
 
 /// Where a process says things: whole lines, from any thread.
 pub struct Speaker<'a>(pub(crate) Mutex<&'a mut (dyn Write + Send)>);
@@ -33,6 +33,7 @@ pub fn child(input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {
 
 /// [`child`], which knows more engines than those that are built in.
 pub fn child_with(own: &[&dyn Engine], input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {
+    open_files::raise();
     let speaker = Speaker(Mutex::new(output));
     let mut line = String::new();
     let job = match input.read_line(&mut line).map(|_| serde_json::from_str(&line)) {
@@ -72,7 +73,7 @@ fn perform(
             let prepared = trial::prepare(data)?;
             // Not before: the workload's texts are not the engine's to find room for.
             let engine = trial::engine(data, own)?;
-            let home = engine.about().home;
+            let home = engine.home();
             if home == Home::Process {
                 join(&staging.groups)?;
             }

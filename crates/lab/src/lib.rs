@@ -15,6 +15,7 @@ pub mod leftovers;
 mod machine;
 pub mod memory;
 mod meter;
+mod open_files;
 pub mod page_cache;
 pub mod power_cut;
 mod process;

@@ -119,7 +119,7 @@ pub fn load(
 
 /// A new folder for what a private server keeps beside its data; other engines need none.
 fn runtime(engine: &dyn Engine, work: &Path) -> Result<Option<PathBuf>, LabError> {
-    if engine.about().home != Home::Server {
+    if engine.home() != Home::Server {
         return Ok(None);
     }
     let folder = work.join("server");

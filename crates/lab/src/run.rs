@@ -206,7 +206,7 @@ impl Stage {
     /// A new folder for what a private server keeps beside its data; other engines need none.
     fn runtime(&self, engine: &str) -> Result<Option<PathBuf>, LabError> {
         let found = bakeoff_engines::find(engine);
-        if found.is_none_or(|engine| engine.about().home != Home::Server) {
+        if found.is_none_or(|engine| engine.home() != Home::Server) {
             return Ok(None);
         }
         let folder = self.work.path().join("server");

@@ -18,6 +18,7 @@ use crate::accounts::{Device, space};
 use crate::child::Speaker;
 use crate::job::{Counts, Data, Measured, Message, Operation};
 use crate::meter::{Metered, Split};
+use crate::open_files;
 use crate::syncs::Watcher;
 use crate::usage::Usage;
 use crate::written::{self, Written};
@@ -170,6 +171,7 @@ impl Trial<'_> {
         duration: Duration,
         speaker: &Speaker<'_>,
     ) -> Result<Measured, String> {
+        self.room_for(clients)?;
         let writing = written::writing(self.prepared.statements());
         let books = Mutex::new((Split::default(), Written::default()));
         let plan = load::Plan { clients, operations: self.names.len(), duration, trim: TRIM };
@@ -212,6 +214,17 @@ impl Trial<'_> {
         };
         self.judge(&mut measured, &outcome, clients)?;
         Ok(measured)
+    }
+
+    /// Makes sure that so many clients can have the files that a session takes.
+    fn room_for(&self, clients: usize) -> Result<(), String> {
+        let failed = |error: std::io::Error| format!("open files can't be counted: {error}");
+        let before = open_files::count().map_err(failed)?;
+        let session = self.database.session();
+        let one = session.map_err(|error| format!("no client could connect: {error}"))?;
+        let each = open_files::count().map_err(failed)?.saturating_sub(before);
+        drop(one);
+        open_files::suffice(clients, each)
     }
 
     /// What was used up to now.

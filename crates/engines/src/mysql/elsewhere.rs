@@ -110,8 +110,12 @@ impl Engine for Elsewhere {
             version: self.version(),
             promises: Storage::of(&self.engine)
                 .map_or(Durability::ALL.map(unknown), Storage::promises),
-            home: Home::Elsewhere,
+            home: self.home(),
         }
+    }
+
+    fn home(&self) -> Home {
+        Home::Elsewhere
     }
 
     /// The server's settings are its owner's.

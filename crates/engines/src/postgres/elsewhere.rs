@@ -107,8 +107,12 @@ impl Engine for Elsewhere {
             summary: "PostgreSQL, in a server that somebody else runs",
             version: self.version(),
             promises: PROMISES,
-            home: Home::Elsewhere,
+            home: self.home(),
         }
+    }
+
+    fn home(&self) -> Home {
+        Home::Elsewhere
     }
 
     /// As with a private server.

@@ -41,8 +41,8 @@ pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers)
         _ if found.is_empty() => {}
         Leftovers::Refuse => {
             return Err(Error::Usage(format!(
-                "the database holds {} tables {MADE_BY} before: allow their reuse \
-                 (--reuse), or name an empty database",
+                "the database holds {} tables {MADE_BY} before, by a run or by a load that failed: \
+                 allow their reuse (--reuse), which drops them, or name an empty database",
                 found.len()
             )));
         }

@@ -280,7 +280,7 @@ pub(super) fn available(engine: &str) -> Result<(), String> {
 
 /// Whether the engine is a server that somebody else runs.
 pub(super) fn is_elsewhere(engine: &str) -> bool {
-    bakeoff_engines::find(engine).is_some_and(|found| found.about().home == Home::Elsewhere)
+    bakeoff_engines::find(engine).is_some_and(|found| found.home() == Home::Elsewhere)
 }
 
 /// Whether a cell's engine can be used, and its levels go together.
