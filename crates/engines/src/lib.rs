@@ -238,6 +238,13 @@ pub trait Database: Send + Sync {
     /// The engine's own.
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>>;
 
+    /// Reads every table and index once, so that what the engine keeps in memory is there as far as it
+    /// fits, as after days of work.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn warm(&self) -> Result<()>;
+
     /// Waits until everything put off is done: checkpoints, flushes, compactions. All that was
     /// committed is in the engine's own files afterwards, synced. With a server elsewhere nothing is
     /// done: what it puts off, and the settings that would change that, are its owner's.

@@ -202,6 +202,10 @@ impl Database for Open {
         files::sync_all(&private.data)
     }
 
+    fn warm(&self) -> Result<()> {
+        upkeep::warm(&mut self.connect()?, &self.schema)
+    }
+
     fn check(&self) -> Result<Vec<String>> {
         let mut server = self.connect()?;
         match self.private {

@@ -93,6 +93,10 @@ impl Database for Open {
         Ok(())
     }
 
+    fn warm(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn check(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }

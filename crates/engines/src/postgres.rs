@@ -287,6 +287,10 @@ impl Database for Open {
         }
     }
 
+    fn warm(&self) -> Result<()> {
+        upkeep::warm(&mut self.connect()?, &self.schema, self.private.is_some())
+    }
+
     fn check(&self) -> Result<Vec<String>> {
         upkeep::check(&mut self.connect()?, &self.schema)
     }

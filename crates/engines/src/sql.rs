@@ -247,6 +247,30 @@ impl Dialect {
         }
     }
 
+    /// Queries that read all rows of a table, with their long texts, and all entries of its indexes.
+    /// Left alone, a planner counts rows by the smallest index, so each is named; PostgreSQL has no
+    /// word for that, and gets the rows alone.
+    pub fn read_all(self, table: &Table) -> Vec<String> {
+        let name = self.quote(&table.name);
+        let long = table.columns.iter().filter(|column| column.kind == Type::LongText);
+        let lengths = long.map(|column| format!(", sum(length({}))", self.quote(&column.name)));
+        let rows = format!("SELECT count(*){} FROM {name}", lengths.collect::<String>());
+        let by = |index: &Index| {
+            let index = self.quote(&index.name);
+            match self {
+                Self::Sqlite => Some(format!("SELECT count(*) FROM {name} INDEXED BY {index}")),
+                Self::MySql => Some(format!("SELECT count(*) FROM {name} FORCE INDEX ({index})")),
+                Self::Postgres => None,
+            }
+        };
+        let rows = match self {
+            Self::Sqlite => format!("{rows} NOT INDEXED"),
+            Self::MySql => format!("{rows} FORCE INDEX (PRIMARY)"),
+            Self::Postgres => rows,
+        };
+        table.indexes.iter().filter_map(by).chain([rows]).collect()
+    }
+
     /// `INSERT` of a whole row.
     pub fn insert(self, table: &Table) -> String {
         Text::new(self, table).insert()

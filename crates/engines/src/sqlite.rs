@@ -276,6 +276,14 @@ impl Database for Open {
         Ok(())
     }
 
+    fn warm(&self) -> Result<()> {
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        for text in self.schema.tables.iter().flat_map(|table| SQL.read_all(table)) {
+            keeper.query_row(&text, [], |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<Vec<String>> {
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let mut statement = keeper.prepare("PRAGMA integrity_check")?;

@@ -9,6 +9,7 @@ pub mod accounts;
 mod canary;
 mod child;
 mod disk;
+mod family;
 mod image;
 pub mod job;
 pub mod leftovers;
@@ -23,7 +24,6 @@ mod run;
 mod syncs;
 mod trial;
 mod usage;
-mod warm;
 mod written;
 
 pub use child::{child, child_with};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bakeoff_disk::spec::{self, Spec, SpecError};
-use bakeoff_engines::{Database, Engine, Home, Session, Statement, Terms};
+use bakeoff_engines::{Database, Engine, Home, Session, Terms};
 use bakeoff_experiment::{DeviceProblem, Disks, Engines, Vocabulary, WorkloadNames};
 use bakeoff_load::{self as load};
 use bakeoff_results::{Cost, Cpu, Io, Syncs};
@@ -103,20 +103,8 @@ pub fn open(
     directory: &Path,
     terms: &Terms,
 ) -> Result<Box<dyn Database>, String> {
-    open_with(engine, prepared, [], directory, terms)
-}
-
-/// [`open`], with statements after the workload's own.
-pub fn open_with(
-    engine: &dyn Engine,
-    prepared: &dyn Prepared,
-    more: impl IntoIterator<Item = Statement>,
-    directory: &Path,
-    terms: &Terms,
-) -> Result<Box<dyn Database>, String> {
-    let statements: Vec<_> = prepared.statements().iter().cloned().chain(more).collect();
     engine
-        .open(directory, terms, prepared.schema(), &statements)
+        .open(directory, terms, prepared.schema(), prepared.statements())
         .map_err(|error| format!("{} can't be opened: {error}", engine.about().name))
 }
 

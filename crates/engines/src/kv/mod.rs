@@ -135,6 +135,9 @@ pub trait Bulk {
     fn finish(self) -> Result<()>;
 }
 
+/// Bytes of memory that are read from a file at once.
+const PAGE: usize = 4096;
+
 /// The key space that says which schema the others follow, under this key, and what the largest
 /// generated keys were.
 const SCHEMA_SPACE: usize = 0;
@@ -263,6 +266,22 @@ impl<S: Store> crate::Database for Database<S> {
 
     fn load(&self, table: usize) -> Result<Box<dyn crate::Loader + '_>> {
         Ok(Box::new(load::Load::new(self, table)?))
+    }
+
+    fn warm(&self) -> Result<()> {
+        let reader = self.store.read()?;
+        for layout in &self.layouts {
+            let indexes = (0..layout.table.indexes.len()).map(|index| layout.index_space(index));
+            for space in indexes.chain([layout.space]) {
+                reader.scan(space, &[], &[], false, &mut |_, row| {
+                    // A value in a map is read when somebody looks at its pages.
+                    let looked = row.iter().step_by(PAGE).fold(0, |all, byte| all ^ byte);
+                    std::hint::black_box(looked);
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            }
+        }
+        Ok(())
     }
 
     fn drain(&self) -> Result<()> {

@@ -90,6 +90,12 @@ fn wait(server: &mut Conn, question: &str, otherwise: &str) -> Result<()> {
     Ok(())
 }
 
+/// Reads every table and index.
+pub(super) fn warm(server: &mut Conn, schema: &Schema) -> Result<()> {
+    let mut texts = schema.tables.iter().flat_map(|table| SQL.read_all(table));
+    texts.try_for_each(|text| server.query_drop(text)).map_err(error::plain)
+}
+
 /// Has the server check every table and index; returns what it found wrong.
 pub(super) fn check(server: &mut Conn, storage: Storage, schema: &Schema) -> Result<Vec<String>> {
     if storage == Storage::InnoDb {

@@ -72,6 +72,26 @@ pub(super) fn counters(client: &mut Client, version: u32) -> Result<Vec<(&'stati
     there.iter().enumerate().map(value).collect()
 }
 
+/// Reads every table and index: of a private server into its buffers, of another one's tables as
+/// its planner likes, because an extension is not bakeoff's to install there.
+pub(super) fn warm(client: &mut Client, schema: &Schema, private: bool) -> Result<()> {
+    if !private {
+        let mut texts = schema.tables.iter().flat_map(|table| SQL.read_all(table));
+        return texts.try_for_each(|text| client.batch_execute(&text)).map_err(error);
+    }
+    client.batch_execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm").map_err(error)?;
+    // The table, where its long texts are, and the indexes of both.
+    let read = "WITH heaps AS (SELECT unnest(ARRAY[oid, nullif(reltoastrelid, 0)]) AS heap \
+                FROM pg_class WHERE oid = $1::text::regclass), \
+                all_of_it AS (SELECT heap AS relation FROM heaps WHERE heap IS NOT NULL \
+                UNION ALL SELECT indexrelid FROM pg_index JOIN heaps ON indrelid = heap) \
+                SELECT count(pg_prewarm(relation)) FROM all_of_it";
+    for table in &schema.tables {
+        client.execute(read, &[&SQL.quote(&table.name)]).map_err(error)?;
+    }
+    Ok(())
+}
+
 /// Removes dead rows, as autovacuum would in time, and writes all that is in the server's memory.
 pub(super) fn drain(client: &mut Client, schema: &Schema) -> Result<()> {
     for table in &schema.tables {

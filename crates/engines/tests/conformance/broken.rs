@@ -96,6 +96,10 @@ impl Database for BrokenDatabase {
         self.inner.drain()
     }
 
+    fn warm(&self) -> Result<()> {
+        self.inner.warm()
+    }
+
     fn check(&self) -> Result<Vec<String>> {
         self.inner.check()
     }

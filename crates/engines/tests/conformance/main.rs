@@ -14,6 +14,7 @@ mod null;
 mod random;
 mod sequences;
 mod survival;
+mod warm;
 
 use bakeoff_engines::{Durability, ENGINES, Engine, Terms};
 
@@ -44,13 +45,18 @@ macro_rules! suite {
         const HELD: &[&str] = &[$($name),*];
 
         $(mod $module {
-            use crate::{concurrency, on, sequences, survival};
+            use crate::{concurrency, on, sequences, survival, warm};
 
             const NAME: &str = $name;
 
             #[test]
             fn answers_like_the_model() {
                 on(NAME, sequences::answers_like_the_model);
+            }
+
+            #[test]
+            fn is_warm_when_all_was_read() {
+                on(NAME, warm::is_warm_when_all_was_read);
             }
 
             #[test]
