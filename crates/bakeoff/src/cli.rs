@@ -175,6 +175,13 @@ pub struct Report {
     /// The form of the report
     #[arg(long, value_enum, default_value_t = Format::Term)]
     pub format: Format,
+    /// What the rows of --format csv are (trials; cuts where there is no trial)
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub rows: Option<Rows>,
+    /// Take what the power cuts of the run in this folder, too, found of this run's engines at its
+    /// durability levels; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub cuts: Vec<PathBuf>,
     /// Where to write it (standard output)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -187,12 +194,21 @@ pub enum Format {
     Html,
     /// The documented JSON
     Json,
-    /// A row for each trial and operation
+    /// A row for each trial and operation, or for each power cut and rule
     Csv,
     /// Tables for a text
     Md,
     /// Tables for the terminal
     Term,
+}
+
+/// What rows are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Rows {
+    /// A trial and operation
+    Trials,
+    /// A power cut, and a rule for what it leaves
+    Cuts,
 }
 
 /// `bakeoff list`.

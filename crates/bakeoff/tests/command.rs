@@ -16,6 +16,8 @@ mod interrupted;
 mod on_disks;
 #[path = "command/power_cut.rs"]
 mod power_cut;
+#[path = "command/reports_of_cuts.rs"]
+mod reports_of_cuts;
 #[path = "command/runs.rs"]
 mod runs;
 #[path = "command/servers.rs"]

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, document) in samples() {
         for format in Format::ALL {
             let start = Instant::now();
-            let options = Options { color: true, width: 80 };
+            let options = Options { color: true, width: 80, rows: None };
             let text = render(&document, format, &options)?;
             let file = folder.join(format!("{name}.{}", format.name()));
             std::fs::write(&file, &text)?;

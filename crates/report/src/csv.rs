@@ -1,12 +1,14 @@
-//! A row a trial and operation, with every figure: RFC 4180, a header first, numbers in plain
-//! decimals, nothing where there is no figure.
+//! A row a trial and operation, or a power cut and rule, with every figure: RFC 4180, a header
+//! first, numbers in plain decimals, nothing where there is no figure.
+
+mod cuts;
 
 use std::collections::BTreeSet;
 
 use bakeoff_results::document::{OperationView, TrialView};
 use bakeoff_results::{Applied, CostView, Document};
 
-use crate::layout;
+use crate::{Rows, layout};
 
 const TRIAL: [&str; 7] =
     ["repetition", "block", "attempt", "order", "started_s", "valid", "reason"];
@@ -73,9 +75,19 @@ const FACTS: [&str; 44] = [
     "warnings",
 ];
 
-/// The run as comma-separated values. The factors' columns come after the trial's, by their
+/// The run as comma-separated values; unless it is said of what, of its trials, or of its power
+/// cuts where it has no trial.
+pub fn render(document: &Document, rows: Option<Rows>) -> String {
+    let only_cuts = document.trials.is_empty() && !document.cuts.is_empty();
+    match rows.unwrap_or(if only_cuts { Rows::Cuts } else { Rows::Trials }) {
+        Rows::Trials => trials(document),
+        Rows::Cuts => cuts::render(document),
+    }
+}
+
+/// A row a trial and operation. The factors' columns come after the trial's, by their
 /// names; the engines' own counters come last, as `counter.` and their names.
-pub fn render(document: &Document) -> String {
+fn trials(document: &Document) -> String {
     let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
     let counters: BTreeSet<&str> = document
         .trials

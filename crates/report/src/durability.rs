@@ -2,16 +2,14 @@
 //! ready to be set.
 
 use bakeoff_results::document::{CellView, Document};
-use bakeoff_results::{Found, PromiseView, Promised, RuleView};
+use bakeoff_results::{Cut, Found, PromiseView, Promised, RuleView};
 use serde::Serialize;
 
 use crate::layout;
 use crate::loss::{self, Lane};
+use crate::promises::{self, Told};
 use crate::tables::NONE;
 use crate::words;
-
-/// What is said beside a cell whose promise was broken.
-pub const BROKEN: &str = "promise broken";
 
 /// A table of all promises, a row an engine and level.
 #[derive(Serialize)]
@@ -35,6 +33,8 @@ pub struct Row {
     pub engine: String,
     /// The level.
     pub durability: String,
+    /// The folder of the run that cut its power; nothing where it is this one.
+    pub folder: Option<String>,
     /// `kept`, `broken`, `not promised` or `not tried`.
     pub state: &'static str,
     /// What each rule has left.
@@ -47,6 +47,16 @@ pub struct Row {
     pub explained: String,
     /// The command that repeats the first cut that broke the promise.
     pub repeat: Option<String>,
+}
+
+impl Row {
+    /// The engine, and the folder of the run that cut its power where that is another one.
+    pub fn name(&self) -> String {
+        match &self.folder {
+            None => self.engine.clone(),
+            Some(folder) => format!("{} ({folder})", self.engine),
+        }
+    }
 }
 
 /// What a rule has left.
@@ -62,77 +72,30 @@ pub struct Rule {
 
 /// The promises of a run whose power was cut.
 pub fn durability(document: &Document) -> Option<Durability> {
-    let promises = &document.promises;
-    if promises.is_empty() {
+    let all: Vec<Told> = promises::all(document).collect();
+    if all.is_empty() {
         return None;
     }
     let mut rules: Vec<String> = Vec::new();
-    for rule in promises.iter().flat_map(|promise| &promise.rules) {
+    for rule in all.iter().flat_map(|told| &told.promise.rules) {
         if !rules.contains(&rule.keep) {
             rules.push(rule.keep.clone());
         }
     }
-    let measured = promises.iter().any(|promise| cells(document, promise).next().is_some());
+    let measured = all.iter().any(|told| cells(document, told.promise).next().is_some());
     let operation = document.run.run.operations.first().filter(|_| measured).cloned();
-    let row = |promise| row(document, promise, &rules, operation.as_deref());
+    let row = |told| row(document, told, &rules, operation.as_deref());
     Some(Durability {
-        rows: promises.iter().map(row).collect(),
-        how: how(document),
-        picture: picture(document),
+        rows: all.iter().map(row).collect(),
+        how: how(&all),
+        picture: picture(&all),
         operation,
         rules,
     })
 }
 
-/// The promise of a cell, where power cuts have shown that it is not kept.
-pub fn is_broken(document: &Document, engine: &str, durability: &str) -> bool {
-    let run = &document.run.run;
-    let engine = run.alias("engine", engine).unwrap_or(engine);
-    let durability = run.alias("durability", durability).unwrap_or(durability);
-    document.promises.iter().any(|promise| {
-        promise.kept == Some(false) && promise.engine == engine && promise.durability == durability
-    })
-}
-
-/// What the verdict on the run says of its promises: the broken ones, a clause each.
-pub fn broken(document: &Document) -> Vec<String> {
-    let broken = document.promises.iter().filter(|promise| promise.kept == Some(false));
-    let clause = |promise: &PromiseView| {
-        let (engine, level) = (&promise.engine, &promise.durability);
-        let cuts = words::many(promise.cuts as usize, "power cut");
-        format!("{engine} broke its promise at {level} in {} of {cuts}", worst(promise))
-    };
-    broken.map(clause).collect()
-}
-
-/// That all promises were kept, or what else there is to say when none was broken.
-pub fn kept(document: &Document) -> Option<String> {
-    let told = |state| document.promises.iter().filter(move |promise| promise.kept == Some(state));
-    let (kept, cuts) = told(true).fold((0, 0), |(n, cuts), p| (n + 1, cuts + p.cuts));
-    if document.promises.is_empty() {
-        return None;
-    }
-    let cuts = words::many(cuts as usize, "power cut");
-    Some(match (kept, told(false).count()) {
-        (0, 0) => "no promise was put to the test".into(),
-        (0, _) => return None,
-        (1, 0) => format!("the only promise stood {cuts}"),
-        (kept, 0) => format!("all {} stood {cuts}", words::many(kept, "promise")),
-        (kept, _) => format!("{} stood {cuts}", words::many(kept, "other promise")),
-    })
-}
-
-/// In how many cuts a promise was broken by the harshest of the rules.
-fn worst(promise: &PromiseView) -> u32 {
-    promise.rules.iter().map(|rule| rule.broken).max().unwrap_or(0)
-}
-
-fn row(
-    document: &Document,
-    promise: &PromiseView,
-    rules: &[String],
-    operation: Option<&str>,
-) -> Row {
+fn row(document: &Document, told: &Told<'_>, rules: &[String], operation: Option<&str>) -> Row {
+    let promise = told.promise;
     let rule = |name: &String| {
         let found = promise.rules.iter().find(|rule| rule.keep == *name);
         let none = || Rule { text: NONE.into(), short: NONE.into(), broken: false };
@@ -143,13 +106,13 @@ fn row(
         })
     };
     let first = promise.rules.iter().find(|rule| rule.broken > 0);
-    let plan = document.run.run.cuts.as_ref();
-    let repeat = first.zip(plan).and_then(|(rule, plan)| {
+    let repeat = first.zip(told.plan).and_then(|(rule, plan)| {
         Some(plan.repeat(&promise.engine, &promise.durability, &rule.keep, rule.repeat?))
     });
     Row {
         engine: promise.engine.clone(),
         durability: promise.durability.clone(),
+        folder: told.folder.map(str::to_owned),
         state: match promise.kept {
             _ if promise.cuts == 0 => "not tried",
             Some(true) => "kept",
@@ -164,7 +127,7 @@ fn row(
             None => NONE.into(),
         },
         cost: operation.map_or(NONE.into(), |operation| cost(document, promise, operation)),
-        explained: explained(document, promise, first),
+        explained: explained(told, first),
         repeat,
     }
 }
@@ -204,16 +167,24 @@ fn damage(rule: &RuleView) -> Vec<String> {
     found.map(|(name, found)| format!("{name} in {}", found.cuts)).collect()
 }
 
-/// The verdict in a line.
-fn explained(document: &Document, promise: &PromiseView, first: Option<&RuleView>) -> String {
+/// The verdict in a line, and what of another run is not as in this one.
+fn explained(told: &Told<'_>, first: Option<&RuleView>) -> String {
+    let verdict = verdict(told, first);
+    match (told.folder, told.differences.is_empty()) {
+        (None, _) => verdict,
+        (Some(folder), true) => format!("{verdict} Found by the run in {folder}."),
+        (Some(folder), false) => {
+            format!("{verdict} Found by the run in {folder}: {}.", told.differences.join("; "))
+        }
+    }
+}
+
+fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
+    let promise = told.promise;
     let cuts = words::many(promise.cuts as usize, "cut");
     if promise.cuts == 0 {
-        let failed = document
-            .cuts
-            .iter()
-            .filter(|cut| cut.engine == promise.engine && cut.durability == promise.durability);
-        let reason = failed.filter_map(|cut| cut.failed.as_deref()).next().unwrap_or("no cut");
-        return format!("Not tried: {}.", line(reason));
+        let mut failed = told.cuts.iter().filter_map(|cut| cut.failed.as_deref());
+        return format!("Not tried: {}.", line(failed.next().unwrap_or("no cut")));
     }
     if let Some(rule) = first {
         let example = rule.example.as_deref().map_or(String::new(), |e| format!(": {}", line(e)));
@@ -287,18 +258,25 @@ fn cost(document: &Document, promise: &PromiseView, operation: &str) -> String {
     }
 }
 
-/// How the cuts were made.
-fn how(document: &Document) -> String {
-    let made = document.promises.iter().map(|promise| promise.cuts).sum::<u32>();
-    let failed = document.promises.iter().map(|promise| promise.failed).sum::<u32>();
+/// How the cuts were made: a sentence for each run.
+fn how(all: &[Told<'_>]) -> String {
+    let runs = all.chunk_by(|one, next| one.folder == next.folder);
+    runs.map(how_of_run).collect::<Vec<_>>().join(" ")
+}
+
+fn how_of_run(all: &[Told<'_>]) -> String {
+    let (folder, plan) = (all[0].folder, all[0].plan);
+    let sum = |of: fn(&PromiseView) -> u32| all.iter().map(|told| of(told.promise)).sum::<u32>();
+    let (made, failed) = (sum(|promise| promise.cuts), sum(|promise| promise.failed));
     let mut text = format!("{} made", words::many(made as usize, "cut"));
-    if let Some(plan) = &document.run.run.cuts {
-        text += &format!(
-            " of {} planned, on the disk {} with {} at work",
-            words::count(plan.planned.into()),
-            plan.disk,
-            words::many(plan.clients as usize, "client")
-        );
+    match (folder, plan) {
+        (None, Some(plan)) => text += &format!(" of {} planned", words::count(plan.planned.into())),
+        (Some(folder), _) => text += &format!(" by the run in {folder}"),
+        (None, None) => {}
+    }
+    if let Some(plan) = plan {
+        let clients = words::many(plan.clients as usize, "client");
+        text += &format!(", on the disk {} with {clients} at work", plan.disk);
     }
     if failed > 0 {
         text += &format!("; {} failed", words::count(failed.into()));
@@ -307,31 +285,31 @@ fn how(document: &Document) -> String {
 }
 
 /// How old the oldest loss of each cut was.
-fn picture(document: &Document) -> Option<String> {
-    let lane = |promise: &PromiseView| {
-        let cuts = document
-            .cuts
-            .iter()
-            .filter(|cut| cut.engine == promise.engine && cut.durability == promise.durability);
-        let rules = promise.rules.iter().map(|rule| {
-            let judged = cuts.clone().flat_map(|cut| {
-                let of_rule = cut.judged.iter().filter(|judged| judged.keep == rule.keep);
-                of_rule.map(|judged| (judged, judged.verdict.breaks(cut.promised)))
-            });
-            let dots =
-                judged.filter_map(|(judged, bad)| Some((judged.verdict.oldest_lost_s?, bad)));
-            (rule.keep.clone(), dots.collect())
-        });
-        Lane {
-            name: format!("{}, {}", promise.engine, promise.durability),
-            rules: rules.collect(),
-            window_s: match promise.promised {
-                Promised::Whole { window_s, .. } => window_s,
-                Promised::Nothing | Promised::Everything => None,
-            },
-        }
-    };
-    let tried = document.promises.iter().filter(|promise| promise.cuts > 0);
+fn picture(all: &[Told<'_>]) -> Option<String> {
+    let tried = all.iter().filter(|told| told.promise.cuts > 0);
     let lanes: Vec<Lane> = tried.map(lane).collect();
     loss::svg(&lanes)
+}
+
+fn lane(told: &Told<'_>) -> Lane {
+    let promise = told.promise;
+    let of_rule = |keep: &str| {
+        let judged = |cut: &&Cut| {
+            let of_rule = cut.judged.iter().filter(|judged| judged.keep == keep);
+            let dot = |verdict: &bakeoff_results::Verdict| {
+                Some((verdict.oldest_lost_s?, verdict.breaks(cut.promised)))
+            };
+            of_rule.filter_map(|judged| dot(&judged.verdict)).collect::<Vec<_>>()
+        };
+        told.cuts.iter().flat_map(judged).collect()
+    };
+    let rules = promise.rules.iter().map(|rule| (rule.keep.clone(), of_rule(&rule.keep)));
+    Lane {
+        name: format!("{}, {}", promise.engine, promise.durability),
+        rules: rules.collect(),
+        window_s: match promise.promised {
+            Promised::Whole { window_s, .. } => window_s,
+            Promised::Nothing | Promised::Everything => None,
+        },
+    }
 }

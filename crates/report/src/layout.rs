@@ -6,7 +6,7 @@ use bakeoff_results::document::{CellView, Comparison, Document, OperationView, T
 use bakeoff_results::{Applied, HARNESS, Levels};
 
 use crate::chart::STYLES;
-use crate::durability;
+use crate::promises;
 use crate::words;
 
 /// The metric that reports speak of.
@@ -147,7 +147,7 @@ impl<'a> Layout<'a> {
             }
         };
         let cell = of("engine").zip(of("durability"));
-        cell.is_some_and(|(engine, level)| durability::is_broken(self.document, engine, level))
+        cell.is_some_and(|(engine, level)| promises::is_broken(self.document, engine, level))
     }
 
     /// "with 4 clients and no neighbours"; empty when nothing varies.

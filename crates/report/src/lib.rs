@@ -12,6 +12,7 @@ mod layout;
 mod loss;
 mod markdown;
 mod page;
+mod promises;
 mod scale;
 mod sentence;
 mod tables;
@@ -30,7 +31,7 @@ pub enum Format {
     Html,
     /// The document itself, as `docs/results.schema.json` describes it.
     Json,
-    /// A row a trial and operation, for a spreadsheet or a data frame.
+    /// A row a trial and operation, or a power cut and rule, for a spreadsheet or a data frame.
     Csv,
     /// Tables for an issue or a wiki.
     Markdown,
@@ -59,18 +60,30 @@ impl Format {
     }
 }
 
-/// How a terminal is written to; the other formats look at neither.
+/// What the rows of [`Format::Csv`] are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// A trial and operation.
+    Trials,
+    /// A power cut and rule.
+    Cuts,
+}
+
+/// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether colours may be used.
+    /// Whether colours may be used in a terminal.
     pub color: bool,
-    /// How many columns a line may take.
+    /// How many columns a line may take there.
     pub width: usize,
+    /// What the rows of [`Format::Csv`] are; `None` for trials, or power cuts where there is no
+    /// trial.
+    pub rows: Option<Rows>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { color: false, width: 80 }
+        Self { color: false, width: 80, rows: None }
     }
 }
 
@@ -96,7 +109,7 @@ pub fn render(document: &Document, format: Format, options: &Options) -> Result<
     match format {
         Format::Html => html::render(document),
         Format::Json => Ok(serde_json::to_string_pretty(document)? + "\n"),
-        Format::Csv => Ok(csv::render(document)),
+        Format::Csv => Ok(csv::render(document, options.rows)),
         Format::Markdown => Ok(markdown::render(document)),
         Format::Term => Ok(term::render(document, options)),
     }

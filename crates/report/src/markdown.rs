@@ -84,7 +84,8 @@ fn promises(out: &mut String, durability: &Durability) {
     row(out, heads.chain(rules).chain(["recovery"]).chain(cost));
     rule(out, 4 + durability.rules.len() + durability.operation.iter().count(), 0);
     for line in &durability.rows {
-        let heads = [line.engine.as_str(), &line.durability, line.state].into_iter();
+        let name = line.name();
+        let heads = [name.as_str(), &line.durability, line.state].into_iter();
         let rules = line.rules.iter().map(|rule| rule.text.as_str());
         let cost = durability.operation.iter().map(|_| line.cost.as_str());
         row(out, heads.chain(rules).chain([line.recovery.as_str()]).chain(cost));

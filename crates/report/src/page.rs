@@ -8,6 +8,7 @@ use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
 use crate::costs::{self, Counters, Differing};
 use crate::durability::{self, Durability};
 use crate::layout::Layout;
+use crate::promises;
 use crate::sentence;
 use crate::tables::{self, Column, Figures, LOAD, Panel, Space};
 use crate::words;
@@ -131,7 +132,7 @@ pub fn page(document: &Document) -> Page<'_> {
             })
             .collect(),
         durability: durability::durability(document),
-        broken: !durability::broken(document).is_empty(),
+        broken: !promises::broken(document).is_empty(),
         costs: costs::costs(&layout),
         counted_by: costs::counted_by(&layout),
         counters: costs::counters(&layout),

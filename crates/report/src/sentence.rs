@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bakeoff_results::Document;
 use bakeoff_results::document::{Attempts, Status};
 
-use crate::durability;
 use crate::layout::{self, Layout};
+use crate::promises;
 use crate::verdict::{self, Case, Outcome};
 use crate::words;
 
@@ -22,12 +22,12 @@ pub fn verdict(document: &Document) -> String {
     if document.run.run.planned > 0 || document.promises.is_empty() {
         clauses.push(finding(&layout, &cases));
     }
-    clauses.extend(durability::kept(document));
+    clauses.extend(promises::kept(document));
     clauses.extend(below_noise(&cases));
     clauses.extend(missing(&layout, &cases));
     clauses.extend(lost(document));
     clauses.extend(progress(document));
-    let sentences = [durability::broken(document), clauses].map(|clauses| clauses.join("; "));
+    let sentences = [promises::broken(document), clauses].map(|clauses| clauses.join("; "));
     let told = sentences.iter().filter(|clauses| !clauses.is_empty());
     let told: Vec<String> = told.map(|clauses| capital(clauses) + ".").collect();
     told.join(" ")
@@ -35,7 +35,7 @@ pub fn verdict(document: &Document) -> String {
 
 /// The text as the beginning of a sentence, unless it begins with a name.
 fn capital(text: &str) -> String {
-    match ["all ", "no ", "the "].iter().any(|start| text.starts_with(start)) {
+    match ["all ", "both ", "no ", "the "].iter().any(|start| text.starts_with(start)) {
         true => text[..1].to_uppercase() + &text[1..],
         false => text.into(),
     }

@@ -4,8 +4,8 @@ use bakeoff_results::Machine;
 use bakeoff_results::document::{Comparison, Document, OperationView, Status};
 use serde::Serialize;
 
-use crate::durability;
 use crate::layout::{self, Layout, Setting};
+use crate::promises;
 use crate::verdict;
 use crate::words;
 
@@ -52,7 +52,7 @@ pub struct Row {
 
 /// What is wrong with a cell as a whole, whatever is measured of it.
 pub fn mark<'a>(layout: &Layout<'a>, setting: &Setting<'a>, level: &'a str) -> &'static str {
-    if layout.is_broken(setting, level) { durability::BROKEN } else { "" }
+    if layout.is_broken(setting, level) { promises::BROKEN } else { "" }
 }
 
 /// Where a setting is, in words, for a heading.

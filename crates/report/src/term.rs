@@ -8,6 +8,7 @@ use crate::Options;
 use crate::costs;
 use crate::durability;
 use crate::layout::{Layout, Setting};
+use crate::promises;
 use crate::sentence;
 use crate::tables;
 use crate::words;
@@ -40,7 +41,7 @@ pub fn render(document: &Document, options: &Options) -> String {
         out += &format!("{}\n", paint.yellow(&fill(&format!("warning: {warning}"), width)));
     }
     let verdict = fill(&sentence::verdict(document), width);
-    let broken = !durability::broken(document).is_empty();
+    let broken = !promises::broken(document).is_empty();
     out += &format!("\n{}\n", paint.bold(&if broken { paint.red(&verdict) } else { verdict }));
     out
 }
@@ -81,7 +82,7 @@ fn durability(document: &Document, width: usize, paint: &Paint) -> String {
     let rules = durability.rules.iter().cloned();
     table.set_header(heads.chain(rules).chain(durability.operation.clone()));
     for row in &durability.rows {
-        let heads = [&row.engine, &row.durability].map(Clone::clone).into_iter();
+        let heads = [row.name(), row.durability.clone()].into_iter();
         let rules = row.rules.iter().map(|rule| rule.short.clone());
         let cost = durability.operation.as_ref().map(|_| row.cost.clone());
         table.add_row(heads.chain([row.state.to_owned()]).chain(rules).chain(cost));
@@ -233,7 +234,7 @@ impl Paint {
         {
             text = text.replace(&format!(" {word} "), &format!(" {} ", self.with(code, word)));
         }
-        text = text.replace(durability::BROKEN, &self.red(durability::BROKEN));
+        text = text.replace(promises::BROKEN, &self.red(promises::BROKEN));
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::cost::CostView;
 use crate::cuts::{self, PromiseView};
+use crate::others::OtherCuts;
 use crate::power_cut::Cut;
 use crate::record::{Canary, Cpu, Facts, Levels, Run};
 use crate::store::RunFolder;
@@ -43,6 +44,10 @@ pub struct Document {
     /// What they come to, for each engine and level of durability.
     #[serde(default)]
     pub promises: Vec<PromiseView>,
+    /// What power cuts of other runs found, where a report was asked to take them
+    /// ([`Document::take_cuts`]).
+    #[serde(default)]
+    pub other_cuts: Vec<OtherCuts>,
     /// What a reader should know of the run as a whole, in sentences.
     pub warnings: Vec<String>,
 }
@@ -271,6 +276,7 @@ impl RunFolder {
             schema: SCHEMA,
             promises: cuts::promises(&run.run, &cuts),
             cuts,
+            other_cuts: Vec::new(),
             run,
             trials: Vec::new(),
             cells,

@@ -58,7 +58,11 @@ fn documents() -> [Value; 3] {
         }
     }
     folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
-    [empty, interrupted, json(&folder)]
+    let mut finished = folder.document().unwrap();
+    let other = finished.clone();
+    finished.run.run.factors[1].1.push("relaxed".to_owned());
+    assert_eq!(finished.take_cuts("cuts", &other), 1);
+    [empty, interrupted, serde_json::to_value(finished).unwrap()]
 }
 
 fn schema() -> Value {
@@ -129,6 +133,9 @@ fn no_field_can_be_missing_or_of_another_type() {
     for list in ["trials", "cells", "comparisons", "noise", "canaries", "cuts"] {
         finished[list].as_array_mut().unwrap().truncate(1);
     }
+    // In the form of this run's own.
+    finished["other_cuts"][0]["cuts"] = json!([]);
+    finished["other_cuts"][0]["promise"]["rules"] = json!([]);
     let validator = jsonschema::draft202012::new(&schema()).unwrap();
     let mut paths = Vec::new();
     fields(&finished, String::new(), &mut paths);

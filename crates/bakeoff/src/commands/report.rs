@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use bakeoff_report::{Format, Options};
+use bakeoff_report::{Format, Options, Rows};
 use bakeoff_results::{Document, RunFolder};
 
 use crate::cli;
@@ -14,13 +14,55 @@ const WIDTH: usize = 100;
 
 /// Prints or writes the report.
 pub fn run(arguments: &cli::Report) -> Result<Exit, Failure> {
-    let document = document(&arguments.dir)?;
-    let text = render(&document, arguments.format.into(), arguments.output.is_none())?;
+    if arguments.rows.is_some() && arguments.format != cli::Format::Csv {
+        return Err(Failure::new(Exit::Usage, "--rows goes with --format csv"));
+    }
+    let mut document = document(&arguments.dir)?;
+    take_cuts(&mut document, arguments)?;
+    let rows = arguments.rows.map(Rows::from);
+    let text = render(&document, (arguments.format.into(), rows), arguments.output.is_none())?;
     match &arguments.output {
         Some(path) => write(path, &text)?,
         None => print(&text)?,
     }
     Ok(Exit::Done)
+}
+
+/// Takes the power cuts of the other runs that are named.
+fn take_cuts(document: &mut Document, arguments: &cli::Report) -> Result<(), Failure> {
+    let same = |one: &Path, other: &Path| {
+        one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|it| it == one))
+    };
+    let usage = |message: String| Err(Failure::new(Exit::Usage, message));
+    for (number, dir) in arguments.cuts.iter().enumerate() {
+        let (name, run) = (dir.display(), arguments.dir.display());
+        if same(dir, &arguments.dir) || arguments.cuts[..number].iter().any(|it| same(it, dir)) {
+            return usage(format!("{name} is named twice; each power cut counts once"));
+        }
+        let other = self::document(dir)?;
+        if other.promises.is_empty() {
+            return usage(format!(
+                "the run in {name} has no power cuts; name one that has: bakeoff run power-cut"
+            ));
+        }
+        if document.take_cuts(&name.to_string(), &other) == 0 {
+            let cut = other.promises.iter().map(|it| format!("{} {}", it.engine, it.durability));
+            let cut = cut.collect::<Vec<_>>().join(", ");
+            return usage(format!(
+                "none of what the run in {name} cut the power of is in {run}: {cut}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl From<cli::Rows> for Rows {
+    fn from(rows: cli::Rows) -> Self {
+        match rows {
+            cli::Rows::Trials => Rows::Trials,
+            cli::Rows::Cuts => Rows::Cuts,
+        }
+    }
 }
 
 impl From<cli::Format> for Format {
@@ -40,11 +82,16 @@ pub fn document(dir: &Path) -> Result<Document, Failure> {
     RunFolder::open(dir).and_then(|folder| folder.document()).map_err(super::run::folder_failure)
 }
 
-/// The document as text; `terminal`: it is going to standard output.
-pub fn render(document: &Document, format: Format, terminal: bool) -> Result<String, Failure> {
+/// The document as text, in a format and with the rows that it is to have; `terminal`: it is going
+/// to standard output.
+pub fn render(
+    document: &Document,
+    (format, rows): (Format, Option<Rows>),
+    terminal: bool,
+) -> Result<String, Failure> {
     let color = terminal && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = terminal_width().filter(|_| terminal).unwrap_or(WIDTH);
-    bakeoff_report::render(document, format, &Options { color, width })
+    bakeoff_report::render(document, format, &Options { color, width, rows })
         .map_err(|error| Failure::new(Exit::Failed, error))
 }
 

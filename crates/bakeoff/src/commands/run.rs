@@ -119,11 +119,11 @@ fn any_failed(document: &Document) -> bool {
 /// Writes the HTML report and prints the tables, or only the verdict.
 fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Failure> {
     let path = folder.dir().join("report.html");
-    report::write(&path, &report::render(document, bakeoff_report::Format::Html, false)?)?;
+    report::write(&path, &report::render(document, (bakeoff_report::Format::Html, None), false)?)?;
     if quiet {
         return report::print(&format!("{}\n", bakeoff_report::verdict(document)));
     }
-    report::print(&report::render(document, bakeoff_report::Format::Term, true)?)?;
+    report::print(&report::render(document, (bakeoff_report::Format::Term, None), true)?)?;
     report::print(&format!("\nThe report: {}\n", path.display()))
 }
 

@@ -1,10 +1,11 @@
 //! What a run with power cuts says, in each format.
 
-use bakeoff_report::{Format, Options, render, verdict};
+use bakeoff_report::{Format, Options, Rows, render, verdict};
 use bakeoff_results::{
-    Cut, CutPlan, Document, Found, Judged, PromiseView, Promised, RuleView, Verdict,
+    Cut, CutPlan, Document, Found, Judged, OtherCuts, PromiseView, Promised, RuleView, Verdict,
 };
 
+use crate::parse_csv;
 use crate::sample::Sample;
 
 /// A cut of sqlite at strict that found less than was promised by one of two rules.
@@ -71,7 +72,7 @@ pub fn broken(keep: &str, example: &str) -> Document {
 }
 
 fn text(document: &Document, format: Format) -> String {
-    render(document, format, &Options { color: true, width: 120 }).expect("a report")
+    render(document, format, &Options { color: true, width: 120, rows: None }).expect("a report")
 }
 
 #[test]
@@ -89,12 +90,149 @@ fn a_broken_promise_stands_in_every_report_with_the_command_that_repeats_it() {
     assert!(verdict(&document).starts_with(first), "{}", verdict(&document));
 }
 
-#[test]
-fn only_the_cells_of_the_broken_promise_are_marked() {
-    let page = text(&broken("torn", "x"), Format::Markdown);
+/// That the cells of the broken promise are marked, and no other.
+fn only_those_cells_are_marked(document: &Document) {
+    let page = text(document, Format::Markdown);
     let rows: Vec<&str> = page.lines().filter(|line| line.contains("(promise broken)")).collect();
     assert!(!rows.is_empty());
     assert!(rows.iter().all(|row| row.contains("strict") && row.contains("sqlite")), "{rows:?}");
+}
+
+#[test]
+fn only_the_cells_of_the_broken_promise_are_marked() {
+    only_those_cells_are_marked(&broken("torn", "x"));
+}
+
+/// The same, but for the run that cut the power.
+fn broken_by_another() -> Document {
+    let mut document = broken("torn", "client 1: 3 is torn");
+    document.other_cuts = vec![OtherCuts {
+        folder: "cuts-of-july".into(),
+        plan: document.run.run.cuts.take(),
+        promise: document.promises.remove(0),
+        cuts: std::mem::take(&mut document.cuts),
+        differences: vec!["cache is 1M there, and 2M here".into()],
+    }];
+    document
+}
+
+#[test]
+fn what_another_run_found_broken_is_told_like_this_runs_own_and_says_whose_it_is() {
+    let document = broken_by_another();
+    only_those_cells_are_marked(&document);
+    let command = "bakeoff run power-cut --seed 1 --engine sqlite --durability strict --keep torn \
+                   --cut-number 3";
+    for format in [Format::Html, Format::Markdown, Format::Term] {
+        let text = text(&document, format).replace("&#x2f;", "/").replace('\n', " ");
+        let whose = "Found by the run in cuts-of-july: cache is 1M there, and 2M here.";
+        let made = "1 cut made by the run in cuts-of-july, on the disk ssd-sata";
+        for said in ["promise broken", "client 1: 3 is torn", command, "0 of 1", whose, made] {
+            assert!(text.contains(said), "{said} is not in {format:?}:\n{text}");
+        }
+    }
+    let first =
+        "sqlite broke its promise at strict in 1 of 1 power cut by the run in cuts-of-july. ";
+    assert!(verdict(&document).starts_with(first), "{}", verdict(&document));
+    let json: Document = serde_json::from_str(&text(&document, Format::Json)).unwrap();
+    assert_eq!(json.other_cuts, document.other_cuts);
+}
+
+/// The rows of a run's power cuts, each a column's name and its text.
+fn rows_of_cuts(document: &Document, rows: Option<Rows>) -> Vec<Vec<(String, String)>> {
+    let options = Options { rows, ..Options::default() };
+    let mut rows = parse_csv(&render(document, Format::Csv, &options).expect("a report"));
+    let header = rows.remove(0);
+    rows.into_iter().map(|row| header.iter().cloned().zip(row).collect()).collect()
+}
+
+#[track_caller]
+fn holds(row: &[(String, String)], expected: &[(&str, &str)]) {
+    for (name, text) in expected {
+        let found = row.iter().find(|(column, _)| column == name);
+        assert_eq!(found.map(|(_, text)| text.as_str()), Some(*text), "{name}");
+    }
+}
+
+#[test]
+fn a_power_cut_and_rule_is_a_row() {
+    let mut document = broken("torn", "x");
+    let torn = &mut document.cuts[0].judged[1];
+    torn.verdict.corrupt = Some("page 3 is \"torn\",\nand page 4".into());
+    torn.image = Some("images/1".into());
+    let failed = Cut {
+        number: 4,
+        judged: Vec::new(),
+        failed: Some("no room".into()),
+        promised: Promised::Whole { window_s: Some(1.5), most_lost: Some(1) },
+        ..document.cuts[0].clone()
+    };
+    document.cuts.push(failed);
+    let rows = rows_of_cuts(&document, Some(Rows::Cuts));
+    let [prefix, torn, failed] = rows.as_slice() else { panic!("{rows:?}") };
+    let cut = [
+        ("folder", ""),
+        ("engine", "sqlite"),
+        ("durability", "strict"),
+        ("promised", "everything"),
+        ("number", "3"),
+        ("seed", "1"),
+        ("moment", "within sync 2"),
+        ("clients", "4"),
+        ("ran_s", "0.5"),
+        ("acknowledged", "9"),
+        ("failed", ""),
+    ];
+    holds(prefix, &cut);
+    holds(prefix, &[("keep", "prefix"), ("broken", "false"), ("lost", "0"), ("oldest_lost_s", "")]);
+    holds(prefix, &[("corrupt", "false"), ("corrupt_why", ""), ("recovery_s", ""), ("image", "")]);
+    holds(torn, &cut);
+    holds(torn, &[("keep", "torn"), ("broken", "true"), ("lost", "2"), ("oldest_lost_s", "0.25")]);
+    holds(torn, &[("torn", "1"), ("phantom", "0"), ("hole", "0"), ("index_broken", "0")]);
+    holds(torn, &[("corrupt", "true"), ("corrupt_why", "page 3 is \"torn\",\nand page 4")]);
+    holds(torn, &[("recovery_s", "0.004"), ("image", "images/1")]);
+    holds(failed, &[("number", "4"), ("failed", "no room"), ("keep", ""), ("broken", "")]);
+    holds(failed, &[("promised", "whole"), ("window_s", "1.5"), ("most_lost", "1")]);
+}
+
+#[test]
+fn rows_are_of_trials_unless_there_is_none() {
+    let mut document = broken("torn", "x");
+    let trials = rows_of_cuts(&document, None);
+    assert_eq!(trials, rows_of_cuts(&document, Some(Rows::Trials)));
+    assert_eq!(trials.len(), 2 * document.trials.len(), "two operations");
+    document.trials.clear();
+    assert_eq!(rows_of_cuts(&document, None), rows_of_cuts(&document, Some(Rows::Cuts)));
+    assert!(rows_of_cuts(&document, Some(Rows::Trials)).is_empty());
+}
+
+#[test]
+fn rows_of_another_runs_cuts_name_its_folder() {
+    let rows = rows_of_cuts(&broken_by_another(), Some(Rows::Cuts));
+    assert_eq!(rows.len(), 2);
+    rows.iter().for_each(|row| holds(row, &[("folder", "cuts-of-july"), ("engine", "sqlite")]));
+}
+
+#[test]
+fn what_a_promise_allows_is_told_as_time_or_number() {
+    let told = |window_s, most_lost| {
+        let mut document = broken("torn", "x");
+        let promise = &mut document.promises[0];
+        (promise.kept, promise.promised) = (Some(true), Promised::Whole { window_s, most_lost });
+        promise.rules.truncate(1);
+        promise.rules[0].lost = Found { cuts: 1, most: 1 };
+        promise.rules[0].oldest_lost_s = Some(0.004);
+        text(&document, Format::Markdown)
+    };
+    let lost = "Kept: 1 cut lost 1 commit at most, acknowledged up to 4.00 ms before the cut; ";
+    for (window_s, most_lost, limit) in [
+        (Some(1.5), None, "allowed: those of the last 1.50 s."),
+        (None, Some(1), "allowed: 1 commit."),
+        (Some(0.6), Some(3), "allowed: 3 commits and only those of the last 600 ms."),
+        (None, None, "no limit is documented."),
+    ] {
+        let page = told(window_s, most_lost);
+        assert!(page.contains(&format!("{lost}{limit}")), "{limit} is not in\n{page}");
+    }
 }
 
 #[test]

@@ -61,6 +61,7 @@ impl Sample {
             canaries: Vec::new(),
             cuts: Vec::new(),
             promises: Vec::new(),
+            other_cuts: Vec::new(),
             warnings: Vec::new(),
         }
     }

@@ -1,0 +1,98 @@
+//! A row a power cut and rule.
+
+use bakeoff_results::{Cut, Document, Judged, Promised, Verdict};
+
+use super::{line, maybe};
+use crate::promises;
+
+const CUT: [&str; 13] = [
+    "folder",
+    "engine",
+    "durability",
+    "promised",
+    "window_s",
+    "most_lost",
+    "number",
+    "seed",
+    "moment",
+    "clients",
+    "ran_s",
+    "acknowledged",
+    "failed",
+];
+
+const JUDGED: [&str; 12] = [
+    "keep",
+    "broken",
+    "lost",
+    "oldest_lost_s",
+    "phantom",
+    "torn",
+    "hole",
+    "index_broken",
+    "corrupt",
+    "corrupt_why",
+    "recovery_s",
+    "image",
+];
+
+/// This run's cuts, then those of others; a cut that failed has one row, with nothing of a rule.
+pub fn render(document: &Document) -> String {
+    let mut out = String::new();
+    line(&mut out, &CUT.into_iter().chain(JUDGED).map(str::to_owned).collect::<Vec<_>>());
+    for told in promises::all(document) {
+        for cut in told.cuts {
+            let start = cut_fields(told.folder, cut);
+            if cut.judged.is_empty() {
+                let nothing = vec![String::new(); JUDGED.len()];
+                line(&mut out, &[&start[..], &nothing].concat());
+            }
+            for judged in &cut.judged {
+                line(&mut out, &[&start[..], &judged_fields(cut, judged)].concat());
+            }
+        }
+    }
+    out
+}
+
+fn cut_fields(folder: Option<&str>, cut: &Cut) -> Vec<String> {
+    let (promised, window_s, most_lost) = match cut.promised {
+        Promised::Nothing => ("nothing", None, None),
+        Promised::Whole { window_s, most_lost } => ("whole", window_s, most_lost),
+        Promised::Everything => ("everything", None, None),
+    };
+    vec![
+        maybe(folder),
+        cut.engine.clone(),
+        cut.durability.clone(),
+        promised.to_owned(),
+        maybe(window_s),
+        maybe(most_lost),
+        cut.number.to_string(),
+        cut.seed.to_string(),
+        cut.moment.clone(),
+        cut.clients.to_string(),
+        cut.ran_s.to_string(),
+        cut.acknowledged.to_string(),
+        maybe(cut.failed.as_ref()),
+    ]
+}
+
+fn judged_fields(cut: &Cut, judged: &Judged) -> Vec<String> {
+    let verdict = &judged.verdict;
+    let Verdict { lost, phantom, torn, hole, index_broken, .. } = *verdict;
+    vec![
+        judged.keep.clone(),
+        verdict.breaks(cut.promised).to_string(),
+        lost.to_string(),
+        maybe(verdict.oldest_lost_s),
+        phantom.to_string(),
+        torn.to_string(),
+        hole.to_string(),
+        index_broken.to_string(),
+        verdict.corrupt.is_some().to_string(),
+        maybe(verdict.corrupt.as_ref()),
+        maybe(verdict.recovery_s),
+        maybe(judged.image.as_ref()),
+    ]
+}

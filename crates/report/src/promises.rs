@@ -1,0 +1,92 @@
+//! Every promise that power cuts were held against, by this run or another, and what a sentence
+//! says of them.
+
+use bakeoff_results::document::Document;
+use bakeoff_results::{Cut, CutPlan, PromiseView};
+
+use crate::words;
+
+/// What is said beside a cell whose promise was broken.
+pub const BROKEN: &str = "promise broken";
+
+/// A promise, and the cuts that tell of it.
+pub struct Told<'a> {
+    /// What was found.
+    pub promise: &'a PromiseView,
+    /// The cuts.
+    pub cuts: Vec<&'a Cut>,
+    /// How they were planned.
+    pub plan: Option<&'a CutPlan>,
+    /// The folder of the run that made them; `None` for this one.
+    pub folder: Option<&'a str>,
+    /// What is not the same in that run, in words.
+    pub differences: &'a [String],
+}
+
+/// This run's own first.
+pub fn all(document: &Document) -> impl Iterator<Item = Told<'_>> {
+    let own = document.promises.iter().map(|promise| {
+        let same =
+            |cut: &&Cut| (&cut.engine, &cut.durability) == (&promise.engine, &promise.durability);
+        Told {
+            promise,
+            cuts: document.cuts.iter().filter(same).collect(),
+            plan: document.run.run.cuts.as_ref(),
+            folder: None,
+            differences: &[],
+        }
+    });
+    let others = document.other_cuts.iter().map(|other| Told {
+        promise: &other.promise,
+        cuts: other.cuts.iter().collect(),
+        plan: other.plan.as_ref(),
+        folder: Some(&other.folder),
+        differences: &other.differences,
+    });
+    own.chain(others)
+}
+
+/// Whether power cuts have shown that the promise of a cell is not kept.
+pub fn is_broken(document: &Document, engine: &str, durability: &str) -> bool {
+    let run = &document.run.run;
+    let engine = run.alias("engine", engine).unwrap_or(engine);
+    let durability = run.alias("durability", durability).unwrap_or(durability);
+    all(document).map(|told| told.promise).any(|promise| {
+        promise.kept == Some(false) && promise.engine == engine && promise.durability == durability
+    })
+}
+
+/// What the verdict on the run says of its promises: the broken ones, a clause each.
+pub fn broken(document: &Document) -> Vec<String> {
+    let clause = |told: Told<'_>| {
+        let (engine, level) = (&told.promise.engine, &told.promise.durability);
+        let cuts = words::many(told.promise.cuts as usize, "power cut");
+        let by = told.folder.map_or(String::new(), |folder| format!(" by the run in {folder}"));
+        format!("{engine} broke its promise at {level} in {} of {cuts}{by}", worst(told.promise))
+    };
+    all(document).filter(|told| told.promise.kept == Some(false)).map(clause).collect()
+}
+
+/// That all promises were kept, or what else there is to say when none was broken.
+pub fn kept(document: &Document) -> Option<String> {
+    let all: Vec<&PromiseView> = all(document).map(|told| told.promise).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let told = |state| all.iter().filter(move |promise| promise.kept == Some(state));
+    let (kept, cuts) = told(true).fold((0, 0), |(n, cuts), p| (n + 1, cuts + p.cuts));
+    let cuts = words::many(cuts as usize, "power cut");
+    Some(match (kept, told(false).count()) {
+        (0, 0) => "no promise was put to the test".into(),
+        (0, _) => return None,
+        (1, 0) => format!("the only promise stood {cuts}"),
+        (2, 0) => format!("both promises stood {cuts}"),
+        (kept, 0) => format!("all {} stood {cuts}", words::many(kept, "promise")),
+        (kept, _) => format!("{} stood {cuts}", words::many(kept, "other promise")),
+    })
+}
+
+/// In how many cuts a promise was broken by the harshest of the rules.
+fn worst(promise: &PromiseView) -> u32 {
+    promise.rules.iter().map(|rule| rule.broken).max().unwrap_or(0)
+}

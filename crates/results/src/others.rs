@@ -1,0 +1,150 @@
+//! Power cuts of other runs: what they say of an engine at a level that this run has, too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::cuts::PromiseView;
+use crate::document::Document;
+use crate::power_cut::{Cut, CutPlan};
+use crate::record::{Applied, Run};
+
+/// What another run's power cuts found of an engine at a level that this run has, too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OtherCuts {
+    /// The other run's folder, as it was named.
+    pub folder: String,
+    /// How its cuts were planned.
+    pub plan: Option<CutPlan>,
+    /// What was found.
+    pub promise: PromiseView,
+    /// The cuts, in the order in which they were made.
+    pub cuts: Vec<Cut>,
+    /// What is not the same in the two runs and has no part in what is promised, in words.
+    pub differences: Vec<String>,
+}
+
+impl Document {
+    /// Takes what the power cuts of the run in `folder` found of engines at levels that this run
+    /// has, too. What holds for another version there, or under other settings of the user's own,
+    /// says nothing of this run: it is left out, and a warning says so.
+    ///
+    /// Returns how many engines and levels the runs have in common, those left out among them.
+    pub fn take_cuts(&mut self, folder: &str, other: &Document) -> usize {
+        let run = &self.run.run;
+        let has = |factor, level: &str| bases(run, factor).contains(level);
+        let common: Vec<&PromiseView> = other
+            .promises
+            .iter()
+            .filter(|it| has("engine", &it.engine) && has("durability", &it.durability))
+            .filter(|it| it.cuts > 0)
+            .collect();
+        let (mut taken, mut left_out) = (Vec::new(), Vec::new());
+        for promise in &common {
+            match compared(run, &other.run.run, promise) {
+                Ok(differences) => taken.push(other_cuts(folder, other, promise, differences)),
+                Err(reason) => left_out.push(format!(
+                    "The power cuts of {folder} say nothing of {} at {} in this run: {reason}.",
+                    promise.engine, promise.durability
+                )),
+            }
+        }
+        let common = common.len();
+        self.other_cuts.extend(taken);
+        self.warnings.extend(left_out);
+        common
+    }
+}
+
+fn other_cuts(
+    folder: &str,
+    other: &Document,
+    promise: &PromiseView,
+    differences: Vec<String>,
+) -> OtherCuts {
+    let of = |cut: &&Cut| (&cut.engine, &cut.durability) == (&promise.engine, &promise.durability);
+    OtherCuts {
+        folder: folder.to_owned(),
+        plan: other.run.run.cuts.clone(),
+        promise: promise.clone(),
+        cuts: other.cuts.iter().filter(of).cloned().collect(),
+        differences,
+    }
+}
+
+/// A factor's levels, an alias as what it stands for.
+fn bases<'a>(run: &'a Run, factor: &str) -> BTreeSet<&'a str> {
+    let levels = run.factors.iter().find(|(name, _)| name == factor);
+    let levels = levels.into_iter().flat_map(|(_, levels)| levels);
+    levels.map(|level| run.alias(factor, level).unwrap_or(level)).collect()
+}
+
+/// What differs and does not matter.
+///
+/// # Errors
+/// What differs and does.
+fn compared(run: &Run, other: &Run, promise: &PromiseView) -> Result<Vec<String>, String> {
+    let [here, there] = [run, other].map(|run| given(run, promise));
+    let ([Some(version), level], [Some(version_there), level_there]) = (here, there) else {
+        return Err("its version is not known".to_owned());
+    };
+    if version != version_there {
+        return Err(format!("it is version {version_there} there, and {version} here"));
+    }
+    if level != level_there {
+        let words = |level: Option<&str>| level.unwrap_or("nothing").to_owned();
+        let (there, here) = (words(level_there), words(level));
+        return Err(format!("the level is given by `{there}` there, and by `{here}` here"));
+    }
+    let [here, there] = [run, other].map(|run| opened(run, promise));
+    if here.is_empty() || there.is_empty() {
+        return Ok(vec!["what it was opened with is not known of both runs".to_owned()]);
+    }
+    let own = differing(&here, &there, true);
+    match own.is_empty() {
+        true => Ok(differing(&here, &there, false)),
+        false => Err(own.join("; ")),
+    }
+}
+
+/// The version of a promise's engine, and the settings that give the level.
+fn given<'a>(run: &'a Run, promise: &PromiseView) -> [Option<&'a str>; 2] {
+    let fact = run.engines.iter().find(|fact| fact.name == promise.engine);
+    let level = fact.and_then(|fact| {
+        let level = fact.settings.iter().find(|(name, _)| *name == promise.durability);
+        level.map(|(_, settings)| settings.as_str())
+    });
+    [fact.map(|fact| fact.version.as_str()), level]
+}
+
+/// What a promise's engine was opened with at its level, under any memory.
+fn opened<'a>(run: &'a Run, promise: &PromiseView) -> Vec<&'a Applied> {
+    let same =
+        |one: &&Applied| (&one.engine, &one.durability) == (&promise.engine, &promise.durability);
+    run.applied.iter().filter(same).collect()
+}
+
+/// The settings of the user's own, or those that follow from the terms, that differ.
+fn differing(here: &[&Applied], there: &[&Applied], own: bool) -> Vec<String> {
+    let [here, there] = [here, there].map(|opened| values(opened, own));
+    let names: BTreeSet<&str> = here.keys().chain(there.keys()).copied().collect();
+    let words = |values: Option<&BTreeSet<&str>>| match values {
+        None => "its default".to_owned(),
+        Some(values) => values.iter().copied().collect::<Vec<_>>().join(" or "),
+    };
+    let differs = |name: &&str| here.get(name) != there.get(name);
+    let sentence = |name| {
+        format!("{name} is {} there, and {} here", words(there.get(name)), words(here.get(name)))
+    };
+    names.into_iter().filter(differs).map(sentence).collect()
+}
+
+/// The values of each setting: of the user's own, or of the others.
+fn values<'a>(opened: &[&'a Applied], own: bool) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let settings = opened.iter().flat_map(|one| &one.settings);
+    for setting in settings.filter(|setting| setting.reason.is_none() == own) {
+        values.entry(&setting.name).or_default().insert(&setting.value);
+    }
+    values
+}
