@@ -113,6 +113,44 @@ fn loses_connections(engine: &MariaDb) {
 }
 
 #[test]
+fn a_statement_is_prepared_once_and_is_one_question() {
+    for engine in [&INNODB, &ROCKSDB] {
+        if installed(engine) {
+            asks_only_what_it_must(engine);
+        }
+    }
+}
+
+fn asks_only_what_it_must(engine: &MariaDb) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = open(engine, folder.path(), &Terms::new(Durability::None)).expect("open");
+    let mut administrator = administrator(folder.path());
+    let networking = administrator.query_first::<bool, _>("SELECT NOT @@skip_networking");
+    assert_eq!(networking.expect("a setting"), Some(false), "there is its socket alone");
+    let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+    const COUNTS: [&str; 5] =
+        ["Com_begin", "Com_commit", "Com_stmt_execute", "Com_stmt_prepare", "Questions"];
+    let mut counts = || -> [u64; 5] {
+        let text = format!("SHOW GLOBAL STATUS WHERE variable_name IN ('{}')", COUNTS.join("','"));
+        let found: Vec<(String, u64)> = administrator.query(text).expect("counts");
+        COUNTS.map(|name| found.iter().find(|(found, _)| found == name).expect(name).1)
+    };
+    let before = counts();
+    for number in 0..20 {
+        session.begin(Access::Write).expect("begin");
+        session.run(INSERT, &note(number), &mut rows).expect("insert");
+        session.commit().expect("commit");
+        session.begin(Access::Read).expect("begin");
+        session.run(READ, &[number.into()], &mut rows).expect("read");
+        session.commit().expect("commit");
+    }
+    let after = counts();
+    let asked: Vec<u64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
+    // The last question is for the counts.
+    assert_eq!(asked, [40, 40, 40, 0, 121], "{COUNTS:?}");
+}
+
+#[test]
 fn runs_within_a_small_limit_counts_and_keeps_its_promises() {
     for (engine, other, counter) in [
         (&INNODB, "innodb_flush_log_at_trx_commit=2", "Innodb_data_fsyncs"),

@@ -102,6 +102,41 @@ fn a_lost_connection_is_a_conflict_or_in_doubt_and_is_replaced() {
     }
 }
 
+/// What the server says it did for its clients since `from`, as its log has it: the way, a
+/// statement's name, its text.
+fn logged(folder: &Path, from: usize) -> Vec<String> {
+    let log = std::fs::read_to_string(folder.join("server/log")).expect("a log");
+    let lines = log.lines().skip(from).filter_map(|line| line.split_once(" ms  "));
+    lines.map(|(_, what)| what.into()).collect()
+}
+
+#[test]
+fn a_statement_is_prepared_once_and_is_bound_and_executed_by_its_name() {
+    if !installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut terms = Terms::new(Durability::None);
+    let all = [("log_min_duration_statement", "0"), ("log_connections", "on")];
+    terms.settings = all.map(|(name, value)| (name.into(), value.into())).into();
+    let database = open(folder.path(), &terms).expect("open");
+    let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+    let log = std::fs::read_to_string(folder.path().join("server/log")).expect("a log");
+    let came = log.lines().filter(|line| line.contains("connection received"));
+    let came: Vec<_> = came.collect();
+    assert!(!came.is_empty() && came.iter().all(|line| line.contains("host=[local]")), "{came:?}");
+    let before = log.lines().count();
+    for number in 0..10 {
+        session.begin(Access::Write).expect("begin");
+        session.run(INSERT, &note(number), &mut rows).expect("insert");
+        session.commit().expect("commit");
+    }
+    let done = logged(folder.path(), before);
+    let count = |start: &str| done.iter().filter(|what| what.starts_with(start)).count();
+    assert_eq!((count("bind s"), count("execute s")), (30, 30), "{done:#?}");
+    assert_eq!(done.len(), 60, "nothing else is asked: {done:#?}");
+}
+
 #[test]
 fn what_relaxed_may_lose_is_less_than_a_second() {
     if !installed() {
