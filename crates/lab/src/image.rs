@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,28 +10,47 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Bytes copied between two looks at whether to stop.
 const PIECE: u64 = 64 << 20;
 
-/// Copies a folder with everything below it, synced: as clones where the file system can, keeping
-/// holes as holes, and modes and, for root, owners as they are. Stops with [`io::ErrorKind::Interrupted`] when asked to.
+/// Whether a copy is on its disk when it is made, so that the disk has no work left with it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// It is.
+    Yes,
+    /// It is not: it is read on the same machine, soon, and thrown away.
+    No,
+}
+
+/// Copies a folder with everything below it: as clones where the file system can, keeping holes as
+/// holes, and modes and, for root, owners as they are. Stops with [`io::ErrorKind::Interrupted`]
+/// when asked to.
 ///
 /// # Errors
 /// The first file that can't be copied.
-pub fn copy(from: &Path, to: &Path, stop: &AtomicBool) -> io::Result<()> {
+pub fn copy(from: &Path, to: &Path, sync: Sync, stop: &AtomicBool) -> io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            copy(&entry.path(), &target, stop)?;
+            copy(&entry.path(), &target, sync, stop)?;
         } else if kind.is_file() {
-            copy_file(&entry.path(), &target, stop)?;
+            copy_file(&entry.path(), &target, sync, stop)?;
         } else if kind.is_symlink() {
             std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
         }
     }
     let target = File::open(to)?;
     give(&target, &fs::metadata(from)?)?;
-    target.sync_all()
+    sync.all_of(&target)
+}
+
+impl Sync {
+    fn all_of(self, file: &File) -> io::Result<()> {
+        match self {
+            Self::Yes => file.sync_all(),
+            Self::No => Ok(()),
+        }
+    }
 }
 
 /// Gives a copy the owner, if that is this process's to do, and the mode of what it is a copy of.
@@ -42,19 +62,25 @@ fn give(target: &File, like: &Metadata) -> io::Result<()> {
     target.set_permissions(like.permissions())
 }
 
-fn copy_file(from: &Path, to: &Path, stop: &AtomicBool) -> io::Result<()> {
+fn copy_file(from: &Path, to: &Path, sync: Sync, stop: &AtomicBool) -> io::Result<()> {
     let (source, target) = (File::open(from)?, File::create_new(to)?);
     let metadata = source.metadata()?;
     give(&target, &metadata)?;
     if rustix::fs::ioctl_ficlone(&target, &source).is_err() {
         target.set_len(metadata.len())?;
-        copy_data(&source, &target, metadata.len(), stop)?;
+        copy_data(&source, &target, metadata.len(), sync, stop)?;
     }
-    target.sync_all()
+    sync.all_of(&target)
 }
 
 /// Copies the pieces of a file that hold data, one after the other.
-fn copy_data(source: &File, target: &File, length: u64, stop: &AtomicBool) -> io::Result<()> {
+fn copy_data(
+    source: &File,
+    target: &File,
+    length: u64,
+    sync: Sync,
+    stop: &AtomicBool,
+) -> io::Result<()> {
     use rustix::fs::{SeekFrom, seek};
     let mut offset = 0;
     while offset < length {
@@ -64,7 +90,7 @@ fn copy_data(source: &File, target: &File, length: u64, stop: &AtomicBool) -> io
             Err(error) => return Err(error.into()),
         };
         let end = seek(source, SeekFrom::Hole(start))?;
-        copy_range(source, target, start, end, stop)?;
+        copy_range(source, target, start..end, sync, stop)?;
         offset = end;
     }
     Ok(())
@@ -73,13 +99,16 @@ fn copy_data(source: &File, target: &File, length: u64, stop: &AtomicBool) -> io
 fn copy_range(
     source: &File,
     target: &File,
-    mut start: u64,
-    end: u64,
+    range: Range<u64>,
+    sync: Sync,
     stop: &AtomicBool,
 ) -> io::Result<()> {
+    let Range { mut start, end } = range;
     while start < end {
-        // Piece by piece, so that the sync at the end can't take long.
-        target.sync_data()?;
+        if sync == Sync::Yes {
+            // Piece by piece, so that the sync at the end can't take long.
+            target.sync_data()?;
+        }
         if stop.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
         }
@@ -111,7 +140,7 @@ mod tests {
         sparse.write_all_at(&[7; 5000], 1 << 30).unwrap();
 
         let to = place.path().join("to");
-        copy(&from, &to, &AtomicBool::new(false)).unwrap();
+        copy(&from, &to, Sync::Yes, &AtomicBool::new(false)).unwrap();
         assert_eq!(fs::read(to.join("below/text")).unwrap(), b"hello");
         let copied = File::open(to.join("sparse")).unwrap();
         let mut bytes = [0; 5000];
@@ -135,7 +164,7 @@ mod tests {
         }
         fs::set_permissions(from.join("below"), fs::Permissions::from_mode(0o2750)).unwrap();
         let to = place.path().join("to");
-        copy(&from, &to, &AtomicBool::new(false)).unwrap();
+        copy(&from, &to, Sync::Yes, &AtomicBool::new(false)).unwrap();
         for name in ["", "below", "below/file"] {
             let is = |folder: &Path| fs::metadata(folder.join(name)).unwrap();
             let (is, was) = (is(&to), is(&from));
@@ -149,7 +178,7 @@ mod tests {
         let from = place.path().join("from");
         fs::create_dir(&from).unwrap();
         fs::write(from.join("data"), vec![1; 100_000]).unwrap();
-        let answer = copy(&from, &place.path().join("to"), &AtomicBool::new(true));
+        let answer = copy(&from, &place.path().join("to"), Sync::No, &AtomicBool::new(true));
         assert_eq!(answer.unwrap_err().kind(), io::ErrorKind::Interrupted);
     }
 }

@@ -128,8 +128,6 @@ pub enum Message {
         /// Bytes of them: a text's own, eight of a number, none of a null.
         bytes: u64,
     },
-    /// The process of a private server that was started for the job.
-    Server(u32),
     /// The engine is open and the clients can start.
     Ready,
     /// A client of the ledger has stopped.

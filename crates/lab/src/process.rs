@@ -7,6 +7,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustix::process::Pid;
+
+use crate::family;
 use crate::job::{GO, Job, Message};
 
 /// The hidden command that makes bakeoff a trial's process.
@@ -103,14 +106,22 @@ impl Process {
         }
     }
 
-    /// Ends the process at once; what it had said until then and was not heard.
+    /// Ends the process at once, with all that it has started; what it had said until then and was
+    /// not heard.
     pub fn end(mut self) -> Vec<Message> {
-        // Both fail only for a process that is gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
         // A process that it has started may hold its output open.
         let next = |messages: &Receiver<Message>| messages.recv_timeout(LAST_WORDS).ok();
         std::iter::from_fn(|| next(&self.messages)).collect()
+    }
+
+    fn kill(&mut self) {
+        // One that was waited for has no number any more.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            family::end(Pid::from_child(&self.child));
+        }
+        // It fails only for a process that is gone already.
+        let _ = self.child.wait();
     }
 
     /// Waits for the process to end and says how it ended: for one that ended too early.
@@ -134,9 +145,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only for a process that is gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }
 

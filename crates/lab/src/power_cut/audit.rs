@@ -1,6 +1,6 @@
 //! What a crash image holds: recovered, checked by its engine, and held against the log.
 
-use std::time::Instant;
+use std::time::Duration;
 
 use bakeoff_engines::Database;
 use bakeoff_results::Verdict;
@@ -11,26 +11,26 @@ use super::log::Account;
 /// How much of what an engine says of its damage is kept, in characters.
 const SAID: usize = 4000;
 
-/// Opens the image by `open`, has the engine check itself, and audits the books.
+/// Of an image that its engine does not open.
+pub fn wreck(reason: &str) -> Verdict {
+    Verdict { corrupt: Some(shortened(reason)), ..Verdict::default() }
+}
+
+/// Has the engine check itself, and audits the books. It took `recovery` to open it.
 pub fn judge(
     books: &Books,
-    open: impl FnOnce() -> Result<Box<dyn Database>, String>,
+    database: &dyn Database,
+    recovery: Duration,
     accounts: &[Account],
     off_at_ns: u64,
 ) -> Verdict {
-    let mut verdict = Verdict::default();
-    let start = Instant::now();
-    let database = match open() {
-        Ok(database) => database,
-        Err(reason) => return Verdict { corrupt: Some(shortened(&reason)), ..verdict },
-    };
-    verdict.recovery_s = Some(start.elapsed().as_secs_f64());
+    let mut verdict = Verdict { recovery_s: Some(recovery.as_secs_f64()), ..Verdict::default() };
     let mut wrong = match database.check() {
         Ok(faults) => faults,
         Err(error) => vec![format!("its check fails: {error}")],
     };
     let claims: Vec<Claim> = accounts.iter().map(Account::claim).collect();
-    match books.audit(&*database, &claims) {
+    match books.audit(database, &claims) {
         Ok(findings) => take(&mut verdict, findings, accounts, off_at_ns),
         Err(error) => wrong.push(format!("it can't be read: {error}")),
     }

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_disk::control::Control;
@@ -13,7 +12,7 @@ use bakeoff_results::{Cut, Judged, Verdict};
 use super::log::{self, now_ns};
 use super::moment::{self, Moment};
 use super::{Subject, runtime};
-use crate::image;
+use crate::image::{self, Sync};
 use crate::job::{Job, Message, Staging};
 use crate::process::{Heard, Process};
 use crate::run::{LabError, remove, room, wanting};
@@ -22,8 +21,6 @@ use crate::run::{LabError, remove, room, wanting};
 const LOOK: Duration = Duration::from_millis(1);
 /// How often it is looked whether a process has said something.
 const LISTEN: Duration = Duration::from_millis(20);
-/// How long a server may take to end after it was killed, and a disk to be let go of.
-const ENDING: Duration = Duration::from_secs(10);
 /// Bytes of a server's log that are kept where it did not get ready.
 const TAIL: usize = 2 << 10;
 /// Bytes that must stay free.
@@ -65,8 +62,7 @@ impl Subject<'_> {
             for keep in self.keep {
                 cut.judged.push(self.judge(&place, &gone, *keep, &cut)?);
             }
-            let gone = gone.mounted.unmount();
-            gone.map_err(|error| format!("its disk can't be taken away: {error}"))
+            take_away(gone.mounted)
         });
         if let Err(reason) = made {
             cut.failed = Some(reason);
@@ -77,17 +73,12 @@ impl Subject<'_> {
 
     /// Restores the data to a disk, puts the clients to work, and lets the power go.
     fn pull(&self, place: &Path, moment: &Moment, cut: &mut Cut) -> Result<Gone, String> {
-        let [data, mount, log] = ["data", "mount", "log"].map(|name| place.join(name));
-        image::copy(self.image, &data, self.stop)
+        let [data, log] = ["data", "log"].map(|name| place.join(name));
+        image::copy(self.image, &data, Sync::No, self.stop)
             .map_err(|error| format!("its data image can't be restored: {error}"))?;
-        for folder in [&mount, &log] {
-            fs::create_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        }
-        let mut options = MountOptions::new(&data, &mount, &self.disk.to_string());
-        (options.seed, options.timing, options.metadata) = (cut.seed, false, self.metadata);
-        let mounted = Mounted::start(self.program, &options)
-            .map_err(|error| format!("its disk can't be mounted: {error}"))?;
-        let staging = self.staging(&mount, place)?;
+        fs::create_dir(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+        let mounted = self.mount(&data, &place.join("mount"), cut.seed)?;
+        let staging = self.staging(mounted.path(), place)?;
         let runtime = staging.runtime.clone();
         let job = Job::Ledger {
             data: self.data.clone(),
@@ -117,8 +108,7 @@ impl Subject<'_> {
         cut: &mut Cut,
     ) -> Result<u64, String> {
         let failed = |error| format!("its disk does not work: {error}");
-        let (server, first) = self.listen(&process)?;
-        match first {
+        match self.listen(&process)? {
             Some(Message::Ready) => {}
             Some(Message::Failed(reason)) => return Err(reason),
             Some(other) => return Err(format!("its process said {other:?}")),
@@ -140,7 +130,6 @@ impl Subject<'_> {
         }
         control.power_off().map_err(failed)?;
         said.extend(process.end());
-        server.map_or(Ok(()), ended)?;
         let off_at_ns = control.stat().map_err(failed)?.off_at_ns.ok_or("the power stays on")?;
         cut.ran_s = off_at_ns.saturating_sub(start_ns) as f64 / 1e9;
         for message in said {
@@ -155,7 +144,8 @@ impl Subject<'_> {
         Ok(off_at_ns)
     }
 
-    /// Makes the image of one rule and has it audited.
+    /// Makes the image of one rule and has it audited, on a disk of its own: there, recovery does
+    /// not wait for this machine's disk, which whatever it leaves need not reach.
     fn judge(&self, place: &Path, gone: &Gone, keep: Keep, cut: &Cut) -> Result<Judged, String> {
         let image = place.join("crash");
         let make = |folder: &Path| {
@@ -163,9 +153,11 @@ impl Subject<'_> {
             made.map_err(|error| format!("its crash image can't be made: {error}"))
         };
         make(&image)?;
-        let staging = self.staging(&image, place)?;
+        let mounted = self.mount(&image, &place.join("recovered"), cut.seed)?;
+        let staging = self.staging(mounted.path(), place)?;
         let runtime = staging.runtime.clone();
         let verdict = self.audit(staging, gone)?;
+        take_away(mounted)?;
         let mut judged = Judged { keep: keep.to_string(), verdict, image: None };
         let broken = judged.verdict.breaks(cut.promised);
         if let Some(folder) = self.keep_images.filter(|_| broken) {
@@ -194,8 +186,8 @@ impl Subject<'_> {
         let process = Process::start(self.program, &job)
             .map_err(|error| format!("a process can't be started: {error}"))?;
         let wreck = |reason| Verdict { corrupt: Some(reason), ..Verdict::default() };
-        let (server, answer) = match self.listen(&process) {
-            Ok(heard) => heard,
+        let answer = match self.listen(&process) {
+            Ok(answer) => answer,
             Err(reason) if self.stopped() => return Err(reason),
             Err(reason) => {
                 process.end();
@@ -210,23 +202,30 @@ impl Subject<'_> {
             None => return Ok(wreck(process.autopsy())),
         };
         process.end();
-        server.map_or(Ok(()), ended)?;
         Ok(verdict)
     }
 
-    /// The first word of a process, after the one about its server; `None` when it has ended.
-    fn listen(&self, process: &Process) -> Result<(Option<u32>, Option<Message>), String> {
-        let (start, mut server) = (Instant::now(), None);
+    /// The first word of a process; `None` when it has ended.
+    fn listen(&self, process: &Process) -> Result<Option<Message>, String> {
+        let start = Instant::now();
         while start.elapsed() < self.patience {
             match process.hear(LISTEN) {
-                Heard::Message(Message::Server(pid)) => server = Some(pid),
-                Heard::Message(message) => return Ok((server, Some(message))),
-                Heard::End => return Ok((server, None)),
+                Heard::Message(message) => return Ok(Some(message)),
+                Heard::End => return Ok(None),
                 Heard::Silence if self.stopped() => return Err("it was interrupted".into()),
                 Heard::Silence => {}
             }
         }
         Err(format!("it was not ready after {} s", self.patience.as_secs()))
+    }
+
+    /// Mounts the disk over a folder, to be seen in a new one. It works at once.
+    fn mount(&self, files: &Path, at: &Path, seed: u64) -> Result<Mounted, String> {
+        fs::create_dir_all(at).map_err(|error| format!("{}: {error}", at.display()))?;
+        let mut options = MountOptions::new(files, at, &self.disk.to_string());
+        (options.seed, options.timing, options.metadata) = (seed, false, self.metadata);
+        Mounted::start(self.program, &options)
+            .map_err(|error| format!("its disk can't be mounted: {error}"))
     }
 
     fn stopped(&self) -> bool {
@@ -250,18 +249,6 @@ fn tail(runtime: &Path) -> String {
     format!("; the end of its log:\n{}", String::from_utf8_lossy(end))
 }
 
-/// Waits for the end of a process that is not a child of this one's. Whether it was reaped is of no
-/// matter.
-fn ended(pid: u32) -> Result<(), String> {
-    let start = Instant::now();
-    while start.elapsed() < ENDING {
-        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The state follows the program's name, which is in parentheses.
-        let state = state.rsplit_once(") ").map(|(_, rest)| rest.starts_with(['Z', 'X']));
-        if state.unwrap_or(true) {
-            return Ok(());
-        }
-        thread::sleep(LOOK);
-    }
-    Err(format!("its server, process {pid}, does not end"))
+fn take_away(disk: Mounted) -> Result<(), String> {
+    disk.unmount().map_err(|error| format!("its disk can't be taken away: {error}"))
 }

@@ -29,7 +29,7 @@ impl Image {
     /// Copies the image to `directory`; out of the page cache again if it is to be `cold`.
     pub fn restore(&self, directory: &Path, cold: bool, lab: &Lab<'_>) -> Result<(), String> {
         let failed = |error| format!("its data image can't be restored: {error}");
-        image::copy(&self.folder, directory, lab.stop).map_err(failed)?;
+        image::copy(&self.folder, directory, image::Sync::Yes, lab.stop).map_err(failed)?;
         if !cold {
             return Ok(());
         }

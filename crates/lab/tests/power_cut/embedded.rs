@@ -17,7 +17,7 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// How often each is cut.
-const CUTS: u32 = 20;
+const CUTS: u32 = 12;
 
 /// What "about a second" is for those that sync once a second: a busy machine is late at times.
 const WINDOW_S: f64 = 3.0;

@@ -17,6 +17,9 @@ mod stores;
 use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use bakeoff_disk::mount::MountOptions;
 use bakeoff_engines::Engine;
@@ -29,6 +32,9 @@ fn engines() -> Vec<&'static dyn Engine> {
 
 /// What is run, by its name.
 type Test = (&'static str, fn());
+
+/// How many are run at once: half of each is waiting.
+const AT_ONCE: usize = 2;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -65,7 +71,8 @@ fn mount(arguments: &[String]) -> ExitCode {
 }
 
 fn run(arguments: &[String]) -> ExitCode {
-    let lists = [stores::TESTS, embedded::TESTS, servers::TESTS, bad_input::TESTS];
+    // The longest first, so that none is left alone at the end.
+    let lists = [servers::TESTS, embedded::TESTS, stores::TESTS, bad_input::TESTS];
     let wanted: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
     let named = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(*part));
     let tests = lists.concat().into_iter().filter(|(name, _)| named(name));
@@ -78,13 +85,24 @@ fn run(arguments: &[String]) -> ExitCode {
         println!("skipped: {why}");
         return ExitCode::SUCCESS;
     }
-    let mut failed = Vec::new();
-    for (name, test) in tests {
-        let start = std::time::Instant::now();
-        let passed = catch_unwind(test).is_ok();
-        let seconds = start.elapsed().as_secs_f64();
-        println!("test {name} ... {} ({seconds:.1} s)", if passed { "ok" } else { "FAILED" });
-        failed.extend((!passed).then_some(name));
-    }
+    let failed = side_by_side(&tests.collect::<Vec<_>>());
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
+}
+
+/// Runs the tests, each in a folder of its own; the names of those that failed.
+fn side_by_side(tests: &[Test]) -> Vec<&'static str> {
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((name, test)) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let start = Instant::now();
+            let passed = catch_unwind(test).is_ok();
+            let seconds = start.elapsed().as_secs_f64();
+            println!("test {name} ... {} ({seconds:.1} s)", if passed { "ok" } else { "FAILED" });
+            if !passed {
+                failed.lock().expect("nobody panics with it").push(*name);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    failed.into_inner().expect("nobody panics with it")
 }

@@ -11,12 +11,15 @@ use bakeoff_disk::spec::Spec;
 use bakeoff_engines::{Durability, Engine};
 use bakeoff_lab::job::Data;
 use bakeoff_lab::power_cut::{self, Subject};
-use bakeoff_lab::{Ending, LabError};
+use bakeoff_lab::{Ending, LabError, accounts};
 use bakeoff_results::{Cut, Promised, Verdict};
 use tempfile::TempDir;
 
 /// How often the power is cut at most until a known fault must have shown.
 pub const MOST: u32 = 20;
+
+/// Bytes that two stages and more have room in.
+const ROOM: u64 = 4 << 30;
 
 /// An engine with its data loaded, ready to be cut.
 pub struct Stage {
@@ -44,10 +47,19 @@ pub fn program() -> PathBuf {
     std::env::current_exe().expect("a program has a path")
 }
 
+/// A new folder: in memory if there is plenty, since what is lost is decided by the virtual disk,
+/// and a real one only takes its time.
+fn place() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let is_roomy = accounts::free(memory).is_ok_and(|free| free > ROOM);
+    let made = if is_roomy { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("a temporary folder")
+}
+
 impl Stage {
     /// Loads the ledger; to be cut at `strict` by every rule.
     pub fn set(engine: &'static dyn Engine) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = place();
         // A server's user has to get through.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
         let data = Data {

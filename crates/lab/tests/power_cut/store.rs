@@ -88,7 +88,7 @@ impl Engine for Store {
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
-        if self.fault == Fault::NeverReady && directory.ends_with("crash") {
+        if self.fault == Fault::NeverReady && directory.ends_with("recovered") {
             std::thread::sleep(Duration::from_secs(3600));
         }
         let names = kv::spaces(schema);

@@ -1,0 +1,72 @@
+//! A process and all that it has started, ended.
+//!
+//! A private server dies with the process that started it, but what the server has started itself
+//! is told by nobody: it may go on for seconds, and hold files open on a disk that is to be taken
+//! away.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// How long those who were killed may take to be gone.
+const GONE: Duration = Duration::from_secs(10);
+
+/// Kills a child of this process and all below it, and waits until they are gone; the child itself
+/// is left to be waited for. Those that are gone already are no loss.
+pub fn end(child: Pid) {
+    let mut family = Vec::new();
+    gather(child, &mut family);
+    for process in &family {
+        let _ = pidfd_send_signal(process, Signal::KILL);
+    }
+    let deadline = Instant::now() + GONE;
+    for process in &family {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).expect("a few seconds");
+        let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&left));
+    }
+}
+
+/// Stops a process, so that it starts no others, and all below it.
+fn gather(process: Pid, family: &mut Vec<OwnedFd>) {
+    let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) else { return };
+    let _ = pidfd_send_signal(&handle, Signal::STOP);
+    family.push(handle);
+    // Each thread has children of its own.
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    for thread in threads {
+        let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        for child in children.split_whitespace().filter_map(|pid| pid.parse().ok()) {
+            if let Some(child) = Pid::from_raw(child) {
+                gather(child, family);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn grandchildren_are_gone_with_their_parents() {
+        // A shell that has started one that has started another, each in a group of its own.
+        let script = "setsid sh -c 'sleep 1000 & echo $!; wait' & wait";
+        let mut shell = Command::new("sh");
+        let mut shell = shell.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        let sleeper = said.trim();
+        let state = || fs::read_to_string(format!("/proc/{sleeper}/stat")).unwrap_or_default();
+        assert!(state().contains("(sleep)") && !state().contains(") Z"), "{}", state());
+        end(Pid::from_child(&shell));
+        // Whoever has inherited it has to reap it.
+        assert!(state().is_empty() || state().contains(") Z"), "{}", state());
+        shell.wait().unwrap();
+    }
+}
