@@ -6,7 +6,7 @@ use bakeoff_results::{Cut, Found, PromiseView, Promised, RuleView};
 use serde::Serialize;
 
 use crate::layout;
-use crate::loss::{self, Lane};
+use crate::loss::{self, Lane, Limit};
 use crate::promises::{self, Told};
 use crate::tables::NONE;
 use crate::words;
@@ -122,7 +122,7 @@ fn row(document: &Document, told: &Told<'_>, rules: &[String], operation: Option
         rules: rules.iter().map(rule).collect(),
         recovery: match promise.recovery_median_s.zip(promise.recovery_max_s) {
             Some((median, most)) => {
-                format!("{} to {}", words::seconds(median), words::seconds(most))
+                format!("{} to {}", tied(median), tied(most))
             }
             None => NONE.into(),
         },
@@ -132,13 +132,18 @@ fn row(document: &Document, told: &Told<'_>, rules: &[String], operation: Option
     }
 }
 
+/// A time that is not broken between its number and its unit, in a narrow column.
+fn tied(seconds: f64) -> String {
+    words::seconds(seconds).replace(' ', "\u{a0}")
+}
+
 /// "25 of 25 kept; lost up to 74, the oldest 59.5 ms before".
 fn left(rule: &RuleView, promised: Promised) -> String {
     let (number, word) = survived(rule, promised);
     let mut parts = vec![format!("{number} of {} {word}", rule.cuts)];
     if let Some(oldest) = rule.oldest_lost_s {
         let most = words::count(rule.lost.most);
-        parts.push(format!("lost up to {most}, of the last {}", words::seconds(oldest)));
+        parts.push(format!("lost up to {most}, of the last {}", tied(oldest)));
     } else if rule.lost.cuts > 0 {
         parts.push(format!("lost up to {}", words::count(rule.lost.most)));
     }
@@ -198,6 +203,7 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
             words::many(most as usize, "commit"),
             words::seconds(oldest)
         ),
+        None if unread(promise) => "left nothing that losses could be counted by".into(),
         None => "lost nothing".into(),
     };
     match promise.promised {
@@ -216,6 +222,11 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
             format!("Nothing was promised: {cuts} {lost}{worst}.")
         }
     }
+}
+
+/// Whether an image was too broken for its losses to be counted.
+fn unread(promise: &PromiseView) -> bool {
+    promise.rules.iter().any(|rule| rule.corrupt > 0)
 }
 
 /// What a promise allows to be lost.
@@ -307,9 +318,10 @@ fn lane(told: &Told<'_>) -> Lane {
     Lane {
         name: format!("{}, {}", promise.engine, promise.durability),
         rules: rules.collect(),
-        window_s: match promise.promised {
-            Promised::Whole { window_s, .. } => window_s,
-            Promised::Nothing | Promised::Everything => None,
+        empty: if unread(promise) { "nothing could be counted" } else { "nothing lost" },
+        limit: match promise.promised {
+            Promised::Whole { window_s, most_lost } => Limit { window_s, most_lost },
+            Promised::Nothing | Promised::Everything => Limit::default(),
         },
     }
 }

@@ -68,9 +68,10 @@ impl<'a> Layout<'a> {
         Self { document, compare, levels, varying, settings, cells, comparisons }
     }
 
-    /// The workload's operations.
+    /// The workload's operations, where anything was to be timed.
     pub fn operations(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.document.run.run.operations.iter().map(String::as_str)
+        let timed = is_timed(self.document);
+        self.document.run.run.operations.iter().map(String::as_str).filter(move |_| timed)
     }
 
     /// The levels that compete: all but the one that measures the harness.
@@ -156,6 +157,11 @@ impl<'a> Layout<'a> {
             self.varying.iter().zip(setting).map(|(f, l)| words::level(f, l)).collect();
         if words.is_empty() { String::new() } else { format!(" with {}", words::list(&words)) }
     }
+}
+
+/// Whether anything was to be timed: a run can be of power cuts alone.
+pub fn is_timed(document: &Document) -> bool {
+    document.run.run.planned > 0 || document.promises.is_empty()
 }
 
 /// How many of the planned trials have ended, not counting second attempts at them.

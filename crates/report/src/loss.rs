@@ -13,12 +13,23 @@ pub struct Lane {
     pub name: String,
     /// For each rule its name and its dots: seconds, and whether that breaks the promise.
     pub rules: Vec<(String, Vec<(f64, bool)>)>,
-    /// How old a loss may be by the engine's documentation, in seconds.
+    /// What is said where there is no dot.
+    pub empty: &'static str,
+    /// What is allowed to be lost by the engine's documentation.
+    pub limit: Limit,
+}
+
+/// How much may be lost.
+#[derive(Clone, Copy, Default)]
+pub struct Limit {
+    /// How old a loss may be, in seconds.
     pub window_s: Option<f64>,
+    /// How many transactions may be lost.
+    pub most_lost: Option<u64>,
 }
 
 const PLOT: f64 = 470.0;
-const RIGHT: f64 = 100.0;
+const RIGHT: f64 = 140.0;
 const TOP: f64 = 26.0;
 /// The height of a rule's line of dots, and the room between two lanes.
 const RULE: f64 = 11.0;
@@ -30,7 +41,7 @@ const LEAST_S: f64 = 1e-6;
 pub fn svg(lanes: &[Lane]) -> Option<String> {
     let dots = || lanes.iter().flat_map(|lane| &lane.rules).flat_map(|(_, dots)| dots);
     dots().next()?;
-    let windows = lanes.iter().filter_map(|lane| lane.window_s);
+    let windows = lanes.iter().filter_map(|lane| lane.limit.window_s);
     let axis = Log::around(dots().map(|(age, _)| age.max(LEAST_S)).chain(windows));
     let widest = lanes.iter().map(|lane| lane.name.chars().count()).max().unwrap_or(0);
     let left = (widest as f64 * 6.6 + 16.0).clamp(80.0, 230.0);
@@ -73,14 +84,19 @@ fn height(lane: &Lane) -> f64 {
 fn draw(out: &mut String, lane: &Lane, (left, top): (f64, f64), x: &dyn Fn(f64) -> f64) {
     let middle = top + height(lane) / 2.0;
     text(out, "name end", left - 8.0, middle + 4.0, &shortened(&lane.name, 32));
-    if let Some(window) = lane.window_s {
-        let at = x(window);
-        line(out, "window", (at, top + 1.0), (at, top + height(lane) - 1.0));
-        let label = format!("{} allowed", words::seconds(window));
-        text(out, "tick start", at + 6.0, middle + 4.0, &label);
+    let end = lane.limit.window_s.map_or(left + PLOT, x);
+    if lane.limit.window_s.is_some() {
+        line(out, "window", (end, top + 1.0), (end, top + height(lane) - 1.0));
+    }
+    let most = lane.limit.most_lost.map(|most| words::many(most as usize, "commit"));
+    let limits: Vec<String> =
+        lane.limit.window_s.map(words::seconds).into_iter().chain(most).collect();
+    if !limits.is_empty() {
+        let label = format!("{} allowed", limits.join(", "));
+        text(out, "tick start", end + 6.0, middle + 4.0, &label);
     }
     if lane.rules.iter().all(|(_, dots)| dots.is_empty()) {
-        text(out, "start", left + 8.0, middle + 4.0, "nothing lost");
+        text(out, "start", left + 8.0, middle + 4.0, lane.empty);
     }
     for (number, (rule, dots)) in lane.rules.iter().enumerate() {
         let y = top + BETWEEN / 2.0 + RULE * (number as f64 + 0.5);

@@ -8,7 +8,6 @@ use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
 use crate::costs::{self, Counters, Differing};
 use crate::durability::{self, Durability};
 use crate::layout::Layout;
-use crate::promises;
 use crate::sentence;
 use crate::tables::{self, Column, Figures, LOAD, Panel, Space};
 use crate::words;
@@ -20,7 +19,7 @@ const PAPER: usize = 500;
 #[derive(Serialize)]
 pub struct Page<'a> {
     title: &'a str,
-    verdict: String,
+    verdict: [String; 2],
     facts: Vec<(&'static str, String)>,
     warnings: &'a [String],
     compare: &'a str,
@@ -31,7 +30,7 @@ pub struct Page<'a> {
     levels: Vec<Level>,
     operations: Vec<Operation>,
     durability: Option<Durability>,
-    broken: bool,
+    timed: bool,
     costs: Option<Figures>,
     counted_by: String,
     counters: Vec<Counters>,
@@ -114,7 +113,7 @@ pub fn page(document: &Document) -> Page<'_> {
     let space = tables::space(&layout);
     Page {
         title: &run.title,
-        verdict: sentence::verdict(document),
+        verdict: sentence::verdict_parts(document),
         facts: tables::key_facts(document),
         warnings: &document.warnings,
         compare: layout.compare,
@@ -132,7 +131,7 @@ pub fn page(document: &Document) -> Page<'_> {
             })
             .collect(),
         durability: durability::durability(document),
-        broken: !promises::broken(document).is_empty(),
+        timed: crate::layout::is_timed(document),
         costs: costs::costs(&layout),
         counted_by: costs::counted_by(&layout),
         counters: costs::counters(&layout),

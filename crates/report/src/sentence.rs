@@ -15,11 +15,17 @@ use crate::words;
 ///
 /// It goes by mean times and never claims more than the 95 % intervals allow.
 pub fn verdict(document: &Document) -> String {
+    let told = verdict_parts(document);
+    told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The verdict: what is broken, and all the rest.
+pub fn verdict_parts(document: &Document) -> [String; 2] {
     let layout = Layout::new(document);
     let cases = verdict::cases(&layout);
     let mut clauses = Vec::new();
     // Where nothing was to be timed, that nothing was timed is no finding.
-    if document.run.run.planned > 0 || document.promises.is_empty() {
+    if layout::is_timed(document) {
         clauses.push(finding(&layout, &cases));
     }
     clauses.extend(promises::kept(document));
@@ -27,10 +33,10 @@ pub fn verdict(document: &Document) -> String {
     clauses.extend(missing(&layout, &cases));
     clauses.extend(lost(document));
     clauses.extend(progress(document));
-    let sentences = [promises::broken(document), clauses].map(|clauses| clauses.join("; "));
-    let told = sentences.iter().filter(|clauses| !clauses.is_empty());
-    let told: Vec<String> = told.map(|clauses| capital(clauses) + ".").collect();
-    told.join(" ")
+    [promises::broken(document), clauses].map(|clauses| match clauses.as_slice() {
+        [] => String::new(),
+        clauses => capital(&clauses.join("; ")) + ".",
+    })
 }
 
 /// The text as the beginning of a sentence, unless it begins with a name.

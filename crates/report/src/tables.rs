@@ -1,7 +1,7 @@
 //! The tables that more than one format shows, as text that is ready to be set.
 
-use bakeoff_results::Machine;
 use bakeoff_results::document::{Comparison, Document, OperationView, Status};
+use bakeoff_results::{CutPlan, Machine};
 use serde::Serialize;
 
 use crate::layout::{self, Layout, Setting};
@@ -267,19 +267,27 @@ pub fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
             format!("{} of {planned} planned", words::count(ended as u64))
         }
     };
-    vec![
-        ("machine", machine(&run.machine)),
-        ("date", words::date(run.started_s)),
-        (
-            "trials",
-            format!(
-                "{trials}, each {}, in {}",
-                words::span(run.seconds),
-                words::many(run.repetitions as usize, "repetition")
-            ),
-        ),
-        ("noise floor", noise(document)),
-    ]
+    let trials = format!(
+        "{trials}, each {}, in {}",
+        words::span(run.seconds),
+        words::many(run.repetitions as usize, "repetition")
+    );
+    let mut facts = vec![("machine", machine(&run.machine)), ("date", words::date(run.started_s))];
+    if layout::is_timed(document) {
+        facts.extend([("trials", trials), ("noise floor", noise(document))]);
+    }
+    facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
+    facts
+}
+
+/// How many power cuts were made.
+fn cuts(document: &Document, plan: &CutPlan) -> String {
+    let made = document.cuts.iter().filter(|cut| cut.failed.is_none()).count();
+    let made_text = words::count(made as u64);
+    match made as u64 == u64::from(plan.planned) {
+        true => made_text,
+        false => format!("{made_text} of {} planned", words::count(plan.planned.into())),
+    }
 }
 
 /// The machine in a line; what isn't known of it is left out.

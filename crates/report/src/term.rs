@@ -40,9 +40,13 @@ pub fn render(document: &Document, options: &Options) -> String {
     for warning in &document.warnings {
         out += &format!("{}\n", paint.yellow(&fill(&format!("warning: {warning}"), width)));
     }
-    let verdict = fill(&sentence::verdict(document), width);
-    let broken = !promises::broken(document).is_empty();
-    out += &format!("\n{}\n", paint.bold(&if broken { paint.red(&verdict) } else { verdict }));
+    let [broken, rest] = sentence::verdict_parts(document).map(|part| fill(&part, width));
+    if !broken.is_empty() {
+        out += &format!("\n{}\n", paint.bold(&paint.red(&broken)));
+    }
+    if !rest.is_empty() {
+        out += &format!("\n{}\n", paint.bold(&rest));
+    }
     out
 }
 

@@ -263,6 +263,44 @@ fn a_run_of_cuts_alone_has_every_report() {
     }
     let sentence = "sqlite broke its promise at strict in 1 of 1 power cut.";
     assert_eq!(verdict(&document), sentence);
+    // Nothing was timed, so that there is nothing to say of operations and trials.
+    for format in [Format::Html, Format::Markdown, Format::Term] {
+        let text = text(&document, format);
+        for empty in ["create_issue", "noise floor", "Every trial", "trials: "] {
+            assert!(!text.contains(empty), "{empty} is in {format:?}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn only_what_is_broken_is_red() {
+    let document = broken("torn", "x");
+    let first = "sqlite broke its promise at strict in 1 of 1 power cut.";
+    let page = text(&document, Format::Html);
+    assert!(page.contains(&format!("<span class=\"broken\">{first}</span> ")), "{page}");
+    assert!(text(&document, Format::Term).contains(&format!("\x1b[31m{first}\x1b[0m")));
+}
+
+#[test]
+fn where_nothing_can_be_read_nobody_says_that_nothing_is_lost() {
+    let mut document = broken("torn", "x");
+    let (promise, cut) = (&mut document.promises[0], &mut document.cuts[0]);
+    (promise.kept, promise.promised, cut.promised) = (None, Promised::Nothing, Promised::Nothing);
+    for rule in &mut promise.rules {
+        *rule = RuleView { corrupt: 1, cuts: 1, keep: rule.keep.clone(), ..RuleView::default() };
+    }
+    for judged in &mut cut.judged {
+        judged.verdict = Verdict { corrupt: Some("gone".into()), ..Verdict::default() };
+    }
+    // Another one, so that there is a picture.
+    let mut other = broken("torn", "x");
+    document.promises.append(&mut other.promises);
+    document.promises[1].durability = "none".into();
+    document.cuts.push(Cut { durability: "none".into(), ..other.cuts.remove(0) });
+    let page = text(&document, Format::Html);
+    assert!(page.contains("nothing could be counted"), "{page}");
+    assert!(page.contains("1 cut left nothing that losses could be counted by"), "{page}");
+    assert!(!page.contains("nothing lost") && !page.contains("lost nothing"), "{page}");
 }
 
 #[test]
