@@ -70,6 +70,20 @@ pub enum Error {
         /// How long it may be.
         limit: usize,
     },
+    /// The path of the server's temporary files has a letter that would end it.
+    #[error(
+        "{program} takes {} for several folders, at each '{separator}': choose a folder without \
+         that letter by --out",
+        .path.display()
+    )]
+    Separator {
+        /// Which server.
+        program: Program,
+        /// The path.
+        path: PathBuf,
+        /// The letter.
+        separator: char,
+    },
     /// The user that the server runs as can't get into its folder.
     #[error(
         "{program} runs as the user {user}, since bakeoff runs as root, and {user} can't get into \

@@ -80,9 +80,15 @@ impl Places {
         if bytes > SOCKET_PATH {
             return Err(Error::SocketPath { program, path: socket, bytes, limit: SOCKET_PATH });
         }
+        let temporary = directory.join("tmp");
+        if let Some(separator) = program.kind().separator()
+            && temporary.to_string_lossy().contains(separator)
+        {
+            return Err(Error::Separator { program, path: temporary, separator });
+        }
         Ok(Self {
             data: directory.join("data"),
-            temporary: directory.join("tmp"),
+            temporary,
             log: runtime.join("log"),
             directory,
             runtime,

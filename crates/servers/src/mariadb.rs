@@ -57,6 +57,10 @@ impl Kind for MariaDb {
         "socket"
     }
 
+    fn separator(&self) -> Option<char> {
+        Some(':')
+    }
+
     fn stale(&self, places: &Places) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }

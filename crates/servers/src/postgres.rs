@@ -64,6 +64,10 @@ impl Kind for Postgres {
         ".s.PGSQL.5432"
     }
 
+    fn separator(&self) -> Option<char> {
+        None
+    }
+
     fn stale(&self, places: &Places) -> Vec<PathBuf> {
         // They name a process, and its number may be another one's by now.
         let lock = places.runtime.join(format!("{}.lock", self.socket()));

@@ -54,6 +54,9 @@ pub trait Kind: Sync {
     /// The name of its socket, in the runtime folder.
     fn socket(&self) -> &'static str;
 
+    /// The letter that would end the path of its temporary files: it takes a list of them.
+    fn separator(&self) -> Option<char>;
+
     /// Files of a killed server that could keep another one from starting, though nothing of it
     /// runs any more.
     fn stale(&self, places: &Places) -> Vec<PathBuf>;

@@ -85,6 +85,20 @@ fn a_socket_whose_path_is_too_long_is_refused() {
 }
 
 #[test]
+fn a_path_that_the_server_takes_for_several_is_refused() {
+    let mut home = Home::new();
+    home.launch.directory.push("mariadb:innodb");
+    let error = Server::initialise(Program::MariaDb, &home.launch).expect_err("it has a colon");
+    assert!(matches!(error, Error::Separator { separator: ':', .. }), "{error:?}");
+    assert!(error.to_string().contains("--out"), "{error}");
+    assert!(!home.launch.directory.exists());
+    for program in installed().filter(|program| *program == Program::Postgres) {
+        Server::initialise(program, &home.launch).expect("it takes one folder");
+        Server::start(program, &home.launch).expect("it starts").stop().expect("it stops");
+    }
+}
+
+#[test]
 fn a_folder_that_the_servers_user_can_not_reach_is_named() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root's servers run as somebody else");
