@@ -23,7 +23,8 @@ pub const PUT_NOTE: usize = 5;
 pub const EDIT_NOTE: usize = 6;
 pub const REMOVE_NOTE: usize = 7;
 pub const SUM: usize = 8;
-/// From here on for each table in turn: all rows by key, one row by key, all rows by each index.
+/// From here on for each table in turn: all rows by key, one row by key, and for each index what it
+/// holds itself and all rows by it.
 pub const AUDIT: usize = 9;
 
 pub fn schema() -> Schema {
@@ -54,6 +55,14 @@ pub fn schema() -> Schema {
     Schema { tables: vec![progress, entries, accounts, notes] }
 }
 
+/// The columns that an index holds itself, and so can tell of without the rows: its own, and the
+/// key's.
+pub fn held(table: &Table, index: usize) -> Vec<usize> {
+    let own = &table.indexes[index].columns;
+    let key = table.key.iter().filter(|column| !own.contains(column));
+    own.iter().chain(key).copied().collect()
+}
+
 pub fn statements(schema: &Schema) -> Vec<Statement> {
     let progress = Read { for_update: true, ..Read::by_key(PROGRESS, 1, &[1]) };
     let sum = Read { yields: Yield::Sum(1), ..Read::range(ACCOUNTS, Path::Key, 0, &[]) };
@@ -75,9 +84,11 @@ pub fn statements(schema: &Schema) -> Vec<Statement> {
         let whole = |path| Action::Read(Read::range(number, path, 0, &columns));
         all.push(("all by key", whole(Path::Key)));
         all.push(("one by key", Action::Read(Read::by_key(number, table.key.len(), &columns))));
-        all.extend(
-            (0..table.indexes.len()).map(|index| ("all by index", whole(Path::Index(index)))),
-        );
+        for index in 0..table.indexes.len() {
+            let own = Read::range(number, Path::Index(index), 0, &held(table, index));
+            all.push(("all of an index", Action::Read(own)));
+            all.push(("all by index", whole(Path::Index(index))));
+        }
     }
     all.into_iter().map(|(name, action)| Statement { name: name.into(), action }).collect()
 }
