@@ -11,7 +11,8 @@ use std::{io, thread};
 
 use bakeoff_servers::{Launch, Program, Server};
 use postgres::error::{Severity, SqlState};
-use postgres::{Client, Config, NoTls};
+use postgres::{Client, NoTls};
+use tokio_postgres::Config;
 
 use crate::sql::Dialect;
 use crate::{
@@ -28,6 +29,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod upkeep;
+mod wire;
 
 const SQL: Dialect = Dialect::Postgres;
 
@@ -237,12 +239,20 @@ impl Open {
         Ok(())
     }
 
-    /// A new connection. A server that is busy starting is given time.
+    /// A new connection of an administrator.
     fn connect(&self) -> Result<Client> {
+        self.connect_by(connect)
+    }
+
+    /// A new connection. A server that is busy starting is given time.
+    fn connect_by<T>(
+        &self,
+        connect: impl Fn(&Config) -> std::result::Result<T, postgres::Error>,
+    ) -> Result<T> {
         let start = Instant::now();
         loop {
-            let failure = match self.config.connect(NoTls) {
-                Ok(client) => return Ok(client),
+            let failure = match connect(&self.config) {
+                Ok(connection) => return Ok(connection),
                 Err(failure) => failure,
             };
             let soon = matches!(
@@ -307,6 +317,11 @@ impl Database for Open {
         // A server that has gone counts nothing any more; whoever uses it next says so.
         now.unwrap_or_default().into_iter().zip(&self.before).map(since).collect()
     }
+}
+
+/// A connection for all but a session.
+fn connect(config: &Config) -> std::result::Result<Client, postgres::Error> {
+    postgres::Config::from(config.clone()).connect(NoTls)
 }
 
 fn show(client: &mut Client, setting: &str) -> Result<String> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use postgres::{Config, NoTls};
+use tokio_postgres::Config;
 
 use super::tables::Leftovers;
 use super::{Open, PROMISES, words};
@@ -65,7 +65,7 @@ impl Elsewhere {
     }
 
     fn version(&self) -> String {
-        let version = self.version.get_or_init(|| match self.config.connect(NoTls) {
+        let version = self.version.get_or_init(|| match super::connect(&self.config) {
             Ok(mut client) => {
                 super::show(&mut client, "server_version").unwrap_or_else(|error| error.to_string())
             }
@@ -139,7 +139,7 @@ impl Engine for Elsewhere {
         let given = config.get_options().map(String::from);
         let ours = self.settings(terms);
         let options: Vec<_> = given.into_iter().chain(ours.iter().map(option)).collect();
-        config.options(&options.join(" "));
+        config.options(options.join(" "));
         let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
         let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
         let mut open = Open::new(config, None, terms, schema, statements)?;

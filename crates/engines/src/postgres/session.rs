@@ -1,9 +1,10 @@
 //! Sessions: a connection each, with every statement prepared on it.
 
 use bytes::BytesMut;
+use postgres::Row;
 use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
-use postgres::{Client, Row};
 
+use super::wire::Wire;
 use super::{Open, error, is_lost, words};
 use crate::statement::{Action, Yield};
 use crate::{Access, Error, Result, Rows, Schema, Session, Value};
@@ -86,18 +87,18 @@ pub(super) fn plan(schema: &Schema, action: &Action) -> Plan {
 
 /// A connection and what is prepared on it.
 struct Prepared {
-    client: Client,
+    wire: Wire,
     /// The declared statements, then [`CONTROL`].
     statements: Vec<postgres::Statement>,
 }
 
 impl Prepared {
     fn new(database: &Open) -> Result<Self> {
-        let mut client = database.connect()?;
+        let mut wire = database.connect_by(Wire::connect)?;
         let texts = database.texts.iter().map(String::as_str).chain(CONTROL);
-        let prepared = texts.map(|text| client.prepare(text));
+        let prepared = texts.map(|text| wire.wait(|client| client.prepare(text)));
         match prepared.collect() {
-            Ok(statements) => Ok(Self { client, statements }),
+            Ok(statements) => Ok(Self { wire, statements }),
             Err(failure) if is_lost(&failure) => Err(lost(&failure, false)),
             Err(failure) => Err(error(failure)),
         }
@@ -114,9 +115,9 @@ impl Prepared {
         let parameters: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         if statement.columns().is_empty() {
-            return self.client.execute(statement, &parameters);
+            return self.wire.wait(|client| client.execute(statement, &parameters));
         }
-        let found = self.client.query(statement, &parameters)?;
+        let found = self.wire.wait(|client| client.query(statement, &parameters))?;
         found.iter().try_for_each(&mut row)?;
         Ok(found.len() as u64)
     }
@@ -173,7 +174,7 @@ impl<'a> Connection<'a> {
             Ok(count) => return Ok(count),
             Err(failure) => failure,
         };
-        if !is_lost(&failure) && !prepared.client.is_closed() {
+        if !is_lost(&failure) && !prepared.wire.is_closed() {
             return Err(error(failure));
         }
         self.prepared = None;

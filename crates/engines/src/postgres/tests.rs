@@ -2,7 +2,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use postgres::{Client, Config, NoTls};
+use postgres::Client;
 use tempfile::TempDir;
 
 use super::elsewhere::Elsewhere;
@@ -46,7 +46,7 @@ fn open(folder: &Path, terms: &Terms) -> Result<Box<dyn Database>> {
 fn administrator(folder: &Path) -> Client {
     let mut config = Config::new();
     config.user("bakeoff").dbname("postgres").host_path(folder.join("server"));
-    config.connect(NoTls).expect("a connection")
+    connect(&config).expect("a connection")
 }
 
 /// Ends the connections of all others, and waits until they are gone.
@@ -248,7 +248,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     assert!(database.server().is_none());
     drop(database);
     let theirs = elsewhere(&folder, "theirs", "hidden");
-    let mut owner = theirs.config.connect(NoTls).expect("a connection");
+    let mut owner = connect(&theirs.config).expect("a connection");
     owner.batch_execute("CREATE TABLE precious (id int)").expect("their table");
     refused(&theirs, &reuse, "precious");
     refused(&elsewhere(&folder, "ours", "hiddenly wrong"), &reuse, "password");
