@@ -315,8 +315,9 @@ fn lane(told: &Told<'_>) -> Lane {
         told.cuts.iter().flat_map(judged).collect()
     };
     let rules = promise.rules.iter().map(|rule| (rule.keep.clone(), of_rule(&rule.keep)));
+    let folder = told.folder.map_or(String::new(), |folder| format!(" ({folder})"));
     Lane {
-        name: format!("{}, {}", promise.engine, promise.durability),
+        name: format!("{}, {}{folder}", promise.engine, promise.durability),
         rules: rules.collect(),
         empty: if unread(promise) { "nothing could be counted" } else { "nothing lost" },
         limit: match promise.promised {

@@ -133,6 +133,7 @@ fn what_another_run_found_broken_is_told_like_this_runs_own_and_says_whose_it_is
     let first =
         "sqlite broke its promise at strict in 1 of 1 power cut by the run in cuts-of-july. ";
     assert!(verdict(&document).starts_with(first), "{}", verdict(&document));
+    assert!(text(&document, Format::Html).contains(">sqlite, strict (cuts-of-july)</text>"));
     let json: Document = serde_json::from_str(&text(&document, Format::Json)).unwrap();
     assert_eq!(json.other_cuts, document.other_cuts);
 }
