@@ -1,6 +1,7 @@
 //! Power cuts: how a run folder keeps them, and what those of an engine at a level come to.
 
 use bakeoff_stats::quantile::median;
+use rusqlite::Connection;
 use rusqlite::types::Type;
 use serde::{Deserialize, Serialize};
 
@@ -81,21 +82,20 @@ impl Found {
 }
 
 impl RunFolder {
-    /// Keeps a power cut.
+    /// Keeps a power cut. It takes the place of a failed attempt at the same one, which says nothing.
     ///
     /// # Errors
     /// As [`RunFolder::commit_trial`].
     pub fn commit_cut(&mut self, cut: &Cut) -> Result<()> {
         let facts = serde_json::to_string(cut).map_err(|error| Error::Unfit(error.to_string()))?;
-        let broken = cut.broken().count() as u64;
+        let failed = self.failed();
         self.connection
-            .execute(
-                "INSERT INTO cut (engine, durability, number, broken, failed, facts)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                (&cut.engine, &cut.durability, cut.number, broken, &cut.failed, facts),
-            )
-            .map(drop)
-            .map_err(|cause| unfit(cause, self.failed()))
+            .transaction()
+            .and_then(|transaction| {
+                replace(&transaction, cut, &facts)?;
+                transaction.commit()
+            })
+            .map_err(|cause| unfit(cause, failed))
     }
 
     /// Every power cut, in the order in which they were made; none in a folder of a bakeoff that
@@ -115,6 +115,22 @@ impl RunFolder {
             })
         })
     }
+}
+
+fn replace(database: &Connection, cut: &Cut, facts: &str) -> rusqlite::Result<()> {
+    database.execute(
+        "DELETE FROM cut
+         WHERE engine = ?1 AND durability = ?2 AND number = ?3 AND failed IS NOT NULL",
+        (&cut.engine, &cut.durability, cut.number),
+    )?;
+    let broken = cut.broken().count() as u64;
+    database
+        .execute(
+            "INSERT INTO cut (engine, durability, number, broken, failed, facts)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            (&cut.engine, &cut.durability, cut.number, broken, &cut.failed, facts),
+        )
+        .map(drop)
 }
 
 /// What the cuts come to, an entry for each engine and level, in the plan's order.

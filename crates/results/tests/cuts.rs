@@ -69,6 +69,20 @@ fn the_same_cut_is_not_kept_twice() {
     assert_eq!(folder.cuts().unwrap(), [first]);
 }
 
+#[test]
+fn a_cut_takes_the_place_of_its_failed_attempts() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut folder = folder(&dir);
+    let [first, _] = cuts();
+    let failed = |why: &str| Cut { failed: Some(why.into()), judged: Vec::new(), ..first.clone() };
+    for attempt in [failed("no room"), failed("no server")] {
+        folder.commit_cut(&attempt).unwrap();
+        assert_eq!(folder.cuts().unwrap(), [attempt]);
+    }
+    folder.commit_cut(&first).unwrap();
+    assert_eq!(folder.cuts().unwrap(), [first]);
+}
+
 /// A folder that was written before there were power cuts.
 #[test]
 fn a_folder_without_their_table_has_none() {

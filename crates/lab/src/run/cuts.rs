@@ -75,7 +75,7 @@ impl Lab<'_> {
         if let Some(images) = &images {
             wanting("the folder of crash images", fs::create_dir_all(images))?;
         }
-        let before = self.folder.cuts()?.len();
+        let before = self.folder.cuts()?.iter().filter(|cut| cut.failed.is_none()).count();
         Ok(Common {
             disk: disk::named(self.experiment, disk).map_err(wrong)?,
             keep: cuts.keep.iter().map(|rule| rule.parse().expect("a checked rule")).collect(),
@@ -133,12 +133,12 @@ impl Lab<'_> {
         Ok(Some(failed))
     }
 
-    /// What is still to be done of an engine.
+    /// What is still to be done of an engine; what failed is tried again.
     fn due_cuts(&self, engine: &str, cuts: &Cuts) -> Result<Vec<Due>, LabError> {
         let done = self.folder.cuts()?;
         let made: BTreeSet<(&str, u32)> = done
             .iter()
-            .filter(|cut| cut.engine == engine)
+            .filter(|cut| cut.engine == engine && cut.failed.is_none())
             .map(|cut| (cut.durability.as_str(), cut.number))
             .collect();
         let cells = self.experiment.cut_cells().into_iter().filter(|(name, _)| *name == engine);
