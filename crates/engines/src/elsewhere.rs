@@ -79,7 +79,24 @@ fn has_password(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+    use std::net::TcpListener;
+
     use super::*;
+    use crate::Home;
+
+    #[test]
+    fn where_it_works_is_known_without_a_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        for scheme in ["mysql", "postgres"] {
+            let engine = find(&format!("{scheme}://me@{address}/db")).expect("a database");
+            assert_eq!(engine.home(), Home::Elsewhere);
+            let nobody = listener.accept().expect_err("nobody came");
+            assert_eq!(nobody.kind(), ErrorKind::WouldBlock, "{scheme}");
+        }
+    }
 
     #[test]
     fn a_url_is_found_once_and_then_by_its_name_without_its_password() {
