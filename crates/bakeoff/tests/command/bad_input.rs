@@ -109,10 +109,10 @@ fn a_run_goes_on_only_under_the_terms_that_it_began_with() {
 }
 
 /// A small file system in memory; needs root, which CI has.
-struct Tmpfs<'a>(&'a Path);
+pub struct Tmpfs<'a>(&'a Path);
 
 impl<'a> Tmpfs<'a> {
-    fn mount(path: &'a Path, size: &str) -> Option<Self> {
+    pub fn mount(path: &'a Path, size: &str) -> Option<Self> {
         std::fs::create_dir(path).unwrap();
         let options = format!("size={size}");
         let mut mount = Command::new("mount");

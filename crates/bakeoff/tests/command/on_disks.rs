@@ -35,7 +35,7 @@ pub fn can_mount() -> bool {
 }
 
 /// Whether anything is mounted below a folder.
-fn mounts_below(folder: &Path) -> bool {
+pub fn mounts_below(folder: &Path) -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     mounts.contains(folder.to_str().unwrap())
 }

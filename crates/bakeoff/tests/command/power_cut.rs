@@ -1,7 +1,13 @@
 //! Pulling the plug, as a user does it.
 
-use super::Place;
-use super::on_disks::can_mount;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::bad_input::Tmpfs;
+use super::on_disks::{can_mount, mounts_below};
+use super::servers::installed;
+use super::{Done, Place, wait_until};
 
 /// Cuts alone: no trial is timed.
 const CUTS: [&str; 8] =
@@ -50,6 +56,162 @@ fn cuts_that_are_made_are_not_made_again() {
     let before = place.json("r")["cuts"].clone();
     place.run(&["run", "--resume", "r"]).code(0);
     assert_eq!(place.json("r")["cuts"], before);
+}
+
+/// How many cuts a run folder holds, whoever writes it.
+fn cuts_in(folder: &std::path::Path) -> i64 {
+    use rusqlite::{Connection, OpenFlags};
+    let database = folder.join("run.sqlite");
+    let open = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    open.and_then(|c| c.query_row("SELECT count(*) FROM cut", [], |row| row.get(0))).unwrap_or(0)
+}
+
+fn of<'a>(document: &'a Value, list: &str) -> &'a [Value] {
+    document[list].as_array().unwrap()
+}
+
+/// A system whose syncs do nothing, under whatever is started with it.
+const NO_SYNC: &str = "int fsync(int file) { return 0; }\nint fdatasync(int file) { return 0; }\n";
+
+/// A command under that system.
+fn unsynced(place: &Place, arguments: &[&str]) -> Done {
+    let (source, library) = (place.write("nosync.c", NO_SYNC), place.path("nosync.so"));
+    let mut compiler = std::process::Command::new("cc");
+    let built = compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+    assert!(built.expect("whoever links Rust has a cc").success());
+    Done(place.command(arguments).env("LD_PRELOAD", library).output().unwrap())
+}
+
+#[test]
+fn a_broken_promise_is_red_ends_with_code_6_and_leaves_its_images_and_the_command_for_it() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let flags = ["--cuts", "4", "--durability", "strict", "--keep", "drop-all", "--keep-images"];
+    let run = [&CUTS[..6], &flags, &["--out", "r"]].concat();
+    let done = unsynced(&place, &run).code(6).says(&["sqlite strict"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    assert_eq!(document["promises"][0]["kept"], false);
+
+    // The images of what is broken, and no others.
+    let judged = of(&document, "cuts").iter().flat_map(|cut| of(cut, "judged"));
+    let images = judged.filter_map(|judged| judged["image"].as_str()).map(str::to_owned);
+    let images: BTreeSet<String> = images.collect();
+    let rules = of(&document["promises"][0], "rules").iter();
+    let broken: u64 = rules.map(|rule| rule["broken"].as_u64().unwrap()).sum();
+    assert_eq!(images.len() as u64, broken);
+    let kept =
+        std::fs::read_dir(place.path("r/images")).unwrap().map(|entry| entry.unwrap().path());
+    assert_eq!(kept.count() as u64, broken);
+    for image in &images {
+        assert!(std::fs::read_dir(place.path(image)).unwrap().count() > 0, "{image}");
+    }
+
+    // The command, as the report prints it.
+    let out = done.out();
+    let again = out.lines().find_map(|line| line.trim().strip_prefix("again: bakeoff "));
+    let words: Vec<&str> = again.expect("the command").split_whitespace().collect();
+    let repeated = unsynced(&place, &[&words[..], &["--out", "again"]].concat());
+    // The same moment, at which a busy machine may have answered nobody yet.
+    assert!([Some(0), Some(6)].contains(&repeated.0.status.code()), "{}", repeated.err());
+    let again = place.json("again");
+    let [one] = of(&again, "cuts") else { panic!("one cut") };
+    let is_same = |cut: &&Value| cut["number"] == one["number"];
+    let first = of(&document, "cuts").iter().find(is_same).expect("it was made before");
+    assert_eq!((&one["seed"], &one["moment"]), (&first["seed"], &first["moment"]));
+    let broke = of(first, "judged").iter().find(|it| it["keep"] == one["judged"][0]["keep"]);
+    assert!(broke.unwrap()["image"].is_string(), "it was one that broke the promise: {first}");
+}
+
+#[test]
+fn a_server_whose_power_is_cut_keeps_strict() {
+    if !can_mount() || !installed(&["postgres"]) {
+        return;
+    }
+    let place = Place::new();
+    let flags = ["--engine", "postgres", "--durability", "strict", "--keep", "torn"];
+    let arguments = [&CUTS[..2], &flags, &CUTS[4..], &["--out", "r"]].concat();
+    place.run(&arguments).code(0).says(&["The only promise stood 2 power cuts"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    assert!(of(&document, "cuts").iter().any(|cut| cut["acknowledged"].as_u64() > Some(0)));
+}
+
+#[test]
+fn cuts_that_were_killed_leave_no_mount_and_go_on_with_what_is_missing() {
+    use rustix::process::{Pid, Signal, kill_process};
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let flags = ["--engine", "sqlite", "--durability", "strict,none", "--keep", "prefix"];
+    let run = ["run", "power-cut", "--repetitions", "0", "--cuts", "4", "--out", "r"];
+    let mut run = place.start(&[&run[..], &flags].concat());
+    wait_until("the second cut", || cuts_in(&place.path("r")) >= 2);
+    wait_until("a mount", || mounts_below(&place.path("r")));
+    kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
+    run.wait().unwrap();
+    wait_until("the end of the mount", || !mounts_below(&place.path("r")));
+    let before = of(&place.json("r"), "cuts").to_vec();
+    assert!((2..8).contains(&before.len()), "{}", before.len());
+
+    place.run(&["run", "--resume", "r"]).code(0);
+    place.assert_clean("r");
+    let after = place.json("r");
+    assert_eq!(of(&after, "cuts").len(), 8);
+    assert_eq!(of(&after, "cuts")[..before.len()], before, "what was there is not made again");
+}
+
+#[test]
+fn what_can_not_be_cut_says_so_once_however_often_it_is_tried() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let elsewhere = "postgres://me@%2Fnowhere/db";
+    let run = ["run", "power-cut", "--engine", elsewhere, "--durability", "strict,relaxed"];
+    let run = [&run[..], &["--repetitions", "0", "--cuts", "3", "--out", "r"]].concat();
+    for arguments in [&run[..], &["run", "--resume", "r"], &["run", "--resume", "r"]] {
+        place.run(arguments).code(5).says(&["not bakeoff's to cut", "bakeoff list engines"]);
+        let document = place.json("r");
+        let cuts = of(&document, "cuts");
+        let levels: Vec<_> = cuts.iter().map(|cut| cut["durability"].as_str().unwrap()).collect();
+        assert_eq!(levels, ["strict", "relaxed"]);
+        assert!(cuts.iter().all(|cut| cut["failed"].is_string()), "{cuts:?}");
+    }
+}
+
+#[test]
+fn a_full_work_folder_stops_the_cuts_and_loses_none() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let small = place.path("small-disk");
+    let Some(_disk) = Tmpfs::mount(&small, "120m") else {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root and can mount");
+        eprintln!("skipped: a small disk can't be mounted without root");
+        return;
+    };
+    let run =
+        ["run", "power-cut", "--engine", "sqlite", "--durability", "strict", "--keep", "torn"];
+    let run = [&run[..], &["--repetitions", "0", "--cuts", "10", "--out", "small-disk/r"]].concat();
+    let run = place.start(&run);
+    wait_until("the first cut", || cuts_in(&small.join("r")) >= 1);
+    // Somebody else fills the disk: as far as it goes.
+    let stuffing = small.join("stuffing");
+    let _ = std::fs::write(&stuffing, vec![1; 120 << 20]);
+    let done = Done(run.wait_with_output().unwrap()).code(4);
+    done.says(&["full", "bakeoff run --resume small-disk/r"]);
+    place.assert_clean("small-disk/r");
+
+    std::fs::remove_file(&stuffing).unwrap();
+    place.run(&["run", "--resume", "small-disk/r"]).code(0);
+    let document = place.json("small-disk/r");
+    assert_eq!(of(&document, "cuts").len(), 10);
+    assert!(of(&document, "cuts").iter().all(|cut| cut["failed"].is_null()));
 }
 
 #[test]
