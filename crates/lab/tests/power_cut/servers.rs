@@ -20,7 +20,7 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// How often each is cut.
-const CUTS: u32 = 5;
+const CUTS: u32 = 4;
 
 /// Loads an engine's data, if the engine is installed.
 fn set(engine: &'static dyn Engine) -> Option<Stage> {
