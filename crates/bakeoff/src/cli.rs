@@ -172,9 +172,9 @@ fn seed(text: &str) -> Result<u64, String> {
 pub struct Report {
     /// The run folder
     pub dir: PathBuf,
-    /// The form of the report
-    #[arg(long, value_enum, default_value_t = Format::Term)]
-    pub format: Format,
+    /// The form of the report (that of FILE's ending, else term)
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
     /// What the rows of --format csv are (trials; cuts where there is no trial)
     #[arg(long, value_enum, value_name = "WHAT")]
     pub rows: Option<Rows>,
@@ -185,6 +185,15 @@ pub struct Report {
     /// Where to write it (standard output)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+impl Report {
+    /// The form of the report.
+    pub fn format(&self) -> Format {
+        let ending = || self.output.as_ref()?.extension()?.to_str();
+        let named = || Format::from_str(ending()?, true).ok();
+        self.format.or_else(named).unwrap_or(Format::Term)
+    }
 }
 
 /// The forms of a report.

@@ -14,13 +14,13 @@ const WIDTH: usize = 100;
 
 /// Prints or writes the report.
 pub fn run(arguments: &cli::Report) -> Result<Exit, Failure> {
-    if arguments.rows.is_some() && arguments.format != cli::Format::Csv {
+    if arguments.rows.is_some() && arguments.format() != cli::Format::Csv {
         return Err(Failure::new(Exit::Usage, "--rows goes with --format csv"));
     }
     let mut document = document(&arguments.dir)?;
     take_cuts(&mut document, arguments)?;
     let rows = arguments.rows.map(Rows::from);
-    let text = render(&document, (arguments.format.into(), rows), arguments.output.is_none())?;
+    let text = render(&document, (arguments.format().into(), rows), arguments.output.is_none())?;
     match &arguments.output {
         Some(path) => write(path, &text)?,
         None => print(&text)?,
