@@ -119,7 +119,10 @@ pub enum Error {
         log: String,
     },
     /// The server ended before it answered.
-    #[error("{program} ended while it was starting ({how}); the last lines of its log:\n{log}")]
+    #[error(
+        "{program} ended while it was starting ({how}){}; the last lines of its log:\n{log}",
+        complaint(.log)
+    )]
     Ended {
         /// Which server.
         program: Program,
@@ -169,6 +172,17 @@ pub enum Error {
     },
 }
 
+/// The first error among a log's lines, without its date, to be said in a line: `": …"`; nothing
+/// where there is none.
+fn complaint(log: &str) -> String {
+    let marks = ["[ERROR] ", "FATAL: ", "PANIC: "];
+    let words = |line: &str| {
+        let (_, words) = marks.iter().find_map(|mark| line.split_once(mark))?;
+        Some(format!(": {}", words.trim()))
+    };
+    log.lines().find_map(words).unwrap_or_default()
+}
+
 /// What this crate's calls return.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -177,5 +191,19 @@ impl Error {
     pub(crate) fn at(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let what = format!("can't {what} {}", path.display());
         move |source| Self::System { what, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_of_a_log_is_said_at_once() {
+        let log = "2026-01-01 [Note] a pool\n2026-01-01 [ERROR] Corruption: half a record\n\
+                   2026-01-01 [ERROR] Aborting";
+        assert_eq!(complaint(log), ": Corruption: half a record");
+        assert_eq!(complaint("2026-01-01 UTC [7] PANIC:  no checkpoint"), ": no checkpoint");
+        assert_eq!(complaint("nothing of note"), "");
     }
 }
