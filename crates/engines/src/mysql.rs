@@ -101,8 +101,10 @@ impl Engine for MariaDb {
         let socket = server.socket().to_string_lossy().into_owned();
         let root = OptsBuilder::new().socket(Some(socket)).user(Some("root"));
         let create = format!("CREATE DATABASE IF NOT EXISTS {DATABASE}");
+        let told = self.0.told(terms.durability).iter().map(|text| (*text).to_owned());
+        let mut texts = std::iter::once(create).chain(told);
         Conn::new(root.clone())
-            .and_then(|mut root| root.query_drop(create))
+            .and_then(|mut root| texts.try_for_each(|text| root.query_drop(text)))
             .map_err(error::plain)?;
         let private = Private { server, data: directory.join("data") };
         let root = root.db_name(Some(DATABASE));
