@@ -193,7 +193,8 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
     }
     if let Some(rule) = first {
         let example = rule.example.as_deref().map_or(String::new(), |e| format!(": {}", line(e)));
-        return format!("Broken in {} of {cuts} by the rule {}{example}.", rule.broken, rule.keep);
+        let broken = promise.broken;
+        return format!("Broken in {broken} of {cuts}; by the rule {}{example}.", rule.keep);
     }
     let most = promise.rules.iter().map(|rule| rule.lost.most).max().unwrap_or(0);
     let oldest = promise.rules.iter().filter_map(|rule| rule.oldest_lost_s).reduce(f64::max);

@@ -62,7 +62,7 @@ pub fn broken(document: &Document) -> Vec<String> {
         let (engine, level) = (&told.promise.engine, &told.promise.durability);
         let cuts = words::many(told.promise.cuts as usize, "power cut");
         let by = told.folder.map_or(String::new(), |folder| format!(" by the run in {folder}"));
-        format!("{engine} broke its promise at {level} in {} of {cuts}{by}", worst(told.promise))
+        format!("{engine} broke its promise at {level} in {} of {cuts}{by}", told.promise.broken)
     };
     all(document).filter(|told| told.promise.kept == Some(false)).map(clause).collect()
 }
@@ -84,9 +84,4 @@ pub fn kept(document: &Document) -> Option<String> {
         (kept, 0) => format!("all {} stood {cuts}", words::many(kept, "promise")),
         (kept, _) => format!("{} stood {cuts}", words::many(kept, "other promise")),
     })
-}
-
-/// In how many cuts a promise was broken by the harshest of the rules.
-fn worst(promise: &PromiseView) -> u32 {
-    promise.rules.iter().map(|rule| rule.broken).max().unwrap_or(0)
 }

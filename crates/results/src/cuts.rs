@@ -24,6 +24,8 @@ pub struct PromiseView {
     pub kept: Option<bool>,
     /// How many cuts were made.
     pub cuts: u32,
+    /// After how many of them there was less than was promised, by any of the rules.
+    pub broken: u32,
     /// How many more failed, and say nothing.
     pub failed: u32,
     /// Median time to open the engine again, over all cuts and rules; `None` where it never opened.
@@ -178,6 +180,7 @@ fn promise(cuts: &[&Cut]) -> PromiseView {
         promised: first.promised,
         kept: told.then(|| rules.iter().all(|rule| rule.broken == 0)),
         cuts: made.len() as u32,
+        broken: made.iter().filter(|cut| cut.broken().next().is_some()).count() as u32,
         failed: (cuts.len() - made.len()) as u32,
         recovery_median_s: median(&recoveries),
         recovery_max_s: recoveries.iter().copied().reduce(f64::max),

@@ -57,6 +57,7 @@ pub fn broken(keep: &str, example: &str) -> Document {
         promised: Promised::Everything,
         kept: Some(false),
         cuts: 1,
+        broken: 1,
         failed: 0,
         recovery_median_s: Some(0.004),
         recovery_max_s: Some(0.004),
