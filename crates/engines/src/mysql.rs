@@ -184,7 +184,7 @@ impl Open {
                 "the server has ended ({failure}); the end of its log:\n{}",
                 private.server.log()
             )),
-            _ => Error::engine(format!("no connection to the server: {failure}")),
+            _ => Error::engine(error::no_connection(&failure)),
         })
     }
 }

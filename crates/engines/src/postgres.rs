@@ -274,7 +274,13 @@ impl Open {
                 "the server has ended ({what}); the end of its log:\n{}",
                 private.server.log()
             )),
-            _ => Error::engine(format!("no connection to the server: {what}")),
+            _ if failure.as_db_error().is_some() => {
+                Error::engine(format!("the server refuses a session: {what}"))
+            }
+            _ => Error::engine(format!(
+                "no connection to the server: {what}: is it running, and are the URL's host, port or \
+                 socket right?"
+            )),
         }
     }
 }

@@ -164,7 +164,7 @@ pub struct Measured {
     /// One entry an operation, in the workload's order.
     pub operations: Vec<Operation>,
     /// Bytes on disk after the drain.
-    pub space_bytes: u64,
+    pub space_bytes: Option<u64>,
     /// Processor seconds while the clients ran.
     pub cpu_s: results::Cpu,
     /// Input and output of the process.

@@ -186,7 +186,9 @@ impl Trial<'_> {
 
         let (split, written) = *books.lock().map_err(|_| "a client has panicked")?;
         let cpu_s = self.cpu(&outcome, &before, &after, split);
-        let space = space(self.directory).map_err(|error| format!("no sizes: {error}"))?;
+        // A server elsewhere has its files where they are.
+        let here = (self.home != Home::Elsewhere).then(|| space(self.directory)).transpose();
+        let space = here.map_err(|error| format!("no sizes: {error}"))?;
         let mut measured = Measured {
             ran_s: outcome.ran.as_secs_f64(),
             window_s: window(&outcome, duration),

@@ -61,7 +61,7 @@ fn cells(cell: &CellView) -> Option<[String; COLUMNS.len()]> {
     Some([
         text(cost.write_amplification, words::digits),
         text(cost.syncs_per_commit, few) + remark(&cost),
-        words::bytes(cell.space_bytes),
+        cell.space_bytes.map_or(NONE.into(), words::bytes),
         text(cost.engine_cpu_per_operation_s, words::seconds),
     ])
 }

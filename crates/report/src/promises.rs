@@ -76,12 +76,18 @@ pub fn kept(document: &Document) -> Option<String> {
     let told = |state| all.iter().filter(move |promise| promise.kept == Some(state));
     let (kept, cuts) = told(true).fold((0, 0), |(n, cuts), p| (n + 1, cuts + p.cuts));
     let cuts = words::many(cuts as usize, "power cut");
-    Some(match (kept, told(false).count()) {
+    let untried = all.iter().filter(|it| it.cuts == 0 && it.failed > 0).count();
+    let but = match untried {
+        0 => String::new(),
+        number => format!(", and {} could not be tried", words::many(number, "level")),
+    };
+    let said = match (kept, told(false).count()) {
         (0, 0) => "no promise was put to the test".into(),
         (0, _) => return None,
         (1, 0) => format!("the only promise stood {cuts}"),
         (2, 0) => format!("both promises stood {cuts}"),
         (kept, 0) => format!("all {} stood {cuts}", words::many(kept, "promise")),
         (kept, _) => format!("{} stood {cuts}", words::many(kept, "other promise")),
-    })
+    };
+    Some(said + &but)
 }

@@ -202,7 +202,7 @@ pub fn space(layout: &Layout<'_>) -> Vec<Space> {
             let mut bytes: Vec<u64> = panel
                 .settings
                 .iter()
-                .filter_map(|setting| Some(layout.cell(setting, level)?.space_bytes))
+                .filter_map(|setting| layout.cell(setting, level)?.space_bytes)
                 .collect();
             bytes.sort_unstable();
             let (Some(least), Some(most)) = (bytes.first(), bytes.last()) else { continue };

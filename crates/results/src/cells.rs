@@ -63,7 +63,7 @@ fn cell(levels: &Levels, trials: &[&TrialRow], merged: &[Histogram<u64>]) -> Cel
         levels: levels.clone(),
         trials: trials.len() as u32,
         operations: operations.map(|(at, merged)| operation(trials, at, merged)).collect(),
-        space_bytes: median(&space).unwrap_or_default() as u64,
+        space_bytes: median(&space).map(|bytes| bytes as u64),
         cpu_s: Cpu {
             client: mean(&each(|row| row.view.cpu_s.map(|cpu| cpu.client))).unwrap_or_default(),
             engine: mean(&each(|row| row.view.cpu_s.map(|cpu| cpu.engine))).unwrap_or_default(),

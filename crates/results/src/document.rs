@@ -178,8 +178,8 @@ pub struct CellView {
     /// The geometric mean, so that the ratio of two cells is the ratio of their pairs where both
     /// have trials in the same blocks: exp(mean of ln a) / exp(mean of ln b) = exp(mean of ln a/b).
     pub operations: Vec<OperationView>,
-    /// Median size on disk.
-    pub space_bytes: u64,
+    /// Median size on disk; `None` where the files are somebody else's.
+    pub space_bytes: Option<u64>,
     /// Mean processor seconds a trial.
     pub cpu_s: Cpu,
     /// Mean requests a second of the neighbours.

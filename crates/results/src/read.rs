@@ -244,7 +244,7 @@ fn trial_row(row: &Row) -> rusqlite::Result<TrialRow> {
             valid: row.get(8)?,
             reason: row.get(9)?,
             operations: Vec::new(),
-            space_bytes: facts.as_ref().map(|facts| facts.space_bytes),
+            space_bytes: facts.as_ref().and_then(|facts| facts.space_bytes),
             cpu_s: facts.as_ref().map(|facts| facts.cpu_s),
             facts: facts.as_ref().map(FactsView::of),
         },

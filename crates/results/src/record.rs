@@ -79,8 +79,8 @@ pub struct Slot {
 /// What a trial measured besides latencies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Bytes on disk after a drain.
-    pub space_bytes: u64,
+    /// Bytes on disk after a drain; `None` where the files are somebody else's.
+    pub space_bytes: Option<u64>,
     /// Processor seconds while the clients ran.
     pub cpu_s: Cpu,
     /// Input and output while the clients ran, and in the drain after them.

@@ -170,8 +170,8 @@ fn elsewhere(run: &Run) -> Option<String> {
         levels.map(String::as_str).filter(|level| level.contains("://")).collect();
     (!urls.is_empty()).then(|| {
         format!(
-            "somebody else runs {}: its database was emptied and loaded anew for each trial, so \
-             that trials do not start from the same bytes; its settings, memory and disk are what \
+            "somebody else runs {}: its database is emptied and loaded anew for each trial \
+             that can start, so that trials do not start from the same bytes; its settings, memory and disk are what \
              its owner gave it, and who else uses it is not known",
             urls.join(" and ")
         )
@@ -456,10 +456,16 @@ fn few_in_trials(run: &Run, counted: &[&TrialRow]) -> Option<String> {
     let short = |row| FEW.saturating_sub(rarest(row).unwrap_or(FEW)) as f64;
     Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
         let fewest = FEW - worst as u64;
-        let seconds = enough(run, FEW as f64 / fewest.max(1) as f64);
+        let more = match fewest {
+            0 => "longer trials (--seconds) show how many there are".into(),
+            _ => {
+                let seconds = enough(run, FEW as f64 / fewest as f64);
+                format!("--seconds {seconds} would keep {FEW} of each there")
+            }
+        };
         format!(
             "in {} fewer than {FEW} of an operation ended in the window, so that its mean is \
-             rough; fewest ({fewest}) at {at}: --seconds {seconds} would keep {FEW} of each there",
+             rough; fewest ({fewest}) at {at}: {more}",
             part(n, m)
         )
     })

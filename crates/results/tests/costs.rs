@@ -75,7 +75,7 @@ fn older_runs_are_read() {
     let document = RunFolder::open(&path).unwrap().document().unwrap();
     assert!(document.run.run.applied.is_empty());
     assert_eq!(document.cells.len(), 4);
-    assert!(document.cells.iter().all(|cell| cell.cost.is_none() && cell.space_bytes > 0));
+    assert!(document.cells.iter().all(|cell| cell.cost.is_none() && cell.space_bytes > Some(0)));
     let facts = document.trials[0].facts.as_ref().unwrap();
     assert_eq!((facts.cost, facts.memory), (None, None));
     assert_eq!(facts.disk.unwrap().syncs, None);

@@ -184,12 +184,15 @@ fn a_cell_merges_histograms_and_takes_the_typical_mean() {
     constant(&mut trials[4], 0.100, 1_000);
     measured(&mut trials[0]).operations[0].errors = 2;
     measured(&mut trials[4]).operations[0].errors = 5;
-    measured(&mut trials[0]).facts.space_bytes = 100;
-    measured(&mut trials[4]).facts.space_bytes = 300;
+    measured(&mut trials[0]).facts.space_bytes = Some(100);
+    measured(&mut trials[4]).facts.space_bytes = Some(300);
     let document = document(&trials);
     let cell = &document.cells[0];
     let found = &cell.operations[0];
-    assert_eq!((found.count, found.errors, cell.trials, cell.space_bytes), (4_000, 7, 2, 200));
+    assert_eq!(
+        (found.count, found.errors, cell.trials, cell.space_bytes),
+        (4_000, 7, 2, Some(200))
+    );
     near(found.mean_s, 0.01); // the geometric mean; not 0.02575, the mean of all operations
     near(found.p50_s, 0.001); // not 0.0505, the mean of the medians
     near(found.p95_s, 0.100);

@@ -109,7 +109,10 @@ pub enum Error {
         reason: &'static str,
     },
     /// The data folder could not be initialised.
-    #[error("{program} could not initialise its data folder ({how}); it said:\n{log}")]
+    #[error(
+        "{program} could not initialise its data folder ({how}){}; it said:\n{log}",
+        complaint(.log)
+    )]
     Initialise {
         /// Which server.
         program: Program,

@@ -368,6 +368,14 @@ fn describe_plan(experiment: &Experiment, plan: &Plan) -> String {
         experiment.seconds,
         crate::progress::span(seconds),
     );
+    if let Some(cuts) = &experiment.cuts {
+        text += &format!(
+            "then {} power cuts, {} of each engine at each level, judged by {}\n",
+            bakeoff_lab::planned_cuts(experiment),
+            cuts.numbers().len(),
+            cuts.keep.join(", ")
+        );
+    }
     for block in &plan.blocks {
         let first = &block.trials[0].cell;
         let others = Factor::ALL.iter().filter(|factor| **factor != experiment.compare);

@@ -94,7 +94,7 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
         let start = ["run", "mine.toml", "--out", out, "--engine", &engines];
         place.run(&[&start[..], &SHORT, more].concat())
     };
-    let done = run("r", &["--noise-floor"]).code(0).says(&["Somebody else runs", "same bytes"]);
+    let done = run("r", &["--noise-floor"]).code(0).says(&["Somebody else runs", "emptied"]);
     assert_secret(&place, "r", &done);
     place.assert_clean("r");
     let document = place.json("r");
@@ -105,6 +105,14 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     assert_eq!(names, [&shown, &again, "sqlite"]);
     let command = document["run"]["command"].as_str().unwrap();
     assert!(command.contains(&shown), "{command}");
+    // How much room it takes is known of bakeoff's own files alone.
+    for (engine, trial) in trials(&document) {
+        assert_eq!(trial["space_bytes"].is_null(), engine != "sqlite", "{engine}: {trial}");
+    }
+    let url = theirs.url("me:wrong");
+    let wrong = ["run", "mine.toml", "--out", "w", "--engine", &url];
+    let wrong = place.run(&[&wrong[..], &SHORT].concat());
+    wrong.code(5).says(&["Access denied", "URL's user and password"]);
 
     // Its tables are there now, and may be dropped only when that is meant.
     let done = run("second", &[]).code(5).says(&["--reuse"]);
@@ -155,7 +163,8 @@ fn a_database_nobody_serves_fails_its_trials_and_a_wrong_url_is_shown_without_it
          postgres://me:{PASSWORD}@%2Fnowhere/bench,sqlite"
     );
     let run = ["run", "mine.toml", "--out", "r", "--engine", &engines];
-    let done = place.run(&[&run[..], &SHORT].concat()).code(5).says(&["can't be loaded"]);
+    let done =
+        place.run(&[&run[..], &SHORT].concat()).code(5).says(&["can't be loaded", "is it running"]);
     assert_secret(&place, "r", &done);
     let document = place.json("r");
     let valid = trials(&document).into_iter().map(|(engine, trial)| (engine, &trial["valid"]));

@@ -80,6 +80,8 @@ fn a_dry_run_shows_the_plan_and_starts_nothing() {
     let place = Place::new();
     let done = place.run(&["run", "redmine", "--quick", "--dry-run"]).code(0);
     done.says(&["24 trials in 6 blocks", "block   6", "sqlite@again"]);
+    let cuts = place.run(&["run", "power-cut", "--cuts", "7", "--keep", "torn", "--dry-run"]);
+    cuts.code(0).says(&["63 power cuts, 7 of each engine at each level, judged by torn"]);
     assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 0);
 }
 

@@ -17,6 +17,10 @@ const SHUTDOWN: u16 = 1053;
 const CONNECTION_KILLED: u16 = 1927;
 const SESSION_WAS_KILLED: u16 = 3169;
 const IDLE_TOO_LONG: u16 = 4031;
+const NO_RIGHT_TO_DATABASE: u16 = 1044;
+const ACCESS_DENIED: u16 = 1045;
+const UNKNOWN_DATABASE: u16 = 1049;
+const UNKNOWN_ENGINE: u16 = 1286;
 
 /// An error outside of a session, where the connection does not matter.
 pub(super) fn plain(failure: Failure) -> Error {
@@ -54,6 +58,28 @@ pub(super) fn is_lost(failure: &Failure) -> bool {
 pub(super) fn is_unreachable(failure: &Failure) -> bool {
     use DriverError::{ConnectTimeout, CouldNotConnect};
     matches!(failure, Failure::DriverError(CouldNotConnect(_) | ConnectTimeout))
+}
+
+/// Why there is no connection, and what to do.
+pub(super) fn no_connection(failure: &Failure) -> String {
+    let Failure::MySqlError(answer) = failure else {
+        return format!(
+            "no connection to the server: {failure}: is it running, and are the URL's host, port or \
+             socket right?"
+        );
+    };
+    let advice = match answer.code {
+        ACCESS_DENIED => {
+            ": are the URL's user and password right, and may this user come from here?"
+        }
+        NO_RIGHT_TO_DATABASE => ": give this user the rights to the URL's database",
+        UNKNOWN_DATABASE => ": create the database first, or name another one in the URL",
+        UNKNOWN_ENGINE => {
+            ": install the plugin of this storage engine, or name another one after #"
+        }
+        _ => "",
+    };
+    format!("the server refuses a session: {}{advice}", answer.message)
 }
 
 /// Whether the server stopped in the middle because it was told to: of a commit, nobody knows how

@@ -110,7 +110,7 @@ impl Lab<'_> {
         wanting("removing the mountpoint", std::fs::remove_dir(&mountpoint))?;
         let sized = |mut measured: Measured| {
             let sizes = accounts::space(&place.directory);
-            measured.facts.space_bytes = sizes.map_err(|error| format!("no sizes: {error}"))?;
+            measured.facts.space_bytes = Some(sizes.map_err(|error| format!("no sizes: {error}"))?);
             Ok(measured)
         };
         answer.map(|trial| trial.and_then(sized))

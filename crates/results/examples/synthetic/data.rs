@@ -118,7 +118,7 @@ impl Trials {
                 .map(|(name, mean_s)| self.operation(name, mean_s * slowness))
                 .into(),
             facts: Facts {
-                space_bytes: 50_000_000,
+                space_bytes: Some(50_000_000),
                 cpu_s: Cpu { client: 1.5, engine: 9.25 },
                 io: Io { write_bytes: 1 << 30, device_write_bytes: Some(3 << 29), ..Io::default() },
                 neighbour: Neighbour {
