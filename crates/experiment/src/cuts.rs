@@ -106,6 +106,13 @@ pub(crate) fn settle(
 
 /// What is wrong with an experiment that cuts the power.
 pub(crate) fn check(experiment: &Experiment) -> Result<(), Problem> {
+    let engines = &experiment.factors[&Factor::Engine];
+    if experiment.workload == "ledger" && engines.iter().any(|level| base(level) == "null") {
+        return Err(Problem::new(
+            "`null` stores nothing, and the clients of `ledger` read again what they wrote",
+        )
+        .help("leave `null` out, or measure the harness with another workload"));
+    }
     if experiment.cuts.is_none() {
         return match experiment.repetitions {
             0 => Err(Problem::new("with 0 repetitions there is nothing to run")

@@ -224,3 +224,9 @@ fn the_power_of_this_machines_own_disk_is_not_cut() {
         .says(&["the power of the disk `host` can't be cut", "--disk ssd-sata"]);
     assert!(!place.path("r").exists());
 }
+
+#[test]
+fn an_engine_that_stores_nothing_is_refused() {
+    let run = ["run", "power-cut", "--engine", "sqlite,null", "--cuts", "1"];
+    Place::new().run(&run).code(2).says(&["`null` stores nothing", "leave `null` out"]);
+}
