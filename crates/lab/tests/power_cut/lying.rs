@@ -25,7 +25,7 @@ pub struct Liar {
 const CRAMPED: &[(&str, &str)] = &[("shared_buffers", "128kB")];
 
 /// Each of them.
-pub static ALL: [Liar; 11] = [
+pub static ALL: [Liar; 10] = [
     plain("sqlite-off", "sqlite"),
     plain("lmdb-nosync", "lmdb"),
     plain("fjall-unsynced", "fjall"),
@@ -37,15 +37,7 @@ pub static ALL: [Liar; 11] = [
         settings: CRAMPED,
         told: &["ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()"],
     },
-    // No lie: MyRocks' default is to refuse a log that ends within a record.
-    Liar {
-        name: "myrocks-point-in-time",
-        engine: "mariadb:rocksdb",
-        level: Durability::Strict,
-        settings: &[("rocksdb_wal_recovery_mode", "2")],
-        told: &[],
-    },
-    // Nor this, to show that it is not the memory that breaks pages.
+    // No lie, to show that it is not the memory that breaks pages.
     Liar {
         name: "postgres-cramped",
         engine: "postgres",

@@ -35,9 +35,8 @@ fn set(engine: &'static dyn Engine) -> Option<Stage> {
 }
 
 fn servers_keep_strict() {
-    let found = ["mariadb:innodb", "postgres"].map(|name| find(name).expect("an engine"));
-    for engine in found.into_iter().chain([named("myrocks-point-in-time") as &dyn Engine]) {
-        if let Some(stage) = set(engine) {
+    for name in ["mariadb:innodb", "mariadb:rocksdb", "postgres"] {
+        if let Some(stage) = set(find(name).expect("an engine")) {
             all_kept(&stage.cuts(CUTS));
         }
     }
