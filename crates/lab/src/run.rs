@@ -25,7 +25,7 @@ use images::Image;
 pub(crate) use images::load;
 
 /// Bytes that must stay free on the disk: less, and the run stops before something breaks.
-const RESERVE: u64 = 64 << 20;
+pub(crate) const RESERVE: u64 = 64 << 20;
 /// Seconds that a trial takes beside its clients' time, as a first guess.
 pub const OVERHEAD_S: f64 = 0.4;
 /// How often a trial looks whether it is to stop.

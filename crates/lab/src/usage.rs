@@ -5,12 +5,16 @@ use std::fs;
 use std::io;
 use std::ops::{Add, Sub};
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bakeoff_load::cpu::process_cpu;
 
-/// How often a family of processes is looked at until nobody has come or gone meanwhile.
-const LOOKS: usize = 10;
+/// How long a family of processes is looked at until nobody comes or goes meanwhile: the thousand
+/// that served as many clients take seconds to end on a busy machine.
+const SETTLING: Duration = Duration::from_secs(30);
+/// How long somebody is given to come or go before the next look.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Processor time and bytes that processes have used since they started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,8 +75,9 @@ impl Usage {
     /// # Errors
     /// When there is no such process, or it belongs to somebody else.
     pub fn of_family(root: u32) -> io::Result<Self> {
+        let start = Instant::now();
         let mut family = members(root)?;
-        for _ in 0..LOOKS {
+        while start.elapsed() < SETTLING {
             let usage = family.iter().map(|(pid, cpu)| {
                 let bytes = bytes(Path::new(&format!("/proc/{pid}")))?;
                 Ok(Self { cpu: *cpu, ..bytes })
@@ -83,9 +88,11 @@ impl Usage {
                 return Ok(usage?.into_iter().fold(Self::default(), Self::add));
             }
             // Somebody ended meanwhile: what he used may be with him or with his parent.
-            family = now;
+            thread::sleep(PAUSE);
+            family = members(root)?;
         }
-        Err(io::Error::other(format!("the processes of {root} come and go too fast to be counted")))
+        let what = format!("the processes of {root} come and go too fast to be counted");
+        Err(io::Error::new(io::ErrorKind::TimedOut, what))
     }
 }
 
@@ -182,6 +189,21 @@ mod tests {
         assert!(family.write_calls >= alone.write_calls + 300_000, "{family:?} {alone:?}");
         assert!(family.cpu >= Duration::from_millis(20), "{family:?}");
         assert!(Usage::of_family(shell.id()).is_err(), "it is gone");
+    }
+
+    #[test]
+    fn a_family_whose_members_go_one_after_the_other_is_waited_for() {
+        // As a server's processes end, one a client, when their clients have gone.
+        let script = "for t in $(seq 0.1 0.003 1.6); do sleep $t & done; echo go; wait; read go";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let family = Usage::of_family(shell.id());
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+        assert!(family.is_ok(), "{family:?}");
     }
 
     #[test]

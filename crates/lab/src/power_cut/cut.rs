@@ -15,7 +15,7 @@ use super::{Subject, runtime};
 use crate::image::{self, Sync};
 use crate::job::{Job, Message, Staging};
 use crate::process::{Heard, Process};
-use crate::run::{LabError, remove, room, wanting};
+use crate::run::{LabError, RESERVE, remove, room, wanting};
 
 /// How often it is looked whether the power has gone.
 const LOOK: Duration = Duration::from_millis(1);
@@ -23,8 +23,6 @@ const LOOK: Duration = Duration::from_millis(1);
 const LISTEN: Duration = Duration::from_millis(20);
 /// Bytes of a server's log that are kept where it did not get ready.
 const TAIL: usize = 2 << 10;
-/// Bytes that must stay free.
-const RESERVE: u64 = 64 << 20;
 
 /// A cut that has happened.
 struct Gone {
@@ -65,6 +63,10 @@ impl Subject<'_> {
             take_away(gone.mounted)
         });
         if let Err(reason) = made {
+            // While its files are still there: see `judge`.
+            if !self.stopped() {
+                room(self.work, RESERVE)?;
+            }
             cut.failed = Some(reason);
         }
         wanting("removing the cut's folder", remove(&place))?;
@@ -158,8 +160,12 @@ impl Subject<'_> {
         let runtime = staging.runtime.clone();
         let verdict = self.audit(staging, gone)?;
         take_away(mounted)?;
+        let broken = verdict.breaks(cut.promised);
+        if broken {
+            // An engine that finds this machine's own disk full while it recovers breaks nothing.
+            room(self.work, RESERVE).map_err(|full| full.to_string())?;
+        }
         let mut judged = Judged { keep: keep.to_string(), verdict, image: None };
-        let broken = judged.verdict.breaks(cut.promised);
         if let Some(folder) = self.keep_images.filter(|_| broken) {
             // The audit has recovered the other one.
             let engine = cut.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");

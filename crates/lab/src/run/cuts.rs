@@ -11,7 +11,7 @@ use bakeoff_engines::{Durability, Engine};
 use bakeoff_experiment::{Cuts, Experiment, Factor, base};
 use bakeoff_results::{Cut, HARNESS, Promised};
 
-use super::{Ending, Event, Lab, LabError, remove, wanting};
+use super::{Ending, Event, Lab, LabError, RESERVE, remove, room, wanting};
 use crate::disk;
 use crate::job::{Data, Staging};
 use crate::power_cut::{self, Subject};
@@ -175,6 +175,9 @@ impl Lab<'_> {
         let settings = self.settings(&data.engine);
         let loaded =
             power_cut::load(self.program, engine, data, &settings, (image, work), self.stop)?;
+        if loaded.is_err() && !self.stopped() {
+            room(work, RESERVE)?;
+        }
         let failure = loaded.as_ref().err().map(String::as_str);
         let seconds = start.elapsed().as_secs_f64();
         self.watch.event(Event::Loaded { data, seconds, failure });
