@@ -16,7 +16,7 @@ packages:
 test: packages
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-fail-fast
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 # Figures beside their limits; ends with an error when one is missed.

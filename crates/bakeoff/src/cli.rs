@@ -116,7 +116,7 @@ pub struct Run {
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the verdict and nothing else
+    /// Print the verdict alone, and what failed
     #[arg(long, short)]
     pub quiet: bool,
 }

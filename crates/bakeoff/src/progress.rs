@@ -44,7 +44,7 @@ fn latency(seconds: f64) -> String {
 }
 
 impl Progress {
-    /// Nothing when `quiet`, live lines on a terminal, plain ones elsewhere.
+    /// Failures alone when `quiet`, live lines on a terminal, plain ones elsewhere.
     pub fn new(quiet: bool, experiment: &Experiment) -> Self {
         let several = |factor: &&Factor| experiment.levels(**factor).len() > 1;
         let varied = Factor::ALL.iter().filter(several).copied().collect();
@@ -90,6 +90,15 @@ impl Progress {
         }
     }
 
+    /// Says what went wrong, also to those who want the verdict alone: on standard error it does
+    /// not come between.
+    fn complain(&self, text: &str) {
+        match &self.show {
+            Show::Nothing => drop(writeln!(io::stderr(), "{text}")),
+            Show::Lines | Show::Live { .. } => self.say(text),
+        }
+    }
+
     /// Says what is going on right now, where that can be shown.
     fn now(&self, text: String) {
         if let Show::Live { trial, .. } = &self.show {
@@ -119,14 +128,16 @@ impl Progress {
     fn cut(&self, made: usize, of: usize, cut: &Cut, left_s: f64) {
         let (engine, level, number) = (&cut.engine, &cut.durability, cut.number);
         if let Some(reason) = &cut.failed {
-            self.say(&format!("power cut {number} failed ({engine}, {level}): {reason}"));
+            self.complain(&format!("power cut {number} failed ({engine}, {level}): {reason}"));
         }
         for judged in cut.broken() {
             let verdict = &judged.verdict;
             let what = verdict.corrupt.as_ref().or(verdict.examples.first());
             let what = what.map_or("", |text| text.lines().next().unwrap_or_default());
             let keep = &judged.keep;
-            self.say(&format!("promise broken ({engine}, {level}, cut {number}, {keep}): {what}"));
+            self.complain(&format!(
+                "promise broken ({engine}, {level}, cut {number}, {keep}): {what}"
+            ));
         }
         let text = format!("power cut {made} of {of}, {} left", span(left_s));
         match &self.show {
@@ -171,7 +182,7 @@ impl Watch for Progress {
                 self.say(&format!("removed what a killed run had left: {}", path.display()));
             }
             Event::Unavailable { engine, reason } => {
-                self.say(&format!("{engine} can't be used, its trials fail: {reason}"));
+                self.complain(&format!("{engine} can't be used, its trials fail: {reason}"));
             }
             Event::MeasuringNeighbour => self.now("measuring one neighbour alone".into()),
             Event::Loading { data, rows: 0 } => self.now(format!("loading {}", what(data))),
@@ -182,7 +193,7 @@ impl Watch for Progress {
                 self.say(&format!("loaded {} in {seconds:.1} s", what(data)));
             }
             Event::Loaded { data, failure: Some(reason), .. } => {
-                self.say(&format!("could not load {}: {reason}", what(data)));
+                self.complain(&format!("could not load {}: {reason}", what(data)));
             }
             Event::Unsettled(text) => {
                 self.now(format!("waiting for the machine to settle: {text}"));
@@ -203,7 +214,7 @@ impl Watch for Progress {
                 if let (false, Some(reason)) = (trial.valid, &trial.reason) {
                     let level = |factor: Factor| trial.levels.get(factor.name());
                     let cell = self.cell(|factor| level(factor).map_or("", String::as_str));
-                    self.say(&format!("a trial failed ({cell}): {reason}"));
+                    self.complain(&format!("a trial failed ({cell}): {reason}"));
                 }
             }
         }

@@ -67,11 +67,17 @@ fn a_report_goes_through_links_and_into_pipes() {
 }
 
 #[test]
-fn quiet_says_the_verdict_alone() {
+fn quiet_says_the_verdict_and_failures_alone() {
     let place = Place::new();
     place.write("small.toml", SMALL);
     let done = place.run(&["run", "small.toml", "--out", "r", "--quiet"]).code(0);
     assert_eq!(done.err(), "");
+    assert_eq!(done.out().trim().lines().count(), 1, "{}", done.out());
+
+    let nowhere = "sqlite,postgres://me@%2Fnowhere/bench";
+    let quiet = ["run", "small.toml", "--out", "s", "--quiet", "--engine", nowhere];
+    let done = place.run(&quiet).code(5);
+    assert!(done.err().contains("/nowhere"), "why a trial failed: {}", done.err());
     assert_eq!(done.out().trim().lines().count(), 1, "{}", done.out());
 }
 
