@@ -77,7 +77,7 @@ fn quiet_says_the_verdict_and_failures_alone() {
     let nowhere = "sqlite,postgres://me@%2Fnowhere/bench";
     let quiet = ["run", "small.toml", "--out", "s", "--quiet", "--engine", nowhere];
     let done = place.run(&quiet).code(5);
-    assert!(done.err().contains("/nowhere"), "why a trial failed: {}", done.err());
+    assert!(done.err().contains("is it running"), "why a trial failed: {}", done.err());
     assert_eq!(done.out().trim().lines().count(), 1, "{}", done.out());
 }
 
