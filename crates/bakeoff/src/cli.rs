@@ -92,6 +92,10 @@ pub struct Run {
     /// subset, torn
     #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
     pub keep: Option<String>,
+    /// Cut the power a second time, while the engine recovers from the first
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
+          help_heading = "Power cuts")]
+    pub cut_recovery: Option<bool>,
     /// Make this one cut again, and no trial
     #[arg(long, value_name = "I", help_heading = "Power cuts")]
     pub cut_number: Option<u32>,
@@ -146,6 +150,7 @@ impl Run {
             noise_floor: self.noise_floor,
             cuts: self.cuts,
             keep: self.keep.clone(),
+            cut_recovery: self.cut_recovery,
             cut_number: self.cut_number,
         }
     }

@@ -17,6 +17,8 @@ pub struct Cuts {
     pub count: u32,
     /// The rules that each is judged by, at least one of [`KEEPS`].
     pub keep: Vec<String>,
+    /// Whether the power goes a second time, while the engine recovers from the first cut.
+    pub recovery: bool,
     /// Which one is made alone, counted from 0: one that was made before and is to be repeated.
     pub only: Option<u32>,
 }
@@ -97,11 +99,17 @@ pub(crate) fn keep<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<S
 pub(crate) fn settle(
     count: Option<u32>,
     keep: Option<Vec<String>>,
+    recovery: Option<bool>,
     only: Option<u32>,
 ) -> Option<Cuts> {
     let count = count.unwrap_or(0);
     let keep = || keep.unwrap_or_else(|| KEEPS.map(str::to_owned).into());
-    (count > 0 || only.is_some()).then(|| Cuts { count, keep: keep(), only })
+    (count > 0 || only.is_some()).then(|| Cuts {
+        count,
+        keep: keep(),
+        recovery: recovery.unwrap_or(false),
+        only,
+    })
 }
 
 /// What is wrong with an experiment that cuts the power.

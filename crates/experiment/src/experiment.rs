@@ -131,6 +131,7 @@ impl Experiment {
         if let Some(cuts) = &self.cuts {
             put("cuts", i64::from(cuts.count).into());
             put("keep", cuts.keep.clone().into());
+            put("cut_recovery", cuts.recovery.into());
             if let Some(only) = cuts.only {
                 put("cut_number", i64::from(only).into());
             }
@@ -187,7 +188,7 @@ impl Experiment {
             repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
             seed: layer.seed.unwrap_or(DEFAULT_SEED),
             noise_floor: layer.noise_floor.unwrap_or(false),
-            cuts: cuts::settle(layer.cuts, layer.keep, layer.cut_number),
+            cuts: cuts::settle(layer.cuts, layer.keep, layer.cut_recovery, layer.cut_number),
         };
         cuts::check(&experiment).map_err(|problem| problem.at(&place))?;
         match experiment.trials() {

@@ -34,7 +34,7 @@ pub fn presets() -> &'static [Preset] {
 }
 
 /// The keys that are not factors.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
     "title",
     "workload",
@@ -46,6 +46,7 @@ const KEYS: [&str; 12] = [
     "noise_floor",
     "cuts",
     "keep",
+    "cut_recovery",
     "cut_number",
 ];
 const QUICK: &str = "quick";
@@ -238,13 +239,10 @@ impl Reader<'_> {
             "seconds" => layer.seconds = Some(layer::seconds(number(name, value)?)?),
             "repetitions" => layer.repetitions = Some(layer::repetitions(whole(name, value)?)?),
             "seed" => layer.seed = Some(layer::seed(whole(name, value)?)?),
-            "noise_floor" => {
-                let answer = value.get_ref().as_bool();
-                layer.noise_floor =
-                    Some(answer.ok_or_else(|| wrong_type(name, "true or false", value))?);
-            }
+            "noise_floor" => layer.noise_floor = Some(yes_or_no(name, value)?),
             "cuts" => layer.cuts = Some(cuts::count(whole(name, value)?)?),
             "keep" => layer.keep = Some(cuts::keep(strings(name, value)?)?),
+            "cut_recovery" => layer.cut_recovery = Some(yes_or_no(name, value)?),
             "cut_number" => layer.cut_number = Some(cuts::only(whole(name, value)?)?),
             _ => unreachable!("`{name}` is not in KEYS"),
         }
@@ -303,6 +301,10 @@ fn strings<'v>(name: &str, value: &'v Value<'_>) -> Result<Vec<&'v str>, Problem
         _ => slice::from_ref(value),
     };
     items.iter().map(|item| string(name, item)).collect()
+}
+
+fn yes_or_no(name: &str, value: &Value<'_>) -> Result<bool, Problem> {
+    value.get_ref().as_bool().ok_or_else(|| wrong_type(name, "true or false", value))
 }
 
 fn number(name: &str, value: &Value<'_>) -> Result<f64, Problem> {

@@ -30,6 +30,8 @@ pub struct Changes {
     pub cuts: Option<u32>,
     /// `--keep`: the rules that each is judged by, separated by commas.
     pub keep: Option<String>,
+    /// `--cut-recovery`: whether the power goes again while the engine recovers.
+    pub cut_recovery: Option<bool>,
     /// `--cut-number`: the one that is made alone, without trials.
     pub cut_number: Option<u32>,
 }
@@ -37,7 +39,11 @@ pub struct Changes {
 impl Changes {
     /// What they say as a layer; notes what is wrong with them.
     pub(crate) fn layer(&self, vocabulary: &Vocabulary, problems: &mut Vec<Problem>) -> Layer {
-        let mut layer = Layer { noise_floor: self.noise_floor, ..Layer::default() };
+        let mut layer = Layer {
+            noise_floor: self.noise_floor,
+            cut_recovery: self.cut_recovery,
+            ..Layer::default()
+        };
         for (factor, list) in &self.factors {
             let raw = split(*factor, list).into_iter().map(Ok);
             let levels = layer::levels(*factor, raw, vocabulary, problems);

@@ -109,6 +109,8 @@ fn perform(
             let engine = trial::engine(data, own)?;
             let accounts = power_cut::log::read(log, *off_at_ns);
             let accounts = accounts.map_err(|error| format!("the clients' log: {error}"))?;
+            speaker.say(&Message::Ready);
+            wait_for_go(input)?;
             let start = Instant::now();
             let opened = trial::open(engine, &books, &staging.directory, &terms);
             let recovery = start.elapsed();

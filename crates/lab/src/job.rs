@@ -128,7 +128,7 @@ pub enum Message {
         /// Bytes of them: a text's own, eight of a number, none of a null.
         bytes: u64,
     },
-    /// The engine is open and the clients can start.
+    /// The engine is open and the clients can start; or, before an audit, it can be opened.
     Ready,
     /// A client of the ledger has stopped.
     Stopped {

@@ -4,7 +4,8 @@
 //! A cut, from the same data image each time: mount the disk, run the clients in a process of
 //! their own, let the power go at a moment that a seed has drawn, kill that process; then, for each
 //! rule for what a power cut leaves ([`Keep`]), make the crash image and have another process
-//! recover, check and audit it.
+//! recover, check and audit it. If it is asked for, the power goes once more meanwhile, by the same
+//! rule, and what the second cut leaves is audited.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,11 +19,14 @@ use bakeoff_results::{Cut, Promised};
 use crate::job::{Data, Job, Staging};
 use crate::run::{self, Ending, LabError};
 
+mod again;
 pub(crate) mod audit;
 pub(crate) mod clients;
 mod cut;
+mod judge;
 pub(crate) mod log;
 mod moment;
+mod power;
 
 /// How long an engine may take to open, and to open, check and read a crash image, if nothing else
 /// is said.
@@ -57,6 +61,8 @@ pub struct Subject<'a> {
     pub metadata: Metadata,
     /// The rules by which each cut is judged.
     pub keep: &'a [Keep],
+    /// Whether the power goes a second time, while the engine recovers from the first.
+    pub recovery: bool,
     /// The experiment's seed.
     pub seed: u64,
     /// Where crash images go that show a broken promise, if they are to be kept.

@@ -290,10 +290,26 @@ fn how_of_run(all: &[Told<'_>]) -> String {
         let clients = words::many(plan.clients as usize, "client");
         text += &format!(", on the disk {} with {clients} at work", plan.disk);
     }
+    text += &again(all);
     if failed > 0 {
         text += &format!("; {} failed", words::count(failed.into()));
     }
     text + "."
+}
+
+/// How often the power went a second time, and how often while there was still something to do.
+fn again(all: &[Told<'_>]) -> String {
+    let judged = all.iter().flat_map(|told| &told.cuts).flat_map(|cut| &cut.judged);
+    let again: Vec<_> = judged.filter_map(|judged| judged.again.as_ref()).collect();
+    let in_time = again.iter().filter(|again| again.in_time).count();
+    if again.is_empty() {
+        return String::new();
+    }
+    format!(
+        "; the power went again in {} recoveries, in {} of them before all was recovered and checked",
+        words::count(again.len() as u64),
+        words::count(in_time as u64)
+    )
 }
 
 /// How old the oldest loss of each cut was.

@@ -23,7 +23,7 @@ pub use cuts::{Found, PromiseView, RuleView};
 pub use document::{Document, JSON_SCHEMA};
 pub use error::Error;
 pub use others::OtherCuts;
-pub use power_cut::{Cut, CutPlan, Judged, Promised, Verdict};
+pub use power_cut::{Again, Cut, CutPlan, Judged, Promised, Verdict};
 pub use read::Done;
 pub use record::*;
 pub use store::{DATABASE, EXPERIMENT, RunFolder};

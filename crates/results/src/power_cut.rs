@@ -81,10 +81,21 @@ pub struct Cut {
 pub struct Judged {
     /// The rule that it was made by.
     pub keep: String,
+    /// The second cut, where there was one.
+    pub again: Option<Again>,
     /// What was found.
     pub verdict: Verdict,
     /// Where the image was kept, if it was.
     pub image: Option<String>,
+}
+
+/// The power going a second time, while the engine recovered from the first cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Again {
+    /// When it went, in words.
+    pub moment: String,
+    /// Whether that was before everything had been recovered, checked and read.
+    pub in_time: bool,
 }
 
 /// What was found after a power cut. Counts are of transactions, for lost ones, holes and some

@@ -306,6 +306,11 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment) -> Option<CutPlan> {
     for (flag, value) in flags {
         command.extend([format!("--{flag}"), quote(value)]);
     }
+    match arguments.cut_recovery {
+        _ if experiment.cuts.as_ref()?.recovery => command.push("--cut-recovery".into()),
+        Some(false) => command.push("--cut-recovery=false".into()),
+        _ => {}
+    }
     Some(CutPlan {
         planned: bakeoff_lab::planned_cuts(experiment) as u32,
         disk: disk.into(),

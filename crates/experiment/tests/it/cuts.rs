@@ -24,7 +24,7 @@ fn cuts_are_judged_by_every_rule_unless_some_are_named() {
 fn one_cut_is_repeated_alone_and_without_trials() {
     let changes = Changes { cut_number: Some(7), ..Changes::default() };
     let experiment = cutting("cuts = 5\nkeep = \"torn\"\n", &changes);
-    let cuts = Cuts { count: 5, keep: vec!["torn".into()], only: Some(7) };
+    let cuts = Cuts { count: 5, keep: vec!["torn".into()], recovery: false, only: Some(7) };
     assert_eq!((experiment.cuts.as_ref(), cuts.numbers()), (Some(&cuts), 7..8));
     assert_eq!(experiment.plan().trials(), 0);
 }

@@ -153,9 +153,10 @@ prop_compose! {
     fn cuts()(
         count in 1u32..=10_000,
         keep in subsequence(&KEEPS[..], 1..=KEEPS.len()),
+        recovery: bool,
         only in prop::option::of(0u32..10_000),
     ) -> Cuts {
-        Cuts { count, keep: keep.into_iter().map(str::to_owned).collect(), only }
+        Cuts { count, keep: keep.into_iter().map(str::to_owned).collect(), recovery, only }
     }
 }
 

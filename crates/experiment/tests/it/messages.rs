@@ -40,7 +40,7 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-cuts, keep, cut_number, engine, durability, memory, disk, neighbours, clients, scale, quick, \
+cuts, keep, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, scale, quick, \
 disks, settings";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
@@ -96,7 +96,7 @@ error: unknown key `secnds`
   |
   = help: did you mean `seconds`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-cuts, keep, cut_number, engine, durability, memory, disk, neighbours, clients, scale
+cuts, keep, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, scale
 
 error: unknown factor `engin`
  --> the command line:1:11

@@ -13,6 +13,8 @@ const SYNCS: u64 = 500;
 /// that more than that second was there to lose.
 const SHORT_MS: u64 = 400;
 const LONG_MS: u64 = 2_500;
+/// The longest time that is waited for in a recovery, in microseconds.
+const AGAIN_US: u64 = 1_000_000;
 
 /// When the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,20 @@ impl Moment {
                 limit += after;
                 Trigger::After(after)
             }
+        };
+        Self { trigger, limit }
+    }
+
+    /// Draws the one at which it goes again, while an engine recovers: by itself, or when `limit`
+    /// is over. The first things that a recovery does are met as often as the many later ones.
+    pub fn draw_again(seed: u64, limit: Duration) -> Self {
+        let mut random = SplitMix64::new(seed);
+        let mut below = |end: u64| random.below(end as usize) as u64;
+        let (kind, bits) = (below(3), below(1 << 32));
+        let trigger = match kind {
+            0 => Trigger::Writes(spread(WRITES, bits)),
+            1 => Trigger::Syncs(spread(SYNCS, bits)),
+            _ => Trigger::After(Duration::from_micros(spread(AGAIN_US, bits))),
         };
         Self { trigger, limit }
     }
@@ -104,6 +120,22 @@ mod tests {
             draws.filter(|moment| moment.limit > Duration::from_secs(1)).count()
         };
         assert!(late(Durability::Relaxed) > 5 && late(Durability::Strict) == 0);
+    }
+
+    #[test]
+    fn a_recovery_is_met_at_its_start_and_later() {
+        let limit = Duration::from_secs(60);
+        let all: Vec<_> = (0..600).map(|seed| Moment::draw_again(seed, limit)).collect();
+        let among = |first: fn(&Trigger) -> bool| {
+            let number = all.iter().filter(|moment| first(&moment.trigger)).count();
+            assert!((20..150).contains(&number), "{number}");
+        };
+        among(|it| matches!(it, Trigger::Writes(1..=9)));
+        among(|it| matches!(it, Trigger::Writes(10..)));
+        among(|it| matches!(it, Trigger::Syncs(1..=9)));
+        among(|it| matches!(it, Trigger::Syncs(10..)));
+        among(|it| matches!(it, Trigger::After(time) if time.as_micros() < 1000));
+        among(|it| matches!(it, Trigger::After(time) if time.as_micros() >= 1000));
     }
 
     #[test]

@@ -210,6 +210,7 @@ impl Lab<'_> {
             disk: &disk,
             metadata: Metadata::Ordered,
             keep: &keep,
+            recovery: common.cuts.recovery,
             seed: self.experiment.seed,
             keep_images: images.as_deref(),
             patience: power_cut::PATIENCE,

@@ -10,6 +10,7 @@ use crate::stage::{Stage, all_kept, breaks};
 
 pub const TESTS: &[Test] = &[
     ("embedded_engines_keep_strict", embedded_engines_keep_strict),
+    ("embedded_engines_keep_strict_twice", embedded_engines_keep_strict_twice),
     ("embedded_engines_keep_relaxed", embedded_engines_keep_relaxed),
     ("sqlite_without_syncs_is_caught", sqlite_without_syncs_is_caught),
     ("lmdb_without_syncs_is_caught", lmdb_without_syncs_is_caught),
@@ -32,6 +33,13 @@ fn embedded_engines_keep_strict() {
     for (name, keep) in ENGINES {
         let stage = Stage::set(find(name).expect("an engine"));
         all_kept(&stage.with(Metadata::Ordered, keep).cuts(CUTS));
+    }
+}
+
+fn embedded_engines_keep_strict_twice() {
+    for (name, keep) in ENGINES {
+        let stage = Stage::set(find(name).expect("an engine")).twice();
+        all_kept(&stage.with(Metadata::Ordered, keep).cuts(CUTS / 3));
     }
 }
 

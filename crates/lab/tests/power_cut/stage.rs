@@ -31,6 +31,7 @@ pub struct Stage {
     promised: Promised,
     metadata: Metadata,
     keep: Vec<Keep>,
+    recovery: bool,
     pub keep_images: Option<PathBuf>,
     pub patience: Duration,
     stop: AtomicBool,
@@ -88,6 +89,7 @@ impl Stage {
             promised: Promised::Everything,
             metadata: Metadata::Ordered,
             keep: Keep::ALL.to_vec(),
+            recovery: false,
             keep_images: None,
             patience: power_cut::PATIENCE,
             stop,
@@ -96,6 +98,11 @@ impl Stage {
 
     pub fn with(self, metadata: Metadata, keep: &[Keep]) -> Self {
         Self { metadata, keep: keep.to_vec(), ..self }
+    }
+
+    /// The power goes again while the engine recovers.
+    pub fn twice(self) -> Self {
+        Self { recovery: true, ..self }
     }
 
     pub fn at(self, durability: Durability, promised: Promised) -> Self {
@@ -121,6 +128,7 @@ impl Stage {
             disk: &self.disk,
             metadata: self.metadata,
             keep: &self.keep,
+            recovery: self.recovery,
             seed: 1,
             keep_images: self.keep_images.as_deref(),
             patience: self.patience,

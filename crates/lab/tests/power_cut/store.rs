@@ -19,6 +19,8 @@ use bakeoff_engines::{
 
 /// A base is written every so many commits.
 const EVERY: u64 = 3;
+/// How long nothing holds what a hasty recovery has read.
+const HASTE: Duration = Duration::from_millis(20);
 /// Bytes before a record's changes.
 const HEAD: usize = 20;
 
@@ -37,6 +39,8 @@ pub enum Fault {
     AnsweredEarly,
     /// Indexes have a log of their own, which is written and synced before that of the rows.
     IndexFirst,
+    /// The log is thrown away before what was recovered from it is lasting.
+    HastyRecovery,
     /// What a power cut has left is never opened.
     NeverReady,
 }
@@ -48,13 +52,14 @@ pub struct Store {
 }
 
 /// Each of them.
-pub static ALL: [Store; 7] = [
+pub static ALL: [Store; 8] = [
     Store { name: "sound", fault: Fault::None },
     Store { name: "no-sync", fault: Fault::NoSync },
     Store { name: "sync-before-write", fault: Fault::SyncBeforeWrite },
     Store { name: "no-folder-sync", fault: Fault::NoFolderSync },
     Store { name: "answered-early", fault: Fault::AnsweredEarly },
     Store { name: "index-first", fault: Fault::IndexFirst },
+    Store { name: "hasty-recovery", fault: Fault::HastyRecovery },
     Store { name: "never-ready", fault: Fault::NeverReady },
 ];
 
@@ -150,6 +155,12 @@ impl Files {
                 apply(&mut state, decode(changes)?);
                 *end += length as u64;
             }
+        }
+        if self.fault == Fault::HastyRecovery && self.logs[0].1 > 0 {
+            self.logs[0].0.set_len(0)?;
+            self.sync(&self.logs[0].0)?;
+            std::thread::sleep(HASTE);
+            self.write_base(&state)?;
         }
         Ok(state)
     }

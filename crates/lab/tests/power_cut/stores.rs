@@ -15,6 +15,8 @@ pub const TESTS: &[Test] = &[
     ("a_missing_sync_of_a_folder_is_caught", a_missing_sync_of_a_folder_is_caught),
     ("a_missing_sync_of_a_folder_is_caught_by_posix", it_is_caught_by_posix),
     ("an_early_answer_is_caught", an_early_answer_is_caught),
+    ("a_sound_store_survives_twice", a_sound_store_survives_twice),
+    ("a_hasty_recovery_is_caught_by_a_second_cut", a_hasty_recovery_is_caught_by_a_second_cut),
     ("an_index_without_its_row_is_caught", an_index_without_its_row_is_caught),
 ];
 
@@ -32,6 +34,25 @@ fn a_sound_store_survives() {
 fn a_sound_store_survives_by_posix() {
     let stage = Stage::set(with(Fault::None)).with(Metadata::Posix, &Keep::ALL);
     all_kept(&stage.cuts(cuts()));
+}
+
+/// How many cuts go with a second one.
+const TWICE: u32 = 8;
+
+fn a_sound_store_survives_twice() {
+    let cuts = Stage::set(with(Fault::None)).twice().cuts(TWICE);
+    all_kept(&cuts);
+    let again = cuts.iter().flat_map(|cut| &cut.judged).map(|judged| judged.again.as_ref());
+    let again: Vec<_> = again.map(|again| again.expect("a second cut")).collect();
+    let in_time = again.iter().filter(|again| again.in_time).count();
+    assert!(again.len() == 4 * TWICE as usize && in_time > 0, "{again:?}");
+}
+
+fn a_hasty_recovery_is_caught_by_a_second_cut() {
+    let stage = Stage::set(with(Fault::HastyRecovery));
+    all_kept(&stage.cuts(TWICE));
+    let cut = stage.twice().caught(|cut| any(cut, |verdict| verdict.lost > 0));
+    assert!(cut.broken().all(|judged| judged.again.as_ref().is_some_and(|again| again.in_time)));
 }
 
 /// Whether something was found in an image of a cut.

@@ -21,8 +21,9 @@ const CUT: [&str; 13] = [
     "failed",
 ];
 
-const JUDGED: [&str; 12] = [
+const JUDGED: [&str; 13] = [
     "keep",
+    "again",
     "broken",
     "lost",
     "oldest_lost_s",
@@ -83,6 +84,7 @@ fn judged_fields(cut: &Cut, judged: &Judged) -> Vec<String> {
     let Verdict { lost, phantom, torn, hole, index_broken, .. } = *verdict;
     vec![
         judged.keep.clone(),
+        maybe(judged.again.as_ref().map(|again| &again.moment)),
         verdict.breaks(cut.promised).to_string(),
         lost.to_string(),
         maybe(verdict.oldest_lost_s),

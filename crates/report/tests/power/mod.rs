@@ -30,7 +30,7 @@ fn cut(keep: &str, example: &str) -> Cut {
         ran_s: 0.5,
         acknowledged: 9,
         judged: judged
-            .map(|(keep, verdict)| Judged { keep: keep.into(), verdict, image: None })
+            .map(|(keep, verdict)| Judged { keep: keep.into(), again: None, verdict, image: None })
             .into(),
         failed: None,
     }

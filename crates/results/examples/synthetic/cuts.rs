@@ -1,6 +1,6 @@
 //! Synthetic power cuts. They say nothing of any engine.
 
-use bakeoff_results::{Cut, Judged, Promised, Verdict};
+use bakeoff_results::{Again, Cut, Judged, Promised, Verdict};
 
 /// Two power cuts of one engine: one that takes what may go, and one that takes too much.
 pub fn cuts() -> [Cut; 2] {
@@ -12,6 +12,7 @@ pub fn cuts() -> [Cut; 2] {
         ..Verdict::default()
     };
     let torn = Verdict { torn: 2, corrupt: Some("a page is torn".into()), ..lost.clone() };
+    let again = Some(Again { moment: "within sync 3".into(), in_time: true });
     let cut = |number, verdicts: [Verdict; 2]| Cut {
         engine: "alpha".into(),
         durability: "relaxed".into(),
@@ -25,7 +26,12 @@ pub fn cuts() -> [Cut; 2] {
         judged: ["drop-all", "torn"]
             .into_iter()
             .zip(verdicts)
-            .map(|(keep, verdict)| Judged { keep: keep.into(), verdict, image: None })
+            .map(|(keep, verdict)| Judged {
+                keep: keep.into(),
+                again: again.clone(),
+                verdict,
+                image: None,
+            })
             .collect(),
         failed: None,
     };
