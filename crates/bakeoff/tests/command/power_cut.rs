@@ -20,8 +20,10 @@ fn an_engine_that_keeps_its_promise_ends_well_and_one_cut_can_be_repeated() {
     }
     let place = Place::new();
     let flags = ["--durability", "strict,none", "--keep", "prefix,torn", "--out", "r"];
+    let flags = flags.into_iter().chain(["--cut-recovery"]);
     let arguments: Vec<&str> = CUTS.into_iter().chain(flags).collect();
-    place.run(&arguments).code(0).says(&["The only promise stood 2 power cuts"]);
+    let done = place.run(&arguments).code(0);
+    done.says(&["The only promise stood 2 power cuts", "the power went again in 8"]);
     place.assert_clean("r");
     let document = place.json("r");
     let cuts = document["cuts"].as_array().unwrap();
@@ -41,6 +43,8 @@ fn an_engine_that_keeps_its_promise_ends_well_and_one_cut_can_be_repeated() {
     let first = cuts.iter().find(|cut| cut["durability"] == "strict" && cut["number"] == 1);
     let first = first.unwrap();
     assert_eq!((&one["seed"], &one["moment"]), (&first["seed"], &first["moment"]));
+    let seconds: Vec<_> = of(first, "judged").iter().chain(of(one, "judged")).collect();
+    assert!(seconds.iter().all(|it| it["again"]["moment"].is_string()), "{seconds:?}");
     assert_eq!(again["trials"].as_array().unwrap().len(), 0);
 }
 
