@@ -18,6 +18,9 @@ use bakeoff_results as results;
 pub struct Seen {
     /// What the other load did.
     pub neighbour: results::Neighbour,
+    /// Bytes a second that the other load wrote to the machine's own disk; 0 on a virtual one,
+    /// which tells them from the engine's.
+    pub neighbour_writes: f64,
     /// What a virtual disk did.
     pub disk: Option<results::Disk>,
     /// What a reader should know.
@@ -194,6 +197,7 @@ impl<'a> Disk<'a> {
 }
 
 fn of_host(report: neighbour::Report) -> Seen {
+    let neighbour_writes = report.written() as f64 / report.seconds;
     let warnings = report.error.map(|error| format!("a neighbour failed: {error}"));
     Seen {
         neighbour: results::Neighbour {
@@ -201,6 +205,7 @@ fn of_host(report: neighbour::Report) -> Seen {
             achieved_per_second: report.achieved_per_second,
             mean_s: report.mean_s,
         },
+        neighbour_writes,
         disk: None,
         warnings: warnings.into_iter().collect(),
     }
@@ -250,6 +255,7 @@ fn seen(before: &Stat, now: &Stat, level: Level) -> Seen {
     let arrived = device.neighbour_requests + u64::from(now.device.neighbours_in_queue);
     let intended = matches!(level, Level::Share(_)).then(|| per_second(arrived));
     Seen {
+        neighbour_writes: 0.0,
         neighbour: results::Neighbour {
             intended_per_second: intended,
             achieved_per_second: per_second(device.neighbour_requests),

@@ -169,7 +169,10 @@ pub struct Measured {
     pub cpu_s: results::Cpu,
     /// Input and output of the process.
     pub io: results::Io,
-    /// What the clients' work cost, by what the machine's own kernel knows.
+    /// Seconds that `io` was counted for, but for the drain.
+    pub counted_s: f64,
+    /// What the clients' work cost, by what the machine's own kernel knows. Of the device's bytes,
+    /// those of the engine's processes.
     pub cost: results::Cost,
     /// Sum of latencies over window times clients.
     pub littles_law: f64,

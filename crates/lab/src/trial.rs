@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bakeoff_disk::spec::{self, Spec, SpecError};
 use bakeoff_engines::{Database, Engine, Home, Session, Terms};
@@ -196,6 +196,7 @@ impl Trial<'_> {
             space_bytes: space,
             cpu_s,
             io: after.since(&before, &end),
+            counted_s: (after.at - before.at).as_secs_f64(),
             cost: self.cost(&outcome, (&before, &after, &end), cpu_s, written),
             littles_law: 0.0,
             steady: None,
@@ -223,6 +224,7 @@ impl Trial<'_> {
         let own = Usage::own().map_err(failed)?;
         let server = self.database.server().map(Usage::of_family).transpose();
         Ok(Account {
+            at: Instant::now(),
             own,
             server: server.map_err(failed)?,
             device: Device::under(self.directory).map_err(failed)?.bytes(),
@@ -265,7 +267,7 @@ impl Trial<'_> {
                 + outcome.in_flight as u64,
             commits: written.commits,
             application_bytes: written.bytes,
-            device_bytes: here.then(|| device_bytes(before, end)),
+            device_bytes: here.then(|| (end.engine() - before.engine()).write),
             engine_cpu_s: here.then_some(cpu_s.engine),
             syncs: syncs
                 .map(|(after, before)| Syncs { count: after.count - before.count, ..after }),
@@ -361,6 +363,7 @@ fn steady(outcome: &load::Outcome, from: f64, to: f64) -> Option<bool> {
 
 /// What was used up to a moment.
 struct Account {
+    at: Instant,
     own: Usage,
     /// What a private server used.
     server: Option<Usage>,
@@ -390,16 +393,6 @@ impl Account {
             drain_device_write_bytes: end.device.zip(self.device).map(|(end, now)| end.1 - now.1),
         }
     }
-}
-
-/// Bytes that went to the device between two moments: the lesser of what the kernel counted for the
-/// engine's processes and of what anybody wrote to the whole device. Both can be too high. The
-/// first takes a small write into a large folio of the page cache for all of the folio (ext4 has
-/// large folios since Linux 6.16); the second has everybody's writes.
-fn device_bytes(before: &Account, end: &Account) -> u64 {
-    let processes = (end.engine() - before.engine()).write;
-    let device = end.device.zip(before.device).map(|(end, before)| end.1 - before.1);
-    device.map_or(processes, |device| device.min(processes))
 }
 
 /// What an engine counted between two moments. What was not there before has begun since.

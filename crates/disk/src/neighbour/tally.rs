@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
+use super::file::BLOCK;
+
 /// A request that starts this much after it was due is late.
 const LATE: Duration = Duration::from_millis(1);
 
@@ -77,6 +79,13 @@ pub struct Report {
     pub late: u64,
     /// What the first request that failed said. A stream ends with its first failure.
     pub error: Option<String>,
+}
+
+impl Report {
+    /// Bytes written.
+    pub fn written(&self) -> u64 {
+        self.writes * BLOCK as u64
+    }
 }
 
 impl Snapshot {

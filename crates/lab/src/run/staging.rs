@@ -334,8 +334,13 @@ fn account(group: &Group) -> results::Memory {
 }
 
 /// A virtual disk knows best what reached its device, and what was made lasting on it.
-fn cost(here: results::Cost, disk: Option<&results::Disk>) -> results::Cost {
-    let Some(disk) = disk else { return here };
+fn cost(measured: &job::Measured, seen: &Seen) -> results::Cost {
+    let here = measured.cost;
+    let Some(disk) = &seen.disk else {
+        let neighbours = (seen.neighbour_writes * measured.counted_s) as u64;
+        let device = |processes| device_bytes(processes, &measured.io, neighbours);
+        return results::Cost { device_bytes: here.device_bytes.map(device), ..here };
+    };
     let syncs = |count| results::Syncs { counted_by: results::Counter::Disk, count };
     results::Cost {
         device_bytes: disk.drain_write_bytes.map(|drain| disk.write_bytes + drain),
@@ -344,8 +349,19 @@ fn cost(here: results::Cost, disk: Option<&results::Disk>) -> results::Cost {
     }
 }
 
+/// Bytes that went to the machine's own disk: the lesser of what the kernel counted for the engine's
+/// processes and of what anybody but the neighbours wrote to the whole device. Both can be too high.
+/// The first takes a small write into a large folio of the page cache for all of the folio (ext4
+/// has large folios since Linux 6.16); the second has everybody's writes.
+fn device_bytes(processes: u64, io: &results::Io, neighbours: u64) -> u64 {
+    let device = io.device_write_bytes.zip(io.drain_device_write_bytes);
+    let others = device.map(|(clients, drain)| (clients + drain).saturating_sub(neighbours));
+    others.map_or(processes, |device| device.min(processes))
+}
+
 /// Puts together what the process measured and what the disk did.
 fn combine(mut measured: job::Measured, seen: Seen) -> Measured {
+    let cost = cost(&measured, &seen);
     measured.warnings.extend(seen.warnings);
     Measured {
         ran_s: measured.ran_s,
@@ -360,9 +376,27 @@ fn combine(mut measured: job::Measured, seen: Seen) -> Measured {
             littles_law: measured.littles_law,
             steady: measured.steady,
             memory: None,
-            cost: Some(cost(measured.cost, seen.disk.as_ref())),
+            cost: Some(cost),
             counters: measured.counters,
             warnings: measured.warnings,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_neighbours_write_is_not_the_engines() {
+        let io = |device| results::Io {
+            device_write_bytes: device,
+            drain_device_write_bytes: device.map(|_| 500),
+            ..results::Io::default()
+        };
+        assert_eq!(device_bytes(9000, &io(Some(10_000)), 0), 9000, "other processes write, too");
+        assert_eq!(device_bytes(9000, &io(Some(10_000)), 8000), 2500);
+        assert_eq!(device_bytes(9000, &io(Some(1000)), 8000), 0);
+        assert_eq!(device_bytes(9000, &io(None), 8000), 9000, "a file system without a device");
     }
 }
