@@ -1,5 +1,7 @@
 //! The run in a terminal: a table an operation, and the verdict last, where the eye is.
 
+mod promises;
+
 use bakeoff_results::Document;
 use bakeoff_results::document::Comparison;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
@@ -8,7 +10,7 @@ use crate::Options;
 use crate::costs;
 use crate::durability;
 use crate::layout::{Layout, Setting};
-use crate::promises;
+use crate::promises::BROKEN;
 use crate::sentence;
 use crate::tables;
 use crate::words;
@@ -79,29 +81,8 @@ fn costs(layout: &Layout<'_>, width: usize, paint: &Paint) -> String {
 /// What power cuts have left of each promise.
 fn durability(document: &Document, width: usize, paint: &Paint) -> String {
     let Some(durability) = durability::durability(document) else { return String::new() };
-    let mut table = Table::new();
-    table.load_style(style()).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    let heads = ["engine", "durability", "promise"].map(str::to_owned).into_iter();
-    let rules = durability.rules.iter().cloned();
-    table.set_header(heads.chain(rules).chain(durability.operation.clone()));
-    for row in &durability.rows {
-        let heads = [row.name(), row.durability.clone()].into_iter();
-        let rules = row.rules.iter().map(|rule| rule.short.clone());
-        let cost = durability.operation.as_ref().map(|_| row.cost.clone());
-        table.add_row(heads.chain([row.state.to_owned()]).chain(rules).chain(cost));
-    }
-    for column in table.column_iter_mut().skip(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let mut out = format!("\n{}\n", paint.bold("what power cuts left of each promise"));
-    for (line, row) in
-        table.lines().zip([None, None].into_iter().chain(durability.rows.iter().map(Some)))
-    {
-        let line = line.trim_end();
-        let broken = row.is_some_and(|row| row.state == "broken");
-        out += &format!("{}\n", if broken { paint.red(line) } else { line.to_owned() });
-    }
+    let head = paint.bold("what power cuts left of each promise");
+    let mut out = format!("\n{head}\n{}\n", promises::table(&durability, width, paint));
     for row in &durability.rows {
         let text = fill(&format!("{} {}: {}", row.engine, row.durability, row.explained), width);
         let repeat = row.repeat.iter().map(|command| format!("  again: {command}\n"));
@@ -238,7 +219,7 @@ impl Paint {
         {
             text = text.replace(&format!(" {word} "), &format!(" {} ", self.with(code, word)));
         }
-        text = text.replace(promises::BROKEN, &self.red(promises::BROKEN));
+        text = text.replace(BROKEN, &self.red(BROKEN));
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 }

@@ -1,5 +1,7 @@
 //! What a run with power cuts says, in each format.
 
+mod table;
+
 use bakeoff_report::{Format, Options, Rows, render, verdict};
 use bakeoff_results::{
     Cut, CutPlan, Document, Found, Judged, OtherCuts, PromiseView, Promised, RuleView, Verdict,
