@@ -45,6 +45,8 @@ pub struct Row {
     pub cost: String,
     /// The verdict in a line.
     pub explained: String,
+    /// What the engine said beside it.
+    pub log: Option<Log>,
     /// The command that repeats the first cut that broke the promise.
     pub repeat: Option<String>,
 }
@@ -57,6 +59,15 @@ impl Row {
             Some(folder) => format!("{} ({folder})", self.engine),
         }
     }
+}
+
+/// Lines that a sentence only names.
+#[derive(Serialize)]
+pub struct Log {
+    /// What they are.
+    pub title: String,
+    /// The lines.
+    pub lines: String,
 }
 
 /// What a rule has left.
@@ -128,6 +139,7 @@ fn row(document: &Document, told: &Told<'_>, rules: &[String], operation: Option
         },
         cost: operation.map_or(NONE.into(), |operation| cost(document, promise, operation)),
         explained: explained(told, first),
+        log: said(told, first).and_then(|text| sentence_and_log(text).1),
         repeat,
     }
 }
@@ -187,12 +199,12 @@ fn explained(told: &Told<'_>, first: Option<&RuleView>) -> String {
 fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
     let promise = told.promise;
     let cuts = words::many(promise.cuts as usize, "cut");
+    let words = said(told, first).map(|text| sentence_and_log(text).0);
     if promise.cuts == 0 {
-        let mut failed = told.cuts.iter().filter_map(|cut| cut.failed.as_deref());
-        return format!("Not tried: {}.", line(failed.next().unwrap_or("no cut")));
+        return format!("Not tried: {}.", words.unwrap_or("no cut"));
     }
     if let Some(rule) = first {
-        let example = rule.example.as_deref().map_or(String::new(), |e| format!(": {}", line(e)));
+        let example = words.map_or(String::new(), |words| format!(": {words}"));
         let broken = promise.broken;
         return format!("Broken in {broken} of {cuts}; by the rule {}{example}.", rule.keep);
     }
@@ -241,9 +253,24 @@ fn limit(window_s: Option<f64>, most_lost: Option<u64>) -> String {
     }
 }
 
-/// The first line of a text, without the dot at its end.
-fn line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default().trim_end_matches('.')
+/// What was said of the first cut that broke the promise, or why none could be made.
+fn said<'a>(told: &Told<'a>, first: Option<&'a RuleView>) -> Option<&'a str> {
+    match told.promise.cuts {
+        0 => told.cuts.iter().find_map(|cut| cut.failed.as_deref()),
+        _ => first?.example.as_deref(),
+    }
+}
+
+/// The first line of a text as a part of a sentence, without the dot at its end; and apart from
+/// it the lines that follow, under the words that announce them: "; the last lines of its log:".
+fn sentence_and_log(text: &str) -> (&str, Option<Log>) {
+    let (first, lines) = text.split_once('\n').unwrap_or((text, ""));
+    let (sentence, title) = match first.trim_end().strip_suffix(':') {
+        Some(announced) => announced.rsplit_once("; ").unwrap_or((announced, "what it said")),
+        None => (first, "what else it said"),
+    };
+    let log = Log { title: words::capital(title), lines: lines.trim_end().to_owned() };
+    (sentence.trim_end_matches('.'), (!log.lines.is_empty()).then_some(log))
 }
 
 /// The cells that were timed under a promise.

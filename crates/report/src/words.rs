@@ -124,6 +124,12 @@ pub fn list<S: AsRef<str>>(items: &[S]) -> String {
     }
 }
 
+/// The text with a capital at its start.
+pub fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_uppercase().to_string() + rest.as_str())
+}
+
 /// A level of a factor as it stands in a sentence, after "with".
 pub fn level(factor: &str, level: &str) -> String {
     match (factor, level) {

@@ -1,6 +1,7 @@
 //! What a run with power cuts says, in each format.
 
 mod table;
+mod words;
 
 use bakeoff_report::{Format, Options, Rows, render, verdict};
 use bakeoff_results::{
@@ -84,7 +85,7 @@ fn a_broken_promise_stands_in_every_report_with_the_command_that_repeats_it() {
     let command = "bakeoff run power-cut --seed 1 --engine sqlite --durability strict --keep torn \
                    --cut-number 3";
     for format in [Format::Html, Format::Markdown, Format::Term] {
-        let text = text(&document, format).replace("&#x2f;", "/");
+        let text = words::read(&document, format);
         for said in ["promise broken", "client 1: 3 is torn", command, "0 of 1"] {
             assert!(text.contains(said), "{said} is not in {format:?}:\n{text}");
         }
@@ -126,7 +127,7 @@ fn what_another_run_found_broken_is_told_like_this_runs_own_and_says_whose_it_is
     let command = "bakeoff run power-cut --seed 1 --engine sqlite --durability strict --keep torn \
                    --cut-number 3";
     for format in [Format::Html, Format::Markdown, Format::Term] {
-        let text = text(&document, format).replace("&#x2f;", "/").replace('\n', " ");
+        let text = words::read(&document, format);
         let whose = "Found by the run in cuts-of-july: cache is 1M there, and 2M here.";
         let made = "1 cut made by the run in cuts-of-july, on the disk ssd-sata";
         for said in ["promise broken", "client 1: 3 is torn", command, "0 of 1", whose, made] {

@@ -1,0 +1,89 @@
+//! What a report says of a promise where an engine has much to say, or little.
+
+use bakeoff_report::Format;
+use bakeoff_results::{Cut, Document};
+
+use super::{broken, text};
+
+const SAID: &str = "mariadb can't be opened: MariaDB ended while it was starting (exit status: 1): \
+                    wrong checksum in './a'; the last lines of its log:\n12:00 [ERROR] <checksum> of \
+                    page 7\n12:01 [ERROR] Aborting";
+
+/// A report on one line, without tags: what is read, and not how it is set.
+pub fn read(document: &Document, format: Format) -> String {
+    let text = text(document, format);
+    let text = match format {
+        Format::Html => {
+            let parts = text.split('<').map(|part| part.split_once('>').map_or(part, |(_, t)| t));
+            parts.collect::<String>()
+        }
+        _ => text,
+    };
+    let text = text.replace("&#x27;", "'").replace("&#x2f;", "/").replace("&lt;", "<");
+    text.replace("&gt;", ">").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The sentence is whole in every format, and only the page has the log, folded.
+fn the_log_is_folded(document: &Document, sentence: &str) {
+    for format in [Format::Html, Format::Markdown, Format::Term] {
+        let text = read(document, format);
+        // Marks of Markdown are no words.
+        let text = text.replace('\\', "");
+        assert!(text.contains(sentence), "{sentence} is not in {format:?}:\n{text}");
+        assert!(!text.contains("its log:"), "{format:?}:\n{text}");
+        assert_eq!(text.contains("The last lines of its log"), format == Format::Html, "{text}");
+    }
+    let page = text(document, Format::Html);
+    let folded = page.split("<summary>The last lines of its log</summary>").nth(1);
+    let folded = folded.and_then(|rest| rest.split("</details>").next()).expect("a folded log");
+    assert!(folded.contains("12:00 [ERROR] &lt;checksum&gt; of page 7\n12:01 [ERROR] Aborting"));
+}
+
+#[test]
+fn a_log_stands_apart_from_the_sentence_on_a_broken_promise() {
+    let document = broken("torn", SAID);
+    the_log_is_folded(&document, "(exit status: 1): wrong checksum in './a'.");
+}
+
+#[test]
+fn so_does_the_log_of_a_level_that_could_not_be_tried() {
+    let mut document = broken("torn", "x");
+    let promise = &mut document.promises[0];
+    (promise.kept, promise.cuts, promise.broken, promise.failed) = (None, 0, 0, 1);
+    promise.rules.clear();
+    let failed = Cut { judged: Vec::new(), failed: Some(SAID.into()), ..document.cuts.remove(0) };
+    document.cuts = vec![failed];
+    the_log_is_folded(&document, "Not tried: mariadb can't be opened: MariaDB ended while ");
+}
+
+#[test]
+fn what_announces_nothing_is_left_whole() {
+    for (said, told) in [
+        ("a; b", "a; b."),
+        ("it failed.", "it failed."),
+        ("it failed:", "it failed."),
+        ("it failed; it said:", "it failed."),
+    ] {
+        let text = read(&broken("torn", said), Format::Term);
+        let told = format!("by the rule torn: {told} again: ");
+        assert!(text.contains(&told), "{said}: {text}");
+    }
+}
+
+/// A flag of a command that a person copies is never broken after its hyphens.
+#[test]
+fn flags_are_whole_words_on_the_page() {
+    let mut document = broken("torn", "x");
+    document.run.run.command = "bakeoff run redmine --clients 4 --seed <1>".into();
+    document.warnings.push("Too short; --seconds 477 would do.".into());
+    let page = text(&document, Format::Html);
+    for flag in ["--clients", "--seed", "--seconds", "--cut-number", "--durability"] {
+        let whole = format!("<span class=\"flag\">{flag}</span> ");
+        assert!(page.contains(&whole), "{flag}");
+        assert_eq!(page.matches(flag).count(), page.matches(&whole).count(), "{flag}");
+    }
+    assert!(page.contains("--seed</span> &lt;1&gt;</code>"), "{page}");
+    let repeated = "bakeoff run power-cut --seed 1 --engine sqlite --durability strict --keep torn \
+                    --cut-number 3";
+    assert!(read(&document, Format::Html).contains(repeated), "it can be copied");
+}
