@@ -2,7 +2,7 @@
 //! engine takes for caches of its own, and every other setting that differs from its default.
 
 use crate::mysql::Storage;
-use crate::{Durability, Terms, lmdb};
+use crate::{Durability, Error, Result, Terms, lmdb};
 
 /// Bytes of cache that every engine gets where memory is not limited.
 pub const UNLIMITED_CACHE: u64 = 256 << 20;
@@ -56,7 +56,7 @@ pub fn sqlite(terms: &Terms) -> Vec<Setting> {
         Setting::new("cache_size", shared, SQLITE.reason),
         Setting::new("SQLITE_DBCONFIG_ENABLE_QPSG", "on", "a statement is planned once"),
     ];
-    let mut durable = |name, value| settings.push(Setting::new(name, value, "the durability"));
+    let mut durable = |name, value| settings.push(Setting::new(name, value, DURABILITY));
     match terms.durability {
         Durability::None => durable("synchronous", "OFF"),
         Durability::Relaxed => {
@@ -74,7 +74,7 @@ pub fn lmdb(terms: &Terms) -> Vec<Setting> {
         Setting::new("mapsize", lmdb::MAP_BYTES, "room for any data that a disk holds"),
         Setting::new("maxreaders", lmdb::MOST_READERS, "1,024 clients, and bakeoff itself"),
     ];
-    let mut flag = |name| settings.push(Setting::new(name, "on", "the durability"));
+    let mut flag = |name| settings.push(Setting::new(name, "on", DURABILITY));
     match terms.durability {
         Durability::None => flag("MDB_NOSYNC"),
         Durability::Relaxed => flag("MDB_NOMETASYNC"),
@@ -86,7 +86,7 @@ pub fn lmdb(terms: &Terms) -> Vec<Setting> {
 /// What fjall's database gets.
 pub fn fjall(terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![Setting::new("cache_size", FJALL.bytes(terms), FJALL.reason)];
-    let mut durable = |name, value| settings.push(Setting::new(name, value, "the durability"));
+    let mut durable = |name, value| settings.push(Setting::new(name, value, DURABILITY));
     match terms.durability {
         Durability::None => {}
         Durability::Relaxed => durable("persist(SyncData)", "every second"),
@@ -101,6 +101,25 @@ pub const POSTGRES: Share = Share {
     reason: "its documentation's advice: it reads through the system's page cache, which has the \
              rest",
 };
+
+/// Why a setting is there that gives the level of durability.
+const DURABILITY: &str = "the durability";
+
+/// Makes sure that no setting of the user's own takes the place of one that gives the level of
+/// durability.
+///
+/// # Errors
+/// [`Error::Usage`], with what to do.
+pub fn keep_level(fair: &[Setting], terms: &Terms) -> Result<()> {
+    let level = |own: &str| fair.iter().any(|it| it.reason == DURABILITY && it.name == own);
+    match terms.settings.iter().find(|(name, _)| level(name)) {
+        None => Ok(()),
+        Some((name, value)) => Err(Error::Usage(format!(
+            "{name}={value} among the settings of your own: the level of durability sets it; leave \
+             it out, and choose the level by `durability`"
+        ))),
+    }
+}
 
 /// The settings under these terms: the fair ones, and the user's own in their place.
 pub fn with_overrides(mut settings: Vec<Setting>, terms: &Terms) -> Vec<Setting> {
@@ -118,7 +137,7 @@ pub fn postgres_session(terms: &Terms) -> Vec<Setting> {
         Durability::Strict => "on",
     };
     vec![
-        Setting::new("synchronous_commit", synchronous, "the durability"),
+        Setting::new("synchronous_commit", synchronous, DURABILITY),
         Setting::new(
             "default_transaction_isolation",
             "repeatable read",
@@ -135,7 +154,7 @@ pub fn postgres(terms: &Terms) -> Vec<Setting> {
     let mut settings = postgres_session(terms);
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
     let fsync = if terms.durability == Durability::None { "off" } else { "on" };
-    set("fsync", fsync, "the durability");
+    set("fsync", fsync, DURABILITY);
     set("shared_buffers", &kib(POSTGRES.bytes(terms)), POSTGRES.reason);
     set("wal_level", "minimal", "nobody replicates it; a load need not be logged");
     set("max_wal_senders", "0", "wal_level=minimal needs it");
@@ -183,7 +202,7 @@ pub fn mariadb(storage: Storage, terms: &Terms) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
     for (name, value) in storage.durable(terms.durability) {
-        set(name, value, "the durability");
+        set(name, value, DURABILITY);
     }
     set("max_connections", "1040", "1,024 clients, and bakeoff itself");
     set("max_prepared_stmt_count", "1048576", "each client prepares all of its statements");
@@ -264,4 +283,24 @@ fn rocksdb(terms: &Terms) -> Vec<Setting> {
         ));
     }
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
+        let mut terms = Terms::new(Durability::Strict);
+        let kept = |terms: &Terms| keep_level(&mariadb(Storage::InnoDb, terms), terms);
+        terms.settings = vec![("innodb_doublewrite".into(), "OFF".into())];
+        assert!(kept(&terms).is_ok());
+        terms.settings.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));
+        for level in Durability::ALL {
+            terms.durability = level;
+            let answer = kept(&terms);
+            let named = |what: &str| what.starts_with("innodb_flush_log_at_trx_commit=0 among");
+            assert!(matches!(&answer, Err(Error::Usage(what)) if named(what)), "{answer:?}");
+        }
+    }
 }

@@ -89,6 +89,7 @@ impl Engine for MariaDb {
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
         self.available().map_err(Error::engine)?;
+        fair::keep_level(&fair::mariadb(self.0, terms), terms)?;
         let settings = self.settings(terms).into_iter();
         let launch = Launch {
             directory: directory.into(),

@@ -75,6 +75,7 @@ impl Engine for Postgres {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
+        fair::keep_level(&fair::postgres(terms), terms)?;
         let (config, private) = start(directory, terms, self.settings(terms))?;
         let mut open = Open::new(config, Some(private), terms, schema, statements)?;
         open.prepare(Leftovers::Keep)?;

@@ -26,6 +26,9 @@ const UNKNOWN_ENGINE: u16 = 1286;
 pub(super) fn plain(failure: Failure) -> Error {
     let code = match &failure {
         Failure::MySqlError(answer) => answer.code,
+        Failure::FromValueError(mysql::Value::Bytes(_)) => {
+            return Error::engine("a text that it holds is not UTF-8");
+        }
         _ => return Error::engine(failure),
     };
     match code {
