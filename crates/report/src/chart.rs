@@ -56,7 +56,7 @@ pub struct Ratio {
 }
 
 const LEFT: f64 = 82.0;
-const RIGHT: f64 = 52.0;
+const RIGHT: f64 = 14.0;
 const TOP: f64 = 30.0;
 const RATIO_BAND: f64 = 130.0;
 const BETWEEN: f64 = 34.0;
@@ -161,17 +161,12 @@ impl Grouped {
         let bottom = TOP + RATIO_BAND;
         let y = |ratio: f64| bottom - axis.place(ratio) * RATIO_BAND;
         let title = format!("time ÷ {}’s", self.baseline);
-        text(out, "axis-title end", frame.right(), TOP - 12.0, &title);
+        text(out, "axis-title", LEFT, TOP - 12.0, &title);
         for tick in &axis.ticks {
             let class = if (tick - 1.0).abs() < 1e-9 { "one" } else { "grid" };
             line(out, class, (LEFT, y(*tick)), (frame.right(), y(*tick)));
-            text(
-                out,
-                "tick",
-                frame.right() + 8.0,
-                y(*tick) + 4.0,
-                &format!("×{}", tick_label(*tick)),
-            );
+            let label = format!("×{}", tick_label(*tick));
+            text(out, "tick end", LEFT - 8.0, y(*tick) + 4.0, &label);
         }
         for series in 0..self.series.len() {
             self.draw_slowdown(out, frame, series, y);
@@ -269,8 +264,9 @@ pub struct Size {
 pub fn sizes(id: &str, title: &str, rows: &[Size]) -> String {
     const ROW: f64 = 30.0;
     let widest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
-    let left = (widest as f64 * 7.2 + 14.0).clamp(60.0, 230.0);
-    let (plot, right) = (430.0, 80.0);
+    let names = (widest as f64 * 7.2 + 14.0).clamp(60.0, 230.0);
+    // Beside the names and not at the bars' ends, which a narrow screen doesn't show.
+    let (left, plot, right) = (names + 62.0, 430.0, 18.0);
     let base = 8.0 + ROW * rows.len() as f64;
     let most = rows.iter().map(|row| row.range.1).max().unwrap_or(0) as f64;
     let (scale, unit) = words::byte_unit(most);
@@ -287,7 +283,8 @@ pub fn sizes(id: &str, title: &str, rows: &[Size]) -> String {
     text(&mut out, "axis-title", left, base + 33.0, unit);
     for (number, row) in rows.iter().enumerate() {
         let (y, style) = (8.0 + ROW * number as f64, row.style);
-        text(&mut out, "name end", left - 8.0, y + 16.0, &shortened(&row.name, 30));
+        text(&mut out, "name end", names - 8.0, y + 16.0, &shortened(&row.name, 30));
+        text(&mut out, "name end", left - 8.0, y + 16.0, &words::bytes(row.bytes));
         let _ = write!(
             out,
             "<rect class=\"bar c{style}\" fill=\"url(#p{style})\" x=\"{left:.1}\" y=\"{:.1}\" \
@@ -299,13 +296,6 @@ pub fn sizes(id: &str, title: &str, rows: &[Size]) -> String {
         if high - low > 2.0 {
             line(&mut out, &format!("whisker c{style}"), (low, y + 12.0), (high, y + 12.0));
         }
-        text(
-            &mut out,
-            "value start",
-            x(row.bytes).max(high) + 7.0,
-            y + 16.0,
-            &words::bytes(row.bytes),
-        );
     }
     line(&mut out, "base", (left, 4.0), (left, base));
     out + "</svg>"

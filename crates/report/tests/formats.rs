@@ -1,5 +1,6 @@
 //! What each format writes.
 
+mod charts;
 mod power;
 mod sample;
 
@@ -287,23 +288,6 @@ fn a_page_has_its_parts_in_order() {
         let found = page[at..].find(part);
         at += found.unwrap_or_else(|| panic!("{part} is missing, or out of order"));
     }
-}
-
-#[test]
-fn charts_draw_every_bar_and_ratio() {
-    let page = text(&three().document(), Format::Html);
-    let chart = page.split("<svg role=\"img\"").nth(1).and_then(|c| c.split("</svg>").next());
-    let chart = chart.expect("a chart");
-    assert_eq!(chart.matches("<rect class=\"bar").count(), 12);
-    assert_eq!(chart.matches("<g class=\"mark").count(), 8);
-    // A line a level and number of clients: it doesn't run on from 1 client to 4.
-    assert_eq!(chart.matches("<polyline").count(), 4);
-    assert!(!chart.contains("NaN") && !chart.contains("inf"));
-
-    let factors = vec![("durability", vec!["relaxed", "strict"]), ("clients", vec!["1", "4"])];
-    let page = text(&Sample { factors, ..three() }.document(), Format::Html);
-    let captions = page.matches("<figcaption>strict durability</figcaption>").count();
-    assert_eq!(captions, 3, "a chart an operation, and one of the space");
 }
 
 #[test]
