@@ -279,8 +279,8 @@ impl Open {
                 Error::engine(format!("the server refuses a session: {what}"))
             }
             _ => Error::engine(format!(
-                "no connection to the server: {what}: is it running, and are the URL's host, port or \
-                 socket right?"
+                "no connection to the server: {what}; look whether it is running, and whether the \
+                 URL's host, port or socket is right"
             )),
         }
     }

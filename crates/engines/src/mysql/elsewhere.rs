@@ -11,10 +11,7 @@ use mysql::{Conn, Opts, OptsBuilder};
 
 use super::tables::Leftovers;
 use super::{Open, Storage, error};
-use crate::{
-    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting, Statement,
-    Terms,
-};
+use crate::{About, Database, Engine, Error, Home, Result, Schema, Setting, Statement, Terms};
 
 /// How long a server is given to take a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -27,8 +24,7 @@ pub struct Elsewhere {
     /// The URL without its password.
     name: &'static str,
     opts: OptsBuilder,
-    /// The storage engine's name.
-    engine: String,
+    storage: Storage,
     /// What the server said it is.
     version: OnceLock<String>,
 }
@@ -46,6 +42,10 @@ impl Elsewhere {
             )
         };
         let (url, engine) = without_engine(url);
+        let storage = Storage::of(&engine).ok_or_else(|| {
+            let known = Storage::ALL.map(Storage::name).join(", ");
+            wrong(&format!("names a storage engine after the # that is none of {known}"))
+        })?;
         let url = url.replacen("mariadb://", "mysql://", 1);
         // The parser's own words may quote the URL.
         let opts = Opts::from_url(&url).map_err(|_| wrong("is no MySQL URL"))?;
@@ -59,14 +59,14 @@ impl Elsewhere {
             other => format!(":{other}"),
         };
         let socket = opts.get_socket().map(|path| format!("?socket={path}")).unwrap_or_default();
-        let name = format!("mysql://{user}@{host}{port}/{database}{socket}#{engine}");
+        let name = format!("mysql://{user}@{host}{port}/{database}{socket}#{}", storage.name());
         let given = opts.get_pass().map(String::from);
         let password = given.or_else(|| std::env::var("MYSQL_PWD").ok());
         let opts = OptsBuilder::from_opts(opts.clone())
             .pass(password)
             .tcp_connect_timeout(Some(CONNECT))
             .prefer_socket(false);
-        Ok(Self { name: Box::leak(name.into_boxed_str()), opts, engine, version: OnceLock::new() })
+        Ok(Self { name: Box::leak(name.into_boxed_str()), opts, storage, version: OnceLock::new() })
     }
 
     /// The URL without its password.
@@ -97,19 +97,11 @@ fn without_engine(url: &str) -> (String, String) {
 
 impl Engine for Elsewhere {
     fn about(&self) -> About {
-        let unknown = |durability| Promise {
-            durability,
-            settings: None,
-            source: "what this storage engine promises is not known here",
-            window: None,
-            most_lost: None,
-        };
         About {
             name: self.name,
             summary: "MySQL or MariaDB, in a server that somebody else runs",
             version: self.version(),
-            promises: Storage::of(&self.engine)
-                .map_or(Durability::ALL.map(unknown), Storage::promises),
+            promises: self.storage.promises(),
             home: self.home(),
         }
     }
@@ -131,29 +123,16 @@ impl Engine for Elsewhere {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
-        let named = |failure| match failure {
-            Error::Usage(what) => Error::Usage(format!("{}: {what}", self.name)),
-            other => Error::engine(format!("{}: {other}", self.name)),
-        };
-        let open = || {
-            let Some(storage) = Storage::of(&self.engine) else {
-                let what = "name one of the storage engines InnoDB, ROCKSDB and Aria after the '#'";
-                return Err(Error::Usage(what.into()));
-            };
-            let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
-            let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
-            let open = Open::new(self.opts.clone(), storage, None, schema, statements)?;
-            open.prepare(terms.durability, leftovers)?;
-            let loads: Option<bool> = open
-                .connect()?
-                .query_first("SELECT @@GLOBAL.local_infile")
-                .map_err(error::plain)?;
-            if loads != Some(true) {
-                let what = "the server takes no bulk loads: SET GLOBAL local_infile = ON";
-                return Err(Error::Usage(what.into()));
-            }
-            Ok(open)
-        };
-        Ok(Box::new(open().map_err(named)?))
+        let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
+        let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
+        let open = Open::new(self.opts.clone(), self.storage, None, schema, statements)?;
+        open.prepare(terms.durability, leftovers)?;
+        let loads: Option<bool> =
+            open.connect()?.query_first("SELECT @@GLOBAL.local_infile").map_err(error::plain)?;
+        if loads != Some(true) {
+            let what = "the server takes no bulk loads: SET GLOBAL local_infile = ON";
+            return Err(Error::Usage(what.into()));
+        }
+        Ok(Box::new(open))
     }
 }

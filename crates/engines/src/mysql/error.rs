@@ -66,9 +66,13 @@ pub(super) fn is_unreachable(failure: &Failure) -> bool {
 /// Why there is no connection, and what to do.
 pub(super) fn no_connection(failure: &Failure) -> String {
     let Failure::MySqlError(answer) = failure else {
+        let why = match failure {
+            Failure::DriverError(DriverError::CouldNotConnect(Some((_, why, _)))) => why.clone(),
+            other => other.to_string(),
+        };
         return format!(
-            "no connection to the server: {failure}: is it running, and are the URL's host, port or \
-             socket right?"
+            "no connection to the server: {why}; look whether it is running, and whether the URL's \
+             host, port or socket is right"
         );
     };
     let advice = match answer.code {

@@ -20,6 +20,9 @@ pub enum Storage {
 }
 
 impl Storage {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::InnoDb, Self::RocksDb, Self::Aria];
+
     /// Its name, as the server writes it.
     pub fn name(self) -> &'static str {
         match self {
@@ -31,8 +34,7 @@ impl Storage {
 
     /// The storage engine of that name.
     pub(super) fn of(name: &str) -> Option<Self> {
-        let all = [Self::InnoDb, Self::RocksDb, Self::Aria];
-        all.into_iter().find(|storage| storage.name().eq_ignore_ascii_case(name))
+        Self::ALL.into_iter().find(|storage| storage.name().eq_ignore_ascii_case(name))
     }
 
     /// The plugin that brings it, where it is not built in.

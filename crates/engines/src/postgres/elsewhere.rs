@@ -10,8 +10,7 @@ use tokio_postgres::Config;
 use super::tables::Leftovers;
 use super::{Open, PROMISES, words};
 use crate::{
-    About, Database, Durability, Engine, Error, Home, Result, Schema, Setting, Statement, Terms,
-    fair,
+    About, Database, Durability, Engine, Home, Result, Schema, Setting, Statement, Terms, fair,
 };
 
 /// How long a server is given to take a connection.
@@ -143,11 +142,7 @@ impl Engine for Elsewhere {
         let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
         let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
         let mut open = Open::new(config, None, terms, schema, statements)?;
-        let prepared = open.prepare(leftovers);
-        prepared.map_err(|error| match error {
-            Error::Usage(what) => Error::Usage(format!("{}: {what}", self.name)),
-            other => Error::engine(format!("{}: {other}", self.name)),
-        })?;
+        open.prepare(leftovers)?;
         Ok(Box::new(open))
     }
 }
