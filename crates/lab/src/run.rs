@@ -43,7 +43,7 @@ const CANARY_TRIES: u32 = 3;
 pub enum LabError {
     /// The disk has too little room for another trial.
     #[error(
-        "the disk under {} is full: {} MB free, {} MB needed; free some, or use --out on another disk",
+        "the disk under {} is too full: {} MB free, {} MB needed; free some, or use --out on another disk",
         folder.display(), free / 1_000_000, needed / 1_000_000
     )]
     Full {

@@ -180,7 +180,9 @@ impl Lab<'_> {
         }
         let failure = loaded.as_ref().err().map(String::as_str);
         let seconds = start.elapsed().as_secs_f64();
-        self.watch.event(Event::Loaded { data, seconds, failure });
+        if failure.is_none() || !self.stopped() {
+            self.watch.event(Event::Loaded { data, seconds, failure });
+        }
         Ok(loaded)
     }
 

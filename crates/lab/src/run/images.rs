@@ -76,7 +76,10 @@ impl Lab<'_> {
             }
             let seconds = start.elapsed().as_secs_f64();
             let failure = loaded.as_ref().err().map(String::as_str);
-            self.watch.event(Event::Loaded { data: &data, seconds, failure });
+            // A load that was interrupted has not failed.
+            if failure.is_none() || !self.stopped() {
+                self.watch.event(Event::Loaded { data: &data, seconds, failure });
+            }
             let image = loaded.map(|loaded_bytes| Image { folder, loaded_bytes });
             stage.images.insert(data, image);
         }
