@@ -216,8 +216,11 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
             words::many(most as usize, "commit"),
             words::seconds(oldest)
         ),
-        None if unread(promise) => "left nothing that losses could be counted by".into(),
-        None => "lost nothing".into(),
+        None => match uncounted(promise) {
+            Uncounted::None => "lost nothing".into(),
+            Uncounted::Some => "lost nothing that could be counted".into(),
+            Uncounted::All => "left nothing that losses could be counted by".into(),
+        },
     };
     match promise.promised {
         Promised::Everything => {
@@ -227,9 +230,9 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
             format!("Kept: {cuts} {lost}; {}. The rest was whole.", limit(window_s, most_lost))
         }
         Promised::Nothing => {
-            let worst = promise.rules.last().map(damage).unwrap_or_default();
-            let worst = match promise.rules.last().filter(|_| !worst.is_empty()) {
-                Some(rule) => format!("; {} by the rule {}", words::list(&worst), rule.keep),
+            let worst = promise.rules.iter().max_by_key(|rule| harm(rule));
+            let worst = match worst.filter(|rule| harm(rule) > (0, 0)) {
+                Some(rule) => format!("; {} by the rule {}", words::list(&damage(rule)), rule.keep),
                 None => String::new(),
             };
             format!("Nothing was promised: {cuts} {lost}{worst}.")
@@ -237,9 +240,27 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
     }
 }
 
-/// Whether an image was too broken for its losses to be counted.
-fn unread(promise: &PromiseView) -> bool {
-    promise.rules.iter().any(|rule| rule.corrupt > 0)
+/// How bad a rule's findings are, losses aside: in how many cuts nothing can be relied on, and in
+/// how many something else is wrong.
+fn harm(rule: &RuleView) -> (u32, u32) {
+    let wrong = [rule.torn, rule.hole, rule.phantom, rule.index_broken];
+    (rule.corrupt, wrong.iter().map(|found| found.cuts).sum())
+}
+
+/// How many images were too broken for their losses to be counted.
+enum Uncounted {
+    None,
+    Some,
+    All,
+}
+
+fn uncounted(promise: &PromiseView) -> Uncounted {
+    let sum = |of: fn(&RuleView) -> u32| promise.rules.iter().map(of).sum::<u32>();
+    match (sum(|rule| rule.corrupt), sum(|rule| rule.cuts)) {
+        (0, _) => Uncounted::None,
+        (corrupt, images) if corrupt < images => Uncounted::Some,
+        _ => Uncounted::All,
+    }
 }
 
 /// What a promise allows to be lost.
@@ -363,7 +384,16 @@ fn lane(told: &Told<'_>) -> Lane {
     Lane {
         name: format!("{}, {}{folder}", promise.engine, promise.durability),
         rules: rules.collect(),
-        empty: if unread(promise) { "nothing could be counted" } else { "nothing lost" },
+        empty: match uncounted(promise) {
+            Uncounted::None | Uncounted::Some => "nothing lost",
+            Uncounted::All => "nothing could be counted",
+        },
+        uncounted: told
+            .cuts
+            .iter()
+            .flat_map(|cut| &cut.judged)
+            .filter(|it| it.verdict.corrupt.is_some() && it.verdict.oldest_lost_s.is_none())
+            .count(),
         limit: match promise.promised {
             Promised::Whole { window_s, most_lost } => Limit { window_s, most_lost },
             Promised::Nothing | Promised::Everything => Limit::default(),

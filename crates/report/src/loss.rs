@@ -15,8 +15,17 @@ pub struct Lane {
     pub rules: Vec<(String, Vec<(f64, bool)>)>,
     /// What is said where there is no dot.
     pub empty: &'static str,
+    /// How many images are too broken for a dot.
+    pub uncounted: usize,
     /// What is allowed to be lost by the engine's documentation.
     pub limit: Limit,
+}
+
+impl Lane {
+    /// What has no dot, though it is no good.
+    fn note(&self) -> Option<String> {
+        (self.uncounted > 0).then(|| format!("{} corrupt, no dot", self.uncounted))
+    }
 }
 
 /// How much may be lost.
@@ -43,7 +52,8 @@ pub fn svg(lanes: &[Lane]) -> Option<String> {
     dots().next()?;
     let windows = lanes.iter().filter_map(|lane| lane.limit.window_s);
     let axis = Log::around(dots().map(|(age, _)| age.max(LEAST_S)).chain(windows));
-    let widest = lanes.iter().map(|lane| lane.name.chars().count()).max().unwrap_or(0);
+    let names = lanes.iter().flat_map(|lane| [Some(lane.name.clone()), lane.note()]).flatten();
+    let widest = names.map(|name| name.chars().count()).max().unwrap_or(0);
     let left = (widest as f64 * 6.6 + 16.0).clamp(80.0, 230.0);
     let x = |seconds: f64| left + axis.place(seconds.max(LEAST_S)) * PLOT;
     let base = TOP + lanes.iter().map(height).sum::<f64>();
@@ -83,7 +93,12 @@ fn height(lane: &Lane) -> f64 {
 /// One lane, whose top is at `at`.
 fn draw(out: &mut String, lane: &Lane, (left, top): (f64, f64), x: &dyn Fn(f64) -> f64) {
     let middle = top + height(lane) / 2.0;
-    text(out, "name end", left - 8.0, middle + 4.0, &shortened(&lane.name, 32));
+    let note = lane.note();
+    let up = if note.is_some() { 7.0 } else { 0.0 };
+    text(out, "name end", left - 8.0, middle + 4.0 - up, &shortened(&lane.name, 32));
+    if let Some(note) = note {
+        text(out, "tick end", left - 8.0, middle + 4.0 + up, &note);
+    }
     let end = lane.limit.window_s.map_or(left + PLOT, x);
     if lane.limit.window_s.is_some() {
         line(out, "window", (end, top + 1.0), (end, top + height(lane) - 1.0));

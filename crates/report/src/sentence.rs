@@ -437,8 +437,12 @@ fn progress(document: &Document) -> Option<String> {
         Status::Interrupted => "the run was interrupted",
         Status::Unfinished => "the run has not finished",
     };
-    let cuts = document.run.run.cuts.as_ref().map_or(String::new(), |plan| {
-        format!(" and {} of {} power cuts", document.cuts.len(), plan.planned)
+    let cuts = document.run.run.cuts.as_ref().filter(|plan| plan.planned > 0).map(|plan| {
+        let planned = words::many(plan.planned as usize, "power cut");
+        format!("{} of {planned}", document.cuts.len())
     });
-    Some(format!("{how} after {ended} of {planned} trials{cuts}"))
+    let trials = format!("{ended} of {}", words::many(planned as usize, "trial"));
+    let trials = (planned > 0 || cuts.is_none()).then_some(trials);
+    let parts: Vec<String> = trials.into_iter().chain(cuts).collect();
+    Some(format!("{how} after {}", words::list(&parts)))
 }

@@ -1,7 +1,8 @@
 //! What a report says of a promise where an engine has much to say, or little.
 
-use bakeoff_report::Format;
-use bakeoff_results::{Cut, Document};
+use bakeoff_report::{Format, verdict};
+use bakeoff_results::document::Status;
+use bakeoff_results::{Cut, Document, Found, Promised, RuleView};
 
 use super::{broken, text};
 
@@ -86,4 +87,84 @@ fn flags_are_whole_words_on_the_page() {
     let repeated = "bakeoff run power-cut --seed 1 --engine sqlite --durability strict --keep torn \
                     --cut-number 3";
     assert!(read(&document, Format::Html).contains(repeated), "it can be copied");
+}
+
+/// The rule that has left the most corrupt is named, and not the last one in the table.
+#[test]
+fn the_worst_rule_is_named_where_nothing_was_promised() {
+    let mut document = broken("torn", "x");
+    let promise = &mut document.promises[0];
+    (promise.kept, promise.broken, promise.promised) = (None, 0, Promised::Nothing);
+    let rule = |keep: &str, torn, corrupt| RuleView {
+        keep: keep.into(),
+        cuts: 20,
+        torn: Found { cuts: torn, most: 1 },
+        corrupt,
+        ..RuleView::default()
+    };
+    for (rules, told) in [
+        ([rule("subset", 0, 3), rule("torn", 2, 1)], "; corrupt in 3 by the rule subset."),
+        (
+            [rule("subset", 2, 1), rule("torn", 1, 1)],
+            "; torn in 2 and corrupt in 1 by the rule subset.",
+        ),
+        (
+            [rule("subset", 1, 1), rule("torn", 2, 1)],
+            "; torn in 2 and corrupt in 1 by the rule torn.",
+        ),
+    ] {
+        document.promises[0].rules = rules.into();
+        let text = read(&document, Format::Term);
+        assert!(text.contains(told), "{told} is not in {text}");
+    }
+}
+
+/// One image of several says nothing; the others do.
+#[test]
+fn only_where_every_image_is_corrupt_nothing_could_be_counted() {
+    let mut document = broken("torn", "x");
+    let promise = &mut document.promises[0];
+    (promise.kept, promise.broken, promise.promised) = (None, 0, Promised::Nothing);
+    let rule = |corrupt| RuleView { keep: "torn".into(), cuts: 20, corrupt, ..RuleView::default() };
+    for (corrupt, told, other) in [
+        (20, "left nothing that losses could be counted by", "lost nothing"),
+        (1, "lost nothing that could be counted", "left nothing"),
+        (0, "cut lost nothing.", "counted"),
+    ] {
+        document.promises[0].rules = vec![rule(corrupt)];
+        let text = read(&document, Format::Term);
+        assert!(text.contains(told) && !text.contains(other), "{corrupt}: {text}");
+    }
+}
+
+/// The picture can't have a dot for an image whose losses can't be counted, and says so.
+#[test]
+fn the_picture_tells_of_corrupt_images_that_have_no_dot() {
+    let mut document = broken("torn", "x");
+    assert!(!text(&document, Format::Html).contains("corrupt, no dot"));
+    let judged = &mut document.cuts[0].judged;
+    let mut gone = judged[0].clone();
+    gone.verdict.corrupt = Some("it does not start".into());
+    gone.keep = "torn".into();
+    judged.push(gone.clone());
+    let page = text(&document, Format::Html);
+    assert!(page.contains(">1 corrupt, no dot</text>"), "{page}");
+    // What is corrupt and could be counted all the same has a dot.
+    gone.verdict.oldest_lost_s = Some(0.01);
+    document.cuts[0].judged[2] = gone;
+    let page = text(&document, Format::Html);
+    assert!(!page.contains("corrupt, no dot") && page.contains("<title>torn: 10.0 ms</title>"));
+}
+
+#[test]
+fn progress_is_told_of_what_was_planned_alone() {
+    let mut document = broken("torn", "x");
+    document.run.status = Status::Interrupted;
+    document.run.run.cuts.as_mut().expect("a plan").planned = 20;
+    let end = "; the run was interrupted after 20 of 20 trials and 1 of 20 power cuts.";
+    assert!(verdict(&document).ends_with(end), "{}", verdict(&document));
+    document.trials.clear();
+    document.run.run.planned = 0;
+    let end = ". The run was interrupted after 1 of 20 power cuts.";
+    assert!(verdict(&document).ends_with(end), "{}", verdict(&document));
 }
