@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bakeoff_disk::neighbour::Level;
 use bakeoff_disk::plug::{Keep, Metadata};
-use bakeoff_experiment::{Changes, Factor};
+use bakeoff_experiment::{Changes, Factor, MOST_CUTS};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Finds out which database engine, how much memory, which disk and which durability setting an
@@ -40,7 +40,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Run {
     /// A preset (see `bakeoff list presets`) or a TOML file; not needed with --resume
-    #[arg(value_name = "PRESET|FILE.toml", required_unless_present = "resume")]
+    #[arg(value_name = "PRESET|FILE.toml")]
     pub experiment: Option<String>,
 
     /// Engines, separated by commas (see `bakeoff list engines`), or URLs of databases:
@@ -86,7 +86,8 @@ pub struct Run {
     pub noise_floor: Option<bool>,
     /// How often the power is cut of each engine at each durability level, after the trials; 0 for
     /// never
-    #[arg(long, value_name = "N", help_heading = "Power cuts")]
+    #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
+          value_parser = cuts)]
     pub cuts: Option<u32>,
     /// What a cut may leave of what was not synced, each judged by itself: drop-all, prefix,
     /// subset, torn
@@ -97,7 +98,8 @@ pub struct Run {
           help_heading = "Power cuts")]
     pub cut_recovery: Option<bool>,
     /// Make this one cut again, and no trial
-    #[arg(long, value_name = "I", help_heading = "Power cuts")]
+    #[arg(long, value_name = "I", help_heading = "Power cuts", allow_hyphen_values = true,
+          value_parser = cut_number)]
     pub cut_number: Option<u32>,
     /// Keep the crash images that show a broken promise, in the run folder
     #[arg(long, help_heading = "Power cuts")]
@@ -166,6 +168,22 @@ fn repetitions(text: &str) -> Result<u32, String> {
     // Far too many is told like too many, by the experiment's own check.
     let number = number.map(|number| number.try_into().unwrap_or(u32::MAX));
     number.ok_or_else(|| "give a whole number from 1 to 1000".into())
+}
+
+fn cuts(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| format!("give a whole number from 0 to {MOST_CUTS}"))
+}
+
+fn cut_number(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| format!("give a whole number from 0 to {}", MOST_CUTS - 1))
+}
+
+fn nth(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| "give a whole number from 1".into())
+}
+
+fn milliseconds(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| "give a whole number of milliseconds".into())
 }
 
 fn seed(text: &str) -> Result<u64, String> {
@@ -372,13 +390,13 @@ pub struct DiskArm {
 #[group(required = true, multiple = false)]
 pub struct Moment {
     /// Within the N-th write, of whatever file
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = nth)]
     pub at_write: Option<u64>,
     /// Within the N-th sync, of whatever file or folder: it fails
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = nth)]
     pub at_sync: Option<u64>,
     /// After so many milliseconds
-    #[arg(long, value_name = "MS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "MS", allow_hyphen_values = true, value_parser = milliseconds)]
     pub after_ms: Option<u64>,
 }
 

@@ -29,6 +29,7 @@ pub fn span(seconds: f64) -> String {
     let seconds = seconds.round().max(0.0) as u64;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, 0) => format!("{minutes} min"),
         (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
         (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
@@ -128,7 +129,8 @@ impl Progress {
     fn cut(&self, made: usize, of: usize, cut: &Cut, left_s: f64) {
         let (engine, level, number) = (&cut.engine, &cut.durability, cut.number);
         if let Some(reason) = &cut.failed {
-            self.complain(&format!("power cut {number} failed ({engine}, {level}): {reason}"));
+            let what = format!("power cut number {number} failed ({engine}, {level})");
+            self.complain(&format!("{what}: {reason}"));
         }
         for judged in cut.broken() {
             let verdict = &judged.verdict;
@@ -136,10 +138,10 @@ impl Progress {
             let what = what.map_or("", |text| text.lines().next().unwrap_or_default());
             let keep = &judged.keep;
             self.complain(&format!(
-                "promise broken ({engine}, {level}, cut {number}, {keep}): {what}"
+                "promise broken ({engine}, {level}, cut number {number}, {keep}): {what}"
             ));
         }
-        let text = format!("power cut {made} of {of}, {} left", span(left_s));
+        let text = format!("{made} of {of} power cuts made, {} left", span(left_s));
         match &self.show {
             Show::Nothing => {}
             // A line for each would be too many.
@@ -228,6 +230,6 @@ mod tests {
     #[test]
     fn spans_read_well() {
         let spans = [0.4, 59.6, 200.0, 7500.0].map(span);
-        assert_eq!(spans, ["0 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]);
+        assert_eq!(spans, ["0 s", "1 min", "3 min 20 s", "2 h 5 min"]);
     }
 }

@@ -1,5 +1,8 @@
 //! Power cuts: how many are made, and by which rules each is judged.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::layer::{Given, Levels};
 use crate::level;
 use crate::message::Problem;
 use crate::{Experiment, Factor, HOST, base};
@@ -9,6 +12,9 @@ pub const KEEPS: [&str; 4] = ["drop-all", "prefix", "subset", "torn"];
 
 /// The most cuts of an engine at a level.
 pub const MOST_CUTS: u32 = 10_000;
+
+/// The engine that stores nothing.
+const HARNESS: &str = "null";
 
 /// What is asked for of power cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,12 +83,13 @@ pub(crate) fn only(number: u64) -> Result<u32, Problem> {
 }
 
 /// Rules, each once.
-pub(crate) fn keep<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, Problem> {
+pub(crate) fn keep(names: Vec<Given<String>>) -> Result<Vec<String>, Problem> {
     let mut rules: Vec<String> = Vec::new();
-    for name in names {
-        let rule = level::one_of("rule", name, &KEEPS)?;
+    for Given { value, place } in names {
+        let rule = level::one_of("rule", &value, &KEEPS).map_err(|problem| problem.at(&place))?;
         if rules.contains(&rule) {
             return Err(Problem::new(format!("`{rule}` is twice among the rules of `keep`"))
+                .at(&place)
                 .help("leave one out"));
         }
         rules.push(rule);
@@ -112,28 +119,68 @@ pub(crate) fn settle(
     })
 }
 
-/// What is wrong with an experiment that cuts the power.
-pub(crate) fn check(experiment: &Experiment) -> Result<(), Problem> {
-    let engines = &experiment.factors[&Factor::Engine];
-    if experiment.workload == "ledger" && engines.iter().any(|level| base(level) == "null") {
-        return Err(Problem::new(
-            "`null` stores nothing, and the clients of `ledger` read again what they wrote",
-        )
-        .help("leave `null` out, or measure the harness with another workload"));
+/// What is wrong with an experiment that cuts the power, or that has nothing to run. `given` are
+/// the levels as they were written.
+pub(crate) fn check(experiment: &Experiment, given: &BTreeMap<Factor, Levels>) -> Vec<Problem> {
+    let at = |factor: Factor, wrong: &str, problem: Problem| {
+        let written = given.get(&factor).into_iter().flatten();
+        match written.into_iter().find(|level| base(&level.value) == wrong) {
+            Some(level) => problem.at(&level.place),
+            None => problem,
+        }
+    };
+    let engines: Vec<&str> =
+        experiment.factors[&Factor::Engine].iter().map(|level| base(level)).collect();
+    let reads_again = experiment.workload == "ledger" && engines.contains(&HARNESS);
+    let mut problems = Vec::new();
+    if reads_again {
+        problems.push(at(Factor::Engine, HARNESS, harness_forgets()));
     }
     if experiment.cuts.is_none() {
-        return match experiment.repetitions {
-            0 => Err(Problem::new("with 0 repetitions there is nothing to run")
-                .help("give --repetitions (or the key) 1 to 1000; 0 is for power cuts alone, beside `cuts`")),
-            _ => Ok(()),
-        };
+        if experiment.repetitions == 0 {
+            problems.push(nothing_to_run());
+        }
+        return problems;
     }
-    if experiment.cut_disk().is_some() {
-        return Ok(());
+    if !reads_again && engines.iter().all(|engine| *engine == HARNESS) {
+        problems.push(at(Factor::Engine, HARNESS, nothing_to_cut()));
     }
-    Err(Problem::new(format!(
+    let elsewhere: BTreeSet<&str> =
+        engines.into_iter().filter(|engine| engine.contains("://")).collect();
+    problems.extend(elsewhere.into_iter().map(|url| at(Factor::Engine, url, not_ours(url))));
+    if experiment.cut_disk().is_none() {
+        problems.push(at(Factor::Disk, HOST, our_own()));
+    }
+    problems
+}
+
+fn harness_forgets() -> Problem {
+    Problem::new(format!(
+        "`{HARNESS}` stores nothing, and the clients of `ledger` read again what they wrote"
+    ))
+    .help(format!("leave `{HARNESS}` out, or measure the harness with another workload"))
+}
+
+fn nothing_to_run() -> Problem {
+    Problem::new("with 0 repetitions there is nothing to run")
+        .help("give --repetitions (or the key) 1 to 1000; 0 is for power cuts alone, beside `cuts`")
+}
+
+fn nothing_to_cut() -> Problem {
+    Problem::new(format!("no power can be cut: `{HARNESS}` stores nothing that a cut could take"))
+        .help("name an engine that stores its data, or leave the cuts out: `--cuts 0`")
+}
+
+fn not_ours(url: &str) -> Problem {
+    Problem::new(format!("the power of `{url}` can't be cut: it is somebody else's server"))
+        .help("cut that of an engine that bakeoff starts itself (see `bakeoff list engines`)")
+        .help("or run the trials alone: `--cuts 0`")
+}
+
+fn our_own() -> Problem {
+    Problem::new(format!(
         "the power of the disk `{HOST}` can't be cut: it is this machine's own, and would take \
          the machine with it"
     ))
-    .help("a virtual disk loses its power alone: `disk = \"ssd-sata\"`, or `--disk ssd-sata`"))
+    .help("a virtual disk loses its power alone: `disk = \"ssd-sata\"`, or `--disk ssd-sata`")
 }

@@ -156,13 +156,7 @@ impl Experiment {
     /// together.
     fn settle(layer: Layer, source: &Arc<Source>, vocabulary: &Vocabulary) -> Result<Self, Error> {
         let place = Place { source: Arc::clone(source), span: None };
-        let Some(workload) = layer.workload else {
-            let names: Vec<&str> = vocabulary.workloads.iter().map(|w| &*w.name).collect();
-            return Err(missing("workload", &names, &place));
-        };
-        if !layer.factors.contains_key(&Factor::Engine) {
-            return Err(missing("engine", vocabulary.engines.names(), &place));
-        }
+        let workload = named(layer.workload, &layer.factors, vocabulary, &place)?;
         let scales = &vocabulary
             .workloads
             .iter()
@@ -170,10 +164,7 @@ impl Experiment {
             .expect("a layer holds known workloads alone")
             .scales;
         let compare = layer.compare.unwrap_or(Factor::Engine);
-        let problems = check_together(&layer.factors, compare, scales);
-        if !problems.is_empty() {
-            return Err(problems.into());
-        }
+        let mut problems = check_together(&layer.factors, compare, scales);
         let name = layer.name.unwrap_or_else(|| file::default_name(source));
         let experiment = Self {
             title: layer.title.unwrap_or_else(|| name.clone()),
@@ -190,20 +181,42 @@ impl Experiment {
             noise_floor: layer.noise_floor.unwrap_or(false),
             cuts: cuts::settle(layer.cuts, layer.keep, layer.cut_recovery, layer.cut_number),
         };
-        cuts::check(&experiment).map_err(|problem| problem.at(&place))?;
-        match experiment.trials() {
-            ..=MOST_TRIALS => Ok(experiment),
-            trials => Err(too_many(trials).at(&place).into()),
+        problems.extend(cuts::check(&experiment, &layer.factors));
+        if experiment.trials() > MOST_TRIALS {
+            problems.push(too_many(experiment.trials()));
+        }
+        if problems.is_empty() {
+            return Ok(experiment);
+        }
+        let problems: Vec<Problem> = problems.into_iter().map(|it| it.at(&place)).collect();
+        Err(problems.into())
+    }
+}
+
+/// The workload, where that and an engine are named.
+fn named(
+    workload: Option<String>,
+    factors: &BTreeMap<Factor, Levels>,
+    vocabulary: &Vocabulary,
+    place: &Place,
+) -> Result<String, Error> {
+    let workloads: Vec<&str> = vocabulary.workloads.iter().map(|w| &*w.name).collect();
+    let engines: Vec<&str> = vocabulary.engines.names().iter().map(|name| &**name).collect();
+    match (workload, factors.contains_key(&Factor::Engine)) {
+        (Some(workload), true) => Ok(workload),
+        (Some(_), false) => Err(missing("engine", &engines, place).into()),
+        (None, true) => Err(missing("workload", &workloads, place).into()),
+        (None, false) => {
+            let both = [missing("workload", &workloads, place), missing("engine", &engines, place)];
+            Err(Vec::from(both).into())
         }
     }
 }
 
-fn missing(key: &str, valid: &[impl AsRef<str>], place: &Place) -> Error {
-    let valid: Vec<&str> = valid.iter().map(AsRef::as_ref).collect();
+fn missing(key: &str, valid: &[&str], place: &Place) -> Problem {
     Problem::new(format!("the experiment names no {key}"))
         .at(place)
         .help(format!("add a line `{key} = \"NAME\"`; valid: {}", valid.join(", ")))
-        .into()
 }
 
 fn too_many(trials: u64) -> Problem {

@@ -70,8 +70,10 @@ pub(crate) fn open(preset_or_path: &str) -> Result<Source, Problem> {
         )));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
-        let byte = error.utf8_error().valid_up_to() + 1;
-        Problem::new(format!("`{preset_or_path}` is not UTF-8 text: byte {byte} is wrong"))
+        let byte = error.utf8_error().valid_up_to();
+        Problem::new(format!(
+            "`{preset_or_path}` is not UTF-8 text: byte {byte} (counted from 0) is wrong"
+        ))
     })?;
     Ok(Source { name: preset_or_path.to_owned(), text })
 }
@@ -135,6 +137,7 @@ pub(crate) fn read(
             reader.problems.push(problem.at(&reader.place(Some(value.span()))));
         }
     }
+    problems.sort_by_key(Problem::start);
     (layer, quick)
 }
 
@@ -241,7 +244,7 @@ impl Reader<'_> {
             "seed" => layer.seed = Some(layer::seed(whole(name, value)?)?),
             "noise_floor" => layer.noise_floor = Some(yes_or_no(name, value)?),
             "cuts" => layer.cuts = Some(cuts::count(whole(name, value)?)?),
-            "keep" => layer.keep = Some(cuts::keep(strings(name, value)?)?),
+            "keep" => layer.keep = Some(cuts::keep(self.strings(name, value)?)?),
             "cut_recovery" => layer.cut_recovery = Some(yes_or_no(name, value)?),
             "cut_number" => layer.cut_number = Some(cuts::only(whole(name, value)?)?),
             _ => unreachable!("`{name}` is not in KEYS"),
@@ -249,12 +252,19 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// One string, or a list of them.
+    fn strings(&self, name: &str, value: &Value<'_>) -> Result<Vec<Given<String>>, Problem> {
+        let given = |item: &Value<'_>| {
+            let place = self.place(Some(item.span()));
+            let value = string(name, item).map_err(|problem| problem.at(&place))?.to_owned();
+            Ok(Given { value, place })
+        };
+        items(value).iter().map(given).collect()
+    }
+
     /// The levels of a factor: one, or a list.
     fn levels(&mut self, factor: Factor, value: &Value<'_>) -> layer::Levels {
-        let items = match value.get_ref() {
-            DeValue::Array(array) => &array[..],
-            _ => slice::from_ref(value),
-        };
+        let items = items(value);
         if items.is_empty() {
             let problem = Problem::new(format!("`{factor}` has no level"))
                 .help(format!("valid: {}", factor.syntax()));
@@ -294,13 +304,12 @@ fn string<'v>(name: &str, value: &'v Value<'_>) -> Result<&'v str, Problem> {
     value.get_ref().as_str().ok_or_else(|| wrong_type(name, "a string", value))
 }
 
-/// One string, or a list of them.
-fn strings<'v>(name: &str, value: &'v Value<'_>) -> Result<Vec<&'v str>, Problem> {
-    let items = match value.get_ref() {
+/// What a list holds; what is no list is taken for one of itself.
+fn items<'v, 'a>(value: &'v Value<'a>) -> &'v [Value<'a>] {
+    match value.get_ref() {
         DeValue::Array(array) => &array[..],
         _ => slice::from_ref(value),
-    };
-    items.iter().map(|item| string(name, item)).collect()
+    }
 }
 
 fn yes_or_no(name: &str, value: &Value<'_>) -> Result<bool, Problem> {

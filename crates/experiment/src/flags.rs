@@ -45,7 +45,7 @@ impl Changes {
             ..Layer::default()
         };
         for (factor, list) in &self.factors {
-            let raw = split(*factor, list).into_iter().map(Ok);
+            let raw = split(factor.name(), list).into_iter().map(Ok);
             let levels = layer::levels(*factor, raw, vocabulary, problems);
             layer.factors.insert(*factor, levels);
         }
@@ -77,7 +77,7 @@ impl Changes {
             layer.cuts = count.map_err(|e| say("cuts", given.to_string(), e)).ok();
         }
         if let Some(list) = &self.keep {
-            let keep = cuts::keep(list.split(',').map(str::trim));
+            let keep = cuts::keep(split("keep", list));
             layer.keep = keep.map_err(|e| say("keep", list.clone(), e)).ok();
         }
         if let Some(given) = self.cut_number {
@@ -89,9 +89,9 @@ impl Changes {
     }
 }
 
-/// The levels of a comma list and where each stands in its flag.
-fn split(factor: Factor, list: &str) -> Vec<Given<String>> {
-    let flag = flag(factor.name(), list);
+/// The pieces of a comma list and where each stands in its flag.
+fn split(name: &str, list: &str) -> Vec<Given<String>> {
+    let flag = flag(name, list);
     let mut start = flag.text.len() - list.len();
     let pieces = list.split(',').map(|piece| {
         let value = piece.trim();

@@ -101,10 +101,15 @@ impl Problem {
         self
     }
 
-    /// Says where it is.
+    /// Says where it is, unless that was said more exactly before.
     pub(crate) fn at(mut self, place: &Place) -> Self {
-        self.place = Some(place.clone());
+        self.place.get_or_insert_with(|| place.clone());
         self
+    }
+
+    /// Where in its text it begins.
+    pub(crate) fn start(&self) -> Option<usize> {
+        self.place.as_ref()?.span.as_ref().map(|span| span.start)
     }
 
     fn render(&self, renderer: &Renderer) -> String {

@@ -32,9 +32,7 @@ pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
         cli::Disk::Cut(arguments) => cut(arguments),
         cli::Disk::Arm(arguments) => arm(arguments),
         cli::Disk::Fault(arguments) => fault(arguments),
-        cli::Disk::Unmount(arguments) => {
-            mount::unmount(&arguments.mountpoint).map_err(Failure::from)
-        }
+        cli::Disk::Unmount(arguments) => unmount(arguments),
     };
     done.map(|()| Exit::Done)
 }
@@ -92,13 +90,16 @@ fn set(arguments: &cli::DiskSet) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, why));
     }
     let disk = connect(&arguments.mountpoint)?;
+    let mut set = Vec::new();
     if let Some(level) = arguments.neighbours {
         disk.set_neighbours(level)?;
+        set.push(format!("neighbours {level}"));
     }
     if let Some(timing) = arguments.timing {
         disk.set_timing(timing == Switch::On)?;
+        set.push(format!("timing {}", if timing == Switch::On { "on" } else { "off" }));
     }
-    Ok(())
+    print(&format!("{}: {}\n", arguments.mountpoint.display(), set.join(", ")))
 }
 
 fn cut(arguments: &cli::DiskCut) -> Result<(), Failure> {
@@ -115,12 +116,24 @@ fn arm(arguments: &cli::DiskArm) -> Result<(), Failure> {
     let cli::Moment { at_write, at_sync, after_ms } = arguments.moment;
     let trigger = at_write.map(Trigger::Writes).or(at_sync.map(Trigger::Syncs));
     let after = || Trigger::After(Duration::from_millis(after_ms.unwrap_or_default()));
-    Ok(connect(&arguments.mountpoint)?.arm(trigger.unwrap_or_else(after))?)
+    let trigger = trigger.unwrap_or_else(after);
+    connect(&arguments.mountpoint)?.arm(trigger)?;
+    let when = match trigger {
+        Trigger::Writes(nth) => format!("within write number {nth} from now"),
+        Trigger::Syncs(nth) => format!("within sync number {nth} from now"),
+        Trigger::After(time) => format!("in {} ms", time.as_millis()),
+    };
+    print(&format!("the power goes {when}\n"))
 }
 
 fn fault(arguments: &cli::DiskFault) -> Result<(), Failure> {
     let rule = connect(&arguments.mountpoint)?.fault(&arguments.rule)?;
     print(&format!("{}\n", rule.describe()))
+}
+
+fn unmount(arguments: &cli::DiskUnmount) -> Result<(), Failure> {
+    mount::unmount(&arguments.mountpoint)?;
+    print(&format!("{} is a disk no longer\n", arguments.mountpoint.display()))
 }
 
 /// The folder for a crash image if none is named.

@@ -3,6 +3,7 @@
 pub mod disk;
 pub mod doctor;
 pub mod list;
+pub mod plan;
 pub mod report;
 pub mod run;
 pub mod trial;

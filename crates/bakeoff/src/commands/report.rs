@@ -113,6 +113,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
             io::ErrorKind::StorageFull => Exit::Full,
             _ => Exit::Failed,
         };
+        let error = plain(&error);
         Failure::new(exit, format!("{} can't be written: {error}", path.display()))
     })
 }
@@ -127,6 +128,13 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// What the system said, without the name of a temporary file or folder that could not be made:
+/// nobody has given it that name.
+pub fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" at path ").next().unwrap_or(&text).to_owned()
 }
 
 /// Prints to standard output; a reader that has gone away is no mistake of ours.

@@ -1,12 +1,11 @@
 //! `bakeoff run`: an experiment, from its file to its report.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan, without_passwords};
+use bakeoff_experiment::{Changes, Experiment, Factor, HOST, without_passwords};
 use bakeoff_lab::{Ending, Lab, LabError};
 use bakeoff_results::{
     CutPlan, Document, EngineFact, Error, Run, RunFolder,
@@ -14,7 +13,7 @@ use bakeoff_results::{
 };
 use bakeoff_workloads::Text;
 
-use super::report;
+use super::{plan, report};
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
@@ -28,8 +27,12 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         }
         None => (new_experiment(arguments)?, None),
     };
+    check_cut_flags(arguments, &experiment)?;
+    if !arguments.quiet {
+        name_unused_settings(&experiment);
+    }
     if arguments.dry_run {
-        report::print(&describe_plan(&experiment, &experiment.plan()))?;
+        report::print(&plan::describe(&experiment, &experiment.plan()))?;
         // Nothing is mounted to find out more.
         if let Some(levels) = virtual_disks(&experiment)
             && let Err(reason) = bakeoff_disk::daemon::can_mount()
@@ -128,7 +131,12 @@ fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Fail
 }
 
 fn new_experiment(arguments: &cli::Run) -> Result<Experiment, Failure> {
-    let name = arguments.experiment.as_deref().expect("the command line asks for it");
+    let Some(name) = &arguments.experiment else {
+        return Err(usage(
+            "nothing is named that is to be run: give PRESET|FILE.toml, a preset (see `bakeoff \
+             list presets`) or a file of your own, or go on with a run: --resume DIR",
+        ));
+    };
     let experiment = load(name, &arguments.changes())?;
     text(&experiment)?;
     Ok(experiment)
@@ -180,8 +188,43 @@ fn text(experiment: &Experiment) -> Result<Text, Failure> {
     }
 }
 
-/// The experiment of a run folder; flags can't change it any more.
+/// Refuses what flags say of power cuts where none are made.
+fn check_cut_flags(arguments: &cli::Run, experiment: &Experiment) -> Result<(), Failure> {
+    let given = [
+        ("--keep", arguments.keep.is_some()),
+        ("--cut-recovery", arguments.cut_recovery == Some(true)),
+        ("--keep-images", arguments.keep_images),
+    ];
+    match given.into_iter().find(|(_, given)| *given && experiment.cuts.is_none()) {
+        Some((flag, _)) => Err(usage(format!(
+            "{flag} is of power cuts, and no power is cut: add --cuts N, or leave {flag} out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Says which settings in the file are of engines that are not run.
+fn name_unused_settings(experiment: &Experiment) {
+    let engines = &experiment.factors[&Factor::Engine];
+    for engine in experiment.settings.keys() {
+        if engines.iter().all(|level| bakeoff_experiment::base(level) != engine) {
+            eprintln!("the settings of {engine} are not used, since it is not run");
+        }
+    }
+}
+
+/// The experiment of a run folder; neither another one nor flags can change it any more.
 fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Failure> {
+    let refuse = |what: &str| {
+        Err(usage(format!(
+            "--resume goes on with the experiment in {}; leave out {what}, or start a new run \
+             without --resume",
+            dir.display()
+        )))
+    };
+    if let Some(name) = &arguments.experiment {
+        return refuse(&format!("`{name}`"));
+    }
     let path = dir.join("experiment.toml");
     let recorded = load(&path.to_string_lossy(), &Changes::default())?;
     let changes = arguments.changes();
@@ -190,11 +233,7 @@ fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Fa
     if changes == Changes::default() || load(&path.to_string_lossy(), &changes).is_ok_and(same) {
         return Ok(recorded);
     }
-    Err(usage(format!(
-        "--resume goes on with the experiment in {}; leave out the flags that change it, or start \
-         a new run without --resume",
-        dir.display()
-    )))
+    refuse("the flags that change it")
 }
 
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
@@ -357,60 +396,6 @@ fn quote(word: &str) -> String {
         return word.into();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-fn describe_plan(experiment: &Experiment, plan: &Plan) -> String {
-    let trials = plan.trials();
-    let seconds = trials as f64 * (experiment.seconds + bakeoff_lab::OVERHEAD_S);
-    let mut text = format!(
-        "{}\n{trials} trials in {}, {} s each, about {} and the loading\n",
-        experiment.title,
-        if plan.blocks.len() == 1 {
-            "1 block".into()
-        } else {
-            format!("{} blocks", plan.blocks.len())
-        },
-        experiment.seconds,
-        crate::progress::span(seconds),
-    );
-    if let Some(cuts) = &experiment.cuts {
-        text += &format!(
-            "then {} power cuts, {} of each engine at each level, judged by {}\n",
-            bakeoff_lab::planned_cuts(experiment),
-            cuts.numbers().len(),
-            cuts.keep.join(", ")
-        );
-    }
-    for block in &plan.blocks {
-        let first = &block.trials[0].cell;
-        let others = Factor::ALL.iter().filter(|factor| **factor != experiment.compare);
-        let terms: Vec<String> = others
-            .filter(|factor| experiment.levels(**factor).len() > 1)
-            .map(|factor| format!("{} {}", factor.name(), first.get(*factor)))
-            .collect();
-        let order: Vec<&str> =
-            block.trials.iter().map(|trial| trial.cell.get(experiment.compare)).collect();
-        text += &format!(
-            "block {:>3}  repetition {:>2}  {:<32}  {} {}\n",
-            block.number + 1,
-            block.repetition + 1,
-            terms.join(", "),
-            experiment.compare.name(),
-            order.join(", ")
-        );
-    }
-    text + &refusals(experiment, plan)
-}
-
-/// The trials that can't be run, with the reasons.
-fn refusals(experiment: &Experiment, plan: &Plan) -> String {
-    let trials = plan.blocks.iter().flat_map(|block| &block.trials);
-    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
-    for reason in trials.filter_map(|trial| bakeoff_lab::refusal(experiment, &trial.cell)) {
-        *refused.entry(reason).or_default() += 1;
-    }
-    let line = |(reason, trials)| format!("{trials} of them can't be run: {reason}\n");
-    refused.into_iter().map(line).collect()
 }
 
 /// The first signal asks the run to stop in order; a second one ends bakeoff at once, and what is

@@ -39,7 +39,14 @@ fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
         (&["redmine", "--text", "latin.txt"], &["latin.txt", "UTF-8"]),
         (&["redmine", "--text", "nowhere.txt"], &["nowhere.txt"]),
         (&["nowhere.toml"], &["nowhere.toml"]),
-        (&[], &["PRESET|FILE.toml"]),
+        (&["redmine", "--cuts", "-1"], &["--cuts", "0 to 10000"]),
+        (&["redmine", "--cuts", "10001"], &["--cuts 10001", "0 to 10000"]),
+        (&["redmine", "--cut-number", "99999999999"], &["--cut-number", "0 to 9999"]),
+        (&["redmine", "--cut-number", "x"], &["--cut-number", "0 to 9999"]),
+        (&["redmine", "--keep", "torn"], &["--keep", "no power is cut", "--cuts N"]),
+        (&["redmine", "--dry-run", "--cut-recovery"], &["--cut-recovery", "no power is cut"]),
+        (&["power-cut", "--cuts", "0", "--keep-images"], &["--keep-images", "no power is cut"]),
+        (&[], &["PRESET|FILE.toml", "bakeoff list presets", "--resume DIR"]),
     ];
     for (arguments, texts) in cases {
         let arguments = [&["run"], *arguments].concat();
@@ -77,6 +84,10 @@ fn an_edited_experiment_and_a_damaged_database_are_refused() {
     place.run(&["run", "small.toml", "--out", "r", "--repetitions", "1"]).code(0);
     let flags = ["run", "--resume", "r", "--seconds", "9"];
     place.run(&flags).code(2).says(&["leave out the flags"]);
+    for another in ["redmine", "nowhere.toml", "small.toml"] {
+        let named = ["run", another, "--resume", "r"];
+        place.run(&named).code(2).says(&[&format!("leave out `{another}`")]);
+    }
 
     let toml = std::fs::read_to_string(place.path("r/experiment.toml")).unwrap();
     place.write("r/experiment.toml", &toml.replace("repetitions = 1", "repetitions = 2"));
@@ -167,4 +178,24 @@ fn a_disk_in_memory_can_have_no_neighbours_and_says_so() {
     let arguments = ["run", "small.toml", "--out", "memory/r", "--neighbours", "x1"];
     place.run(&arguments).code(2).says(&["--neighbours 0", "--out"]);
     assert!(!memory.join("r").exists(), "the mended command finds its place free");
+}
+
+#[test]
+fn doctor_asks_for_no_more_than_the_quick_run_needs_and_says_what_blocks_it() {
+    let place = Place::new();
+    let [large, small] = ["large", "small"].map(|name| place.path(name));
+    let disks = (Tmpfs::mount(&large, "3g"), Tmpfs::mount(&small, "50m"));
+    let (Some(_large), Some(_small)) = disks else {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root and can mount");
+        eprintln!("skipped: a disk in memory can't be mounted without root");
+        return;
+    };
+    if super::on_disks::can_mount() {
+        // The quick run's neighbours are on its virtual disk.
+        let done = place.run(&["doctor", "large"]).code(0);
+        done.says(&["missing  neighbours: ", "redmine --quick` needs nothing that is missing"]);
+    }
+    let done = place.run(&["doctor", "small"]).code(1);
+    assert!(!done.out().contains("--out on another disk"), "{}", done.out());
+    done.says(&["redmine --quick` does not run here for want of room", "bakeoff doctor DIR"]);
 }

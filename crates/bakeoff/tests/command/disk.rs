@@ -115,19 +115,21 @@ fn a_disk_is_mounted_looked_at_changed_and_unmounted() {
     let table = place.run(&["disk", "stat", "m"]).code(0);
     table.says(&["hdd-7200", "neighbours 0", "timing on", "utilisation", "modelled", "achieved"]);
 
-    place.run(&["disk", "set", "m", "--neighbours", "x4"]).code(0);
+    let set = place.run(&["disk", "set", "m", "--neighbours", "x4"]).code(0);
+    assert_eq!(set.out(), "m: neighbours x4\n");
     wait_until("work of neighbours", || {
         disks.stat()["device"]["neighbour_requests"].as_u64() > Some(5)
     });
     let (_, busy) = timed(|| write_through(&place.path("m/busy"), "a text").unwrap());
-    place.run(&["disk", "set", "m", "--timing", "off", "--neighbours", "0"]).code(0);
+    let set = place.run(&["disk", "set", "m", "--timing", "off", "--neighbours", "0"]).code(0);
+    assert_eq!(set.out(), "m: neighbours 0, timing off\n");
     let (_, free) = timed(|| {
         (0..20).for_each(|_| write_through(&place.path("m/free"), "a text").unwrap());
     });
     assert!(busy > Duration::from_millis(20) && free < Duration::from_secs(2), "{busy:?} {free:?}");
     assert_eq!(disks.stat()["timing"], false);
 
-    place.run(&["disk", "unmount", "m"]).code(0);
+    place.run(&["disk", "unmount", "m"]).code(0).says(&["m is a disk no longer"]);
     disks.assert_clean();
     assert_eq!(fs::read_to_string(place.path("b/free")).unwrap(), "a text");
 }
@@ -178,7 +180,21 @@ fn an_armed_disk_goes_off_within_the_sync_that_was_named() {
     place.run(&["disk", "arm", "m", "--at-sync", "0"]).code(2).says(&["number 1"]);
     place.run(&["disk", "arm", "m"]).code(2).says(&["--at-sync", "--at-write", "--after-ms"]);
     place.run(&["disk", "arm", "m", "--at-write", "1", "--at-sync", "1"]).code(2);
-    place.run(&["disk", "arm", "m", "--at-sync", "2"]).code(0);
+    for (flag, value, says) in [
+        ("--at-write", "x", "a whole number from 1"),
+        ("--at-sync", "-1", "a whole number from 1"),
+        ("--after-ms", "-5", "a whole number of milliseconds"),
+    ] {
+        place.run(&["disk", "arm", "m", flag, value]).code(2).says(&[flag, says]);
+    }
+    for (flag, says) in [
+        ("--at-write", "the power goes within write number 86400000 from now"),
+        ("--after-ms", "the power goes in 86400000 ms"),
+    ] {
+        place.run(&["disk", "arm", "m", flag, "86400000"]).code(0).says(&[says]);
+    }
+    let armed = place.run(&["disk", "arm", "m", "--at-sync", "2"]).code(0);
+    armed.says(&["the power goes within sync number 2 from now"]);
     write_through(&place.path("m/first"), "kept").unwrap();
     assert!(disks.stat()["off_at_ns"].is_null());
     let error = write_through(&place.path("m/second"), "lost").unwrap_err();

@@ -163,8 +163,10 @@ fn a_database_nobody_serves_fails_its_trials_and_a_wrong_url_is_shown_without_it
          postgres://me:{PASSWORD}@%2Fnowhere/bench,sqlite"
     );
     let run = ["run", "mine.toml", "--out", "r", "--engine", &engines];
-    let done =
-        place.run(&[&run[..], &SHORT].concat()).code(5).says(&["can't be loaded", "whether it is running"]);
+    let done = place
+        .run(&[&run[..], &SHORT].concat())
+        .code(5)
+        .says(&["can't be loaded", "whether it is running"]);
     assert_secret(&place, "r", &done);
     let document = place.json("r");
     let valid = trials(&document).into_iter().map(|(engine, trial)| (engine, &trial["valid"]));

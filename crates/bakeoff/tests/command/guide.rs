@@ -101,6 +101,17 @@ fn the_experiments_on_the_pages_are_right() {
     }
 }
 
+#[test]
+fn the_message_on_the_page_is_what_is_printed() {
+    let page = include_str!("../../../../docs/experiments.md");
+    let blocks = page.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let shown = blocks.into_iter().find(|block| block.starts_with("error:"));
+    let place = super::Place::new();
+    place.write("mine.toml", "workload = \"redmine\"\nengine = [\"sqlite\", \"lmbd\"]\n");
+    let printed = place.run(&["run", "mine.toml"]).code(2).err();
+    assert_eq!(shown.expect("the page shows a message"), printed);
+}
+
 /// The commands that run a preset, as they are shown, each in a line of its own.
 #[test]
 fn the_runs_on_the_pages_are_right() {

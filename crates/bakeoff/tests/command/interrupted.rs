@@ -78,6 +78,22 @@ fn ctrl_c_ends_soon_keeps_what_is_done_and_resumes() {
 }
 
 #[test]
+fn ctrl_c_while_data_are_loaded_is_not_told_as_a_failure() {
+    let place = Place::new();
+    let toml = "workload = \"redmine\"\nengine = \"sqlite\"\nscale = \"giant\"\n";
+    place.write("giant.toml", toml);
+    let run = place.start(&["run", "giant.toml", "--out", "r"]);
+    wait_until("the process that loads", || {
+        place.path("r/work").exists() && !children(run.id()).is_empty()
+    });
+    signal(&run, rustix::process::Signal::INT);
+    let done = super::Done(run.wait_with_output().unwrap()).code(130);
+    assert!(!done.err().contains("could not load"), "{}", done.err());
+    done.says(&["interrupted", "--resume r"]);
+    place.assert_clean("r");
+}
+
+#[test]
 fn a_killed_run_takes_its_trial_along_and_resumes() {
     let place = Place::new();
     place.write("slow.toml", SLOW);

@@ -174,11 +174,14 @@ fn what_can_not_be_cut_says_so_once_however_often_it_is_tried() {
         return;
     }
     let place = Place::new();
-    let elsewhere = "postgres://me@%2Fnowhere/db";
-    let run = ["run", "power-cut", "--engine", elsewhere, "--durability", "strict,relaxed"];
-    let run = [&run[..], &["--repetitions", "0", "--cuts", "3", "--out", "r"]].concat();
+    // Not loaded for want of the server, or else for a setting that it does not know.
+    let toml = "workload = \"ledger\"\nengine = \"mariadb:innodb\"\n\
+                durability = [\"strict\", \"relaxed\"]\ndisk = \"null\"\nrepetitions = 0\n\
+                cuts = 3\n[settings.\"mariadb:innodb\"]\nno_such_setting = 1\n";
+    place.write("mine.toml", toml);
+    let run = ["run", "mine.toml", "--out", "r"];
     for arguments in [&run[..], &["run", "--resume", "r"], &["run", "--resume", "r"]] {
-        place.run(arguments).code(5).says(&["not bakeoff's to cut", "bakeoff list engines"]);
+        place.run(arguments).code(5).says(&["power cut number 0 failed (mariadb:innodb, strict)"]);
         let document = place.json("r");
         let cuts = of(&document, "cuts");
         let levels: Vec<_> = cuts.iter().map(|cut| cut["durability"].as_str().unwrap()).collect();
@@ -231,6 +234,26 @@ fn the_power_of_this_machines_own_disk_is_not_cut() {
 
 #[test]
 fn an_engine_that_stores_nothing_is_refused() {
+    let place = Place::new();
     let run = ["run", "power-cut", "--engine", "sqlite,null", "--cuts", "1"];
-    Place::new().run(&run).code(2).says(&["`null` stores nothing", "leave `null` out"]);
+    place.run(&run).code(2).says(&["`null` stores nothing", "leave `null` out"]);
+    let alone = ["run", "redmine", "--engine", "null", "--cuts", "2", "--repetitions", "0"];
+    let alone = [&alone[..], &["--disk", "ssd-sata"]].concat();
+    for more in [&["--out", "r"][..], &["--dry-run"]] {
+        let done = place.run(&[&alone[..], more].concat()).code(2);
+        assert_eq!(done.out(), "");
+        done.says(&["no power can be cut", "`null` stores nothing"]);
+    }
+    assert!(!place.path("r").exists());
+}
+
+#[test]
+fn the_power_of_somebody_elses_server_is_not_cut() {
+    let place = Place::new();
+    let arguments = ["power-cut", "--engine", "sqlite,postgres://me:word@host/db", "--out", "r"];
+    let done = place.run(&[&["run"], &arguments[..]].concat()).code(2);
+    assert!(!done.err().contains("word"), "{}", done.err());
+    done.says(&["the power of `postgres://me@host/db` can't be cut", "--cuts 0"]);
+    assert!(!place.path("r").exists());
+    place.run(&[&["run"], &arguments[..], &["--cuts", "0", "--dry-run"]].concat()).code(0);
 }

@@ -41,6 +41,9 @@ fn every_form_of_report_can_be_had() {
     let csv = place.run(&["report", "r", "--format", "csv"]).code(0);
     assert_eq!(csv.out().lines().count(), 3, "a header, and a row a trial and operation");
     place.run(&["report", "r", "--format", "md"]).code(0).says(&["| "]);
+    let nowhere = place.run(&["report", "r", "-o", "nowhere/x.html"]).code(1);
+    assert!(!nowhere.err().contains(".tmp"), "no name that nobody gave: {}", nowhere.err());
+    nowhere.says(&["nowhere/x.html can't be written: No such file or directory"]);
     // The ending says it, unless something else does.
     place.run(&["report", "r", "-o", "x.html"]).code(0);
     place.run(&["report", "r", "--format", "md", "-o", "y.html"]).code(0);
@@ -77,7 +80,7 @@ fn quiet_says_the_verdict_and_failures_alone() {
     let nowhere = "sqlite,postgres://me@%2Fnowhere/bench";
     let quiet = ["run", "small.toml", "--out", "s", "--quiet", "--engine", nowhere];
     let done = place.run(&quiet).code(5);
-    assert!(done.err().contains("is it running"), "why a trial failed: {}", done.err());
+    assert!(done.err().contains("whether it is running"), "why a trial failed: {}", done.err());
     assert_eq!(done.out().trim().lines().count(), 1, "{}", done.out());
 }
 
@@ -85,10 +88,56 @@ fn quiet_says_the_verdict_and_failures_alone() {
 fn a_dry_run_shows_the_plan_and_starts_nothing() {
     let place = Place::new();
     let done = place.run(&["run", "redmine", "--quick", "--dry-run"]).code(0);
-    done.says(&["24 trials in 6 blocks", "block   6", "sqlite@again"]);
-    let cuts = place.run(&["run", "power-cut", "--cuts", "7", "--keep", "torn", "--dry-run"]);
-    cuts.code(0).says(&["63 power cuts, 7 of each engine at each level, judged by torn"]);
+    // Counted as in the reports, from 0.
+    done.says(&["24 trials in 6 blocks", "block   0  repetition  0", "block   5", "sqlite@again"]);
+    let long = place.run(&["run", "redmine", "--dry-run"]).code(0);
+    let (out, total) = (long.out(), "600 trials in 150 blocks, 20 s each, about 3 h 24 min");
+    assert_eq!(out.matches(total).count(), 2, "at the end of a long plan, too: {out}");
+    assert!(out.lines().last().is_some_and(|line| line.starts_with(total)), "{out}");
+    let one = ["run", "redmine", "--engine", "sqlite", "--clients", "1", "--neighbours", "0"];
+    let more = ["--durability", "none", "--noise-floor", "false", "--repetitions", "1"];
+    let one = place.run(&[&one[..], &more, &["--dry-run"]].concat()).code(0);
+    one.says(&["1 trial in 1 block, 20 s each, about 20 s and the loading"]);
     assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_dry_run_says_roughly_how_long_the_power_cuts_take() {
+    let place = Place::new();
+    let plan = |flags: &[&str]| place.run(&[&["run", "power-cut", "--dry-run"], flags].concat());
+    let some = plan(&["--cuts", "7", "--keep", "torn"]).code(0);
+    some.says(&["18 trials", "then 63 power cuts, 7 of each engine at each level, judged by torn"]);
+    let one = plan(&["--cut-number", "60", "--engine", "lmdb", "--durability", "strict"]).code(0);
+    assert!(!one.out().contains("0 trials"), "{}", one.out());
+    one.says(&["no trials, and 1 power cut, number 60", "very roughly 10 s and the loading"]);
+
+    // Each rule is another recovery, and so is a second cut; that of a server takes longer.
+    let minutes = |flags: &[&str]| {
+        let out = plan(&[&["--cuts", "1000"], flags].concat()).code(0).out();
+        let time = out.split("very roughly ").nth(1).expect("a time").split(" and").next().unwrap();
+        let (hours, minutes) = time.split_once(" h ").unwrap_or(("0", time));
+        let minutes = minutes.strip_suffix(" min").expect("minutes");
+        60 * hours.parse::<u32>().unwrap() + minutes.parse::<u32>().unwrap()
+    };
+    let [one, all] =
+        ["torn", "drop-all,prefix,subset,torn"].map(|rules| minutes(&["--keep", rules]));
+    let twice = minutes(&["--cut-recovery"]);
+    let server = minutes(&["--engine", "postgres"]);
+    assert!(one < all && all < twice && minutes(&["--engine", "sqlite"]) < server);
+    // Measured: 9,000 embedded cuts by four rules take more than an hour and less than half a day.
+    assert!((60..720).contains(&all), "{all}");
+}
+
+#[test]
+fn settings_that_nobody_takes_are_named() {
+    let place = Place::new();
+    let settings = "[settings.\"mariadb:innodb\"]\nsync_binlog = 0\n";
+    place.write("small.toml", &format!("{SMALL}{settings}"));
+    let unused = "the settings of mariadb:innodb are not used";
+    place.run(&["run", "small.toml", "--dry-run"]).code(0).says(&[unused]);
+    let engines = ["--engine", "sqlite,mariadb:innodb@mine"];
+    let used = place.run(&[&["run", "small.toml", "--dry-run"], &engines[..]].concat()).code(0);
+    assert_eq!(used.err(), "");
 }
 
 #[test]

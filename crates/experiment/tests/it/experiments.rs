@@ -181,8 +181,13 @@ prop_compose! {
             levels.push(format!("{}@{alias}", levels[0]));
         }
         if cuts.is_some() {
-            // The power of this machine's own disk can't be cut.
+            // Neither the power of this machine's own disk nor that of a server elsewhere is cut.
             factors.get_mut(&Factor::Disk).expect("every factor is there").push("ebs-gp2:7G".into());
+            let engines = factors.get_mut(&Factor::Engine).expect("every factor is there");
+            engines.retain(|level| !level.contains("://"));
+            if engines.is_empty() {
+                engines.push("fjall".into());
+            }
         }
         let workload = "redmine".to_owned();
         let device: toml::Table = "model = \"hdd-7200\"\nrpm = 100\n".parse().expect("a table");

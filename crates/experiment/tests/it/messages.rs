@@ -175,6 +175,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("keep = \"torm\"", "unknown rule `torm`", "did you mean `torn`?"),
     ("keep = []", "`keep` names no rule", "valid: drop-all, prefix, subset, torn"),
     ("keep = [\"torn\", \"torn\"]", "`torn` is twice", "leave one out"),
+    ("keep = [\"torn\", 1]", "`keep` has to be a string, and this is a whole number", ""),
     ("cut_number = 10000", "there is no power cut number 10000", "valid: 0 to 9999"),
     ("repetitions = 2.0", "`repetitions` has to be a whole number", ""),
     ("seed = -1", "`seed` can't be -1", "valid: 0 and above"),
@@ -211,6 +212,83 @@ fn keys_that_are_wrong_beside_others_are_told_of_the_file() {
     }
 }
 
+/// A message begins with this, and its carets stand under that piece of a line.
+#[track_caller]
+fn assert_under(message: &str, title: &str, line: &str, piece: &str) {
+    assert!(message.starts_with(&format!("error: {title}")), "{message}");
+    let carets = format!("{}{}", " ".repeat(line.find(piece).unwrap()), "^".repeat(piece.len()));
+    let shown = format!(" | {line}\n  | {carets}\n");
+    assert!(message.contains(&shown), "{shown}is not in:\n{message}");
+}
+
+#[test]
+fn what_can_not_lose_its_power_is_shown_where_it_was_named() {
+    let flags = |factor, levels: &str| Changes {
+        factors: vec![(factor, levels.to_owned())],
+        ..Changes::default()
+    };
+    let cuts = format!("{GOOD}disk = \"hdd-7200\"\ncuts = 5\n");
+    let host = message(&cuts, &flags(Factor::Disk, "host"));
+    assert_under(&host, "the power of the disk `host`", "--disk host", "host");
+    let line = "disk = \"host\"";
+    let host = message(&format!("{GOOD}{line}\ncuts = 5\n"), &Changes::default());
+    assert_under(&host, "the power of the disk `host`", line, "\"host\"");
+
+    for levels in ["null", "null,null@again"] {
+        let null = message(&cuts, &flags(Factor::Engine, levels));
+        let title = "no power can be cut: `null` stores nothing";
+        assert_under(&null, title, &format!("--engine {levels}"), "null");
+    }
+    let ledger = cuts.replace("redmine", "ledger");
+    let null = message(&ledger, &flags(Factor::Engine, "sqlite,null"));
+    assert_under(&null, "`null` stores nothing, and", "--engine sqlite,null", "null");
+    assert_eq!(null.matches("error:").count(), 1, "{null}");
+
+    let url = "mysql://me@host/db";
+    let elsewhere = message(&cuts, &flags(Factor::Engine, &format!("sqlite,{url}")));
+    let title = format!("the power of `{url}` can't be cut");
+    assert_under(&elsewhere, &title, &format!("--engine sqlite,{url}"), url);
+    assert!(elsewhere.contains("--cuts 0"), "{elsewhere}");
+}
+
+#[test]
+fn null_runs_beside_what_can_be_cut() {
+    let toml = "workload = \"redmine\"\nengine = [\"sqlite\", \"null\"]\n\
+                disk = \"hdd-7200\"\ncuts = 5\n";
+    assert!(common::load(toml, &Changes::default()).is_ok());
+}
+
+#[test]
+fn only_the_rule_that_is_wrong_is_underlined() {
+    let changes = Changes { keep: Some("drop-all, torm".to_owned()), ..Changes::default() };
+    let flag = message(GOOD, &changes);
+    assert_under(&flag, "unknown rule `torm`", "--keep drop-all, torm", "torm");
+    let line = "keep = [\"drop-all\", \"torm\"]";
+    let file = message(&format!("{GOOD}{line}\n"), &Changes::default());
+    assert_under(&file, "unknown rule `torm`", line, "\"torm\"");
+}
+
+#[test]
+fn mistakes_are_told_in_the_order_in_which_they_stand() {
+    let toml = "engin = 1\n[quick]\nsecnds = 1\n[disks.mine]\nmodel = \"hdd-7200\"\n\
+                tags = 0\nrpm = 0\n";
+    let message = message(toml, &Changes { seconds: Some(0.1), ..Changes::default() });
+    let places: Vec<&str> =
+        message.lines().filter_map(|line| line.trim().strip_prefix("--> ")).collect();
+    let expected =
+        ["my.toml:1:1", "my.toml:3:1", "my.toml:6:1", "my.toml:7:1", "the command line:1:11"];
+    assert_eq!(places, expected, "{message}");
+}
+
+#[test]
+fn what_is_wrong_only_together_is_said_at_once_too() {
+    let toml = format!("{GOOD}scale = \"tiny\"\nclients = \"1@b\"\ncuts = 5\nrepetitions = 0\n");
+    let message = message(&toml, &Changes::default());
+    for text in ["unknown scale `tiny`", "`clients` is not compared", "`host` can't be cut"] {
+        assert!(message.contains(text), "{message}");
+    }
+}
+
 #[test]
 fn a_device_that_is_wrong_is_told_once() {
     let toml = format!("{GOOD}disk = \"mine\"\ndisks.mine = {{}}\n");
@@ -230,11 +308,15 @@ fn all_that_is_wrong_with_a_device_is_told_each_where_it_stands() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let no_workload = "\
+    let nothing = "\
 error: the experiment names no workload
 --> my.toml
- = help: add a line `workload = \"NAME\"`; valid: redmine, reads, ledger";
-    assert_eq!(message("", &Changes::default()), no_workload);
+ = help: add a line `workload = \"NAME\"`; valid: redmine, reads, ledger
+
+error: the experiment names no engine
+--> my.toml
+ = help: add a line `engine = \"NAME\"`; valid: sqlite, lmdb, fjall, mariadb:innodb, null";
+    assert_eq!(message("", &Changes::default()), nothing);
     let no_engine = message("workload = \"reads\"", &Changes::default());
     assert!(no_engine.contains("names no engine"), "{no_engine}");
     let quick = Changes { quick: true, ..Changes::default() };
@@ -321,7 +403,7 @@ error: unknown preset `redmin`
     let bytes = folder.path().join("bytes.toml");
     std::fs::write(&bytes, b"name = \"\xff\"").expect("a file");
     let message = open(bytes.to_str().expect("UTF-8"));
-    assert!(message.contains("is not UTF-8 text: byte 9 is wrong"), "{message}");
+    assert!(message.contains("is not UTF-8 text: byte 8 (counted from 0) is wrong"), "{message}");
 }
 
 #[test]
