@@ -1,9 +1,10 @@
 //! The run in one sentence that the author of the slowest engine would sign.
 
+mod caveats;
+
 use std::collections::BTreeMap;
 
 use bakeoff_results::Document;
-use bakeoff_results::document::{Attempts, Status};
 
 use crate::layout::{self, Layout};
 use crate::promises;
@@ -27,23 +28,29 @@ pub fn verdict_parts(document: &Document) -> [String; 2] {
     // Where nothing was to be timed, that nothing was timed is no finding.
     if layout::is_timed(document) {
         clauses.push(finding(&layout, &cases));
+        clauses.extend(caveats::rough(&layout, &cases));
     }
     clauses.extend(promises::kept(document));
-    clauses.extend(below_noise(&cases));
-    clauses.extend(missing(&layout, &cases));
-    clauses.extend(lost(document));
-    clauses.extend(progress(document));
+    clauses.extend(caveats::below_noise(&cases));
+    clauses.extend(caveats::missing(&layout, &cases));
+    clauses.extend(caveats::lost(document));
+    clauses.extend(caveats::progress(document));
     [promises::broken(document), clauses].map(|clauses| match clauses.as_slice() {
         [] => String::new(),
-        clauses => capital(&clauses.join("; ")) + ".",
+        clauses => capital(document, &clauses.join("; ")) + ".",
     })
 }
 
-/// The text as the beginning of a sentence, unless it begins with a name.
-fn capital(text: &str) -> String {
-    match ["all ", "both ", "no ", "the "].iter().any(|start| text.starts_with(start)) {
-        true => text[..1].to_uppercase() + &text[1..],
-        false => text.into(),
+/// The text as the beginning of a sentence; a name keeps its own letters.
+fn capital(document: &Document, text: &str) -> String {
+    let engines = document.run.run.factors.iter().filter(|(factor, _)| factor == "engine");
+    let engines = engines.flat_map(|(_, levels)| levels);
+    let others = document.other_cuts.iter().map(|other| &other.promise.engine);
+    let promised = document.promises.iter().map(|promise| &promise.engine);
+    let mut names = engines.chain(others).chain(promised);
+    match names.any(|name| text.starts_with(name)) {
+        true => text.into(),
+        false => words::capital(text),
     }
 }
 
@@ -392,57 +399,4 @@ fn behind(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
         }
     }
     if parts.is_empty() { String::new() } else { format!("; {}", words::list(&parts)) }
-}
-
-fn below_noise(cases: &[Case<'_>]) -> Option<String> {
-    let number = cases.iter().filter(|case| case.outcome == Outcome::Noise).count();
-    let text = match number {
-        0 => return None,
-        1 => "1 difference is no larger than what one level shows against itself, and counts as undecided".into(),
-        _ => format!("{number} differences are no larger than what one level shows against itself, and count as undecided"),
-    };
-    Some(text)
-}
-
-/// The levels that were tried in vain while others finished.
-fn missing(layout: &Layout<'_>, cases: &[Case<'_>]) -> Option<String> {
-    let missing: Vec<String> = layout
-        .contenders()
-        .into_iter()
-        .filter(|level| layout.settings.iter().all(|s| layout.cell(s, level).is_none()))
-        .map(|level| words::contender(layout.compare, level))
-        .collect();
-    let verb = if missing.len() == 1 { "has" } else { "have" };
-    (!missing.is_empty() && !cases.is_empty())
-        .then(|| format!("{} {verb} no trial that counts", words::list(&missing)))
-}
-
-/// How many trials don't count. Those that were set aside and run again are none of them.
-fn lost(document: &Document) -> Option<String> {
-    let attempts = Attempts::of(&document.trials);
-    let standing = || document.trials.iter().filter(|trial| !attempts.set_aside(trial));
-    let all = words::many(standing().count(), "trial");
-    match standing().filter(|trial| !trial.valid).count() {
-        0 => None,
-        1 => Some(format!("1 of {all} failed or was disturbed and does not count")),
-        n => Some(format!("{n} of {all} failed or were disturbed and do not count")),
-    }
-}
-
-fn progress(document: &Document) -> Option<String> {
-    let planned = document.run.run.planned;
-    let ended = layout::ended(document);
-    let how = match document.run.status {
-        Status::Finished => return None,
-        Status::Interrupted => "the run was interrupted",
-        Status::Unfinished => "the run has not finished",
-    };
-    let cuts = document.run.run.cuts.as_ref().filter(|plan| plan.planned > 0).map(|plan| {
-        let planned = words::many(plan.planned as usize, "power cut");
-        format!("{} of {planned}", document.cuts.len())
-    });
-    let trials = format!("{ended} of {}", words::many(planned as usize, "trial"));
-    let trials = (planned > 0 || cuts.is_none()).then_some(trials);
-    let parts: Vec<String> = trials.into_iter().chain(cuts).collect();
-    Some(format!("{how} after {}", words::list(&parts)))
 }

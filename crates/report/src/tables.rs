@@ -1,7 +1,7 @@
 //! The tables that more than one format shows, as text that is ready to be set.
 
 use bakeoff_results::document::{Comparison, Document, OperationView, Status};
-use bakeoff_results::{CutPlan, Machine};
+use bakeoff_results::{CutPlan, Machine, Run};
 use serde::Serialize;
 
 use crate::layout::{self, Layout, Setting};
@@ -152,6 +152,7 @@ pub fn standing(
 ) -> &'static str {
     match (figures, comparison) {
         (None, _) => "no trial",
+        (Some(figures), _) if figures.mean_s.is_none() => "no operation",
         _ if layout.is_harness(level) => "harness",
         (Some(_), Some(comparison)) => comparison.verdict.word(),
         _ if level == layout.document.run.run.baseline && layout.levels.len() > 1 => "baseline",
@@ -273,11 +274,25 @@ pub fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         words::many(run.repetitions as usize, "repetition")
     );
     let mut facts = vec![("machine", machine(&run.machine)), ("date", words::date(run.started_s))];
+    let fixed = fixed(run);
+    if !fixed.is_empty() {
+        facts.push(("all else equal", fixed.join(", ")));
+    }
     if layout::is_timed(document) {
         facts.extend([("trials", trials), ("noise floor", noise(document))]);
     }
     facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
     facts
+}
+
+/// The levels of the factors that were given one alone, and that nothing was compared by.
+fn fixed(run: &Run) -> Vec<String> {
+    let factors = run.factors.iter().filter(|(name, _)| *name != run.compare);
+    let fixed = factors.filter_map(|(name, levels)| match levels.as_slice() {
+        [level] => Some(words::level(name, level)),
+        _ => None,
+    });
+    fixed.collect()
 }
 
 /// How many power cuts were made.

@@ -1,5 +1,6 @@
 //! The sentence of the whole run, case by case.
 
+mod little;
 mod sample;
 
 use bakeoff_report::verdict;
@@ -432,7 +433,7 @@ fn another_factor_is_compared_by_its_name() {
     }
     assert!(
         verdict(&document).starts_with(
-            "durability relaxed is fastest: create_issue takes durability strict 2.00 times"
+            "Durability relaxed is fastest: create_issue takes durability strict 2.00 times"
         ),
         "{}",
         verdict(&document)

@@ -1,0 +1,137 @@
+//! What is said of a run that measured little, or compares something else than engines.
+
+use bakeoff_report::{Format, Options, render, verdict};
+use bakeoff_results::Document;
+
+use crate::sample::Sample;
+use crate::{single, twice};
+
+/// So many operations in each trial of an engine.
+fn with_operations(document: &mut Document, engine: &str, count: u64) {
+    for trial in document.trials.iter_mut().filter(|trial| trial.levels["engine"] == engine) {
+        trial.operations.iter_mut().for_each(|operation| operation.count = count);
+    }
+}
+
+fn text(document: &Document, format: Format, width: usize) -> String {
+    render(document, format, &Options { color: false, width, rows: None }).expect("a report")
+}
+
+#[test]
+fn a_verdict_from_a_handful_of_operations_says_so() {
+    let mut document = single(twice, 0.1).document();
+    let plain = verdict(&document);
+    assert!(!plain.contains("rough"), "{plain}");
+    with_operations(&mut document, "sqlite", 10);
+    assert_eq!(verdict(&document), plain);
+    with_operations(&mut document, "sqlite", 9);
+    with_operations(&mut document, "lmdb", 3);
+    let sentence = verdict(&document);
+    let rough = "; the means are rough, of as few as 3 operations in a trial (create_issue).";
+    assert_eq!(sentence, plain.replace("blocks).", "blocks)") + rough);
+}
+
+/// What decides nothing, and what doesn't count, is no reason to doubt a verdict.
+#[test]
+fn only_the_trials_behind_a_verdict_make_it_rough() {
+    let mut document = single(twice, 0.1).document();
+    document.comparisons[0].verdict = bakeoff_results::document::Verdict::Undecided;
+    with_operations(&mut document, "lmdb", 3);
+    assert!(!verdict(&document).contains("rough"), "{}", verdict(&document));
+
+    let mut document = single(twice, 0.1).document();
+    let first = &mut document.trials[0];
+    first.operations[0].count = 1;
+    first.valid = false;
+    // One that ended without any has no mean, and is in no comparison.
+    let second = &mut document.trials[1];
+    (second.operations[0].count, second.operations[0].mean_s) = (0, None);
+    assert!(!verdict(&document).contains("rough"), "{}", verdict(&document));
+
+    // Nor is the harness.
+    let mut sample = single(twice, 0.1);
+    sample.engines = vec!["sqlite", "lmdb", "null"];
+    let mut document = sample.document();
+    with_operations(&mut document, "null", 1);
+    assert!(!verdict(&document).contains("rough"), "{}", verdict(&document));
+}
+
+/// A cell whose operations were too long for its trials has no figure, and no word that needs one.
+#[test]
+fn a_cell_without_a_figure_is_neither_baseline_nor_undecided() {
+    let mut document = single(twice, 0.1).document();
+    for cell in &mut document.cells {
+        for operation in &mut cell.operations {
+            (operation.count, operation.mean_s, operation.p50_s) = (0, None, None);
+            (operation.p95_s, operation.p99_s, operation.per_second) = (None, None, 0.0);
+        }
+    }
+    for comparison in &mut document.comparisons {
+        (comparison.ratio, comparison.low, comparison.high) = (None, None, None);
+        comparison.verdict = bakeoff_results::document::Verdict::Undecided;
+    }
+    for format in [Format::Markdown, Format::Term] {
+        let text = text(&document, format, 80).replace('\\', "");
+        let table = text.split("create_issue").nth(1).expect("a table");
+        let table = table.split("ost").next().expect("its end");
+        assert_eq!(table.matches("no operation").count(), 2, "{text}");
+        assert!(!table.contains("undecided") && !table.contains("baseline "), "{text}");
+    }
+    assert!(text(&document, Format::Html, 80).contains("class=\"v no-operation\""));
+}
+
+/// The levels that do not vary are nowhere in the tables, and matter as much.
+#[test]
+fn every_report_names_the_levels_that_are_fixed() {
+    let factors = vec![
+        ("durability", vec!["strict"]),
+        ("clients", vec!["2"]),
+        ("neighbours", vec!["0"]),
+        ("disk", vec!["hdd-7200"]),
+        ("scale", vec!["small", "large"]),
+    ];
+    let document = Sample { factors, ..Sample::default() }.document();
+    let fixed = "strict durability, 2 clients, no neighbours, disk hdd-7200";
+    for (format, line) in [
+        (Format::Term, format!("\nall else equal: {fixed}\n")),
+        (Format::Markdown, format!("\n- all else equal: {fixed}\n")),
+        (Format::Html, format!("<dt>all else equal</dt><dd>{fixed}</dd>")),
+    ] {
+        let text = text(&document, format, 120);
+        assert!(text.contains(&line), "{line} is not in {text}");
+    }
+    let varied = Sample { factors: vec![("scale", vec!["small", "large"])], ..Sample::default() };
+    assert!(!text(&varied.document(), Format::Term, 120).contains("all else equal"));
+}
+
+/// The compared factor is no fixed level, whatever it is; an engine that is alone is one then.
+#[test]
+fn an_engine_is_named_where_something_else_is_compared() {
+    let mut sample = single(twice, 0.1);
+    sample.factors = vec![("disk", vec!["host", "hdd-7200"])];
+    sample.engines = vec!["sqlite"];
+    let mut document = sample.document();
+    document.run.run.compare = "disk".into();
+    document.run.run.baseline = "host".into();
+    let text = text(&document, Format::Term, 120);
+    assert!(text.contains("\nall else equal: sqlite\n"), "{text}");
+}
+
+#[test]
+fn a_verdict_starts_with_a_capital_unless_it_starts_with_an_engine() {
+    let mut document = single(twice, 0.1).document();
+    assert!(verdict(&document).starts_with("lmdb is fastest"), "{}", verdict(&document));
+    document.run.run.compare = "disk".into();
+    document.run.run.baseline = "host".into();
+    document.run.run.factors[0] = ("disk".into(), vec!["host".into(), "hdd-7200".into()]);
+    let levels = document.trials.iter_mut().map(|trial| &mut trial.levels);
+    for levels in levels.chain(document.cells.iter_mut().map(|cell| &mut cell.levels)) {
+        let disk =
+            if levels.remove("engine").as_deref() == Some("lmdb") { "host" } else { "hdd-7200" };
+        levels.insert("disk".into(), disk.into());
+    }
+    let comparison = &mut document.comparisons[0];
+    comparison.factor = "disk".into();
+    (comparison.baseline, comparison.level) = ("hdd-7200".into(), "host".into());
+    assert!(verdict(&document).starts_with("Disk host is fastest: "), "{}", verdict(&document));
+}
