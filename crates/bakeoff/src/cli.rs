@@ -164,10 +164,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn repetitions(text: &str) -> Result<u32, String> {
-    let number = text.trim().parse::<u64>().ok();
-    // Far too many is told like too many, by the experiment's own check.
-    let number = number.map(|number| number.try_into().unwrap_or(u32::MAX));
-    number.ok_or_else(|| "give a whole number from 1 to 1000".into())
+    text.trim().parse().map_err(|_| "give a whole number from 1 to 1000".into())
 }
 
 fn cuts(text: &str) -> Result<u32, String> {

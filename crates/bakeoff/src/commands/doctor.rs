@@ -21,7 +21,7 @@ const COMMITS: u32 = 20;
 /// Bytes that a run at the smallest scale wants free.
 const ROOM: u64 = 2 << 30;
 /// What brings every server.
-const SERVERS: &str = "All servers on Debian: apt-get install mariadb-server \
+const SERVERS: &str = " All servers on Debian: apt-get install mariadb-server \
                        mariadb-plugin-rocksdb postgresql";
 
 /// Looks at the machine and the folder; says what is missing and what brings it.
@@ -67,7 +67,7 @@ enum Needed {
 #[derive(Default)]
 struct Findings {
     needed: Vec<String>,
-    other: u32,
+    other: Vec<String>,
 }
 
 impl Findings {
@@ -83,7 +83,7 @@ impl Findings {
         }
         match needed {
             Needed::Yes => self.needed.push(what.to_owned()),
-            Needed::No => self.other += 1,
+            Needed::No => self.other.push(what.to_owned()),
         }
         Ok(())
     }
@@ -97,9 +97,12 @@ impl Findings {
             ))?;
             return Ok(Exit::Failed);
         }
-        if self.other > 0 {
+        if !self.other.is_empty() {
+            // Of engines, servers alone are not needed.
+            let server = self.other.iter().any(|what| what.starts_with("engine "));
+            let brings = if server { SERVERS } else { "" };
             print(&format!(
-                "\n`bakeoff run redmine --quick` needs nothing that is missing. {SERVERS}\n"
+                "\n`bakeoff run redmine --quick` needs nothing that is missing.{brings}\n"
             ))?;
         }
         Ok(Exit::Done)

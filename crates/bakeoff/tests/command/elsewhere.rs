@@ -176,6 +176,7 @@ fn a_database_nobody_serves_fails_its_trials_and_a_wrong_url_is_shown_without_it
     for (url, texts) in [
         ("mysql://me:s3cr@localhost", ["names no database", "mysql://user"]),
         ("mysql://localhost/bench", ["names no user", "mysql://user"]),
+        ("mysql://me:s3cr@localhost/bench#Foo", ["none of InnoDB", "^^^^"]),
         ("postgres://me:s3cr@localhost", ["names no database", "postgres://user"]),
         ("oracle://me:s3cr@localhost/bench", ["begins with", "mysql://"]),
     ] {
