@@ -71,15 +71,16 @@ fn what_announces_nothing_is_left_whole() {
     }
 }
 
-/// A flag of a command that a person copies is never broken after its hyphens.
+/// No flag or level in a command that a person copies is broken after its hyphens.
 #[test]
-fn flags_are_whole_words_on_the_page() {
+fn flags_and_levels_are_whole_words_on_the_page() {
     let mut document = broken("torn", "x");
-    document.run.run.command = "bakeoff run redmine --clients 4 --seed <1>".into();
-    document.warnings.push("Too short; --seconds 477 would do.".into());
+    document.run.run.command = "bakeoff run redmine --disk hdd-7200 --clients 4 --seed <1>".into();
+    document.warnings.push("Too short (a longer trial, --seconds, would do).".into());
     let page = text(&document, Format::Html);
-    for flag in ["--clients", "--seed", "--seconds", "--cut-number", "--durability"] {
-        let whole = format!("<span class=\"flag\">{flag}</span> ");
+    assert!(page.contains("<span class=\"whole\">--seconds,</span> would do)"), "{page}");
+    for flag in ["hdd-7200", "--clients", "--seed", "--cut-number", "--durability"] {
+        let whole = format!("<span class=\"whole\">{flag}</span> ");
         assert!(page.contains(&whole), "{flag}");
         assert_eq!(page.matches(flag).count(), page.matches(&whole).count(), "{flag}");
     }
