@@ -9,7 +9,7 @@ use crate::durability::{Durability, Row};
 /// The columns that every portion of the table starts with.
 const HEADS: usize = 3;
 
-/// The widest that a column of figures is: "12.3 ms to".
+/// The widest that a column of figures is where there is little room: "12.3 ms to".
 const FIGURE: usize = 10;
 
 /// What a table puts around each of its columns, and at its edge.
@@ -32,11 +32,13 @@ pub fn table(durability: &Durability, width: usize, paint: &Paint) -> String {
         let fold = |(cell, width): (&mut String, &usize)| *cell = folded(cell, *width);
         row.iter_mut().zip(&widths).for_each(fold);
     }
-    let heads: usize = widths[..HEADS].iter().map(|width| width + AROUND).sum();
-    let room = width.saturating_sub(EDGE + heads);
-    let portions = portions(&widths[HEADS..], room);
-    let tables = portions.map(|(from, to)| {
-        let part = |row: &Lines| [&row[..HEADS], &row[HEADS + from..HEADS + to]].concat();
+    let room = width.saturating_sub(EDGE + around(&widths[..HEADS]));
+    let each = portion(&widths[HEADS..], room);
+    // Where nothing could be tried there is no rule, and still a row for each promise.
+    let starts = (HEADS..widths.len().max(HEADS + 1)).step_by(each);
+    let tables = starts.map(|from| {
+        let to = (from + each).min(widths.len());
+        let part = |row: &Lines| [&row[..HEADS], &row[from..to]].concat();
         let rows: Vec<Lines> = rows.iter().map(part).collect();
         painted(&rows, &durability.rows, paint)
     });
@@ -55,9 +57,11 @@ fn widths(rows: &[Lines], room: usize) -> Vec<usize> {
     let widest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let mut widths: Vec<usize> = (0..rows[0].len()).filter_map(widest).collect();
     let (heads, figures) = widths.split_at_mut(HEADS);
-    figures.iter_mut().for_each(|width| *width = (*width).min(FIGURE));
-    let figure = figures.iter().max().map_or(0, |width| width + AROUND);
-    while heads.iter().map(|width| width + AROUND).sum::<usize>() + figure > room {
+    let widest = |figures: &[usize]| figures.iter().max().map_or(0, |width| width + AROUND);
+    if around(heads) + widest(figures) > room {
+        figures.iter_mut().for_each(|width| *width = (*width).min(FIGURE));
+    }
+    while around(heads) + widest(figures) > room {
         match heads.iter_mut().max() {
             Some(widest) if *widest > 1 => *widest -= 1,
             _ => break,
@@ -66,12 +70,16 @@ fn widths(rows: &[Lines], room: usize) -> Vec<usize> {
     widths
 }
 
-/// The columns in portions of about the same number that fit beside each other.
-fn portions(widths: &[usize], room: usize) -> impl Iterator<Item = (usize, usize)> {
-    let widest = widths.iter().max().map_or(1, |width| width + AROUND);
-    let number = widths.len().div_ceil((room / widest).max(1)).max(1);
-    let (all, each) = (widths.len(), widths.len().div_ceil(number));
-    (0..number).map(move |n| ((n * each).min(all), ((n + 1) * each).min(all)))
+/// What columns take beside each other.
+fn around(widths: &[usize]) -> usize {
+    widths.iter().map(|width| width + AROUND).sum()
+}
+
+/// How many columns there are to a portion: as few portions as can be, of about the same number.
+fn portion(widths: &[usize], room: usize) -> usize {
+    let each = |number| widths.len().div_ceil(number);
+    let fits = |each: &usize| widths.chunks(*each).all(|portion| around(portion) <= room);
+    (1..=widths.len()).map(each).find(fits).unwrap_or(1)
 }
 
 /// A table of cells that need no more breaking; the first row is the header.
@@ -100,27 +108,31 @@ fn painted(cells: &[Lines], rows: &[Row], paint: &Paint) -> String {
     out
 }
 
-/// A text in lines of at most so many characters, broken after a space or a sign where there is
-/// one.
+/// A text in lines of at most so many characters, broken at spaces; a word that is longer than a
+/// line is broken after a sign where there is one.
 fn folded(text: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for part in text.split_inclusive([' ', ':', '/', '-', '_', '.', '@']) {
-        let mut part = part;
-        while !part.is_empty() {
-            let line = lines.last_mut().expect("there is always a line");
-            let left = width - line.chars().count().min(width);
-            if part.trim_end().chars().count() <= left {
-                line.push_str(part);
-                break;
+    let mut lines: Vec<String> = Vec::new();
+    let mut add = |part: &str, glue: &str| {
+        let length = |text: &str| text.chars().count();
+        match lines.last_mut() {
+            Some(line) if length(line) + length(glue) + length(part) <= width => {
+                *line += &format!("{glue}{part}");
             }
-            if line.is_empty() {
-                let end = part.char_indices().nth(left.max(1)).map_or(part.len(), |(at, _)| at);
-                line.push_str(&part[..end]);
-                part = &part[end..];
+            _ => lines.push(part.into()),
+        }
+    };
+    for word in text.split(' ') {
+        if word.chars().count() <= width {
+            add(word, " ");
+            continue;
+        }
+        for (number, part) in word.split_inclusive([':', '/', '-', '_', '.', '@']).enumerate() {
+            let letters: Vec<char> = part.chars().collect();
+            for (piece, letters) in letters.chunks(width.max(1)).enumerate() {
+                let glue = if number + piece == 0 { " " } else { "" };
+                add(&letters.iter().collect::<String>(), glue);
             }
-            lines.push(String::new());
         }
     }
-    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
-    lines.join("\n").trim_end().to_owned()
+    lines.join("\n")
 }

@@ -106,6 +106,22 @@ fn so_has_every_promise_that_another_run_was_held_against() {
     every_row_is_there(&document, &promises);
 }
 
+/// No rule has judged anything, and nothing was timed.
+#[test]
+fn so_has_every_promise_that_could_not_be_tried() {
+    let mut document = many();
+    document.cells.clear();
+    for promise in &mut document.promises {
+        (promise.kept, promise.cuts, promise.failed) = (None, 0, 1);
+        promise.rules.clear();
+    }
+    for width in WIDTHS {
+        let lines = table(&document, width, false);
+        let rows = lines.iter().filter(|line| line.contains("not tried")).count();
+        assert_eq!(rows, document.promises.len(), "{width}: {lines:#?}");
+    }
+}
+
 #[test]
 fn of_the_table_only_the_broken_rows_are_red_and_whole() {
     let document = many();
