@@ -27,10 +27,10 @@ mod usage;
 mod written;
 
 pub use child::{child, child_with};
-pub use disk::{refusal, try_virtual_disk};
+pub use disk::try_virtual_disk;
 pub use machine::describe as describe_machine;
 pub use memory::try_memory_limit;
-pub use run::{Ending, Event, Lab, LabError, OVERHEAD_S, Watch, planned_cuts};
+pub use run::{Ending, Event, Lab, LabError, OVERHEAD_S, Watch, planned_cuts, refusal};
 pub use trial::vocabulary;
 
 /// What timing and recording one operation costs on this machine, in processor time: measured

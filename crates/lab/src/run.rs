@@ -23,6 +23,7 @@ mod staging;
 pub use cuts::planned_cuts;
 use images::Image;
 pub(crate) use images::load;
+pub use staging::refusal;
 
 /// Bytes that must stay free on the disk: less, and the run stops before something breaks.
 pub(crate) const RESERVE: u64 = 64 << 20;

@@ -146,6 +146,8 @@ fn what_a_server_elsewhere_can_not_have_is_refused_cell_by_cell() {
     run("a", &url, &["--memory", "256M"]).says(&["memory 256M can't be had", "unlimited"]);
     run("b", &url, &["--disk", "null"]).says(&["disk null can't be had", "host"]);
     run("c", &url, &["--neighbours", "x1"]).says(&["neighbours x1 can't be had"]);
+    let plan = ["run", "mine.toml", "--dry-run", "--engine", &url, "--memory", "256M"];
+    place.run(&plan).code(0).says(&["memory 256M can't be had"]);
     // The server syncs, so it can't give less.
     run("d", &url, &["--durability", "none"]).says(&["innodb_flush_log_at_trx_commit"]);
     let wrong = theirs.url("me:s3cr-guess");

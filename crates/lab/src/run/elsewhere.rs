@@ -2,12 +2,30 @@
 //! empties its database and loads it anew.
 
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Cell, Factor};
+use bakeoff_engines::Home;
+use bakeoff_experiment::{Cell, Factor, HOST};
 use bakeoff_results::Measured;
 
 use super::{Lab, LabError, Stage, remove, wanting};
 use crate::disk::Disk;
 use crate::job::{Job, Staging};
+
+/// Whether the engine is a server that somebody else runs.
+pub(super) fn is_elsewhere(engine: &str) -> bool {
+    bakeoff_engines::find(engine).is_some_and(|found| found.home() == Home::Elsewhere)
+}
+
+/// Why a cell can't be run on a server that somebody else runs, if that is what its engine is.
+pub(super) fn refusal(cell: &Cell) -> Option<String> {
+    let only = [(Factor::Memory, "unlimited"), (Factor::Disk, HOST), (Factor::Neighbours, "0")];
+    let mut other = only.into_iter().filter(|(factor, only)| cell.base(*factor) != *only);
+    let (factor, only) = other.next().filter(|_| is_elsewhere(cell.base(Factor::Engine)))?;
+    Some(format!(
+        "{factor} {} can't be had: the server is not bakeoff's to limit, to put on another disk or \
+         to give neighbours; write {factor} = \"{only}\"",
+        cell.base(factor)
+    ))
+}
 
 impl Lab<'_> {
     /// Loads the database and runs the trial on it. The inner error is the trial's.

@@ -7,7 +7,8 @@ use std::time::Instant;
 use bakeoff_engines::Durability;
 use bakeoff_experiment::{Cell, Factor};
 
-use super::staging::{can_be_staged, is_elsewhere};
+use super::elsewhere::is_elsewhere;
+use super::staging::available;
 use super::{Due, Event, GRACE, Lab, LabError, PATIENCE, RESERVE, Stage, wanting};
 use crate::job::{Data, Job, Message, Staging};
 use crate::process::{Heard, Process};
@@ -50,7 +51,7 @@ impl Lab<'_> {
         for trial in due.iter().flat_map(|due| &due.block.trials) {
             let data = self.data(&trial.cell);
             let known = stage.images.contains_key(&data);
-            let wanted = can_be_staged(&trial.cell).is_ok() && !is_elsewhere(&data.engine);
+            let wanted = available(&data.engine).is_ok() && !is_elsewhere(&data.engine);
             if known || !wanted || self.stopped() {
                 continue;
             }

@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::{Durability, Home};
-use bakeoff_experiment::{Cell, Factor, HOST, Memory};
+use bakeoff_engines::Durability;
+use bakeoff_experiment::{Cell, Experiment, Factor, Memory};
 use bakeoff_results::{self as results, Applied, Facts, Measured};
 
+use super::elsewhere::{self, is_elsewhere};
 use super::{GRACE, Lab, LabError, PATIENCE, RESERVE, Stage, remove, room, wanting};
 use crate::accounts;
 use crate::disk::{self, Disk, Seen};
@@ -36,7 +37,10 @@ impl Lab<'_> {
         cell: &Cell,
         block: u32,
     ) -> Result<Result<Measured, String>, LabError> {
-        if let Err(reason) = can_be_staged(cell) {
+        if let Err(reason) = available(cell.base(Factor::Engine)) {
+            return Ok(Err(reason));
+        }
+        if let Some(reason) = refusal(self.experiment, cell) {
             return Ok(Err(reason));
         }
         if is_elsewhere(cell.base(Factor::Engine)) {
@@ -78,9 +82,6 @@ impl Lab<'_> {
         stage: &Stage,
         place: &Place<'_>,
     ) -> Result<Result<Measured, String>, LabError> {
-        if let Some(reason) = disk::refusal(self.experiment, place.cell) {
-            return Ok(Err(reason));
-        }
         let (level, seed) = (disk::neighbours(place.cell), self.experiment.seed);
         let spec = match disk::model(self.experiment, place.cell) {
             Err(reason) => return Ok(Err(reason)),
@@ -273,34 +274,14 @@ fn applied(fair: Vec<bakeoff_engines::Setting>, own: &[(String, String)]) -> Vec
     ours.chain(own).collect()
 }
 
+/// Why a cell's levels don't go together, if they don't.
+pub fn refusal(experiment: &Experiment, cell: &Cell) -> Option<String> {
+    elsewhere::refusal(cell).or_else(|| disk::refusal(experiment, cell))
+}
+
 /// Whether the engine can be used on this machine, and what brings what is missing.
 pub(super) fn available(engine: &str) -> Result<(), String> {
     bakeoff_engines::find(engine).map_or(Ok(()), |engine| engine.available())
-}
-
-/// Whether the engine is a server that somebody else runs.
-pub(super) fn is_elsewhere(engine: &str) -> bool {
-    bakeoff_engines::find(engine).is_some_and(|found| found.home() == Home::Elsewhere)
-}
-
-/// Whether a cell's engine can be used, and its levels go together.
-pub(super) fn can_be_staged(cell: &Cell) -> Result<(), String> {
-    let engine = cell.base(Factor::Engine);
-    available(engine)?;
-    if !is_elsewhere(engine) {
-        return Ok(());
-    }
-    let only = [(Factor::Memory, "unlimited"), (Factor::Disk, HOST), (Factor::Neighbours, "0")];
-    for (factor, only) in only {
-        if cell.base(factor) != only {
-            return Err(format!(
-                "{factor} {} can't be had: the server is not bakeoff's to limit, to put on \
-                 another disk or to give neighbours; write {factor} = \"{only}\"",
-                cell.base(factor)
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The bytes of memory that a cell has, of data of so many bytes; `None` where they are not limited.
