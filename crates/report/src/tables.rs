@@ -154,6 +154,7 @@ pub fn standing(
         (None, _) => "no trial",
         (Some(figures), _) if figures.mean_s.is_none() => "no operation",
         _ if layout.is_harness(level) => "harness",
+        (Some(_), Some(comparison)) if comparison.ratio.is_none() => "no pair",
         (Some(_), Some(comparison)) => comparison.verdict.word(),
         _ if level == layout.document.run.run.baseline && layout.levels.len() > 1 => "baseline",
         _ => "",

@@ -154,7 +154,7 @@ fn cell<'a>(
     let comparison = layout.against_baseline(operation, setting, level);
     let standing = tables::standing(layout, level, figures, comparison);
     let Some(mean) = figures.and_then(|f| f.mean_s) else { return standing.into() };
-    let text = match comparison {
+    let text = match comparison.filter(|comparison| comparison.ratio.is_some()) {
         Some(comparison) => format!("{} {standing}\n{}", words::seconds(mean), against(comparison)),
         None => format!("{}\n{standing}", words::seconds(mean)),
     };

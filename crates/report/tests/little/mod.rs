@@ -3,7 +3,7 @@
 use bakeoff_report::{Format, Options, render, verdict};
 use bakeoff_results::Document;
 
-use crate::sample::Sample;
+use crate::sample::{self, Sample};
 use crate::{single, twice};
 
 /// So many operations in each trial of an engine.
@@ -78,6 +78,18 @@ fn a_cell_without_a_figure_is_neither_baseline_nor_undecided() {
         assert!(!table.contains("undecided") && !table.contains("baseline "), "{text}");
     }
     assert!(text(&document, Format::Html, 80).contains("class=\"v no-operation\""));
+}
+
+/// A figure that has nothing beside it is not undecided: no more repetitions would decide it.
+#[test]
+fn a_figure_without_a_pair_says_so() {
+    let mut document = single(twice, 0.1).document();
+    sample::fail(&mut document, "sqlite", "it crashed");
+    for format in [Format::Markdown, Format::Term, Format::Html] {
+        let text = text(&document, format, 80);
+        assert_eq!(text.matches("no pair").count(), 1, "{text}");
+        assert!(!text.contains(" undecided "), "{text}");
+    }
 }
 
 /// The levels that do not vary are nowhere in the tables, and matter as much.
