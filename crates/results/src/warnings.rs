@@ -35,6 +35,8 @@ const STALLED: f64 = 2.0;
 
 /// Fewer operations in a trial's window make a rough mean.
 const FEW: u64 = 100;
+/// By fewer it is not told how long a trial would have to be.
+const SURE: u64 = 10;
 
 /// The share of the syncs that strict commits need at least; fewer, and some were not synced for.
 const SYNCED: f64 = 0.5;
@@ -326,8 +328,9 @@ fn strayed(run: &Run, counted: &[&TrialRow]) -> Option<String> {
     let above = |row| Some(off(row)).filter(|off| *off > STRAYED).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         format!(
-            "in {n} of {m} trials the virtual disk did not keep its model's time, at worst off by \
+            "in {} the virtual disk did not keep its model's time, at worst off by \
              {}, at {at}: the machine was too busy to wake in time",
+            part(n, m),
             percent(worst)
         )
     })
@@ -343,9 +346,10 @@ fn too_fast(run: &Run, counted: &[&TrialRow]) -> Option<String> {
     };
     Tally::of_trials(counted, slowed).say(run, |n, m, worst, at| {
         format!(
-            "in {n} of {m} trials the modelled disk is about as fast as a file system in user \
+            "in {} the modelled disk is about as fast as a file system in user \
              space can be, at worst its answers took {worst:.1} times what the model says, at \
-             {at}: there its latencies are too long by up to 0.1 ms"
+             {at}: there its latencies are too long by up to 0.1 ms",
+            part(n, m)
         )
     })
 }
@@ -457,7 +461,7 @@ fn few_in_trials(run: &Run, counted: &[&TrialRow]) -> Option<String> {
     Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
         let fewest = FEW - worst as u64;
         let more = match fewest {
-            0 => "longer trials (--seconds) show how many there are".into(),
+            0..SURE => "longer trials (--seconds) show how many there are".into(),
             _ => {
                 let seconds = enough(run, FEW as f64 / fewest as f64);
                 format!("--seconds {seconds} would keep {FEW} of each there")
@@ -480,10 +484,14 @@ fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<String> {
         Some(lack(item)).filter(|lack| *lack > 1.0).unwrap_or_default()
     };
     Tally::of(all, |(cell, _)| &cell.levels, above).say(run, |n, m, worst, at| {
+        let more = if needed as f64 / worst < SURE as f64 {
+            String::new()
+        } else {
+            format!("; --seconds {} would bring enough there", enough(run, worst))
+        };
         format!(
-            "p99 is left out for {n} of {m} operations of cells: fewer than {needed} of them back \
-             it, fewest at {at}; --seconds {} would bring enough there",
-            enough(run, worst)
+            "the p99 is left out for {n} of {m} operations of cells: fewer than {needed} of them \
+             back it, fewest at {at}{more}"
         )
     })
 }
