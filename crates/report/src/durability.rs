@@ -321,7 +321,13 @@ fn cost(document: &Document, promise: &PromiseView, operation: &str) -> String {
 /// How the cuts were made: a sentence for each run.
 fn how(all: &[Told<'_>]) -> String {
     let runs = all.chunk_by(|one, next| one.folder == next.folder);
-    runs.map(how_of_run).collect::<Vec<_>>().join(" ")
+    let mut sentences: Vec<String> = runs.map(how_of_run).collect();
+    if all.iter().any(|told| told.promise.kept == Some(false)) {
+        let tries = "Which client comes first is up to the system: a cut may have to be made again \
+                     more than once before it shows the same.";
+        sentences.push(tries.into());
+    }
+    sentences.join(" ")
 }
 
 fn how_of_run(all: &[Told<'_>]) -> String {

@@ -86,7 +86,7 @@ fn a_broken_promise_stands_in_every_report_with_the_command_that_repeats_it() {
                    --cut-number 3";
     for format in [Format::Html, Format::Markdown, Format::Term] {
         let text = words::read(&document, format);
-        for said in ["promise broken", "client 1: 3 is torn", command, "0 of 1"] {
+        for said in ["promise broken", "client 1: 3 is torn", command, "0 of 1", "more than once"] {
             assert!(text.contains(said), "{said} is not in {format:?}:\n{text}");
         }
     }
