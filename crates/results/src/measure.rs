@@ -1,0 +1,253 @@
+//! What a trial measures besides latencies: readings of a name, a unit and a scope.
+//!
+//! A measure is defined here, once. The process that takes it hands it on as a [`Reading`], which
+//! travels unchanged to the database and to the JSON; what it means is for others to say.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a reading counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Unit {
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// Bytes.
+    #[serde(rename = "B")]
+    Bytes,
+    /// Things, counted.
+    #[serde(rename = "1")]
+    Count,
+    /// Things a second.
+    #[serde(rename = "1/s")]
+    PerSecond,
+    /// A part of a whole: 0.25 is a quarter.
+    #[serde(rename = "share")]
+    Share,
+}
+
+/// What a reading is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// The trial as a whole.
+    Trial,
+    /// bakeoff's own clients.
+    Clients,
+    /// A named group of processes, as `database`.
+    Processes(Cow<'static, str>),
+    /// What the target counts of itself, as an engine's own counters.
+    Target,
+    /// The virtual disk under the data.
+    Disk,
+    /// The machine's own device under the run folder, whoever uses it.
+    Device,
+    /// The other load on the disk.
+    Neighbours,
+}
+
+/// The group of processes that does an engine's work.
+pub const DATABASE_GROUP: &str = "database";
+
+impl Scope {
+    /// The engine's processes.
+    pub const DATABASE: Self = Self::Processes(Cow::Borrowed(DATABASE_GROUP));
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Trial => "trial",
+            Self::Clients => "clients",
+            Self::Processes(group) => group,
+            Self::Target => "target",
+            Self::Disk => "disk",
+            Self::Device => "device",
+            Self::Neighbours => "neighbours",
+        })
+    }
+}
+
+/// Something that is measured.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name, as in the JSON.
+    pub name: &'static str,
+    /// What it counts in.
+    pub unit: Unit,
+    /// What it says, of each scope that it is read of.
+    pub about: &'static str,
+}
+
+/// Declares the measures, and the list of them all.
+macro_rules! measures {
+    ($($constant:ident = $name:literal, $unit:ident, $about:literal;)*) => {
+        $(#[doc = $about] pub static $constant: Measure =
+            Measure { name: $name, unit: Unit::$unit, about: $about };)*
+        /// Every measure that bakeoff takes itself, in the order of its documentation.
+        pub static MEASURES: &[&Measure] = &[$(&$constant),*];
+    };
+}
+
+measures! {
+    OPERATIONS = "operations", Count,
+        "operations that ended in the whole trial, those with an error among them";
+    COMMITS = "commits", Count, "transactions that changed a row and were committed";
+    PAYLOAD = "payload", Bytes,
+        "bytes that these transactions wrote as the application sees them: the parameters of their \
+         inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own";
+    CONCURRENCY = "concurrency", Count,
+        "operations that can be in flight at once: clients times queue depth";
+    IN_FLIGHT = "in-flight", Count, "operations that were under way when the time was over";
+    OFFERED = "offered", PerSecond,
+        "operations a second that were to start: of clients in an open loop, of neighbours that \
+         arrive by themselves";
+    NOT_STARTED = "not-started", Count,
+        "operations that were due in an open loop and had not started when the time was over";
+    BACKLOG = "backlog", Count, "the most operations at once that were due and had not started";
+    START_DELAY_P99 = "start-delay-p99", Seconds,
+        "99th percentile of the time between an operation's intended start and its start";
+    RATE = "rate", PerSecond, "requests a second that neighbours got done";
+    MEAN_LATENCY = "mean-latency", Seconds, "mean latency of a neighbour's request";
+    CPU = "cpu", Seconds, "processor seconds while the clients ran";
+    READ_CALLS = "read-calls", Bytes, "bytes asked for in read calls while the clients ran";
+    WRITE_CALLS = "write-calls", Bytes, "bytes given in write calls while the clients ran";
+    READ = "read", Bytes, "bytes read from storage while the clients ran";
+    WRITTEN = "written", Bytes,
+        "bytes sent to storage while the clients ran; of processes, bytes that the kernel sent or \
+         will send for them";
+    DRAIN_WRITTEN = "drain-written", Bytes, "bytes sent to storage in the drain, as `written`";
+    WORK_WRITTEN = "work-written", Bytes,
+        "bytes that went to the device for the clients' work, those of the drain among them: what a \
+         virtual disk's device was given, or the lesser of what the kernel counted for the engine's \
+         processes and of what anybody wrote to the whole device";
+    HOST_WRITES = "host-writes", Count, "writes to files in the virtual disk";
+    HOST_WRITTEN = "host-written", Bytes, "bytes of these";
+    READS = "reads", Count, "reads that reached the device, without the neighbours'";
+    WRITES = "writes", Count,
+        "writes that reached the device, the journal's among them, without the neighbours'";
+    SYNCS = "syncs", Count,
+        "fsync, fdatasync and msync of a file, and writes through a descriptor opened with O_SYNC \
+         or O_DSYNC: counted by the virtual disk, by the kernel's file system for the engine's \
+         processes, or (flushes of its cache, whoever asked) by the device";
+    FLUSHES = "flushes", Count, "flushes of the device's cache";
+    UTILISATION = "utilisation", Share,
+        "the part of the time that the device was busy, the neighbours' requests among it";
+    MODELLED_LATENCY = "modelled-latency", Seconds,
+        "mean time that the virtual disk's answers took by the model";
+    ACHIEVED_LATENCY = "achieved-latency", Seconds, "mean time that they took in fact";
+    LATENCY_ERROR_MEDIAN = "latency-error-median", Share,
+        "median of |achieved - modelled| / modelled, of answers that took 1 ms or more by the model";
+    LATENCY_ERROR_P99 = "latency-error-p99", Share, "its 99th percentile";
+    MEMORY_LIMIT = "memory-limit", Bytes, "the most memory that a group may use, page cache included";
+    MEMORY_PEAK = "memory-peak", Bytes, "the most that it used at once";
+    MEMORY_CACHED = "memory-cached", Bytes, "its files in the page cache when the clients stopped";
+    SPACE = "space", Bytes, "size on disk after the drain";
+    SETTLED = "settled", Share,
+        "1 where the throughput had settled: no slope of over 10 % of the mean in the window; 0 \
+         where it had not; missing where the window has fewer than ten full seconds";
+}
+
+/// One figure that a trial measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// What was measured: a [`Measure`]'s name, or the target's own name of a counter.
+    pub name: Cow<'static, str>,
+    /// What it counts in.
+    pub unit: Unit,
+    /// What it is of.
+    pub scope: Scope,
+    /// How much.
+    pub value: f64,
+}
+
+/// What a trial measured, each reading once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Measures(Vec<Reading>);
+
+impl Measures {
+    /// Takes a reading, in the place of an earlier one of the same measure and scope.
+    pub fn set(&mut self, measure: &'static Measure, scope: Scope, value: f64) {
+        self.put(Reading { name: measure.name.into(), unit: measure.unit, scope, value });
+    }
+
+    /// Takes a reading where there is one.
+    pub fn set_some(&mut self, measure: &'static Measure, scope: Scope, value: Option<f64>) {
+        if let Some(value) = value {
+            self.set(measure, scope, value);
+        }
+    }
+
+    /// Takes what the target counts of itself, under its own name for it.
+    pub fn count(&mut self, name: impl Into<Cow<'static, str>>, value: u64) {
+        let (name, unit, scope) = (name.into(), Unit::Count, Scope::Target);
+        self.put(Reading { name, unit, scope, value: value as f64 });
+    }
+
+    /// Takes a reading, in the place of an earlier one of the same name and scope.
+    pub fn put(&mut self, reading: Reading) {
+        let same = |known: &&mut Reading| (&known.name, &known.scope) == (&reading.name, &reading.scope);
+        match self.0.iter_mut().find(same) {
+            Some(known) => *known = reading,
+            None => self.0.push(reading),
+        }
+    }
+
+    /// How much was measured, in the measure's unit; `None` where it was not.
+    pub fn get(&self, measure: &Measure, scope: &Scope) -> Option<f64> {
+        let same = |known: &&Reading| known.name == measure.name && known.scope == *scope;
+        self.0.iter().find(same).map(|reading| reading.value)
+    }
+
+    /// As [`Measures::get`], of the engine's processes.
+    pub fn of_database(&self, measure: &Measure) -> Option<f64> {
+        self.get(measure, &Scope::DATABASE)
+    }
+
+    /// Every reading, in the order in which they were taken.
+    pub fn iter(&self) -> impl Iterator<Item = &Reading> {
+        self.0.iter()
+    }
+
+    /// What the target counted of itself: name and count.
+    pub fn counters(&self) -> impl Iterator<Item = (&str, u64)> {
+        let own = self.0.iter().filter(|reading| reading.scope == Scope::Target);
+        own.map(|reading| (&*reading.name, reading.value as u64))
+    }
+
+    /// Adds all readings of another, in the place of those that are here already.
+    pub fn extend(&mut self, other: Self) {
+        other.0.into_iter().for_each(|reading| self.put(reading));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_is_there_once_for_each_scope_and_survives_the_journey() {
+        let mut measures = Measures::default();
+        measures.set(&CPU, Scope::Clients, 1.0);
+        measures.set(&CPU, Scope::DATABASE, 2.0);
+        measures.set(&CPU, Scope::Clients, 3.0);
+        measures.count("pages flushed", 1 << 52);
+        let json = serde_json::to_string(&measures).unwrap();
+        let back: Measures = serde_json::from_str(&json).unwrap();
+        assert_eq!(back, measures);
+        assert_eq!(back.get(&CPU, &Scope::Clients), Some(3.0));
+        assert_eq!(back.of_database(&CPU), Some(2.0));
+        assert_eq!(back.get(&SPACE, &Scope::Trial), None);
+        assert_eq!(back.counters().collect::<Vec<_>>(), [("pages flushed", 1 << 52)]);
+        assert_eq!(back.iter().count(), 3);
+    }
+
+    #[test]
+    fn no_two_measures_share_a_name() {
+        let names: std::collections::BTreeSet<_> = MEASURES.iter().map(|it| it.name).collect();
+        assert_eq!(names.len(), MEASURES.len());
+    }
+}
