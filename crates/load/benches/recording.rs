@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bakeoff_load::{Client, Done, Plan, cost, drive};
+use bakeoff_load::{Blocking, Client, Done, Driver, Plan, Share, cost, drive};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Runs behind each median.
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     let mut kept = true;
     let cost = median(|| cost::measure().total_ns());
     kept &= row("timing and recording an operation, ns", cost, "<=", 100.0, cost <= 100.0);
-    let client = median(|| cost::measure().client_ns);
+    let client = median(|| cost::measure().driver_ns);
     kept &= row("  of it inside the latency, ns", client, "<=", 100.0, client <= 100.0);
     for clients in [1, 4] {
         let rate = median(|| rate(clients));
@@ -47,18 +47,21 @@ struct Trivial(usize);
 impl Client for Trivial {
     fn operate(&mut self) -> Done {
         self.0 ^= 1;
-        Done { operation: self.0, retries: 0, error: None }
+        Done { kind: self.0, retries: 0, error: None }
     }
 }
 
 /// Recorded operations a second, over a quarter of a second.
 fn rate(clients: usize) -> f64 {
-    let plan = Plan { clients, operations: 2, duration: Duration::from_millis(250), trim: 0.1 };
-    let connect = |number| Ok::<_, Infallible>(Trivial(number & 1));
+    let plan = Plan { trim: 0.1, ..Plan::closed(clients, 2, Duration::from_millis(250)) };
+    let connect = |share: &Share| {
+        let client = Blocking(Trivial(share.clients.start & 1));
+        Ok::<_, Infallible>(Box::new(client) as Box<dyn Driver>)
+    };
     let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut |_| ());
     let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
-    let slots = outcome.operations.iter().flat_map(|operation| &operation.slots);
-    slots.map(|slot| slot.histogram.len()).sum::<u64>() as f64 / plan.duration.as_secs_f64()
+    let count: u64 = outcome.kinds.iter().map(bakeoff_load::Kind::count).sum();
+    count as f64 / plan.duration.as_secs_f64()
 }
 
 /// The most memory that this process ever had resident, in MB, after driving 1,024 clients.

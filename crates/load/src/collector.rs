@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::recorder::{Batch, Clock, Sample};
-use crate::slot::{Slot, edges, histogram, seconds};
-use crate::{Plan, cpu};
+use crate::clock::seconds;
+use crate::recorder::{Batch, Sample};
+use crate::slot::{Slot, edges, histogram};
+use crate::{Clock, Nanos, Plan, cpu};
 
 /// How often progress is shown, in nanoseconds.
 const EVERY: u64 = 200_000_000;
@@ -16,7 +17,7 @@ const EVERY: u64 = 200_000_000;
 /// How many times that make the last second.
 const LOOK_BACK: usize = 5;
 
-/// How far the clients are.
+/// How far the drivers are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// How long they have run.
@@ -32,32 +33,43 @@ pub struct Progress {
 /// What progress is made of.
 #[derive(Clone, Copy, Default)]
 struct Mark {
-    at: u64,
+    at: Nanos,
     operations: u64,
-    latency: u64,
+    latency: Nanos,
+}
+
+/// The histograms of a kind of operation in a slot.
+struct Cell {
+    latency: Histogram<u64>,
+    /// In an open loop alone.
+    service: Option<Histogram<u64>>,
 }
 
 /// Samples in slots.
 pub(crate) struct Collector {
-    edges: Vec<u64>,
-    /// A histogram for each slot and operation.
-    slots: Vec<Vec<Histogram<u64>>>,
-    /// The slot that each client is in.
+    edges: Vec<Nanos>,
+    /// For each slot and kind of operation.
+    slots: Vec<Vec<Cell>>,
+    /// By how much operations started late; in an open loop alone.
+    start_delay: Option<Histogram<u64>>,
+    /// The slot that each driver is in.
     cursors: Vec<usize>,
     total: Mark,
     marks: VecDeque<Mark>,
 }
 
 impl Collector {
-    pub fn new(plan: &Plan) -> Self {
+    /// For a plan in an `open` loop or a closed one.
+    pub fn new(plan: &Plan, open: bool) -> Self {
         let edges = edges(plan);
-        let slots =
-            (1..edges.len()).map(|_| (0..plan.operations).map(|_| histogram()).collect()).collect();
+        let cell = |_| Cell { latency: histogram(), service: open.then(histogram) };
+        let slots = (1..edges.len()).map(|_| (0..plan.kinds).map(cell).collect()).collect();
         let marks = VecDeque::from([Mark::default()]);
-        Self { edges, slots, cursors: vec![0; plan.clients], total: Mark::default(), marks }
+        let (start_delay, cursors) = (open.then(histogram), vec![0; plan.drivers]);
+        Self { edges, slots, start_delay, cursors, total: Mark::default(), marks }
     }
 
-    /// Takes batches and gives them back empty until all clients are gone; returns the processor
+    /// Takes batches and gives them back empty until all drivers are gone; returns the processor
     /// time that this took.
     pub fn collect(
         &mut self,
@@ -78,8 +90,8 @@ impl Collector {
                 Ok(mut batch) => {
                     self.sort(&batch);
                     batch.samples.clear();
-                    // A client that has ended wants no more.
-                    let _ = empties[batch.client].try_send(batch.samples);
+                    // A driver that has ended wants no more.
+                    let _ = empties[batch.driver].try_send(batch.samples);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return cpu::thread_cpu() - before,
@@ -88,16 +100,21 @@ impl Collector {
     }
 
     fn sort(&mut self, batch: &Batch) {
-        let slot = &mut self.cursors[batch.client];
-        for sample in &batch.samples {
-            // One client's samples come in the order of their ends.
-            while sample.ended >= self.edges[*slot + 1] {
+        const GROWS: &str = "a histogram that grows takes any value";
+        let slot = &mut self.cursors[batch.driver];
+        for Sample { kind, intended, started, ended } in &batch.samples {
+            // One driver's samples come in the order of their ends.
+            while *ended >= self.edges[*slot + 1] {
                 *slot += 1;
             }
-            self.slots[*slot][sample.operation]
-                .record(sample.latency)
-                .expect("a histogram that grows takes any value");
-            self.total.latency += sample.latency;
+            let latency = ended - intended;
+            let cell = &mut self.slots[*slot][*kind];
+            cell.latency.record(latency).expect(GROWS);
+            if let Some((service, delay)) = cell.service.as_mut().zip(self.start_delay.as_mut()) {
+                service.record(ended - started).expect(GROWS);
+                delay.record(started - intended).expect(GROWS);
+            }
+            self.total.latency += latency;
         }
         self.total.operations += batch.samples.len() as u64;
     }
@@ -119,19 +136,21 @@ impl Collector {
         }
     }
 
-    /// The slots of each operation, without those that start after `end`.
-    pub fn finish(self, end: u64) -> Vec<Vec<Slot>> {
-        let operations = self.slots.first().map_or(0, Vec::len);
-        let mut sorted: Vec<Vec<Slot>> = (0..operations).map(|_| Vec::new()).collect();
-        for (edge, histograms) in self.edges.windows(2).zip(self.slots) {
+    /// The slots of each kind of operation, without those that start after `end`, and by how much
+    /// operations of an open loop started late.
+    pub fn finish(self, end: Nanos) -> (Vec<Vec<Slot>>, Option<Histogram<u64>>) {
+        let kinds = self.slots.first().map_or(0, Vec::len);
+        let mut sorted: Vec<Vec<Slot>> = (0..kinds).map(|_| Vec::new()).collect();
+        for (edge, cells) in self.edges.windows(2).zip(self.slots) {
             if edge[0] > end {
                 break;
             }
-            for (slots, histogram) in sorted.iter_mut().zip(histograms) {
+            for (slots, cell) in sorted.iter_mut().zip(cells) {
                 let (start_s, end_s) = (seconds(edge[0]), seconds(edge[1]));
-                slots.push(Slot { start_s, end_s, histogram });
+                let Cell { latency: histogram, service } = cell;
+                slots.push(Slot { start_s, end_s, histogram, service });
             }
         }
-        sorted
+        (sorted, self.start_delay)
     }
 }

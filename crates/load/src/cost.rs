@@ -4,14 +4,14 @@ use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::{Client, Done, Plan, drive};
+use crate::{Blocking, Client, Done, Driver, Plan, Share, drive};
 
 /// Processor time an operation, in nanoseconds, for the harness alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// On the client's thread: reading the clock, pacing, keeping the sample. It is inside every
+    /// On the driver's thread: reading the clock, pacing, keeping the sample. It is inside every
     /// latency.
-    pub client_ns: f64,
+    pub driver_ns: f64,
     /// On the collector's thread: sorting the sample into its histogram. It is in no latency.
     pub collector_ns: f64,
 }
@@ -19,7 +19,7 @@ pub struct Cost {
 impl Cost {
     /// Both together.
     pub fn total_ns(&self) -> f64 {
-        self.client_ns + self.collector_ns
+        self.driver_ns + self.collector_ns
     }
 }
 
@@ -35,12 +35,11 @@ impl Client for Idle {
 /// Drives one client that does nothing for 20 ms, and divides the processor time by the
 /// operations. Processor time, since other load on the machine should not count.
 pub fn measure() -> Cost {
-    let duration = Duration::from_millis(20);
-    let plan = Plan { clients: 1, operations: 1, duration, trim: 0.0 };
-    let idle = |_| Ok::<_, Infallible>(Idle);
+    let plan = Plan::closed(1, 1, Duration::from_millis(20));
+    let idle = |_: &Share| Ok::<_, Infallible>(Box::new(Blocking(Idle)) as Box<dyn Driver>);
     let outcome = drive(&plan, idle, &AtomicBool::new(false), &mut |_| ())
         .unwrap_or_else(|error| panic!("a client that does nothing can't fail: {error}"));
-    let operations: u64 = outcome.operations[0].slots.iter().map(|slot| slot.histogram.len()).sum();
+    let operations = outcome.kinds[0].count();
     let each = |cpu: Duration| cpu.as_nanos() as f64 / operations.max(1) as f64;
-    Cost { client_ns: each(outcome.clients[0].cpu), collector_ns: each(outcome.collector_cpu) }
+    Cost { driver_ns: each(outcome.drivers[0].cpu), collector_ns: each(outcome.collector_cpu) }
 }

@@ -1,4 +1,4 @@
-//! Drives clients: connects them all, starts them together, and brings home what they recorded.
+//! Drives: makes the drivers, starts them together, and brings home what they recorded.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -6,43 +6,70 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::clock::{nanoseconds, seconds};
 use crate::collector::{Collector, Progress};
-use crate::outcome::{ClientRun, Operation, Outcome};
-use crate::recorder::{BATCHES, Batch, Clock, Gone, Recorder, Sample, nanoseconds, new_samples};
-use crate::slot::{seconds, window};
-use crate::{Client, Pacer, Plan, cpu};
+use crate::outcome::{Driven, Kind, Outcome};
+use crate::recorder::{BATCHES, Batch, Channel, Recorder, Sample, Tally, new_samples};
+use crate::schedule::Begun;
+use crate::slot::window;
+use crate::{Clock, Driver, Nanos, Pace, Share, cpu};
 
-/// How many failures in a row make a client give up.
+/// How many failures in a row make a driver give up.
 pub const MOST_FAILURES: u32 = 10;
 
-/// Why a drive came to nothing; `E` is what connecting a client may end in.
+/// How to drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// How many clients there are.
+    pub clients: usize,
+    /// How many drivers stand for them, at most as many; each has a thread.
+    pub drivers: usize,
+    /// How many kinds of operations there are.
+    pub kinds: usize,
+    /// How long they run.
+    pub duration: Duration,
+    /// The share of the duration that is left out of the window at each end: at least 0, below
+    /// 0.5.
+    pub trim: f64,
+    /// When operations start.
+    pub pace: Pace,
+}
+
+impl Plan {
+    /// A closed loop of clients with a driver each, nothing left out of the window.
+    pub const fn closed(clients: usize, kinds: usize, duration: Duration) -> Self {
+        Self { clients, drivers: clients, kinds, duration, trim: 0.0, pace: Pace::Closed }
+    }
+}
+
+/// Why a drive came to nothing; `E` is what making a driver may end in.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError<E> {
-    /// A client did not connect, so that none was started.
+    /// A driver could not be made, so that none was started.
     #[error("client {client} could not connect: {cause}")]
     Connect {
-        /// Its number.
+        /// The number of its first client.
         client: usize,
-        /// What connecting it said.
+        /// What making it said.
         cause: E,
     },
-    /// A client's operations failed [`MOST_FAILURES`] times in a row.
+    /// A driver's operations failed [`MOST_FAILURES`] times in a row.
     #[error(
         "client {client} gave up after {MOST_FAILURES} failures in a row; the last, of operation \
-         {operation}: {text}"
+         {kind}: {text}"
     )]
     GaveUp {
-        /// Its number.
+        /// The number of its first client.
         client: usize,
-        /// The number of the operation that failed last.
-        operation: usize,
+        /// The kind of the operation that failed last.
+        kind: usize,
         /// What that failure said.
         text: String,
     },
     /// The system would start no more threads.
     #[error("no thread for client {client} of {clients}: {cause}; take fewer clients")]
     Thread {
-        /// The client that got none.
+        /// The first client that got none.
         client: usize,
         /// How many were wanted.
         clients: usize,
@@ -51,47 +78,45 @@ pub enum DriveError<E> {
     },
 }
 
-/// Runs the plan's clients in a closed loop, each on a thread of its own, and records how long
-/// every operation took. `connect` makes client number n on its own thread; when all are there,
-/// they start together.
+/// Runs the plan's drivers, each on a thread of its own, and records how long every operation
+/// took. `connect` makes the driver of a share of the clients on its own thread; when all are
+/// there, they start together.
 ///
-/// An operation belongs to the slot in which it ends. A client stops after the first operation
-/// that ends at or after the plan's duration; that one is only counted as in flight. Operations
-/// that fail are counted and have no latency: an error is often quick, and would flatter.
-/// `stop` ends the drive early, when the operations under way are over; `observe` is called
-/// about five times a second on the calling thread, which also collects the samples: it should
-/// return soon.
+/// An operation belongs to the slot in which it ends. A driver starts nothing after the first
+/// operation that ends at or after the plan's duration; that one is only counted as in flight.
+/// Operations that fail are counted and have no latency: an error is often quick, and would
+/// flatter. `stop` ends the drive early, when the operations under way are over; `observe` is
+/// called about five times a second on the calling thread, which also collects the samples: it
+/// should return soon.
 ///
 /// # Errors
-/// A client that does not connect, one that gives up, a thread that does not start.
+/// A driver that can't be made, one that gives up, a thread that does not start.
 ///
 /// # Panics
-/// When the plan has no client, no operation, no duration or a trim that leaves no window; when a
-/// client says that it ran an operation that the plan does not have; when a client panics.
-pub fn drive<C: Client, E: Send>(
+/// When the plan has no client, no driver or more of them than clients, no kind of operation, no
+/// duration, a trim that leaves no window, or a pace without a rate; when a driver tells of a kind
+/// of operation that the plan does not have; when a driver panics.
+pub fn drive<'d, E: Send>(
     plan: &Plan,
-    connect: impl Fn(usize) -> Result<C, E> + Sync,
+    connect: impl Fn(&Share) -> Result<Box<dyn Driver + 'd>, E> + Sync,
     stop: &AtomicBool,
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, DriveError<E>> {
-    assert!(plan.clients > 0 && plan.operations > 0 && !plan.duration.is_zero(), "an empty plan");
-    assert!((0.0..0.5).contains(&plan.trim), "a trim of {} leaves no window", plan.trim);
-    let halt = Halt { asked: stop, failed: AtomicBool::new(false) };
+    check(plan);
+    let halt = &Halt { asked: stop, failed: AtomicBool::new(false) };
+    let pace = plan.pace.begin(nanoseconds(plan.duration));
     thread::scope(|scope| {
-        let (full, batches) = sync_channel(plan.clients * BATCHES);
+        let (full, batches) = sync_channel(plan.drivers * BATCHES);
         let (ready, answers) = channel();
         let mut crew = Crew { threads: Vec::new(), starts: Vec::new(), empties: Vec::new() };
-        for number in 0..plan.clients {
-            let (member, start, empty) = Member::new(plan, number, &full, &ready, &halt);
-            let connect = &connect;
+        for share in Share::out(plan.clients, plan.drivers) {
+            let client = share.clients.start;
+            let (member, start, empty) = Member::new(plan, share, &full, &ready, halt);
+            let (connect, pace) = (&connect, &pace);
             let thread = thread::Builder::new()
-                .name(format!("client-{number}"))
-                .spawn_scoped(scope, move || member.live(connect))
-                .map_err(|cause| DriveError::Thread {
-                    client: number,
-                    clients: plan.clients,
-                    cause,
-                })?;
+                .name(format!("client-{client}"))
+                .spawn_scoped(scope, move || member.live(connect, pace))
+                .map_err(|cause| DriveError::Thread { client, clients: plan.clients, cause })?;
             crew.threads.push(thread);
             crew.starts.push(start);
             crew.empties.push(empty);
@@ -99,36 +124,55 @@ pub fn drive<C: Client, E: Send>(
         drop((full, ready));
         let connected = answers.iter().collect::<Result<Vec<()>, _>>()?.len();
         let clock = crew.start(connected);
-        let mut collector = Collector::new(plan);
+        let mut collector = Collector::new(plan, pace.is_open());
         let collector_cpu = collector.collect(clock, &batches, &crew.empties, observe);
-        let mut ended = Vec::with_capacity(plan.clients);
+        let mut ended = Vec::with_capacity(plan.drivers);
         for thread in crew.threads {
             ended.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         let runs = ended.into_iter().collect::<Result<Vec<Run>, _>>()?;
-        Ok(gather(plan, collector, collector_cpu, runs))
+        Ok((collector, collector_cpu, runs))
+    })
+    .map(|(collector, collector_cpu, runs)| {
+        let outcome = gather(plan, collector, runs, pace, stop.load(Relaxed));
+        Outcome { collector_cpu, ..outcome }
     })
 }
 
-/// Why clients stop before the end.
-struct Halt<'a> {
+fn check(plan: &Plan) {
+    let Plan { clients, drivers, kinds, duration, trim, pace } = plan;
+    assert!(*drivers > 0 && *kinds > 0 && !duration.is_zero(), "an empty plan");
+    assert!(drivers <= clients, "{drivers} drivers of {clients} clients");
+    assert!((0.0..0.5).contains(trim), "a trim of {trim} leaves no window");
+    if let Pace::Open { per_second, .. } = pace {
+        assert!(per_second.is_finite() && *per_second > 0.0, "a rate of {per_second}");
+    }
+}
+
+/// Why drivers stop before the end.
+pub(crate) struct Halt<'a> {
     asked: &'a AtomicBool,
     failed: AtomicBool,
 }
 
 impl Halt<'_> {
-    fn is_on(&self) -> bool {
+    pub fn is_on(&self) -> bool {
         self.asked.load(Relaxed) || self.failed.load(Relaxed)
+    }
+
+    /// A driver gave up.
+    pub fn fail(&self) {
+        self.failed.store(true, Relaxed);
     }
 }
 
-/// What a client's thread ends in; `None` when it was never started.
+/// What a driver's thread ends in; `None` when it was never started.
 type Ended<E> = Option<Result<Run, DriveError<E>>>;
 
-/// The clients, seen from the thread that drives them.
+/// The drivers, seen from the thread that started them.
 struct Crew<'scope, E> {
     threads: Vec<ScopedJoinHandle<'scope, Ended<E>>>,
-    /// Tells each when time starts. Where these are dropped unused, the clients go home.
+    /// Tells each when time starts. Where these are dropped unused, the drivers end.
     starts: Vec<SyncSender<Instant>>,
     /// Brings each its batches back.
     empties: Vec<SyncSender<Vec<Sample>>>,
@@ -138,8 +182,8 @@ impl<E> Crew<'_, E> {
     /// Starts all, if all have connected, a little in the future: the last to be woken should
     /// be awake by then.
     fn start(&mut self, connected: usize) -> Clock {
-        let clients = self.starts.len() as u32;
-        let lead = Duration::from_millis(1) + Duration::from_micros(20) * clients;
+        let drivers = self.starts.len() as u32;
+        let lead = Duration::from_millis(1) + Duration::from_micros(20) * drivers;
         let clock = Clock(Instant::now() + lead);
         let starts = std::mem::take(&mut self.starts);
         // One that is missing without an error has panicked, which joining it will tell.
@@ -152,37 +196,28 @@ impl<E> Crew<'_, E> {
     }
 }
 
-/// What a client has on its own thread before it is connected.
+/// What a driver's thread has before the driver is made.
 struct Member<'a, E> {
-    number: usize,
-    operations: usize,
-    end: u64,
+    share: Share,
+    kinds: usize,
+    end: Nanos,
     halt: &'a Halt<'a>,
     ready: Sender<Result<(), DriveError<E>>>,
     start: Receiver<Instant>,
-    recorder: Recorder,
+    channel: Channel,
 }
 
-/// What an operation came to at one client.
-#[derive(Clone, Default)]
-struct Tally {
-    errors: u64,
-    retries: u64,
-    /// When the first failure was, and what it said.
-    first_error: Option<(u64, String)>,
-}
-
-/// What a client brings home.
+/// What a driver brings home.
 struct Run {
-    client: ClientRun,
+    driven: Driven,
     tallies: Vec<Tally>,
-    in_flight: bool,
+    in_flight: u64,
 }
 
 impl<'a, E> Member<'a, E> {
     fn new(
         plan: &Plan,
-        number: usize,
+        share: Share,
         full: &SyncSender<Batch>,
         ready: &Sender<Result<(), DriveError<E>>>,
         halt: &'a Halt<'a>,
@@ -193,127 +228,83 @@ impl<'a, E> Member<'a, E> {
             empty.send(new_samples()).expect("the other end is in the same function");
         }
         let member = Self {
-            number,
-            operations: plan.operations,
+            channel: Channel { driver: share.driver, full: full.clone(), empty: empties },
+            share,
+            kinds: plan.kinds,
             end: nanoseconds(plan.duration),
             halt,
             ready: ready.clone(),
             start: started,
-            recorder: Recorder::new(number, full.clone(), empties),
         };
         (member, start, empty)
     }
 
-    /// A client's life: connect, wait for the others, run.
-    fn live<C: Client>(self, connect: impl Fn(usize) -> Result<C, E>) -> Ended<E> {
-        let Self { number, operations, end, halt, ready, start, recorder } = self;
-        let connected = connect(number);
-        let (client, answer) = match connected {
-            Ok(client) => (Some(client), Ok(())),
-            Err(cause) => (None, Err(DriveError::Connect { client: number, cause })),
+    /// A driver's life: connect, wait for the others, run.
+    fn live<'d>(
+        self,
+        connect: impl Fn(&Share) -> Result<Box<dyn Driver + 'd>, E>,
+        pace: &Begun,
+    ) -> Ended<E> {
+        let Self { share, kinds, end, halt, ready, start, channel } = self;
+        let client = share.clients.start;
+        let (driver, answer) = match connect(&share) {
+            Ok(driver) => (Some(driver), Ok(())),
+            Err(cause) => (None, Err(DriveError::Connect { client, cause })),
         };
         // Nobody listens any more after another's failure.
         let _ = ready.send(answer);
         drop(ready);
-        let (mut client, start) = (client?, start.recv().ok()?);
-        thread::sleep(start.saturating_duration_since(Instant::now()));
-        let looped =
-            Loop { clock: Clock(start), end, halt, tallies: vec![Tally::default(); operations] };
-        Some(looped.run(&mut client, Pacer::ClosedLoop, recorder).map_err(|failure| {
-            halt.failed.store(true, Relaxed);
-            let (operation, text) = failure;
-            DriveError::GaveUp { client: number, operation, text }
-        }))
-    }
-}
-
-/// A client at work.
-struct Loop<'a> {
-    clock: Clock,
-    end: u64,
-    halt: &'a Halt<'a>,
-    tallies: Vec<Tally>,
-}
-
-impl Loop<'_> {
-    /// Operates until the end, and reads the clock once an operation; what failed and its text,
-    /// when the client gives up.
-    fn run(
-        mut self,
-        client: &mut impl Client,
-        mut pacer: Pacer,
-        mut recorder: Recorder,
-    ) -> Result<Run, (usize, String)> {
-        let cpu = cpu::thread_cpu();
-        let mut now = self.clock.now();
-        let (started, mut handing_over, mut failures, mut in_flight) = (now, 0, 0, false);
-        while !self.halt.is_on() {
-            let start = pacer.wait(now);
-            let done = client.operate();
-            now = self.clock.now();
-            if now >= self.end {
-                in_flight = true;
-                break;
-            }
-            let tally = &mut self.tallies[done.operation];
-            tally.retries += done.retries;
-            if let Some(text) = done.error {
-                failures += 1;
-                if failures == MOST_FAILURES {
-                    return Err((done.operation, text));
-                }
-                tally.errors += 1;
-                tally.first_error.get_or_insert((now, text));
-                continue;
-            }
-            failures = 0;
-            let sample = Sample { operation: done.operation, ended: now, latency: now - start };
-            match recorder.record(sample) {
-                Ok(false) => {}
-                Ok(true) => {
-                    now = self.clock.now();
-                    handing_over += now - sample.ended;
-                }
-                Err(Gone) => break,
-            }
+        let (mut driver, start) = (driver?, start.recv().ok()?);
+        if pace.is_open() {
+            // To wake as soon as an operation is due. Where this is forbidden, the delays show it.
+            let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
-        // Without a collector the drive is lost anyway, and says why.
-        let _ = recorder.finish();
-        let client = ClientRun {
+        thread::sleep(start.saturating_duration_since(Instant::now()));
+        let clock = Clock(start);
+        let mut recorder = Recorder::new(clock, (end, kinds), halt, channel);
+        let (cpu, started) = (cpu::thread_cpu(), clock.now());
+        driver.run(&mut *pace.pacer(clock, halt), &mut recorder);
+        recorder.finish();
+        let driven = Driven {
             started_s: seconds(started),
-            stopped_s: seconds(now),
+            stopped_s: seconds(recorder.last.max(started)),
             cpu: cpu::thread_cpu() - cpu,
-            handing_over_s: seconds(handing_over),
+            handing_over_s: seconds(recorder.handing_over),
         };
-        Ok(Run { client, tallies: self.tallies, in_flight })
+        let Recorder { tallies, in_flight, gave_up, .. } = recorder;
+        Some(match gave_up {
+            Some((kind, text)) => Err(DriveError::GaveUp { client, kind, text }),
+            None => Ok(Run { driven, tallies, in_flight }),
+        })
     }
 }
 
-/// Puts together what the collector and the clients know.
-fn gather(plan: &Plan, collector: Collector, collector_cpu: Duration, runs: Vec<Run>) -> Outcome {
-    let last = runs.iter().map(|run| run.client.stopped_s).fold(0.0, f64::max);
-    let in_flight = runs.iter().filter(|run| run.in_flight).count();
-    // A client that was not in flight at the end was stopped before it.
-    let stopped = in_flight < runs.len();
-    let ran = plan.duration.min(Duration::from_secs_f64(last));
+/// Puts together what the collector and the drivers know.
+fn gather(plan: &Plan, collector: Collector, runs: Vec<Run>, pace: Begun, asked: bool) -> Outcome {
+    let last = runs.iter().map(|run| run.driven.stopped_s).fold(0.0, f64::max);
+    let stopped = asked && last < plan.duration.as_secs_f64();
+    let ran = if stopped { Duration::from_secs_f64(last) } else { plan.duration };
     let (from, to) = window(plan);
-    let slots = collector.finish(nanoseconds(ran));
-    let mut operations: Vec<Operation> =
-        slots.into_iter().map(|slots| Operation { slots, ..Operation::default() }).collect();
-    for (number, operation) in operations.iter_mut().enumerate() {
+    let (slots, start_delay) = collector.finish(nanoseconds(ran));
+    let kinds = slots.into_iter().enumerate().map(|(number, slots)| {
         let tallies = runs.iter().map(|run| &run.tallies[number]);
-        operation.errors = tallies.clone().map(|tally| tally.errors).sum();
-        operation.retries = tallies.clone().map(|tally| tally.retries).sum();
-        let first = tallies.filter_map(|tally| tally.first_error.as_ref()).min();
-        operation.first_error = first.map(|(_, text)| text.clone());
-    }
+        let first = tallies.clone().filter_map(|tally| tally.first_error.as_ref()).min();
+        Kind {
+            slots,
+            errors: tallies.clone().map(|tally| tally.errors).sum(),
+            retries: tallies.clone().map(|tally| tally.retries).sum(),
+            first_error: first.map(|(_, text)| text.clone()),
+        }
+    });
+    let open = pace.finish(nanoseconds(ran)).zip(start_delay);
     Outcome {
         ran,
         stopped,
         window_s: (seconds(from), seconds(to)),
-        operations,
-        clients: runs.into_iter().map(|run| run.client).collect(),
-        in_flight,
-        collector_cpu,
+        kinds: kinds.collect(),
+        in_flight: runs.iter().map(|run| run.in_flight).sum(),
+        drivers: runs.into_iter().map(|run| run.driven).collect(),
+        open: open.map(|(open, start_delay)| crate::OpenLoop { start_delay, ..open }),
+        collector_cpu: Duration::ZERO,
     }
 }

@@ -1,54 +1,30 @@
-//! Clients, pacing and the recorder: drives whatever can be done again and again, and keeps how
-//! long each time took.
+//! Load: drivers that start operations when a pacer says so, and the recorder of how long each
+//! took.
 //!
 //! It must never know what an operation is: no database, no disk, no experiment. It is given
-//! clients and a duration, and gives back latencies in slots of a second.
+//! drivers, a pace and a duration, and gives back latencies in slots of a second.
 
-use std::time::Duration;
-
+mod blocking;
+mod clock;
 mod collector;
 pub mod cost;
 pub mod cpu;
 mod drive;
+mod driver;
+mod interleaved;
 mod outcome;
 mod pacer;
 mod recorder;
+mod schedule;
 mod slot;
 
+pub use blocking::Blocking;
+pub use clock::{Clock, Nanos};
 pub use collector::Progress;
-pub use drive::{DriveError, MOST_FAILURES, drive};
-pub use outcome::{ClientRun, Operation, Outcome};
+pub use drive::{DriveError, MOST_FAILURES, Plan, drive};
+pub use driver::{Client, Done, Driver, Operation, Record, Share};
+pub use interleaved::Interleaved;
+pub use outcome::{Driven, Kind, OpenLoop, Outcome};
 pub use pacer::Pacer;
-pub use slot::{Slot, kept};
-
-/// One user, made on a thread of its own and never moved to another.
-pub trait Client {
-    /// Runs one whole operation and returns when it is over. What it does before and after the
-    /// operation proper counts in its latency.
-    fn operate(&mut self) -> Done;
-}
-
-/// What one operation came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    /// Which operation it was: a number below [`Plan::operations`].
-    pub operation: usize,
-    /// How often a part of it had to be run again; that time is inside its latency.
-    pub retries: u64,
-    /// Why it failed, if it did.
-    pub error: Option<String>,
-}
-
-/// How to drive.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
-    /// How many clients; each has a thread.
-    pub clients: usize,
-    /// How many operations there are to choose from.
-    pub operations: usize,
-    /// How long they run.
-    pub duration: Duration,
-    /// The share of the duration that is left out of the window at each end: at least 0, below
-    /// 0.5.
-    pub trim: f64,
-}
+pub use schedule::{Arrivals, Pace};
+pub use slot::{Slot, kept, kept_service};

@@ -6,29 +6,31 @@ use hdrhistogram::Histogram;
 
 use crate::slot::{Slot, kept};
 
-/// What the clients did.
+/// What the drivers did.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How long the clients ran: the plan's duration, or until they were stopped.
+    /// How long they ran: the plan's duration, or until they were stopped.
     pub ran: Duration,
     /// Whether they were stopped before the plan's end; the slots after that are not there.
     pub stopped: bool,
-    /// Where the window starts and ends, in seconds from the clients' start.
+    /// Where the window starts and ends, in seconds from the drivers' start.
     pub window_s: (f64, f64),
-    /// One entry an operation, by its number.
-    pub operations: Vec<Operation>,
-    /// One entry a client, by its number.
-    pub clients: Vec<ClientRun>,
+    /// One entry a kind of operation, by its number.
+    pub kinds: Vec<Kind>,
+    /// One entry a driver, by its number.
+    pub drivers: Vec<Driven>,
     /// How many operations had started before the end and were over only after it. They are in no
     /// slot, and are no errors either.
-    pub in_flight: usize,
+    pub in_flight: u64,
+    /// What came of the schedule of an open loop.
+    pub open: Option<OpenLoop>,
     /// Processor time of the thread that collected the samples and showed the progress.
     pub collector_cpu: Duration,
 }
 
-/// What happened to one operation.
+/// What happened to one kind of operation.
 #[derive(Clone, Debug, Default)]
-pub struct Operation {
+pub struct Kind {
     /// Every slot, in order. An operation belongs to the slot in which it ended; one that failed
     /// belongs to none.
     pub slots: Vec<Slot>,
@@ -40,19 +42,37 @@ pub struct Operation {
     pub first_error: Option<String>,
 }
 
-impl Operation {
+impl Kind {
     /// The latencies in the window of an [`Outcome`], in nanoseconds.
     pub fn kept(&self, (from_s, to_s): (f64, f64)) -> Histogram<u64> {
         kept(&self.slots, from_s, to_s)
     }
+
+    /// How many succeeded, in all slots.
+    pub fn count(&self) -> u64 {
+        self.slots.iter().map(|slot| slot.histogram.len()).sum()
+    }
 }
 
-/// One client's run.
+/// What came of an open loop's schedule.
+#[derive(Clone, Debug)]
+pub struct OpenLoop {
+    /// How many operations were due a second.
+    pub per_second: f64,
+    /// How many were due and had not started when the time was over.
+    pub not_started: u64,
+    /// The most at once that were due and had not started.
+    pub most_waiting: u64,
+    /// By how much operations started after their time, in nanoseconds.
+    pub start_delay: Histogram<u64>,
+}
+
+/// One driver's run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ClientRun {
-    /// When its first operation started, in seconds from the clients' start.
+pub struct Driven {
+    /// When it started, in seconds from the drivers' start.
     pub started_s: f64,
-    /// When its last one was over.
+    /// When its last operation was over.
     pub stopped_s: f64,
     /// Processor time of its thread between the two, whatever it was used for: the operations
     /// themselves and the recording.

@@ -1,19 +1,16 @@
-//! When a client's next operation starts.
+//! When a driver's next operation is to start.
 
-/// Says when each operation of a client is to start. Latency counts from then, so that an
-/// operation that had to wait for its client shows the wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pacer {
-    /// The next operation starts when the last one has ended.
-    ClosedLoop,
-}
+use crate::Nanos;
 
-impl Pacer {
-    /// Waits until the next operation is due, for a client that is free since `free`, and returns
-    /// since when it is due; both in nanoseconds since the clients' start.
-    pub fn wait(&mut self, free: u64) -> u64 {
-        match self {
-            Self::ClosedLoop => free,
-        }
-    }
+/// Says when each operation of a driver is to start. Response time counts from then, so that an
+/// operation that had to wait for its client shows the wait: late work is late, never skipped.
+pub trait Pacer {
+    /// When the next operation is to start, for a client that is free since `free`: in a closed
+    /// loop at once, in an open one when it is due, which may be long ago or still to come. `None`
+    /// when no other operation is to start.
+    fn next(&mut self, free: Nanos) -> Option<Nanos>;
+
+    /// Blocks the thread until `start`, and returns what time it is then; `None` when the drive was
+    /// stopped meanwhile.
+    fn wait(&mut self, start: Nanos) -> Option<Nanos>;
 }

@@ -1,14 +1,16 @@
-//! A client's end of the recorder: samples in batches, handed over without waiting for anybody.
+//! A driver's end of the recorder: samples in batches, handed over without waiting for anybody.
 //!
-//! A histogram a client would be some 150 kB an operation, to be cleared and merged at the end of
-//! every slot. A batch is a few kilobytes, holds operations of any kind and slot, and leaves the
-//! sorting to the one thread that owns the histograms. Batches go round: a client allocates
+//! A histogram a driver would be some 150 kB a kind of operation, to be cleared and merged at the
+//! end of every slot. A batch is a few kilobytes, holds operations of any kind and slot, and leaves
+//! the sorting to the one thread that owns the histograms. Batches go round: a driver allocates
 //! nothing once it runs.
 
 use std::sync::mpsc::{Receiver, SyncSender};
-use std::time::{Duration, Instant};
 
-/// How many batches a client has: it fills one while the others are with the collector.
+use crate::drive::{Halt, MOST_FAILURES};
+use crate::{Clock, Nanos, Operation, Record};
+
+/// How many batches a driver has: it fills one while the others are with the collector.
 pub(crate) const BATCHES: usize = 4;
 
 /// How many samples fill a batch.
@@ -16,77 +18,141 @@ const SAMPLES: usize = 512;
 
 /// A batch is handed over at the latest when it is this old, in nanoseconds, so that progress is
 /// seen.
-const OLDEST: u64 = 200_000_000;
+const OLDEST: Nanos = 200_000_000;
 
-/// One operation that succeeded; times in nanoseconds since the clients' start.
+/// One operation that succeeded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    pub operation: usize,
-    pub ended: u64,
-    pub latency: u64,
+    pub kind: usize,
+    pub intended: Nanos,
+    pub started: Nanos,
+    pub ended: Nanos,
 }
 
-/// What a client hands over.
+/// What a driver hands over.
 pub(crate) struct Batch {
-    pub client: usize,
+    pub driver: usize,
     pub samples: Vec<Sample>,
 }
 
-/// Time since the clients' start.
-#[derive(Clone, Copy)]
-pub(crate) struct Clock(pub Instant);
-
-impl Clock {
-    /// Nanoseconds since the start; 0 before it.
-    pub fn now(self) -> u64 {
-        nanoseconds(Instant::now().saturating_duration_since(self.0))
-    }
+/// What a kind of operation came to at one driver, its latencies apart.
+#[derive(Clone, Default)]
+pub(crate) struct Tally {
+    pub errors: u64,
+    pub retries: u64,
+    /// When the first failure was, and what it said.
+    pub first_error: Option<(Nanos, String)>,
 }
 
-/// A duration as nanoseconds, without the detour over 128 bits.
-pub(crate) fn nanoseconds(duration: Duration) -> u64 {
-    duration.as_secs() * 1_000_000_000 + u64::from(duration.subsec_nanos())
+/// A driver's way to the collector and back.
+pub(crate) struct Channel {
+    pub driver: usize,
+    pub full: SyncSender<Batch>,
+    pub empty: Receiver<Vec<Sample>>,
 }
 
-/// The collector went away.
-#[derive(Debug)]
-pub(crate) struct Gone;
-
-/// Keeps a client's samples until a batch is worth handing over.
-pub(crate) struct Recorder {
-    client: usize,
+/// Keeps a driver's samples until a batch is worth handing over.
+pub(crate) struct Recorder<'a> {
+    clock: Clock,
+    end: Nanos,
+    halt: &'a Halt<'a>,
+    channel: Channel,
     samples: Vec<Sample>,
-    handed_over: u64,
-    full: SyncSender<Batch>,
-    empty: Receiver<Vec<Sample>>,
+    handed_over: Nanos,
+    /// Failures since the last success.
+    failures: u32,
+    pub tallies: Vec<Tally>,
+    /// Operations that were over only after the end.
+    pub in_flight: u64,
+    /// When the last operation was over.
+    pub last: Nanos,
+    /// Time spent on handing over.
+    pub handing_over: Nanos,
+    /// The kind of operation that failed too often, and what it said last.
+    pub gave_up: Option<(usize, String)>,
 }
 
-impl Recorder {
-    /// A recorder with its first batch; the others wait in `empty`.
-    pub fn new(client: usize, full: SyncSender<Batch>, empty: Receiver<Vec<Sample>>) -> Self {
-        Self { client, samples: new_samples(), handed_over: 0, full, empty }
-    }
-
-    /// Keeps a sample; true when a batch was handed over, which may have taken some time.
-    pub fn record(&mut self, sample: Sample) -> Result<bool, Gone> {
-        self.samples.push(sample);
-        let due = self.samples.len() == SAMPLES || sample.ended - self.handed_over >= OLDEST;
-        if due {
-            let empty = self.empty.recv().map_err(|_| Gone)?;
-            self.hand_over(empty)?;
-            self.handed_over = sample.ended;
+impl<'a> Recorder<'a> {
+    pub fn new(
+        clock: Clock,
+        (end, kinds): (Nanos, usize),
+        halt: &'a Halt<'a>,
+        channel: Channel,
+    ) -> Self {
+        Self {
+            clock,
+            end,
+            halt,
+            channel,
+            samples: new_samples(),
+            handed_over: 0,
+            failures: 0,
+            tallies: vec![Tally::default(); kinds],
+            in_flight: 0,
+            last: 0,
+            handing_over: 0,
+            gave_up: None,
         }
-        Ok(due)
     }
 
     /// Hands over what is left.
-    pub fn finish(mut self) -> Result<(), Gone> {
-        self.hand_over(Vec::new())
+    pub fn finish(&mut self) {
+        // Without a collector the drive is lost anyway, and says why.
+        let _ = self.hand_over(Vec::new());
     }
 
-    fn hand_over(&mut self, empty: Vec<Sample>) -> Result<(), Gone> {
+    /// Takes a failure; whether the driver goes on.
+    fn fail(&mut self, kind: usize, ended: Nanos, text: String) -> bool {
+        self.failures += 1;
+        if self.failures == MOST_FAILURES {
+            self.gave_up = Some((kind, text));
+            self.halt.fail();
+            return false;
+        }
+        let tally = &mut self.tallies[kind];
+        tally.errors += 1;
+        tally.first_error.get_or_insert((ended, text));
+        true
+    }
+
+    /// Hands a batch over and waits for an empty one; `None` when the collector went away.
+    fn pass(&mut self, ended: Nanos) -> Option<Nanos> {
+        let empty = self.channel.empty.recv().ok()?;
+        self.hand_over(empty)?;
+        self.handed_over = ended;
+        let now = self.clock.now();
+        self.handing_over += now - ended;
+        Some(now)
+    }
+
+    fn hand_over(&mut self, empty: Vec<Sample>) -> Option<()> {
         let samples = std::mem::replace(&mut self.samples, empty);
-        self.full.send(Batch { client: self.client, samples }).map_err(|_| Gone)
+        self.channel.full.send(Batch { driver: self.channel.driver, samples }).ok()
+    }
+}
+
+impl Record for Recorder<'_> {
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn record(&mut self, operation: Operation) -> Option<Nanos> {
+        let Operation { intended, started, ended, done } = operation;
+        self.last = ended;
+        if ended >= self.end {
+            self.in_flight += 1;
+            return None;
+        }
+        self.tallies[done.kind].retries += done.retries;
+        if let Some(text) = done.error {
+            return self.fail(done.kind, ended, text).then_some(ended);
+        }
+        self.failures = 0;
+        self.samples.push(Sample { kind: done.kind, intended, started, ended });
+        if self.samples.len() == SAMPLES || ended - self.handed_over >= OLDEST {
+            return self.pass(ended);
+        }
+        Some(ended)
     }
 }
 

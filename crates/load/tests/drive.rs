@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bakeoff_load::{Client, Done, DriveError, Operation, Outcome, Plan, Progress, drive, kept};
+use bakeoff_load::{
+    Arrivals, Blocking, Client, Done, DriveError, Driver, Interleaved, Kind, Outcome, Pace, Plan,
+    Progress, Share, drive, kept, kept_service,
+};
 
 /// A client that is a closure.
 struct By<F>(F);
@@ -18,28 +21,34 @@ impl<F: FnMut() -> Done> Client for By<F> {
     }
 }
 
-fn plan(clients: usize, operations: usize, milliseconds: u64) -> Plan {
-    Plan { clients, operations, duration: Duration::from_millis(milliseconds), trim: 0.1 }
+fn plan(clients: usize, kinds: usize, milliseconds: u64) -> Plan {
+    Plan { trim: 0.1, ..Plan::closed(clients, kinds, Duration::from_millis(milliseconds)) }
 }
 
-fn ok(operation: usize) -> Done {
-    Done { operation, ..Done::default() }
+fn ok(kind: usize) -> Done {
+    Done { kind, ..Done::default() }
 }
 
-fn failed(operation: usize, text: &str) -> Done {
-    Done { operation, retries: 0, error: Some(text.to_owned()) }
+fn failed(kind: usize, text: &str) -> Done {
+    Done { kind, retries: 0, error: Some(text.to_owned()) }
+}
+
+/// A client with a thread of its own.
+fn alone<'d>(client: impl FnMut() -> Done + 'd) -> Box<dyn Driver + 'd> {
+    Box::new(Blocking(By(client)))
 }
 
 /// Drives to the end clients that connect.
-fn run<F: FnMut() -> Done>(
+fn run<'d, F: FnMut() -> Done + 'd>(
     plan: &Plan,
     client: impl Fn(usize) -> F + Sync,
 ) -> Result<Outcome, DriveError<Infallible>> {
-    drive(plan, |number| Ok(By(client(number))), &AtomicBool::new(false), &mut |_| ())
+    let connect = |share: &Share| Ok(alone(client(share.clients.start)));
+    drive(plan, connect, &AtomicBool::new(false), &mut |_| ())
 }
 
-fn count(operation: &Operation) -> u64 {
-    operation.slots.iter().map(|slot| slot.histogram.len()).sum()
+fn count(kind: &Kind) -> u64 {
+    kind.count()
 }
 
 fn near(figure: f64, wanted: f64) -> bool {
@@ -55,7 +64,7 @@ fn slots_cover_the_duration_and_the_window_is_a_union_of_them() {
         }
     })
     .unwrap();
-    let slots = &outcome.operations[0].slots;
+    let slots = &outcome.kinds[0].slots;
     let edges = [0.0, 0.15, 1.0, 1.35, 1.5];
     assert_eq!(slots.len(), 4);
     for (slot, edge) in slots.iter().zip(edges.windows(2)) {
@@ -63,9 +72,9 @@ fn slots_cover_the_duration_and_the_window_is_a_union_of_them() {
         assert!(slot.histogram.len() > 10, "{} in {edge:?}", slot.histogram.len());
     }
     assert!(near(outcome.window_s.0, 0.15) && near(outcome.window_s.1, 1.35));
-    let window = outcome.operations[0].kept(outcome.window_s);
+    let window = outcome.kinds[0].kept(outcome.window_s);
     assert_eq!(window.len(), slots[1].histogram.len() + slots[2].histogram.len());
-    assert_eq!(kept(slots, 0.0, 1.5).len(), count(&outcome.operations[0]));
+    assert_eq!(kept(slots, 0.0, 1.5).len(), count(&outcome.kinds[0]));
     assert_eq!(outcome.ran, Duration::from_millis(1500));
     assert!(!outcome.stopped);
     assert_eq!(outcome.in_flight, 2);
@@ -82,7 +91,7 @@ fn latencies_are_those_of_the_client() {
         }
     })
     .unwrap();
-    for (operation, milliseconds) in outcome.operations.iter().zip([5.0, 20.0]) {
+    for (operation, milliseconds) in outcome.kinds.iter().zip([5.0, 20.0]) {
         let all = kept(&operation.slots, 0.0, 1.0);
         let (least, median) = (all.min() as f64 / 1e6, all.value_at_quantile(0.5) as f64 / 1e6);
         // A histogram of 3 digits rounds down by at most a thousandth.
@@ -91,12 +100,12 @@ fn latencies_are_those_of_the_client() {
     }
     // One client is always inside an operation, save for handing over.
     let busy: f64 = outcome
-        .operations
+        .kinds
         .iter()
         .map(|operation| kept(&operation.slots, 0.0, 1.0))
         .map(|all| all.mean() * all.len() as f64 / 1e9)
         .sum();
-    let client = outcome.clients[0];
+    let client = outcome.drivers[0];
     assert!(busy <= 0.6 && busy > 0.6 - 0.08, "{busy}");
     assert!(client.started_s < 0.05 && client.stopped_s >= 0.6 && client.stopped_s < 0.7);
     assert!(client.cpu < Duration::from_millis(100), "sleeping needs no processor: {client:?}");
@@ -111,10 +120,9 @@ fn an_operation_belongs_to_the_slot_in_which_it_ends() {
         }
     })
     .unwrap();
-    let counts: Vec<u64> =
-        outcome.operations[0].slots.iter().map(|slot| slot.histogram.len()).collect();
+    let counts: Vec<u64> = outcome.kinds[0].slots.iter().map(|slot| slot.histogram.len()).collect();
     assert_eq!(counts, [0, 1, 1, 0]);
-    assert!(outcome.clients[0].stopped_s >= 1.8);
+    assert!(outcome.drivers[0].stopped_s >= 1.8);
     assert_eq!(outcome.in_flight, 1);
 }
 
@@ -130,10 +138,10 @@ fn nothing_is_lost() {
         }
     })
     .unwrap();
-    let recorded: u64 = outcome.operations.iter().map(count).sum();
-    assert_eq!(recorded, done.load(Relaxed) - outcome.in_flight as u64);
+    let recorded: u64 = outcome.kinds.iter().map(count).sum();
+    assert_eq!(recorded, done.load(Relaxed) - outcome.in_flight);
     assert_eq!(outcome.in_flight, 3);
-    assert!(outcome.operations.iter().all(|operation| count(operation) > 100));
+    assert!(outcome.kinds.iter().all(|operation| count(operation) > 100));
     assert!(outcome.collector_cpu > Duration::ZERO);
 }
 
@@ -149,16 +157,16 @@ fn failures_and_retries_are_counted_apart_from_latencies() {
             match turn % 10 {
                 0 => ok(0),
                 ninth @ 1..9 => failed(1, &format!("{ninth} of client {number}")),
-                _ => Done { operation: 0, retries: 3, error: None },
+                _ => Done { kind: 0, retries: 3, error: None },
             }
         }
     })
     .unwrap();
-    let [good, bad] = &outcome.operations[..] else { panic!("two operations") };
+    let [good, bad] = &outcome.kinds[..] else { panic!("two operations") };
     assert_eq!(count(bad), 0);
     assert_eq!((good.errors, &good.first_error), (0, &None));
     assert!(bad.first_error.as_ref().is_some_and(|text| text.starts_with("1 of client")));
-    assert_eq!(count(good) + bad.errors, done.load(Relaxed) - outcome.in_flight as u64);
+    assert_eq!(count(good) + bad.errors, done.load(Relaxed) - outcome.in_flight);
     // Of a client's turns 9, 10, 19, 20 ... the odd ones have retries.
     assert!(good.retries >= 3 * (count(good) / 2) && good.retries <= 3 * (count(good) / 2 + 2));
 }
@@ -174,7 +182,7 @@ fn a_client_that_only_fails_ends_the_drive() {
     })
     .unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(5));
-    assert!(matches!(&error, DriveError::GaveUp { client: 1, operation: 1, .. }), "{error:?}");
+    assert!(matches!(&error, DriveError::GaveUp { client: 1, kind: 1, .. }), "{error:?}");
     assert!(error.to_string().contains("the disk is full"), "{error}");
 }
 
@@ -189,17 +197,17 @@ fn nine_failures_in_a_row_are_borne() {
         }
     })
     .unwrap();
-    assert!(outcome.operations[0].errors > count(&outcome.operations[0]));
+    assert!(outcome.kinds[0].errors > count(&outcome.kinds[0]));
 }
 
 #[test]
 fn a_failed_connection_starts_nobody() {
     let operated = AtomicU64::new(0);
-    let connect = |number| {
-        if number == 5 {
+    let connect = |share: &Share| {
+        if share.clients.start == 5 {
             return Err("no such socket");
         }
-        Ok(By(|| {
+        Ok(alone(|| {
             operated.fetch_add(1, Relaxed);
             ok(0)
         }))
@@ -216,11 +224,11 @@ fn a_failed_connection_starts_nobody() {
 #[test]
 #[should_panic(expected = "a broken client")]
 fn a_client_that_panics_while_connecting_hangs_nobody() {
-    let connect = |number| -> Result<By<fn() -> Done>, Infallible> {
-        if number == 1 {
+    let connect = |share: &Share| -> Result<Box<dyn Driver>, Infallible> {
+        if share.driver == 1 {
             panic!("a broken client");
         }
-        Ok(By(|| ok(0)))
+        Ok(alone(|| ok(0)))
     };
     let _ = drive(&plan(3, 1, 60_000), connect, &AtomicBool::new(false), &mut |_| ());
 }
@@ -235,15 +243,15 @@ fn clients_stay_on_their_thread() {
             ok(0)
         }
     });
-    assert!(count(&outcome.unwrap().operations[0]) > 0);
+    assert!(count(&outcome.unwrap().kinds[0]) > 0);
 }
 
 #[test]
 fn stop_ends_it_early_and_keeps_what_there_is() {
     let stop = AtomicBool::new(false);
     let done = AtomicU64::new(0);
-    let connect = |_| {
-        Ok::<_, Infallible>(By(|| {
+    let connect = |_: &Share| {
+        Ok::<_, Infallible>(alone(|| {
             sleep(Duration::from_millis(1));
             done.fetch_add(1, Relaxed);
             ok(0)
@@ -259,15 +267,15 @@ fn stop_ends_it_early_and_keeps_what_there_is() {
     assert!(started.elapsed() < Duration::from_secs(2));
     assert!(outcome.stopped);
     assert!(outcome.ran > Duration::from_millis(350) && outcome.ran < Duration::from_secs(2));
-    assert_eq!(count(&outcome.operations[0]), done.load(Relaxed));
-    assert!(outcome.operations[0].slots.len() <= 2);
+    assert_eq!(count(&outcome.kinds[0]), done.load(Relaxed));
+    assert!(outcome.kinds[0].slots.len() <= 2);
 }
 
 #[test]
 fn progress_tells_the_last_seconds_rate_and_latency() {
     let mut seen = Vec::new();
-    let connect = |_| {
-        Ok::<_, Infallible>(By(|| {
+    let connect = |_: &Share| {
+        Ok::<_, Infallible>(alone(|| {
             sleep(Duration::from_millis(4));
             ok(0)
         }))
@@ -290,17 +298,133 @@ fn two_hundred_clients_run_together() {
         }
     })
     .unwrap();
-    assert_eq!((outcome.clients.len(), outcome.in_flight), (200, 200));
-    for operation in &outcome.operations {
+    assert_eq!((outcome.drivers.len(), outcome.in_flight), (200, 200));
+    for operation in &outcome.kinds {
         // 100 clients, 500 ms, 10 ms and a little more each.
         assert!((1000..=5000).contains(&count(operation)), "{}", count(operation));
     }
-    assert!(outcome.clients.iter().all(|client| client.started_s < 0.25));
+    assert!(outcome.drivers.iter().all(|client| client.started_s < 0.25));
 }
 
 #[test]
 fn the_harness_states_a_cost() {
     let cost = bakeoff_load::cost::measure();
-    assert!(cost.client_ns > 1.0 && cost.collector_ns > 0.1, "{cost:?}");
+    assert!(cost.driver_ns > 1.0 && cost.collector_ns > 0.1, "{cost:?}");
     assert!(cost.total_ns() < 50_000.0, "{cost:?}");
+}
+
+/// Drives clients that sleep, each on a thread of its own, at a rate.
+fn paced(clients: usize, milliseconds: u64, pace: Pace, each: Duration) -> Outcome {
+    let plan = Plan { pace, ..plan(clients, 1, milliseconds) };
+    run(&plan, |_| {
+        move || {
+            sleep(each);
+            ok(0)
+        }
+    })
+    .unwrap()
+}
+
+fn even(per_second: f64) -> Pace {
+    Pace::Open { per_second, arrivals: Arrivals::Even, seed: 1 }
+}
+
+#[test]
+fn an_open_loop_starts_as_many_as_are_due_whatever_the_clients_could_do() {
+    for arrivals in [Arrivals::Even, Arrivals::Poisson] {
+        let pace = Pace::Open { per_second: 300.0, arrivals, seed: 5 };
+        let outcome = paced(4, 1000, pace, Duration::from_millis(1));
+        let open = outcome.open.as_ref().unwrap();
+        let done = count(&outcome.kinds[0]) + outcome.in_flight;
+        let spread = if arrivals == Arrivals::Even { 0..=0 } else { 0..=60 };
+        assert!(spread.contains(&done.abs_diff(300)), "{arrivals:?}: {done}");
+        assert_eq!(open.not_started, 0, "{arrivals:?}");
+        assert!(!outcome.stopped);
+        // Four clients are seldom all busy: service and response are nearly the same.
+        let service = kept_service(&outcome.kinds[0].slots, 0.0, 1.0).unwrap();
+        let response = kept(&outcome.kinds[0].slots, 0.0, 1.0);
+        assert_eq!(service.len(), response.len());
+        assert!(service.min() >= 999_000 && response.mean() >= service.mean());
+    }
+}
+
+#[test]
+fn what_comes_faster_than_it_is_served_waits_and_is_counted_when_nobody_starts_it() {
+    // One client that can do 100 a second is given 200.
+    let outcome = paced(1, 1000, even(200.0), Duration::from_millis(10));
+    let open = outcome.open.as_ref().unwrap();
+    let done = count(&outcome.kinds[0]) + outcome.in_flight;
+    assert!(done <= 100, "{done}");
+    assert_eq!(done + open.not_started, 200, "late is late, and nothing is skipped");
+    assert!(open.most_waiting >= open.not_started && open.not_started > 50, "{open:?}");
+    // The last ones waited for about half of the time.
+    let response = kept(&outcome.kinds[0].slots, 0.0, 1.0);
+    let service = kept_service(&outcome.kinds[0].slots, 0.0, 1.0).unwrap();
+    assert!(response.max() > 400_000_000, "{}", response.max());
+    assert!(service.value_at_quantile(0.5) < 20_000_000);
+    assert!(open.start_delay_p99_s().unwrap() > 0.4);
+}
+
+#[test]
+fn a_stall_shows_in_the_response_time_of_all_that_were_due_meanwhile() {
+    let plan = Plan { pace: even(500.0), ..plan(1, 1, 1000) };
+    let outcome = run(&plan, |_| {
+        let mut turn = 0;
+        move || {
+            turn += 1;
+            sleep(Duration::from_micros(if turn == 100 { 200_000 } else { 100 }));
+            ok(0)
+        }
+    })
+    .unwrap();
+    let response = kept(&outcome.kinds[0].slots, 0.0, 1.0);
+    let late = response.count_between(20_000_000, u64::MAX - 1);
+    // 100 were due in the stall; a closed loop would have shown one.
+    assert!((60..=110).contains(&late), "{late}");
+    assert_eq!(outcome.open.unwrap().not_started, 0);
+}
+
+#[test]
+fn a_closed_loop_has_one_latency_and_no_schedule() {
+    let outcome = paced(1, 100, Pace::Closed, Duration::from_millis(1));
+    assert!(outcome.open.is_none());
+    assert!(outcome.kinds[0].slots.iter().all(|slot| slot.service.is_none()));
+}
+
+#[test]
+fn a_slow_open_loop_can_be_stopped_between_two_starts() {
+    let stop = AtomicBool::new(false);
+    let plan = Plan { pace: even(0.1), ..plan(2, 1, 60_000) };
+    let connect = |_: &Share| Ok::<_, Infallible>(alone(|| ok(0)));
+    let mut observe = |_: &Progress| stop.store(true, Relaxed);
+    let started = Instant::now();
+    let outcome = drive(&plan, connect, &stop, &mut observe).unwrap();
+    assert!(started.elapsed() < Duration::from_secs(2) && outcome.stopped);
+}
+
+#[test]
+fn a_thousand_clients_share_a_thread() {
+    let turns: Vec<AtomicU64> = (0..1000).map(|_| AtomicU64::new(0)).collect();
+    let plan = Plan { drivers: 1, ..plan(1000, 1, 500) };
+    let connect = |share: &Share| {
+        let client = |number: usize| {
+            let turns = &turns[number];
+            By(move || {
+                turns.fetch_add(1, Relaxed);
+                ok(0)
+            })
+        };
+        let clients = share.clients.clone().map(client).collect();
+        Ok::<_, Infallible>(Box::new(Interleaved::new(clients)) as Box<dyn Driver>)
+    };
+    let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut |_| ()).unwrap();
+    assert_eq!(outcome.drivers.len(), 1);
+    let each: Vec<u64> = turns.iter().map(|turns| turns.load(Relaxed)).collect();
+    let (least, most) = (each.iter().min().unwrap(), each.iter().max().unwrap());
+    assert!(*least > 0 && most - least <= 1, "all have their turn: {least} to {most}");
+    assert_eq!(each.iter().sum::<u64>(), count(&outcome.kinds[0]) + outcome.in_flight);
+    // Little's law: a client is always in an operation, be it in its turn or before it.
+    let all = kept(&outcome.kinds[0].slots, 0.0, 1.0);
+    let at_once = all.mean() * all.len() as f64 / 0.5e9;
+    assert!((900.0..1010.0).contains(&at_once), "{at_once}");
 }

@@ -1,0 +1,28 @@
+//! The driver of one client that blocks its thread.
+
+use crate::{Client, Driver, Operation, Pacer, Record};
+
+/// One client on a thread of its own.
+#[derive(Debug)]
+pub struct Blocking<C>(pub C);
+
+impl<C: Client> Driver for Blocking<C> {
+    /// Reads the clock once an operation.
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+        let clock = record.clock();
+        let mut free = clock.now();
+        while let Some(intended) = pacer.next(free) {
+            let mut started = free;
+            if intended > free {
+                let Some(now) = pacer.wait(intended) else { return };
+                started = now;
+            }
+            let done = self.0.operate();
+            let ended = clock.now();
+            let Some(next) = record.record(Operation { intended, started, ended, done }) else {
+                return;
+            };
+            free = next;
+        }
+    }
+}

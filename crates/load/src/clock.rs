@@ -1,0 +1,52 @@
+//! Time since the drivers' start, and waiting for a point in it.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Nanoseconds since the drivers' start.
+pub type Nanos = u64;
+
+/// How long before its time a wait stops to sleep: a sleeping thread wakes some tens of
+/// microseconds late.
+const SPIN: Nanos = 120_000;
+/// The longest sleep between two looks at whether to stop.
+const LOOK: Nanos = 50_000_000;
+
+/// Time since the drivers' start.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(pub(crate) Instant);
+
+impl Clock {
+    /// Nanoseconds since the start; 0 before it.
+    pub fn now(self) -> Nanos {
+        nanoseconds(Instant::now().saturating_duration_since(self.0))
+    }
+
+    /// Waits until `start`, to the microsecond, and returns what time it is then; `None` when
+    /// `stopped` says so meanwhile.
+    pub(crate) fn wait(self, start: Nanos, stopped: impl Fn() -> bool) -> Option<Nanos> {
+        loop {
+            let now = self.now();
+            match start.checked_sub(now) {
+                None | Some(0) => return Some(now),
+                Some(left) if left > SPIN => {
+                    if stopped() {
+                        return None;
+                    }
+                    thread::sleep(Duration::from_nanos((left - SPIN).min(LOOK)));
+                }
+                Some(_) => std::hint::spin_loop(),
+            }
+        }
+    }
+}
+
+/// A duration as nanoseconds, without the detour over 128 bits.
+pub(crate) fn nanoseconds(duration: Duration) -> Nanos {
+    duration.as_secs() * 1_000_000_000 + u64::from(duration.subsec_nanos())
+}
+
+/// A point in nanoseconds as seconds.
+pub(crate) fn seconds(nanoseconds: Nanos) -> f64 {
+    nanoseconds as f64 / 1e9
+}
