@@ -40,7 +40,6 @@ impl Engine for Fjall {
         About {
             name: "fjall",
             summary: "fjall: log-structured merge trees in Rust, optimistic transactions",
-            version: VERSION.into(),
             promises: [
                 Promise {
                     durability: Durability::None,
@@ -72,7 +71,12 @@ impl Engine for Fjall {
                 },
             ],
             home: Home::Process,
+            stores: true,
         }
+    }
+
+    fn version(&self) -> String {
+        VERSION.into()
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {

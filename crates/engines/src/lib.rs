@@ -7,6 +7,8 @@
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 pub mod elsewhere;
 pub mod fair;
 mod files;
@@ -67,7 +69,8 @@ impl From<std::io::Error> for Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What a commit promises, from the weakest to the strongest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Durability {
     /// A power cut may lose or break anything.
     None,
@@ -163,26 +166,31 @@ pub enum Home {
 }
 
 /// What a user should know of an engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
     /// Its name in files and flags.
     pub name: &'static str,
     /// One line on what it is.
     pub summary: &'static str,
-    /// The version that is built in or installed.
-    pub version: String,
     /// How it gives each durability level, weakest first.
     pub promises: [Promise; 3],
     /// Where it does its work.
     pub home: Home,
+    /// Whether it stores anything. One that does not measures the harness: nothing can be read back
+    /// from it or lost, and its calls never wait, so that clients can share a thread.
+    pub stores: bool,
 }
 
 /// An engine, closed: it knows how to open databases of its kind.
 pub trait Engine: Send + Sync {
-    /// What a user should know of it.
+    /// What a user should know of it. It is known without a look at the machine: no program is
+    /// started, and nothing is connected.
     fn about(&self) -> About;
 
-    /// Where it does its work, as in [`About`], which may have to ask a server for the rest.
+    /// The version that is built in or installed; a server may be asked for it.
+    fn version(&self) -> String;
+
+    /// Where it does its work, as in [`About`].
     fn home(&self) -> Home {
         self.about().home
     }

@@ -33,11 +33,9 @@ pub(crate) const MOST_READERS: u32 = 16_384;
 
 impl Engine for Lmdb {
     fn about(&self) -> About {
-        let version = heed::lmdb_version();
         About {
             name: "lmdb",
             summary: "LMDB: a memory-mapped copy-on-write B+ tree; caches in the page cache alone",
-            version: format!("{}.{}.{}", version.major, version.minor, version.patch),
             promises: [
                 Promise {
                     durability: Durability::None,
@@ -67,7 +65,13 @@ impl Engine for Lmdb {
                 },
             ],
             home: Home::Process,
+            stores: true,
         }
+    }
+
+    fn version(&self) -> String {
+        let version = heed::lmdb_version();
+        format!("{}.{}.{}", version.major, version.minor, version.patch)
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {

@@ -58,14 +58,17 @@ impl Engine for MariaDb {
                 "MariaDB with Aria, in a private server: locks whole tables, can't roll back",
             ),
         };
-        let installed = Program::MariaDb.find();
         About {
             name,
             summary,
-            version: installed.map_or("not installed".into(), |found| found.version.clone()),
             promises: self.0.promises(),
             home: Home::Server,
+            stores: true,
         }
+    }
+
+    fn version(&self) -> String {
+        Program::MariaDb.find().map_or("not installed".into(), |found| found.version.clone())
     }
 
     fn available(&self) -> std::result::Result<(), String> {

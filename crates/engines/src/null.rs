@@ -28,10 +28,14 @@ impl Engine for Null {
         About {
             name: "null",
             summary: "does nothing: what the harness itself costs",
-            version: env!("CARGO_PKG_VERSION").into(),
             promises: Durability::ALL.map(promise),
             home: Home::Process,
+            stores: false,
         }
+    }
+
+    fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").into()
     }
 
     fn open(

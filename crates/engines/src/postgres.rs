@@ -44,14 +44,17 @@ pub struct Postgres;
 
 impl Engine for Postgres {
     fn about(&self) -> About {
-        let installed = Program::Postgres.find();
         About {
             name: "postgres",
             summary: "PostgreSQL, in a private server",
-            version: installed.map_or("not installed".into(), |found| found.version.clone()),
             promises: PROMISES,
             home: Home::Server,
+            stores: true,
         }
+    }
+
+    fn version(&self) -> String {
+        Program::Postgres.find().map_or("not installed".into(), |found| found.version.clone())
     }
 
     fn available(&self) -> std::result::Result<(), String> {

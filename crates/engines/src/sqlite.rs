@@ -62,7 +62,6 @@ impl Engine for Sqlite {
         About {
             name: "sqlite",
             summary: "SQLite in the process, with a write-ahead log",
-            version: rusqlite::version().into(),
             promises: [
                 promise(
                     Durability::None,
@@ -85,7 +84,12 @@ impl Engine for Sqlite {
                 ),
             ],
             home: Home::Process,
+            stores: true,
         }
+    }
+
+    fn version(&self) -> String {
+        rusqlite::version().into()
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {

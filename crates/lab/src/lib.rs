@@ -1,37 +1,37 @@
-//! The lab: carries out a plan. For each trial it restores the data image, starts a process that
-//! opens the engine and runs the clients, gives the disk its neighbours, and records what came
-//! out; it takes the canary, honours a request to stop, and leaves nothing behind.
+//! The lab: carries out a plan. For each trial it restores the data image, puts a disk under it,
+//! starts a process that opens the target and drives it, gives the disk its neighbours, and records
+//! what came out; it takes the canary, honours a request to stop, and leaves nothing behind.
 //!
-//! It knows engines, workloads and disks by their contracts alone. It must never know how a
+//! It knows targets, engines, workloads and disks by their contracts alone. It must never know how a
 //! figure is shown or judged: it records, and says what it is doing through [`Watch`].
 
-pub mod accounts;
-mod canary;
-mod child;
-mod disk;
-mod family;
-mod image;
-pub mod job;
-pub mod leftovers;
-mod machine;
-pub mod memory;
-mod meter;
-mod open_files;
-pub mod page_cache;
-pub mod power_cut;
-mod process;
+mod error;
+pub mod machine;
+pub mod place;
+pub mod planner;
+pub mod procedures;
+pub mod process;
+mod registry;
 mod run;
-mod syncs;
-mod trial;
-mod usage;
-mod written;
+pub mod spec;
+pub mod targets;
 
-pub use child::{child, child_with};
-pub use disk::try_virtual_disk;
-pub use machine::describe as describe_machine;
-pub use memory::try_memory_limit;
-pub use run::{Ending, Event, Lab, LabError, OVERHEAD_S, Watch, planned_cuts, refusal};
-pub use trial::vocabulary;
+pub use error::{LabError, MachineError, TrialError};
+pub use place::disk::try_virtual_disk;
+pub use place::memory::try_memory_limit;
+pub use process::child::child;
+pub use registry::Registry;
+pub use run::{Ending, Event, Lab, OVERHEAD_S, Watch, can_be_cut, planned_cuts};
+pub use spec::resolve;
+
+/// A program and the arguments that make it a trial's process: its `main` calls [`child`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The program's file.
+    pub path: std::path::PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<std::ffi::OsString>,
+}
 
 /// What timing and recording one operation costs on this machine, in processor time: measured
 /// anew at each call, in about 20 ms.

@@ -1,80 +1,37 @@
-//! A run: the plan's blocks one after the other, each trial staged, driven, measured and recorded.
+//! A run: the planner's blocks one after the other, each trial staged, driven, measured and
+//! recorded; then the power cuts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
-use bakeoff_engines::Home;
-use bakeoff_experiment::{Block, Cell, Experiment, Factor, HOST};
-use bakeoff_results::{Canary, Cut, RunFolder, Trial};
+use bakeoff_experiment::{Cell, Experiment, Factor, Plan};
+use bakeoff_results::{Canary, Cut, Measured, RunFolder, Trial};
 
-use crate::canary::Cage;
-use crate::job::Data;
-use crate::leftovers::{self, WorkFolder};
-use crate::{accounts, disk, memory};
+use crate::error::wanting;
+use crate::machine::canary::Cage;
+use crate::place::leftovers::{self, WorkFolder};
+use crate::place::{RESERVE, images::Images, memory, room};
+use crate::planner::{Due, Fixed, OnceMore, Planner};
+use crate::procedures::drive::DriveProcedure;
+use crate::procedures::{Outcome, Procedure, Stage};
+use crate::spec::{self, TrialSpec};
+use crate::targets::Recipe;
+use crate::{LabError, MachineError, Program, Registry, TrialError};
 
 mod cuts;
-mod elsewhere;
-mod images;
-mod staging;
 
-pub use cuts::planned_cuts;
-use images::Image;
-pub(crate) use images::load;
-pub use staging::refusal;
+pub use cuts::{can_be_cut, planned_cuts};
 
-/// Bytes that must stay free on the disk: less, and the run stops before something breaks.
-pub(crate) const RESERVE: u64 = 64 << 20;
 /// Seconds that a trial takes beside its clients' time, as a first guess.
 pub const OVERHEAD_S: f64 = 0.4;
-/// How often a trial looks whether it is to stop.
-const PATIENCE: Duration = Duration::from_millis(50);
-/// How much longer than its clients a trial may take, to recover and to drain; and how long a load
-/// may say nothing.
-const GRACE: Duration = Duration::from_secs(300);
-/// How long removing a folder may take.
-const REMOVING: Duration = Duration::from_secs(5);
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
 const CANARY_TRIES: u32 = 3;
-
-/// What stops a run.
-#[derive(Debug, thiserror::Error)]
-pub enum LabError {
-    /// The disk has too little room for another trial.
-    #[error(
-        "the disk under {} is too full: {} MB free, {} MB needed; free some, or use --out on another disk",
-        folder.display(), free / 1_000_000, needed / 1_000_000
-    )]
-    Full {
-        /// The folder on it.
-        folder: PathBuf,
-        /// Bytes free.
-        free: u64,
-        /// Bytes needed.
-        needed: u64,
-    },
-    /// The run folder can't be written.
-    #[error(transparent)]
-    Results(#[from] bakeoff_results::Error),
-    /// The neighbours can't run on this disk.
-    #[error(transparent)]
-    Neighbour(#[from] neighbour::Error),
-    /// Something the lab needs from the system.
-    #[error("{what}: {source}")]
-    Io {
-        /// What was wanted.
-        what: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-}
-
-/// Names what was wanted when the system says no.
-pub(crate) fn wanting<T>(what: &str, result: std::io::Result<T>) -> Result<T, LabError> {
-    result.map_err(|source| LabError::Io { what: what.into(), source })
-}
+/// One block in so many, and one at least, may be run again because the machine was disturbed.
+const AGAIN: usize = 10;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,14 +62,14 @@ pub enum Event<'a> {
     /// Data are being loaded; so many rows so far.
     Loading {
         /// The data.
-        data: &'a Data,
+        data: &'a Recipe,
         /// Rows so far.
         rows: u64,
     },
     /// Data are loaded, or can't be.
     Loaded {
         /// The data.
-        data: &'a Data,
+        data: &'a Recipe,
         /// How long it took.
         seconds: f64,
         /// Why they can't be.
@@ -161,239 +118,237 @@ pub trait Watch {
 
 /// A run in the making.
 pub struct Lab<'a> {
-    /// The program that is started for each trial: bakeoff itself.
-    pub program: &'a Path,
+    /// What is registered.
+    pub registry: &'a Registry,
+    /// What is started for each trial: see [`crate::child`].
+    pub program: &'a Program,
+    /// What is started for each virtual disk.
+    pub launcher: &'a Launcher,
     /// The experiment.
     pub experiment: &'a Experiment,
+    /// Its plan.
+    pub plan: &'a Plan,
     /// Where its results go.
     pub folder: &'a mut RunFolder,
     /// Set by somebody else when the run is to stop.
     pub stop: &'a AtomicBool,
-    /// Who is told.
-    pub watch: &'a mut dyn Watch,
-    /// How many trials the plan has.
-    pub planned: u32,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
     pub reuse: bool,
     /// Whether crash images that show a broken promise are kept in the run folder.
     pub keep_images: bool,
 }
 
-/// What trials are staged with.
-struct Stage {
-    work: WorkFolder,
+/// What is resolved of a cell in a block, or why it can't be had.
+type Resolved = Result<(TrialSpec, DriveProcedure), TrialError>;
+
+/// What a run knows of itself on its way.
+struct Way {
     cage: Cage,
     canaries: Vec<Canary>,
-    neighbours: Option<(neighbour::File, f64)>,
-    /// The image of each data, or why it can't be had.
-    images: BTreeMap<Data, Result<Image, String>>,
-    /// The databases elsewhere that this run has filled.
-    filled: BTreeSet<String>,
-    /// The trial that is running, from 1, counting those that were done before.
+    /// The trial that is running, from 1, counting those that were done before, and how many there
+    /// will be.
     number: usize,
+    of: usize,
     /// Trials done in this process, and the seconds they took.
     spent: (usize, f64),
     /// Seconds spent on waiting for the machine to settle.
     waited_s: f64,
 }
 
-/// A block that is still to be run: the whole of it.
-struct Due {
-    block: Block,
-    attempt: u32,
-}
-
-impl Stage {
-    /// A new folder for what a private server keeps beside its data; other engines need none.
-    fn runtime(&self, engine: &str) -> Result<Option<PathBuf>, LabError> {
-        let found = bakeoff_engines::find(engine);
-        if found.is_none_or(|engine| engine.home() != Home::Server) {
-            return Ok(None);
-        }
-        let folder = self.work.path().join("server");
-        wanting("the server's folder", std::fs::create_dir(&folder))?;
-        Ok(Some(folder))
-    }
-}
-
-/// Fails unless `needed` bytes are free under `folder`.
-pub(crate) fn room(folder: &Path, needed: u64) -> Result<(), LabError> {
-    let free = wanting("the free space", accounts::free(folder))?;
-    if free < needed {
-        return Err(LabError::Full { folder: folder.into(), free, needed });
-    }
-    Ok(())
-}
-
-/// Removes a folder. A server that is being killed may still write in it for a moment.
-pub(crate) fn remove(folder: &Path) -> std::io::Result<()> {
-    let start = Instant::now();
-    while folder.exists() {
-        match std::fs::remove_dir_all(folder) {
-            Err(error) if start.elapsed() > REMOVING => return Err(error),
-            Err(_) => std::thread::sleep(PATIENCE),
-            Ok(()) => {}
-        }
-    }
-    Ok(())
-}
-
 impl Lab<'_> {
-    /// Runs what is not done yet.
+    /// Runs what is not done yet, and tells `watch` of it.
     ///
     /// # Errors
     /// What keeps the run as a whole from going on; a trial's own failure is recorded and the
     /// next one is run.
-    pub fn run(mut self) -> Result<Ending, LabError> {
+    pub fn run(mut self, watch: &mut dyn Watch) -> Result<Ending, LabError> {
+        match self.run_all(watch) {
+            Ok(failed) => Ok(Ending::Finished { failed }),
+            Err(error) if error.is_interrupted() => Ok(Ending::Interrupted),
+            // What fails when it is stopped has not failed by itself.
+            Err(_) if self.stop.load(Ordering::Relaxed) => Ok(Ending::Interrupted),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How many trials and cuts failed.
+    fn run_all(&mut self, watch: &mut dyn Watch) -> Result<u32, LabError> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
-        for path in memory::sweep() {
-            self.watch.event(Event::Swept(&path));
-        }
-        // First what is mounted in work folders, then these.
-        for path in wanting("left-over mounts", bakeoff_disk::registry::sweep())? {
-            self.watch.event(Event::Swept(&path));
-        }
-        for path in wanting("left-over work folders", leftovers::sweep(&registry))? {
-            self.watch.event(Event::Swept(&path));
-        }
-        let due = self.due()?;
+        sweep(&registry, watch)?;
+        let fixed = Fixed::new(self.plan, self.folder)?;
         let place = self.folder.dir().join("work");
         let work = wanting("the work folder", WorkFolder::create(&place, &registry))?;
         room(work.path(), RESERVE)?;
-        let cage = wanting("the canary", Cage::new(work.path()))?;
-        let mut stage = Stage {
-            work,
-            cage,
+        let of = self.plan.trials();
+        let mut way = Way {
+            cage: wanting("the canary", Cage::new(work.path()))?,
             canaries: self.folder.canaries()?,
-            neighbours: None,
-            images: BTreeMap::new(),
-            filled: BTreeSet::new(),
-            number: self.planned as usize
-                - due.iter().map(|due| due.block.trials.len()).sum::<usize>(),
+            number: of - fixed.trials(),
+            of,
             spent: (0, 0.0),
             waited_s: 0.0,
         };
-        self.look_for_engines(&due);
-        self.hire_neighbours(&mut stage, &due)?;
-        self.load_images(&mut stage, &due)?;
-        let mut failed = 0;
-        for due in &due {
-            if self.stopped() {
-                return Ok(Ending::Interrupted);
-            }
-            match self.run_block(&mut stage, due)? {
-                Some(count) => failed += count,
-                None => return Ok(Ending::Interrupted),
-            }
-        }
-        match self.cut_power(stage.work.path())? {
-            Some(more) => Ok(Ending::Finished { failed: failed + more }),
-            None => Ok(Ending::Interrupted),
-        }
-    }
-
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// The blocks to run. One that was cut short is run again as a whole, since its trials
-    /// would no longer be back to back; what it had is kept, but not compared.
-    fn due(&mut self) -> Result<Vec<Due>, LabError> {
-        let done = self.folder.done()?;
-        let mut due = Vec::new();
-        for block in self.experiment.plan().blocks {
-            let earlier = done.iter().filter(|trial| trial.block == block.number);
-            let attempt = earlier.clone().map(|trial| trial.attempt).max();
-            let count = earlier.filter(|trial| Some(trial.attempt) == attempt).count();
-            if count == block.trials.len() {
-                continue;
-            }
-            if let Some(attempt) = attempt {
-                let reason = "the run was interrupted in this block; it was run again as a whole";
-                self.folder.invalidate(block.number, attempt, reason)?;
-            }
-            due.push(Due { attempt: attempt.map_or(0, |attempt| attempt + 1), block });
-        }
-        Ok(due)
-    }
-
-    /// Says which engines can't be used, before anything is loaded.
-    fn look_for_engines(&mut self, due: &[Due]) {
-        let trials = due.iter().flat_map(|due| &due.block.trials);
-        let names: BTreeSet<_> = trials.map(|trial| trial.cell.base(Factor::Engine)).collect();
-        for engine in names {
-            if let Err(reason) = staging::available(engine) {
-                self.watch.event(Event::Unavailable { engine, reason: &reason });
-            }
-        }
-    }
-
-    /// Prepares the neighbours' file, if a trial wants neighbours on the machine's own disk, and
-    /// measures one alone. A virtual disk has its neighbours in its own queue.
-    fn hire_neighbours(&mut self, stage: &mut Stage, due: &[Due]) -> Result<(), LabError> {
-        let trials = due.iter().flat_map(|due| &due.block.trials);
-        let mut host = trials.map(|t| &t.cell).filter(|c| c.base(Factor::Disk) == HOST);
-        if host.all(|cell| disk::neighbours(cell) == neighbour::Level::None) {
-            return Ok(());
-        }
-        self.watch.event(Event::MeasuringNeighbour);
-        let file = neighbour::File::prepare(stage.work.path(), neighbour::FILE_BYTES)?;
-        let alone = match self.folder.run()?.neighbour_alone_per_second {
-            // A resumed run keeps to the terms that it began with.
-            Some(alone) => alone,
-            None => neighbour::measure_alone(&file, Duration::from_secs(2))?,
+        let mut stage = Stage {
+            registry: self.registry,
+            program: self.program,
+            launcher: self.launcher,
+            work: work.path(),
+            images: Images::default(),
+            hired: None,
+            reuse: self.reuse,
+            filled: BTreeSet::new(),
+            applied: Vec::new(),
+            stop: self.stop,
+            watch,
         };
-        self.folder.set_neighbour_alone(alone)?;
-        stage.neighbours = Some((file, alone));
+        self.prepare(&mut stage, &fixed)?;
+        let most = self.plan.blocks.len().div_ceil(AGAIN);
+        let mut planner = OnceMore::new(fixed, most);
+        let mut failed = 0;
+        while let Some(due) = planner.next(self.folder)? {
+            stage.go_on()?;
+            failed += self.run_block(&mut stage, &mut way, &due)?;
+        }
+        Ok(failed + self.cut_power(&mut stage)?)
+    }
+
+    /// Resolves what is to be run, and loads its data.
+    fn prepare(&mut self, stage: &mut Stage<'_>, fixed: &Fixed) -> Result<(), LabError> {
+        self.look_for_engines(stage, fixed);
+        let trials = fixed.left().flat_map(|due| {
+            let resolve = |trial: &bakeoff_experiment::PlannedTrial| {
+                self.resolve(&trial.cell, due.block.number)
+            };
+            due.block.trials.iter().map(resolve).collect::<Vec<_>>()
+        });
+        let trials: Vec<TrialSpec> = trials.filter_map(|it| Some(it.ok()?.0)).collect();
+        if trials.iter().any(spec::wants_hired) {
+            self.hire_neighbours(stage)?;
+        }
+        let mut known = BTreeMap::new();
+        for trial in trials.into_iter().filter(|trial| !trial.setup.external) {
+            known.entry(trial.setup.recipe.clone()).or_insert(trial.setup);
+        }
+        // In the plan's order each image would be loaded when its first trial comes: blocks would
+        // not be back to back.
+        for setup in known.values() {
+            stage.go_on()?;
+            match stage.image(setup) {
+                Err(error) if error.stops_the_run() => return Err(error.into()),
+                // It is the trials' failure, told with each.
+                Err(_) | Ok(_) => {}
+            }
+        }
         Ok(())
     }
 
-    /// Runs the trials of a block back to back; how many failed, or `None` when stopped.
-    fn run_block(&mut self, stage: &mut Stage, due: &Due) -> Result<Option<u32>, LabError> {
-        self.take_canary(stage)?;
+    /// Says which engines can't be used, before anything is loaded.
+    fn look_for_engines(&self, stage: &mut Stage<'_>, fixed: &Fixed) {
+        let cells = fixed.left().flat_map(|due| &due.block.trials).map(|trial| &trial.cell);
+        let engines: BTreeSet<&str> =
+            cells.filter_map(|cell| cell.level(Factor::Engine).map(bakeoff_experiment::base)).collect();
+        for engine in engines {
+            if let Err(reason) = self.available(engine) {
+                let reason = &reason.to_string();
+                stage.watch.event(Event::Unavailable { engine, reason });
+            }
+        }
+    }
+
+    /// Whether an engine can be used on this machine, and what brings what is missing.
+    fn available(&self, engine: &str) -> Result<(), TrialError> {
+        let found = self.registry.engine(engine);
+        found.map_or(Ok(()), |engine| engine.available()).map_err(TrialError::User)
+    }
+
+    /// Resolves a cell in a block, for this machine.
+    fn resolve(&self, cell: &Cell, block: u32) -> Resolved {
+        cell.level(Factor::Engine)
+            .map_or(Ok(()), |level| self.available(bakeoff_experiment::base(level)))?;
+        spec::resolve(self.registry, self.experiment, cell, block)
+    }
+
+    /// Prepares the neighbours' file on the machine's own disk, and measures one alone. A virtual
+    /// disk has its neighbours in its own queue.
+    fn hire_neighbours(&mut self, stage: &mut Stage<'_>) -> Result<(), LabError> {
+        stage.watch.event(Event::MeasuringNeighbour);
+        let prepared = neighbour::File::prepare(stage.work, neighbour::FILE_BYTES);
+        let file = prepared.map_err(MachineError::from)?;
+        let alone = match self.folder.run()?.neighbour_alone_per_second {
+            // A resumed run keeps to the terms that it began with.
+            Some(alone) => alone,
+            None => neighbour::measure_alone(&file, Duration::from_secs(2))
+                .map_err(MachineError::from)?,
+        };
+        self.folder.set_neighbour_alone(alone)?;
+        stage.hired = Some((file, alone));
+        Ok(())
+    }
+
+    /// Runs the trials of a block back to back; how many failed.
+    fn run_block(
+        &mut self,
+        stage: &mut Stage<'_>,
+        way: &mut Way,
+        due: &Due,
+    ) -> Result<u32, LabError> {
+        let disturbed = self.take_canary(stage, way)?;
         let mut failed = 0;
         for planned in &due.block.trials {
-            stage.number += 1;
-            let number = stage.number;
-            let cell = &planned.cell;
-            let of = self.planned as usize;
-            self.watch.event(Event::Begins {
-                number,
-                of,
-                cell,
-                left_s: self.left_s(stage, number),
+            way.number += 1;
+            way.of = way.of.max(way.number);
+            let (number, of, cell) = (way.number, way.of, &planned.cell);
+            let left_s = self.left_s(way);
+            stage.watch.event(Event::Begins { number, of, cell, left_s });
+            let (start, started_s) = (Instant::now(), now_s());
+            let answer = self.resolve(cell, due.block.number).and_then(|(trial, procedure)| {
+                match procedure.run(stage, &trial)? {
+                    Outcome::Measured(measured) => Ok(*measured),
+                    Outcome::Cut(_) => Err(TrialError::process("a cut in the place of a trial")),
+                }
             });
-            let start = Instant::now();
+            let (measured, reason) = match answer {
+                Ok(measured) => (Some(measured), None),
+                Err(error) if error.stops_the_run() => return Err(error.into()),
+                Err(error) => {
+                    stage.go_on()?;
+                    (None, Some(error.to_string()))
+                }
+            };
+            self.note_applied(stage)?;
             let mut trial = Trial {
                 repetition: due.block.repetition,
                 block: due.block.number,
                 attempt: due.attempt,
                 order: planned.order,
                 levels: cell.to_map(),
-                started_s: now_s(),
+                started_s,
                 valid: true,
-                reason: None,
-                measured: None,
+                reason,
+                measured,
             };
-            match self.stage_trial(stage, cell, due.block.number)? {
-                Ok(measured) => trial.measured = Some(measured),
-                Err(_) if self.stopped() => return Ok(None),
-                Err(reason) => trial.reason = Some(reason),
-            }
             judge(&mut trial);
             self.folder.commit_trial(&trial)?;
             failed += u32::from(!trial.valid);
-            self.watch.event(Event::Ends(&trial));
-            stage.spent.0 += 1;
-            stage.spent.1 += start.elapsed().as_secs_f64();
+            stage.watch.event(Event::Ends(&trial));
+            way.spent.0 += 1;
+            way.spent.1 += start.elapsed().as_secs_f64();
         }
-        Ok(Some(failed))
+        if let Some(what) = disturbed {
+            self.folder.note_disturbed(due.block.number, due.attempt, &what)?;
+        }
+        Ok(failed)
+    }
+
+    /// Notes for the report what targets were opened with.
+    fn note_applied(&mut self, stage: &mut Stage<'_>) -> Result<(), LabError> {
+        stage.applied.drain(..).try_for_each(|applied| Ok(self.folder.note_applied(&applied)?))
     }
 
     /// Seconds until the run is done: each trial that is left takes as long as those so far.
-    fn left_s(&self, stage: &Stage, number: usize) -> f64 {
-        let left = (self.planned as usize + 1).saturating_sub(number) as f64;
-        let (count, seconds) = stage.spent;
+    fn left_s(&self, way: &Way) -> f64 {
+        let left = (way.of + 1).saturating_sub(way.number) as f64;
+        let (count, seconds) = way.spent;
         let each = match count {
             0 => self.experiment.seconds + OVERHEAD_S,
             count => seconds / count as f64,
@@ -401,24 +356,39 @@ impl Lab<'_> {
         left * each
     }
 
-    /// Reads the canary; when it is off, gives the machine time to settle, within bounds.
-    fn take_canary(&mut self, stage: &mut Stage) -> Result<(), LabError> {
-        let patience_s = 0.05 * self.experiment.seconds * f64::from(self.planned);
+    /// Reads the canary; when it is off, gives the machine time to settle, within bounds. What is
+    /// still off then.
+    fn take_canary(
+        &mut self,
+        stage: &mut Stage<'_>,
+        way: &mut Way,
+    ) -> Result<Option<String>, LabError> {
+        let patience_s = 0.05 * self.experiment.seconds * self.plan.trials() as f64;
         for tries in 1..=CANARY_TRIES {
-            let mut canary = wanting("the canary", stage.cage.read())?;
-            canary.off = disturbed(&stage.canaries, &canary);
+            let mut canary = wanting("the canary", way.cage.read())?;
+            canary.off = disturbed(&way.canaries, &canary);
             self.folder.commit_canary(&canary)?;
-            stage.canaries.push(canary.clone());
-            let Some(what) = canary.off else { break };
-            if tries == CANARY_TRIES || stage.waited_s > patience_s || self.stopped() {
-                break;
+            way.canaries.push(canary.clone());
+            let Some(what) = canary.off else { return Ok(None) };
+            if tries == CANARY_TRIES || way.waited_s > patience_s {
+                return Ok(Some(what));
             }
-            self.watch.event(Event::Unsettled(&what));
+            stage.go_on()?;
+            stage.watch.event(Event::Unsettled(&what));
             std::thread::sleep(Duration::from_millis(500));
-            stage.waited_s += 0.5;
+            way.waited_s += 0.5;
         }
-        Ok(())
+        Ok(None)
     }
+}
+
+/// Removes what killed runs have left: first what is mounted in work folders, then these.
+fn sweep(registry: &Path, watch: &mut dyn Watch) -> Result<(), MachineError> {
+    let mut swept = memory::sweep();
+    swept.extend(wanting("left-over mounts", bakeoff_disk::registry::sweep())?);
+    swept.extend(wanting("left-over work folders", leftovers::sweep(registry))?);
+    swept.iter().for_each(|path| watch.event(Event::Swept(path)));
+    Ok(())
 }
 
 fn now_s() -> f64 {
@@ -428,21 +398,21 @@ fn now_s() -> f64 {
 
 /// A trial counts when it was measured and at most one operation in a hundred failed.
 fn judge(trial: &mut Trial) {
-    let Some(measured) = &trial.measured else {
+    let Some(Measured { operations, warnings, .. }) = &trial.measured else {
         trial.valid = false;
         return;
     };
-    for operation in &measured.operations {
+    let failed = operations.iter().any(|operation| {
         let done: u64 = operation.slots.iter().map(|slot| slot.histogram.len()).sum();
-        if operation.errors * 100 > done {
-            trial.valid = false;
-            let errors = measured.facts.warnings.join("; ");
-            trial.reason = Some(format!("too many operations failed: {errors}"));
-        }
+        operation.errors * 100 > done
+    });
+    if failed {
+        trial.valid = false;
+        trial.reason = Some(format!("too many operations failed: {}", warnings.join("; ")));
     }
 }
 
-/// What of a canary is off against the earlier ones, in a few words.
+/// What differs in a canary from the earlier ones, in a few words.
 fn disturbed(earlier: &[Canary], canary: &Canary) -> Option<String> {
     Canary::MEASUREMENTS.into_iter().find_map(|(name, seconds)| {
         let now = seconds(canary)?;

@@ -66,6 +66,9 @@ pub enum DriveError<E> {
         /// What that failure said.
         text: String,
     },
+    /// All drivers were there, and it was said that none is to start.
+    #[error("{0}")]
+    Refused(E),
     /// The system would start no more threads.
     #[error("no thread for client {client} of {clients}: {cause}; take fewer clients")]
     Thread {
@@ -102,16 +105,34 @@ pub fn drive<'d, E: Send>(
     stop: &AtomicBool,
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, DriveError<E>> {
+    drive_when(plan, connect, &mut || Ok(()), stop, observe)
+}
+
+/// As [`drive`], but the drivers start only when all are there and `ready`, called on this thread,
+/// has returned.
+///
+/// # Errors
+/// As [`drive`], and what `ready` returns: then none was started.
+///
+/// # Panics
+/// As [`drive`].
+pub fn drive_when<'d, E: Send>(
+    plan: &Plan,
+    connect: impl Fn(&Share) -> Result<Box<dyn Driver + 'd>, E> + Sync,
+    ready: &mut dyn FnMut() -> Result<(), E>,
+    stop: &AtomicBool,
+    observe: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, DriveError<E>> {
     check(plan);
     let halt = &Halt { asked: stop, failed: AtomicBool::new(false) };
     let pace = plan.pace.begin(nanoseconds(plan.duration));
     thread::scope(|scope| {
         let (full, batches) = sync_channel(plan.drivers * BATCHES);
-        let (ready, answers) = channel();
+        let (made, answers) = channel();
         let mut crew = Crew { threads: Vec::new(), starts: Vec::new(), empties: Vec::new() };
         for share in Share::out(plan.clients, plan.drivers) {
             let client = share.clients.start;
-            let (member, start, empty) = Member::new(plan, share, &full, &ready, halt);
+            let (member, start, empty) = Member::new(plan, share, &full, &made, halt);
             let (connect, pace) = (&connect, &pace);
             let thread = thread::Builder::new()
                 .name(format!("client-{client}"))
@@ -121,8 +142,9 @@ pub fn drive<'d, E: Send>(
             crew.starts.push(start);
             crew.empties.push(empty);
         }
-        drop((full, ready));
+        drop((full, made));
         let connected = answers.iter().collect::<Result<Vec<()>, _>>()?.len();
+        ready().map_err(DriveError::Refused)?;
         let clock = crew.start(connected);
         let mut collector = Collector::new(plan, pace.is_open());
         let collector_cpu = collector.collect(clock, &batches, &crew.empties, observe);

@@ -21,7 +21,7 @@ mod slot;
 pub use blocking::Blocking;
 pub use clock::{Clock, Nanos};
 pub use collector::Progress;
-pub use drive::{DriveError, MOST_FAILURES, Plan, drive};
+pub use drive::{DriveError, MOST_FAILURES, Plan, drive, drive_when};
 pub use driver::{Client, Done, Driver, Operation, Record, Share};
 pub use interleaved::Interleaved;
 pub use outcome::{Driven, Kind, OpenLoop, Outcome};

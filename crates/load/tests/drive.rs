@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_load::{
     Arrivals, Blocking, Client, Done, DriveError, Driver, Interleaved, Kind, Outcome, Pace, Plan,
-    Progress, Share, drive, kept, kept_service,
+    Progress, Share, drive, drive_when, kept, kept_service,
 };
 
 /// A client that is a closure.
@@ -427,4 +427,25 @@ fn a_thousand_clients_share_a_thread() {
     let all = kept(&outcome.kinds[0].slots, 0.0, 1.0);
     let at_once = all.mean() * all.len() as f64 / 0.5e9;
     assert!((900.0..1010.0).contains(&at_once), "{at_once}");
+}
+
+#[test]
+fn drivers_wait_until_all_is_ready_and_none_starts_where_that_is_refused() {
+    let operated = AtomicU64::new(0);
+    let connect = |_: &Share| {
+        Ok(alone(|| {
+            operated.fetch_add(1, Relaxed);
+            ok(0)
+        }))
+    };
+    let mut refuse = || {
+        sleep(Duration::from_millis(50));
+        assert_eq!(operated.load(Relaxed), 0);
+        Err("not today")
+    };
+    let plan = plan(3, 1, 60_000);
+    let never = &AtomicBool::new(false);
+    let error = drive_when(&plan, connect, &mut refuse, never, &mut |_| ()).unwrap_err();
+    assert!(matches!(error, DriveError::Refused("not today")));
+    assert_eq!(operated.load(Relaxed), 0);
 }

@@ -7,6 +7,7 @@
 //! row of every table must be, and whatever else is found was lost, torn or never sent.
 
 mod audit;
+mod claims;
 mod client;
 mod deed;
 mod tables;
@@ -15,12 +16,13 @@ mod tests;
 
 use std::sync::Arc;
 
-use bakeoff_engines::{Result, Schema, Statement, Value};
+use bakeoff_engines::{Database, Result, Schema, Statement, Value};
 
-pub use audit::{Claim, Findings};
+pub use audit::Claim;
 pub use client::{Bookkeeper, Witness};
 
-use crate::{Client, Prepared, Scale, Text, Workload};
+use crate::{Audited, Claims, Client, Findings, Prepared, Scale, Text, Workload};
+use claims::{Account, Writer};
 
 /// How many clients there can be: each has a row of its own.
 pub const CLIENTS: usize = 1024;
@@ -51,6 +53,14 @@ impl Workload for Ledger {
 
     fn operations(&self) -> &'static [&'static str] {
         &["transact", "sum"]
+    }
+
+    fn reads_back(&self) -> bool {
+        true
+    }
+
+    fn is_audited(&self) -> bool {
+        true
     }
 
     fn prepare(&self, scale: &str, seed: u64, text: Arc<Text>) -> Box<dyn Prepared> {
@@ -120,5 +130,29 @@ impl Prepared for Books {
 
     fn client(&self, number: usize, _: usize) -> Box<dyn Client + '_> {
         Box::new(self.bookkeeper(number, Box::new(())))
+    }
+
+    fn audited(&self) -> Option<&dyn Audited> {
+        Some(self)
+    }
+}
+
+impl Audited for Books {
+    fn claimant<'a>(&'a self, number: usize, claims: Box<dyn Claims + 'a>) -> Box<dyn Client + 'a> {
+        Box::new(self.bookkeeper(number, Box::new(Writer(claims))))
+    }
+
+    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+        claims.iter().map(|records| Account::read(records, off_at_ns).count()).sum()
+    }
+
+    fn audit(&self, database: &dyn Database, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Findings> {
+        let accounts: Vec<Account> =
+            claims.iter().map(|records| Account::read(records, off_at_ns)).collect();
+        let claims: Vec<Claim> = accounts.iter().map(Account::claim).collect();
+        let (mut findings, first_lost) = self.compare(database, &claims)?;
+        let times = first_lost.iter().filter_map(|(client, first)| accounts.get(*client)?.when(*first));
+        findings.oldest_lost_at_ns = times.min();
+        Ok(findings)
     }
 }

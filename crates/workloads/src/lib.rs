@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use bakeoff_engines::{Access, Error, Result, Schema, Session, Statement, Value};
+use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement, Value};
 use rand::SeedableRng;
 
 pub mod ledger;
@@ -40,6 +40,18 @@ pub trait Workload: Send + Sync {
 
     /// The operations that its clients run; a client's choice is a number into these.
     fn operations(&self) -> &'static [&'static str];
+
+    /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
+    /// serve them.
+    fn reads_back(&self) -> bool {
+        false
+    }
+
+    /// Whether what its clients were promised can be held against what a power cut has left:
+    /// [`Prepared::audited`].
+    fn is_audited(&self) -> bool {
+        false
+    }
 
     /// Gets it ready at a scale (a name out of [`Workload::scales`]), for a seed: the same scale,
     /// seed and text give the same rows and the same clients on every machine.
@@ -74,6 +86,53 @@ pub trait Prepared: Send + Sync {
 
     /// Client `number` of `clients`, both fixed for a trial.
     fn client(&self, number: usize, clients: usize) -> Box<dyn Client + '_>;
+
+    /// How it is audited, where [`Workload::is_audited`].
+    fn audited(&self) -> Option<&dyn Audited> {
+        None
+    }
+}
+
+/// A workload whose clients claim what they were promised, and that can be held against the claims
+/// after a power cut.
+pub trait Audited {
+    /// Client `number`, which claims on the way.
+    fn claimant<'a>(&'a self, number: usize, claims: Box<dyn Claims + 'a>) -> Box<dyn Client + 'a>;
+
+    /// How many commits were acknowledged until the power went, by what each client claimed.
+    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64;
+
+    /// Reads the whole database and holds it against what each client claimed, from client 0. Nobody
+    /// else uses the database meanwhile.
+    ///
+    /// # Errors
+    /// The engine's own, where something can't be read.
+    fn audit(&self, database: &dyn Database, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Findings>;
+}
+
+/// Who takes a client's claims: a place that a power cut leaves alone.
+pub trait Claims {
+    /// Takes a record. When it returns, the record outlives the client's process.
+    fn claim(&mut self, record: &[u8]);
+}
+
+/// What an audit found wrong. Everything is zero when every promise of strict durability was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Acknowledged transactions that are not there.
+    pub lost: u64,
+    /// When the first of these was acknowledged, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub oldest_lost_at_ns: Option<u64>,
+    /// Transactions or rows that are there and were never sent.
+    pub phantom: u64,
+    /// Rows that show a part of a transaction.
+    pub torn: u64,
+    /// Transactions that are gone while a later one of the same client is there.
+    pub hole: u64,
+    /// Rows that are found by key and not by an index, or the other way round.
+    pub index_broken: u64,
+    /// The first findings, in words.
+    pub examples: Vec<String>,
 }
 
 /// One user of the application.

@@ -73,17 +73,6 @@ impl Elsewhere {
     pub fn name(&self) -> &'static str {
         self.name
     }
-
-    fn version(&self) -> String {
-        let ask = || -> std::result::Result<Option<String>, mysql::Error> {
-            Conn::new(self.opts.clone())?.query_first("SELECT VERSION()")
-        };
-        let version = self.version.get_or_init(|| match ask() {
-            Ok(version) => version.unwrap_or_default(),
-            Err(failure) => format!("no connection: {failure}"),
-        });
-        version.clone()
-    }
 }
 
 /// A URL and the storage engine that its fragment names, InnoDB unless it does.
@@ -100,14 +89,21 @@ impl Engine for Elsewhere {
         About {
             name: self.name,
             summary: "MySQL or MariaDB, in a server that somebody else runs",
-            version: self.version(),
             promises: self.storage.promises(),
-            home: self.home(),
+            home: Home::Elsewhere,
+            stores: true,
         }
     }
 
-    fn home(&self) -> Home {
-        Home::Elsewhere
+    fn version(&self) -> String {
+        let ask = || -> std::result::Result<Option<String>, mysql::Error> {
+            Conn::new(self.opts.clone())?.query_first("SELECT VERSION()")
+        };
+        let version = self.version.get_or_init(|| match ask() {
+            Ok(version) => version.unwrap_or_default(),
+            Err(failure) => format!("no connection: {failure}"),
+        });
+        version.clone()
     }
 
     /// The server's settings are its owner's.

@@ -62,16 +62,6 @@ impl Elsewhere {
     pub fn name(&self) -> &'static str {
         self.name
     }
-
-    fn version(&self) -> String {
-        let version = self.version.get_or_init(|| match super::connect(&self.config) {
-            Ok(mut client) => {
-                super::show(&mut client, "server_version").unwrap_or_else(|error| error.to_string())
-            }
-            Err(failure) => format!("no connection: {}", words(&failure)),
-        });
-        version.clone()
-    }
 }
 
 /// A URL as it may be shown.
@@ -104,14 +94,20 @@ impl Engine for Elsewhere {
         About {
             name: self.name,
             summary: "PostgreSQL, in a server that somebody else runs",
-            version: self.version(),
             promises: PROMISES,
-            home: self.home(),
+            home: Home::Elsewhere,
+            stores: true,
         }
     }
 
-    fn home(&self) -> Home {
-        Home::Elsewhere
+    fn version(&self) -> String {
+        let version = self.version.get_or_init(|| match super::connect(&self.config) {
+            Ok(mut client) => {
+                super::show(&mut client, "server_version").unwrap_or_else(|error| error.to_string())
+            }
+            Err(failure) => format!("no connection: {}", words(&failure)),
+        });
+        version.clone()
     }
 
     /// As with a private server.

@@ -2,44 +2,35 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bakeoff_disk::plug::{Keep, Metadata};
-use bakeoff_disk::spec::Spec;
-use bakeoff_engines::{Durability, Engine};
-use bakeoff_experiment::{Cuts, Experiment, Factor, base};
-use bakeoff_results::{Cut, HARNESS, Promised};
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::{Keep, Metadata};
+use bakeoff_engines::{Durability, Engine, Home};
+use bakeoff_experiment::{Cell, Cuts, Experiment, Factor, Memory};
+use bakeoff_results::{Cut, Promised};
 
-use super::{Ending, Event, Lab, LabError, RESERVE, remove, room, wanting};
-use crate::disk;
-use crate::job::{Data, Staging};
-use crate::power_cut::{self, Subject};
+use super::{Event, Lab};
+use crate::error::wanting;
+use crate::procedures::cut::{self, CutProcedure};
+use crate::procedures::{Outcome, Procedure, Stage};
+use crate::spec::{DiskSpec, MemoryLimit, TrialSpec, named_disk};
+use crate::targets::Wanted;
+use crate::{LabError, MachineError, Registry, TrialError};
 
-/// The workload whose clients are at work when the power goes, and its scale where another workload
-/// is measured.
-const WORKLOAD: &str = "ledger";
-const SCALE: &str = "small";
-/// The memory that an engine has when its power goes.
-const UNLIMITED: &str = "unlimited";
-/// How much later than its engine says a commit may become lasting: a thread that is to sync once a
+/// After so many failed cuts of an engine in a row no other is tried.
+const MOST_FAILURES: u32 = 3;
+/// How much later than its engine says a commit may become durable: a thread that is to sync once a
 /// second comes to it a little late on a busy machine, and a sync takes its time.
-const LATE: Duration = Duration::from_millis(500);
+const LATE_S: f64 = 0.5;
 /// Where crash images are kept in a run folder.
 const IMAGES: &str = "images";
 
-/// The cuts of an engine at a level that are still to be made.
-struct Due {
-    durability: Durability,
-    numbers: Vec<u32>,
-}
-
-/// What all cuts of a run have in common.
+/// How the power cuts of an experiment are made.
+#[derive(Clone, Debug)]
 struct Common {
     cuts: Cuts,
-    disk: Spec,
     keep: Vec<Keep>,
-    images: Option<PathBuf>,
     /// How many there are, how many are made, and since when.
     planned: usize,
     made: usize,
@@ -48,223 +39,178 @@ struct Common {
 }
 
 impl Lab<'_> {
-    /// Makes the cuts that are still to be made; how many failed, or `None` when stopped.
-    pub(super) fn cut_power(&mut self, work: &Path) -> Result<Option<u32>, LabError> {
-        let Some(cuts) = self.experiment.cuts.clone() else { return Ok(Some(0)) };
-        let mut common = self.common(cuts)?;
-        let cells = self.experiment.cut_cells();
-        let mut engines: Vec<&str> = cells.into_iter().map(|(engine, _)| engine).collect();
-        engines.dedup();
-        let mut failed = 0;
-        for engine in engines.into_iter().filter(|engine| *engine != HARNESS) {
-            match self.cut_engine(work, engine, &mut common)? {
-                Some(count) => failed += count,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(failed))
-    }
-
-    fn common(&self, cuts: Cuts) -> Result<Common, LabError> {
-        let wrong = |reason: String| LabError::Io {
-            what: "the disk that is to lose its power".into(),
-            source: std::io::Error::other(reason),
-        };
-        let disk = self.experiment.cut_disk().expect("an experiment with cuts has a virtual disk");
-        let images = self.keep_images.then(|| self.folder.dir().join(IMAGES));
-        if let Some(images) = &images {
-            wanting("the folder of crash images", fs::create_dir_all(images))?;
-        }
+    /// Makes the cuts that are still to be made; how many failed.
+    pub(super) fn cut_power(&mut self, stage: &mut Stage<'_>) -> Result<u32, LabError> {
+        let Some(cuts) = self.experiment.cuts.clone() else { return Ok(0) };
         let before = self.folder.cuts()?.iter().filter(|cut| cut.failed.is_none()).count();
-        Ok(Common {
-            disk: disk::named(self.experiment, disk).map_err(wrong)?,
-            keep: cuts.keep.iter().map(|rule| rule.parse().expect("a checked rule")).collect(),
-            images,
+        let keep = cuts.keep.iter().map(|rule| rule.parse().expect("a checked rule"));
+        let mut common = Common {
+            keep: keep.collect(),
             planned: planned_cuts(self.experiment),
             made: before,
             before,
             start: Instant::now(),
             cuts,
+        };
+        let mut failed = 0;
+        for (engine, durability) in self.experiment.cut_cells() {
+            failed += self.cut_level(stage, engine, durability, &mut common)?;
+        }
+        Ok(failed)
+    }
+
+    /// Makes the cuts of an engine at a level; how many failed.
+    fn cut_level(
+        &mut self,
+        stage: &mut Stage<'_>,
+        engine: &str,
+        level: &str,
+        common: &mut Common,
+    ) -> Result<u32, LabError> {
+        let numbers = self.due_cuts(engine, level, &common.cuts)?;
+        let durability = Durability::parse(level).expect("a checked level");
+        let (mut failed, mut in_a_row) = (0, 0);
+        let first = self.procedure(engine, durability, 0, common)?;
+        let trial = match self.cut_spec(engine, level) {
+            Ok(trial) => trial,
+            Err(reason) if !numbers.is_empty() => {
+                self.keep_cut(stage, &first.refused(reason.to_string()), common)?;
+                return Ok(1);
+            }
+            Err(_) => return Ok(0),
+        };
+        for number in numbers {
+            stage.go_on()?;
+            let procedure = CutProcedure { number, ..first.clone() };
+            let Outcome::Cut(cut) = procedure.run(stage, &trial)? else { continue };
+            self.note_applied(stage)?;
+            in_a_row = if cut.failed.is_some() { in_a_row + 1 } else { 0 };
+            failed += u32::from(cut.failed.is_some());
+            self.keep_cut(stage, &cut, common)?;
+            if in_a_row == MOST_FAILURES {
+                break;
+            }
+        }
+        Ok(failed)
+    }
+
+    /// The numbers of the cuts that are still to be made; what failed is tried again.
+    fn due_cuts(&self, engine: &str, level: &str, cuts: &Cuts) -> Result<Vec<u32>, LabError> {
+        let done = self.folder.cuts()?;
+        let of_this = |cut: &&Cut| {
+            (&*cut.engine, &*cut.durability) == (engine, level) && cut.failed.is_none()
+        };
+        let made: BTreeSet<u32> = done.iter().filter(of_this).map(|cut| cut.number).collect();
+        Ok(cuts.numbers().filter(|number| !made.contains(number)).collect())
+    }
+
+    /// What a cut of an engine at a level is staged with: one client more or less, another memory
+    /// or another scale changes no promise.
+    fn cut_spec(&self, engine: &str, level: &str) -> Result<TrialSpec, TrialError> {
+        let experiment = self.experiment;
+        let cell = experiment.cut_cell(engine, level);
+        let found = self.registry.engine(engine);
+        found.map_or(Ok(()), |engine| can_be_cut(engine, level))?;
+        let disk = experiment.cut_disk().expect("an experiment with cuts has a virtual disk");
+        let workload = experiment.cut_workload();
+        let target = self.registry.target_of(workload)?;
+        let setup = target.resolve(&Wanted { experiment, cell: &cell, workload })?;
+        Ok(TrialSpec {
+            setup,
+            memory: MemoryLimit(Memory::Unlimited),
+            disk: DiskSpec::Virtual(named_disk(experiment, disk)?),
+            neighbours: Level::None,
+            seed: experiment.seed,
+            levels: levels(&cell),
         })
     }
 
-    /// Makes an engine's cuts at all levels, from one image.
-    fn cut_engine(
-        &mut self,
-        work: &Path,
-        name: &str,
-        common: &mut Common,
-    ) -> Result<Option<u32>, LabError> {
-        let due = self.due_cuts(name, &common.cuts)?;
-        let Some(engine) = bakeoff_engines::find(name).filter(|_| !due.is_empty()) else {
-            return Ok(Some(0));
-        };
-        let data = self.cut_data(name);
-        let image = work.join("cut-image");
-        let mut loaded: Option<Result<(), String>> = None;
-        let mut failed = 0;
-        for Due { durability, numbers } in due {
-            let possible = match power_cut::can_be_cut(engine, durability) {
-                Err(reason) => Err(reason),
-                Ok(()) => match &loaded {
-                    Some(loaded) => loaded.clone(),
-                    None => loaded.insert(self.load_for_cuts(engine, &data, &image, work)?).clone(),
-                },
-            };
-            if self.stopped() {
-                return Ok(None);
-            }
-            let ending = match possible {
-                Ok(()) => {
-                    self.cut_level(work, engine, (&data, &image), (durability, numbers), common)?
-                }
-                Err(reason) => {
-                    let cut = refused(engine, durability, numbers[0], reason);
-                    self.keep_cut(&cut, common)?;
-                    Ending::Finished { failed: 1 }
-                }
-            };
-            match ending {
-                Ending::Finished { failed: more } => failed += more,
-                Ending::Interrupted => return Ok(None),
-            }
+    fn procedure(
+        &self,
+        engine: &str,
+        durability: Durability,
+        number: u32,
+        common: &Common,
+    ) -> Result<CutProcedure, MachineError> {
+        let images = self.keep_images.then(|| self.folder.dir().join(IMAGES));
+        if let Some(images) = &images {
+            wanting("the folder of crash images", fs::create_dir_all(images))?;
         }
-        wanting("removing the cuts' image", remove(&image))?;
-        Ok(Some(failed))
-    }
-
-    /// What is still to be done of an engine; what failed is tried again.
-    fn due_cuts(&self, engine: &str, cuts: &Cuts) -> Result<Vec<Due>, LabError> {
-        let done = self.folder.cuts()?;
-        let made: BTreeSet<(&str, u32)> = done
-            .iter()
-            .filter(|cut| cut.engine == engine && cut.failed.is_none())
-            .map(|cut| (cut.durability.as_str(), cut.number))
-            .collect();
-        let cells = self.experiment.cut_cells().into_iter().filter(|(name, _)| *name == engine);
-        let due = cells.map(|(_, level)| {
-            let durability = Durability::parse(level).expect("a checked level");
-            let open = cuts.numbers().filter(|number| !made.contains(&(level, *number)));
-            Due { durability, numbers: open.collect() }
-        });
-        Ok(due.filter(|due| !due.numbers.is_empty()).collect())
-    }
-
-    fn cut_data(&self, engine: &str) -> Data {
-        let own = self.experiment.workload == WORKLOAD;
-        let scale = &self.experiment.factors[&Factor::Scale][0];
-        Data {
+        Ok(CutProcedure {
             engine: engine.into(),
-            workload: WORKLOAD.into(),
-            scale: if own { base(scale).into() } else { SCALE.into() },
-            seed: self.experiment.seed,
-            text: self.experiment.text.clone(),
-        }
-    }
-
-    fn load_for_cuts(
-        &mut self,
-        engine: &dyn Engine,
-        data: &Data,
-        image: &Path,
-        work: &Path,
-    ) -> Result<Result<(), String>, LabError> {
-        wanting("the cuts' image", fs::create_dir(image))?;
-        self.watch.event(Event::Loading { data, rows: 0 });
-        let start = Instant::now();
-        let settings = self.settings(&data.engine);
-        let loaded =
-            power_cut::load(self.program, engine, data, &settings, (image, work), self.stop)?;
-        if loaded.is_err() && !self.stopped() {
-            room(work, RESERVE)?;
-        }
-        let failure = loaded.as_ref().err().map(String::as_str);
-        let seconds = start.elapsed().as_secs_f64();
-        if failure.is_none() || !self.stopped() {
-            self.watch.event(Event::Loaded { data, seconds, failure });
-        }
-        Ok(loaded)
-    }
-
-    fn cut_level(
-        &mut self,
-        work: &Path,
-        engine: &dyn Engine,
-        (data, image): (&Data, &Path),
-        (durability, numbers): (Durability, Vec<u32>),
-        common: &mut Common,
-    ) -> Result<Ending, LabError> {
-        let (disk, keep) = (common.disk.clone(), common.keep.clone());
-        let images = common.images.clone();
-        let settings = self.settings(&data.engine);
-        let staging = Staging { settings: settings.clone(), ..Staging::default() };
-        self.note_terms([&data.engine, durability.name(), UNLIMITED], &staging)?;
-        let subject = Subject {
-            program: self.program,
-            work,
-            engine,
-            data,
-            image,
             durability,
-            promised: promised(engine, durability),
-            settings,
+            promised: promised(self.registry, engine, durability),
+            number,
             clients: self.experiment.cut_clients(),
-            disk: &disk,
-            metadata: Metadata::Ordered,
-            keep: &keep,
+            keep: common.keep.clone(),
             recovery: common.cuts.recovery,
-            seed: self.experiment.seed,
-            keep_images: images.as_deref(),
-            patience: power_cut::PATIENCE,
-            stop: self.stop,
-        };
-        subject.run(numbers, &mut |cut| self.keep_cut(&cut, common))
+            metadata: Metadata::Ordered,
+            keep_images: images,
+            patience: cut::PATIENCE,
+        })
     }
 
     /// Records a cut and tells of it.
-    fn keep_cut(&mut self, cut: &Cut, common: &mut Common) -> Result<(), LabError> {
+    fn keep_cut(
+        &mut self,
+        stage: &mut Stage<'_>,
+        cut: &Cut,
+        common: &mut Common,
+    ) -> Result<(), LabError> {
         self.folder.commit_cut(cut)?;
         common.made += 1;
         let each = common.start.elapsed().as_secs_f64() / (common.made - common.before) as f64;
         let left_s = each * common.planned.saturating_sub(common.made) as f64;
-        self.watch.event(Event::Cut { made: common.made, of: common.planned, cut, left_s });
+        stage.watch.event(Event::Cut { made: common.made, of: common.planned, cut, left_s });
         Ok(())
     }
+}
+
+/// The levels of a cut for the record: its memory is never limited.
+fn levels(cell: &Cell) -> bakeoff_results::Levels {
+    let mut levels = cell.to_map();
+    levels.insert(Factor::Memory.name().into(), Memory::Unlimited.to_string());
+    levels
 }
 
 /// How many power cuts an experiment asks for.
 pub fn planned_cuts(experiment: &Experiment) -> usize {
     let each = experiment.cuts.as_ref().map_or(0, |cuts| cuts.numbers().len());
-    each * experiment.cut_cells().iter().filter(|(engine, _)| *engine != HARNESS).count()
+    each * if each == 0 { 0 } else { experiment.cut_cells().len() }
 }
 
-/// What a level says, by its engine's documentation.
-fn promised(engine: &dyn Engine, durability: Durability) -> Promised {
-    let promises = engine.about().promises;
-    let promise = promises.iter().find(|promise| promise.durability == durability);
-    match durability {
-        Durability::None => Promised::Nothing,
-        Durability::Relaxed => Promised::Whole {
-            window_s: promise.and_then(|it| it.window).map(|it| (it + LATE).as_secs_f64()),
-            most_lost: promise.and_then(|it| it.most_lost),
-        },
-        Durability::Strict => Promised::Everything,
+/// Whether an engine's power can be cut at all at that level.
+///
+/// # Errors
+/// Why not, and what to do.
+pub fn can_be_cut(engine: &dyn Engine, level: &str) -> Result<(), TrialError> {
+    engine.available().map_err(TrialError::User)?;
+    let about = engine.about();
+    if about.home == Home::Elsewhere {
+        return Err(TrialError::User(format!(
+            "the power of {} is not bakeoff's to cut: somebody else runs it; name an engine that \
+             bakeoff starts itself, as `bakeoff list engines` shows them",
+            about.name
+        )));
+    }
+    let promise = about.promises.iter().find(|promise| promise.durability.name() == level);
+    match promise.and_then(|promise| promise.settings) {
+        Some(_) => Ok(()),
+        None => Err(TrialError::User(format!("{} has no durability {level}", about.name))),
     }
 }
 
-/// The record of cuts that can't be made.
-fn refused(engine: &dyn Engine, durability: Durability, number: u32, reason: String) -> Cut {
-    Cut {
-        engine: engine.about().name.into(),
-        durability: durability.name().into(),
-        promised: Promised::Nothing,
-        clients: 0,
-        number,
-        seed: 0,
-        moment: String::new(),
-        ran_s: 0.0,
-        acknowledged: 0,
-        judged: Vec::new(),
-        failed: Some(reason),
+/// What a level says, by its engine's documentation.
+fn promised(registry: &Registry, engine: &str, durability: Durability) -> Promised {
+    let promises = registry.engine(engine).map(|engine| engine.about().promises);
+    let mut promises = promises.into_iter().flatten();
+    let promise = promises.find(|promise| promise.durability == durability);
+    match durability {
+        Durability::None => Promised::Nothing,
+        Durability::Relaxed => Promised::Whole {
+            window_s: promise.and_then(|it| it.window).map(|it| it.as_secs_f64() + LATE_S),
+            most_lost: promise.and_then(|it| it.most_lost),
+        },
+        Durability::Strict => Promised::Everything,
     }
 }

@@ -6,28 +6,13 @@ use bakeoff_engines::{Access, Database, Error, Result, Rows, Session, Value};
 
 use super::deed::{KEPT, Note, token};
 use super::{BALANCE, Books, tables};
+use crate::Findings;
 
 /// How many findings are told in words; all are counted.
 const TOLD: usize = 10;
 
-/// What was found wrong. Everything is zero when every promise of strict durability was kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Findings {
-    /// Acknowledged transactions that are not there.
-    pub lost: u64,
-    /// Of each client that lost something, the number of its first lost transaction.
-    pub first_lost: Vec<(usize, i64)>,
-    /// Transactions or rows that are there and were never sent.
-    pub phantom: u64,
-    /// Rows that show a part of a transaction.
-    pub torn: u64,
-    /// Transactions that are gone while a later one of the same client is there.
-    pub hole: u64,
-    /// Rows that are found by key and not by an index, or the other way round.
-    pub index_broken: u64,
-    /// The first findings, in words.
-    pub examples: Vec<String>,
-}
+/// Of each client that lost something, its number and that of its first lost transaction.
+type FirstLost = Vec<(usize, i64)>;
 
 /// What one client sent, and what of it was acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +52,6 @@ impl Findings {
 
     fn lost(&mut self, client: i64, first: i64, last: i64) {
         self.lost += (last - first + 1) as u64;
-        self.first_lost.push((client as usize, first));
         self.tell(|| format!("client {client}: {first} to {last} were acknowledged and are lost"));
     }
 
@@ -89,12 +73,16 @@ impl Findings {
 
 impl Books {
     /// Reads everything and holds it against the claims, one a client, from 0. Nobody else uses the
-    /// database meanwhile.
+    /// database meanwhile. What is wrong, and what each client lost first.
     ///
     /// # Errors
     /// The engine's own, where something can't be read.
-    pub fn audit(&self, database: &dyn Database, claims: &[Claim]) -> Result<Findings> {
-        let mut findings = Findings::default();
+    pub fn compare(
+        &self,
+        database: &dyn Database,
+        claims: &[Claim],
+    ) -> Result<(Findings, FirstLost)> {
+        let (mut findings, mut first_lost) = (Findings::default(), FirstLost::new());
         let mut session = database.session()?;
         let found = self.read(&mut *session, &mut findings)?;
         let mut balances = vec![BALANCE; self.accounts as usize];
@@ -106,6 +94,7 @@ impl Books {
             };
             if progress < claim.acknowledged {
                 findings.lost(client, progress + 1, claim.acknowledged);
+                first_lost.push((client as usize, progress + 1));
             } else if progress > claim.sent {
                 let sent = claim.sent;
                 findings.phantom(|| format!("client {client}: at {progress}, sent up to {sent}"));
@@ -115,7 +104,7 @@ impl Books {
             self.audit_notes((client, progress, claim), &notes, &gone, &found, &mut findings);
         }
         self.audit_accounts(&balances, &found, &mut findings);
-        Ok(findings)
+        Ok((findings, first_lost))
     }
 
     /// Applies a client's deeds to the balances; the notes that they leave.

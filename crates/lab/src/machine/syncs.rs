@@ -1,7 +1,7 @@
-//! Counts what an engine makes lasting on the machine's own disk.
+//! Counts what a target makes durable on the machine's own disk.
 //!
 //! Best by the kernel: each file system that keeps data has a trace point that is passed whenever
-//! a file is made lasting, by fsync, fdatasync, msync, or a write through a descriptor opened with
+//! a file is made durable, by fsync, fdatasync, msync, or a write through a descriptor opened with
 //! `O_SYNC` or `O_DSYNC`. A counter on it holds for the thread that opens it and for all threads
 //! and processes that come of that thread later: for an engine that is opened afterwards, and for
 //! a server that is started afterwards. That takes root's rights. Without them the device's own
@@ -12,11 +12,11 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use bakeoff_results::{Counter, Syncs};
+use bakeoff_results::Scope;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
-use crate::accounts::Device;
+use super::accounts::Device;
 
 /// The trace point of each file system: its type's magic number (statfs(2)), the trace point.
 const POINTS: [(u64, &str); 4] = [
@@ -26,15 +26,15 @@ const POINTS: [(u64, &str); 4] = [
     (0xf2f5_2010, "f2fs/f2fs_sync_file_enter"),
 ];
 
-/// Somebody who counts syncs, from the moment when it is made.
-pub enum Watcher {
+/// A count of syncs, from the moment when it is made.
+pub enum Counter {
     /// A counter in the kernel: of the thread that made it and of all that come of it.
     Kernel(File),
     /// The device's own count.
     Device(Device),
 }
 
-impl Watcher {
+impl Counter {
     /// The best there is for files in `folder`; `None` where nobody counts. To be called before
     /// the engine is opened, on the thread that opens it.
     pub fn new(folder: &Path) -> Option<Self> {
@@ -45,20 +45,24 @@ impl Watcher {
         device.flushes().map(|_| Self::Device(device))
     }
 
-    /// What was counted so far.
-    pub fn now(&self) -> Option<Syncs> {
+    /// How many it has counted so far.
+    pub fn now(&self) -> Option<u64> {
         match self {
             Self::Kernel(counter) => {
                 let mut bytes = [0; 8];
                 let mut counter = counter;
                 counter.read_exact(&mut bytes).ok()?;
-                let count = u64::from_ne_bytes(bytes);
-                Some(Syncs { counted_by: Counter::Kernel, count })
+                Some(u64::from_ne_bytes(bytes))
             }
-            Self::Device(device) => {
-                let count = device.flushes()?;
-                Some(Syncs { counted_by: Counter::Device, count })
-            }
+            Self::Device(device) => device.flushes(),
+        }
+    }
+
+    /// What it counts the syncs of, made for a target whose processes are `group`.
+    pub fn scope(&self, group: &'static str) -> Scope {
+        match self {
+            Self::Kernel(_) => Scope::Processes(group.into()),
+            Self::Device(_) => Scope::Device,
         }
     }
 }
@@ -140,22 +144,21 @@ mod tests {
     use std::process::Command;
 
     /// What is seen while `work` is done, and who saw it; `None` where the kernel doesn't count.
-    fn seen(folder: &Path, work: impl FnOnce()) -> Option<Syncs> {
-        let watcher = Watcher::new(folder);
-        let Some(watcher @ Watcher::Kernel(_)) = watcher else {
+    fn seen(folder: &Path, work: impl FnOnce()) -> Option<u64> {
+        let counter = Counter::new(folder);
+        let Some(counter @ Counter::Kernel(_)) = counter else {
             let why = "the kernel's count of syncs takes root and ext4, xfs, btrfs or f2fs";
             assert!(std::env::var_os("CI").is_none(), "{why}");
             println!("skipped: {why}");
             return None;
         };
-        let before = watcher.now().unwrap();
+        let before = counter.now().unwrap();
         work();
-        let now = watcher.now().unwrap();
-        Some(Syncs { count: now.count - before.count, ..now })
+        Some(counter.now().unwrap() - before)
     }
 
     #[test]
-    fn the_kernel_counts_what_threads_and_children_make_lasting() {
+    fn the_kernel_counts_what_threads_and_children_make_durable() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let work = || {
@@ -172,7 +175,7 @@ mod tests {
             assert!(child.success());
         };
         let Some(syncs) = seen(folder.path(), work) else { return };
-        assert_eq!(syncs, Syncs { counted_by: Counter::Kernel, count: 5 });
+        assert_eq!(syncs, 5);
     }
 
     #[test]
@@ -187,6 +190,6 @@ mod tests {
             go.send(()).unwrap();
             assert!(other.join().unwrap());
         };
-        assert_eq!(seen(folder.path(), work).map_or(0, |syncs| syncs.count), 0);
+        assert_eq!(seen(folder.path(), work).unwrap_or(0), 0);
     }
 }

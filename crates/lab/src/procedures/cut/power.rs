@@ -4,15 +4,16 @@ use std::time::{Duration, Instant};
 
 use bakeoff_disk::control::Control;
 
-use super::Subject;
-use super::log::now_ns;
+use super::Bench;
+use super::inside::now_ns;
 use super::moment::Moment;
-use crate::job::Message;
+use crate::TrialError;
+use crate::process::job::Message;
 use crate::process::{Heard, Process};
 
 /// How often it is looked whether the power has gone.
 const LOOK: Duration = Duration::from_millis(1);
-/// How often it is looked whether a process has said something.
+/// How often it is looked whether a process has sent something.
 const LISTEN: Duration = Duration::from_millis(20);
 
 /// How the power went.
@@ -25,11 +26,11 @@ pub(super) struct Off {
     pub met: bool,
     /// How the process ended if it did so before.
     pub early: Option<String>,
-    /// What the process said.
-    pub said: Vec<Message>,
+    /// What the process sent.
+    pub received: Vec<Message>,
 }
 
-impl Subject<'_> {
+impl Bench<'_, '_> {
     /// Lets a process go on, waits until the moment has come or it says that it is `over`, and kills
     /// it without power.
     pub(super) fn power_down(
@@ -38,22 +39,22 @@ impl Subject<'_> {
         control: &Control,
         moment: &Moment,
         over: impl Fn(&Message) -> bool,
-    ) -> Result<Off, String> {
-        let failed = |error| format!("its disk does not work: {error}");
+    ) -> Result<Off, TrialError> {
+        let failed = |error| TrialError::place("its disk does not work", error);
         control.arm(moment.trigger).map_err(failed)?;
         let (began, start_ns) = (Instant::now(), now_ns());
-        process.go().map_err(|error| format!("its process is gone: {error}"))?;
-        let (mut said, mut ended) = (Vec::new(), false);
+        process.go().map_err(|error| TrialError::process(format!("its process is gone: {error}")))?;
+        let (mut received, mut ended) = (Vec::new(), false);
         let is_on = || control.stat().map(|stat| stat.off_at_ns.is_none()).map_err(failed);
-        while is_on()? && began.elapsed() < moment.limit && !self.stopped() {
-            match process.hear(LOOK) {
+        while is_on()? && began.elapsed() < moment.limit && !self.stage.stopped() {
+            match process.receive(LOOK) {
                 Heard::Message(message) => {
-                    said.push(message);
-                    if over(&said[said.len() - 1]) {
+                    received.push(message);
+                    if over(&received[received.len() - 1]) {
                         break;
                     }
                 }
-                Heard::Silence => {}
+                Heard::Nothing => {}
                 Heard::End => {
                     ended = true;
                     break;
@@ -62,38 +63,39 @@ impl Subject<'_> {
         }
         let met = !is_on()?;
         control.power_off().map_err(failed)?;
-        let at_ns = control.stat().map_err(failed)?.off_at_ns.ok_or("the power stays on")?;
+        let off = control.stat().map_err(failed)?.off_at_ns;
+        let at_ns = off.ok_or_else(|| TrialError::place("its disk", "the power stays on"))?;
         // It may have ended because the power has gone.
         let early = if ended && !met {
-            Some(process.autopsy())
+            Some(process.exit_report())
         } else {
-            said.extend(process.end());
+            received.extend(process.end());
             None
         };
-        Ok(Off { start_ns, at_ns, met, early, said })
+        Ok(Off { start_ns, at_ns, met, early, received })
     }
 
     /// Waits until a process can go on.
-    pub(super) fn ready(&self, process: Process) -> Result<Process, String> {
-        match self.listen(&process)? {
+    pub(super) fn ready(&self, process: Process) -> Result<Process, TrialError> {
+        match self.first_message(&process)? {
             Some(Message::Ready) => Ok(process),
             Some(Message::Failed(reason)) => Err(reason),
-            Some(other) => Err(format!("its process said {other:?}")),
-            None => Err(process.autopsy()),
+            Some(other) => Err(TrialError::process(format!("its process sent {other:?}"))),
+            None => Err(TrialError::process(process.exit_report())),
         }
     }
 
-    /// The first word of a process; `None` when it has ended.
-    pub(super) fn listen(&self, process: &Process) -> Result<Option<Message>, String> {
+    /// The first message of a process; `None` when it has ended.
+    pub(super) fn first_message(&self, process: &Process) -> Result<Option<Message>, TrialError> {
         let start = Instant::now();
-        while start.elapsed() < self.patience {
-            match process.hear(LISTEN) {
+        while start.elapsed() < self.procedure.patience {
+            match process.receive(LISTEN) {
                 Heard::Message(message) => return Ok(Some(message)),
                 Heard::End => return Ok(None),
-                Heard::Silence if self.stopped() => return Err("it was interrupted".into()),
-                Heard::Silence => {}
+                Heard::Nothing => self.stage.go_on()?,
             }
         }
-        Err(format!("it was not ready after {} s", self.patience.as_secs()))
+        let seconds = self.procedure.patience.as_secs();
+        Err(TrialError::process(format!("it was not ready after {seconds} s")))
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bakeoff_engines::{Access, Result, Rows, Session, Value};
 use bakeoff_load::cpu::thread_cpu;
 
-use crate::written::{Books, Written};
+use super::written::{Books, Written};
 
 /// One operation in so many is metered at first, so that a short trial has samples; then one in
 /// [`LATER`]. Both are odd: a client that alternates between two operations has both metered.

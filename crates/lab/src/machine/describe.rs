@@ -1,0 +1,50 @@
+//! What the run is made on, for the record.
+
+use std::fs;
+use std::path::Path;
+
+use bakeoff_results::Machine;
+
+use crate::machine::accounts::Device;
+
+/// Describes this machine and the file system of `folder`.
+///
+/// # Errors
+/// When the folder can't be read; what the system does not tell is left empty.
+pub fn describe(folder: &Path) -> std::io::Result<Machine> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let os_release = read("/etc/os-release");
+    let system = field(&os_release, "PRETTY_NAME", '=').trim_matches('"').to_owned();
+    let processor = field(&read("/proc/cpuinfo"), "model name", ':').to_owned();
+    let memory = field(&read("/proc/meminfo"), "MemTotal", ':').to_owned();
+    let kib: u64 = memory.trim_end_matches("kB").trim().parse().unwrap_or(0);
+    Ok(Machine {
+        system,
+        kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+        processor,
+        processors: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
+        memory_bytes: kib * 1024,
+        file_system: file_system(folder)?,
+        device: Device::under(folder)?.name,
+    })
+}
+
+fn field<'a>(text: &'a str, name: &str, separator: char) -> &'a str {
+    let value = text.lines().find_map(|line| {
+        let (key, value) = line.split_once(separator)?;
+        (key.trim() == name).then_some(value.trim())
+    });
+    value.unwrap_or("")
+}
+
+/// The type of the mount that `folder` is on: the longest mount point above it.
+fn file_system(folder: &Path) -> std::io::Result<String> {
+    let folder = folder.canonicalize()?;
+    let mounts = fs::read_to_string("/proc/self/mounts")?;
+    let above = mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let (point, kind) = (fields.next()?, fields.next()?);
+        folder.starts_with(point).then(|| (point.len(), kind.to_owned()))
+    });
+    Ok(above.max_by_key(|(length, _)| *length).map(|(_, kind)| kind).unwrap_or_default())
+}

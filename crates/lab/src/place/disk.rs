@@ -1,0 +1,293 @@
+//! The disk under a target's data: the machine's own, or a virtual one that is mounted for the
+//! trial; and who else is on it while the clients are at work.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bakeoff_devices::ext4::Counts;
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::Metadata;
+use bakeoff_devices::spec::Spec;
+use bakeoff_disk::control::{Control, Stat};
+use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
+use bakeoff_disk::neighbour;
+use bakeoff_results::measure::{self, Measures, Scope};
+
+use crate::TrialError;
+
+/// The neighbours' file on the machine's own disk, and how many requests a second one of them makes
+/// alone.
+pub type Hired = (neighbour::File, f64);
+
+/// What the disk did while the clients ran.
+#[derive(Default)]
+pub struct Seen {
+    /// What it did and what the other load on it did.
+    pub measures: Measures,
+    /// Bytes a second that the other load wrote to the machine's own disk; 0 on a virtual one,
+    /// which tells them from the target's.
+    pub neighbour_writes: f64,
+    /// What a reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// The disk of one trial.
+pub enum Disk {
+    /// The machine's own.
+    Host(Host),
+    /// A mounted one.
+    Virtual(Box<Virtual>),
+}
+
+/// The machine's own disk.
+pub struct Host {
+    level: Level,
+    /// Seeds the neighbours.
+    seed: u64,
+    /// They, while the clients run.
+    at_work: Option<Box<neighbour::Neighbours>>,
+}
+
+/// A virtual disk that is mounted over a folder. Its device stands still, and works at once,
+/// except while the clients run.
+pub struct Virtual {
+    mounted: Mounted,
+    seen_at: PathBuf,
+    level: Level,
+    /// A device that takes no time has no queue, either.
+    timed: bool,
+    /// What it had done when the clients started, and when they had stopped.
+    before: Option<Stat>,
+    after: Option<Stat>,
+}
+
+/// How a virtual disk is mounted.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    /// The device.
+    pub spec: &'a Spec,
+    /// Who else is on it.
+    pub level: Level,
+    /// Seeds both.
+    pub seed: u64,
+    /// Whether the backing files are kept out of the page cache, which is to hold the mounted ones
+    /// alone.
+    pub uncached: bool,
+    /// How names and attributes become durable.
+    pub metadata: Metadata,
+}
+
+/// Mounts a virtual disk in the empty folder `place`, uses it, and takes it away again.
+///
+/// # Errors
+/// What keeps it from working, and what to do.
+pub fn try_virtual_disk(launcher: &Launcher, place: &Path) -> Result<(), String> {
+    let (files, at) = (place.join("files"), place.join("disk"));
+    let wrong = |error: io::Error| format!("{}: {error}", place.display());
+    fs::create_dir(&files).map_err(wrong)?;
+    let spec = Spec::parse("null").map_err(|error| error.to_string())?;
+    let options = Options {
+        spec: &spec,
+        level: Level::None,
+        seed: 1,
+        uncached: false,
+        metadata: Metadata::default(),
+    };
+    let disk = Disk::mount(launcher, options, &files, &at).map_err(|error| error.to_string())?;
+    let written = fs::write(at.join("file"), "text");
+    disk.unmount().map_err(|error| error.to_string())?;
+    written.map_err(wrong)?;
+    fs::remove_file(files.join("file")).map_err(wrong)
+}
+
+impl Disk {
+    /// The machine's own disk, with so many neighbours.
+    pub fn host(level: Level, seed: u64) -> Self {
+        Self::Host(Host { level, seed, at_work: None })
+    }
+
+    /// Mounts a virtual disk over the folder `files`, to be seen in the new folder `at`.
+    ///
+    /// # Errors
+    /// When it can't be mounted.
+    pub fn mount(
+        launcher: &Launcher,
+        options: Options<'_>,
+        files: &Path,
+        at: &Path,
+    ) -> Result<Self, TrialError> {
+        let failed = |error: &dyn std::fmt::Display| {
+            TrialError::place("its disk can't be mounted", error.to_string())
+        };
+        fs::create_dir_all(at).map_err(|error| failed(&format!("{}: {error}", at.display())))?;
+        let Options { spec, level, seed, uncached, metadata } = options;
+        let mut options = MountOptions::new(files, at, &spec.to_string());
+        (options.seed, options.timing, options.uncached) = (seed, false, uncached);
+        options.metadata = metadata;
+        let mounted = Mounted::start(launcher, &options).map_err(|error| failed(&error))?;
+        let (seen_at, timed) = (at.to_owned(), !spec.is_null());
+        let (before, after) = (None, None);
+        Ok(Self::Virtual(Box::new(Virtual { mounted, seen_at, level, timed, before, after })))
+    }
+
+    /// Whether it is mounted, with a page cache of its own.
+    pub fn is_virtual(&self) -> bool {
+        matches!(self, Self::Virtual(_))
+    }
+
+    /// Where a mounted disk is seen.
+    pub fn seen_at(&self) -> Option<&Path> {
+        match self {
+            Self::Host(_) => None,
+            Self::Virtual(disk) => Some(&disk.seen_at),
+        }
+    }
+
+    /// What a mounted disk is told by.
+    pub fn control(&self) -> Option<&Control> {
+        match self {
+            Self::Host(_) => None,
+            Self::Virtual(disk) => Some(disk.mounted.control()),
+        }
+    }
+
+    /// The clients are about to start; `hired` are the neighbours on the machine's own disk.
+    ///
+    /// # Errors
+    /// When the disk does not work.
+    pub fn begin(&mut self, hired: Option<&Hired>) -> Result<(), TrialError> {
+        match self {
+            Self::Host(host) => {
+                let hired = hired.filter(|_| host.level != Level::None);
+                let start = |(file, alone): &Hired| {
+                    Box::new(neighbour::Neighbours::start(file, host.level, *alone, host.seed))
+                };
+                host.at_work = hired.map(start);
+                Ok(())
+            }
+            Self::Virtual(disk) => disk.begin().map_err(broken),
+        }
+    }
+
+    /// The clients have stopped.
+    ///
+    /// # Errors
+    /// When the disk does not work.
+    pub fn end(&mut self) -> Result<Seen, TrialError> {
+        match self {
+            Self::Host(host) => {
+                Ok(host.at_work.take().map(|it| of_host(it.finish())).unwrap_or_default())
+            }
+            Self::Virtual(disk) => disk.end().map_err(broken),
+        }
+    }
+
+    /// The target has done what it had put off: bytes written to a virtual disk's device since the
+    /// clients stopped.
+    ///
+    /// # Errors
+    /// When the disk does not work.
+    pub fn drained(&self) -> Result<Option<u64>, TrialError> {
+        let Self::Virtual(disk) = self else { return Ok(None) };
+        let Some(after) = &disk.after else { return Ok(None) };
+        let now = disk.mounted.control().stat().map_err(broken)?;
+        Ok(Some(written(&now.files.since(&after.files))))
+    }
+
+    /// Takes a virtual disk away.
+    ///
+    /// # Errors
+    /// When somebody still uses it.
+    pub fn unmount(self) -> Result<(), TrialError> {
+        let Self::Virtual(disk) = self else { return Ok(()) };
+        let gone = disk.mounted.unmount();
+        gone.map_err(|error| TrialError::place("its disk can't be taken away", error))
+    }
+}
+
+fn broken(error: bakeoff_disk::mount::Error) -> TrialError {
+    TrialError::place("its disk does not work", error)
+}
+
+fn of_host(report: neighbour::Report) -> Seen {
+    let neighbour_writes = report.written() as f64 / report.seconds;
+    let mut measures = Measures::default();
+    measures.set_some(&measure::OFFERED, Scope::Neighbours, report.intended_per_second);
+    measures.set(&measure::RATE, Scope::Neighbours, report.achieved_per_second);
+    measures.set(&measure::MEAN_LATENCY, Scope::Neighbours, report.mean_s);
+    let warnings = report.error.map(|error| format!("a neighbour failed: {error}"));
+    Seen { measures, neighbour_writes, warnings: warnings.into_iter().collect() }
+}
+
+impl Virtual {
+    fn begin(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
+        let control = self.mounted.control();
+        if self.timed {
+            control.set_neighbours(self.level)?;
+            // What was written before is durable first.
+            control.set_timing(true)?;
+        }
+        self.before = Some(control.stat()?);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<Seen, bakeoff_disk::mount::Error> {
+        let control = self.mounted.control();
+        let now = control.stat()?;
+        // A disk that is off has nothing to set.
+        if self.timed && now.off_at_ns.is_none() {
+            control.set_timing(false)?;
+            control.set_neighbours(Level::None)?;
+        }
+        let measures = self.before.take().map(|before| measured(&before, &now, self.level));
+        self.after = Some(now);
+        Ok(Seen { measures: measures.unwrap_or_default(), ..Seen::default() })
+    }
+}
+
+/// Bytes that the device was given to write: data, and the file system's journal.
+fn written(files: &Counts) -> u64 {
+    files.all.device_writes.bytes + files.journal.bytes
+}
+
+/// What was done between two moments, the timing being on.
+fn measured(before: &Stat, now: &Stat, level: Level) -> Measures {
+    let seconds = now.seconds - before.seconds;
+    let per_second = |count: u64| count as f64 / seconds;
+    let files = now.files.since(&before.files);
+    let device = now.device.since(&before.device);
+    let mut measures = Measures::default();
+    // All that arrive are intended; closed streams send as fast as they can.
+    let arrived = device.neighbour_requests + u64::from(now.device.neighbours_in_queue);
+    let intended = matches!(level, Level::Share(_)).then(|| per_second(arrived));
+    let mean_s = device.neighbour_time_ns as f64 / 1e9 / device.neighbour_requests.max(1) as f64;
+    measures.set_some(&measure::OFFERED, Scope::Neighbours, intended);
+    measures.set(&measure::RATE, Scope::Neighbours, per_second(device.neighbour_requests));
+    measures.set(&measure::MEAN_LATENCY, Scope::Neighbours, mean_s);
+    let all = &files.all;
+    let counts = [
+        (&measure::HOST_WRITES, all.host_writes.requests),
+        (&measure::HOST_WRITTEN, all.host_writes.bytes),
+        (&measure::READS, all.device_reads.requests),
+        (&measure::READ, all.device_reads.bytes),
+        (&measure::WRITES, all.device_writes.requests + files.journal.requests),
+        (&measure::WRITTEN, written(&files)),
+        (&measure::SYNCS, all.data_syncs + all.full_syncs),
+        (&measure::FLUSHES, files.flushes),
+    ];
+    for (what, count) in counts {
+        measures.set(what, Scope::Disk, count as f64);
+    }
+    measures.set(&measure::UTILISATION, Scope::Disk, device.busy_ns as f64 / 1e9 / seconds);
+    let latency = &now.latency;
+    if latency.modelled.count > 0 {
+        measures.set(&measure::MODELLED_LATENCY, Scope::Disk, latency.modelled.mean_us * 1e-6);
+        measures.set(&measure::ACHIEVED_LATENCY, Scope::Disk, latency.achieved.mean_us * 1e-6);
+    }
+    if latency.slow > 0 {
+        measures.set(&measure::LATENCY_ERROR_MEDIAN, Scope::Disk, latency.error_median);
+        measures.set(&measure::LATENCY_ERROR_P99, Scope::Disk, latency.error_p99);
+    }
+    measures
+}

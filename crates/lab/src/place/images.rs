@@ -1,0 +1,98 @@
+//! Data images: loaded once for a run, and restored for each of its trials and power cuts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use super::{RESERVE, page_cache, room};
+use crate::error::wanting;
+use crate::machine::accounts;
+use crate::targets::Recipe;
+use crate::{MachineError, TrialError, place};
+
+/// A restored image may keep so many bytes in the page cache when it is to have none there: pages
+/// that somebody looks at that moment.
+const LITTLE: u64 = 1 << 20;
+
+/// Data in a target's own form.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// The folder that holds them.
+    pub folder: PathBuf,
+    /// Bytes of the rows that were loaded: the same for every engine.
+    pub loaded_bytes: u64,
+}
+
+/// The images of a run, or why one can't be had.
+#[derive(Debug, Default)]
+pub struct Images {
+    known: BTreeMap<Recipe, Result<Image, TrialError>>,
+}
+
+impl Images {
+    /// What is known of a recipe's image; `None` before it was loaded.
+    pub fn get(&self, recipe: &Recipe) -> Option<&Result<Image, TrialError>> {
+        self.known.get(recipe)
+    }
+
+    /// A new folder for the image of a recipe.
+    pub fn folder(&self, work: &Path) -> Result<PathBuf, MachineError> {
+        let folder = work.join(format!("image-{}", self.known.len()));
+        wanting("the image folder", fs::create_dir(&folder))?;
+        Ok(folder)
+    }
+
+    /// Notes what loading came to.
+    pub fn put(&mut self, recipe: &Recipe, image: Result<Image, TrialError>) {
+        self.known.insert(recipe.clone(), image);
+    }
+}
+
+impl Image {
+    /// Copies the image to `directory`, durably, if there is room; out of the page cache again if
+    /// it is to be `cold`.
+    ///
+    /// # Errors
+    /// What keeps it from being there.
+    pub fn restore(
+        &self,
+        directory: &Path,
+        cold: bool,
+        stop: &AtomicBool,
+    ) -> Result<(), TrialError> {
+        let bytes = wanting("the image's size", accounts::space(&self.folder))?;
+        room(directory.parent().unwrap_or(directory), bytes + RESERVE)?;
+        self.copy(directory, place::Sync::Yes, stop)?;
+        if !cold {
+            return Ok(());
+        }
+        page_cache::forget(directory).map_err(failed)?;
+        match page_cache::resident(directory).map_err(failed)? {
+            0..=LITTLE => Ok(()),
+            left => Err(MachineError::Place(format!(
+                "memory can't be limited: {} MB of its data stay in the page cache, outside of any \
+                 limit; use --out on a disk",
+                left / 1_000_000
+            ))
+            .into()),
+        }
+    }
+
+    /// Copies the image to `directory`.
+    ///
+    /// # Errors
+    /// The first file that can't be copied.
+    pub fn copy(
+        &self,
+        directory: &Path,
+        sync: place::Sync,
+        stop: &AtomicBool,
+    ) -> Result<(), TrialError> {
+        place::copy(&self.folder, directory, sync, stop).map_err(failed)
+    }
+}
+
+fn failed(error: std::io::Error) -> TrialError {
+    TrialError::place("its data image can't be restored", error)
+}

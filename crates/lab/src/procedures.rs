@@ -1,0 +1,203 @@
+//! Procedures: what is done to a target in a place. A file each.
+//!
+//! A procedure knows targets, places and processes by their contracts alone, and nothing of what
+//! becomes of its outcome.
+
+pub mod cut;
+pub mod drive;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bakeoff_disk::mount::Launcher;
+use bakeoff_experiment::{Factor, base};
+use bakeoff_results::{Applied, Cut, Measured};
+
+use crate::error::wanting;
+use crate::place::disk::Hired;
+use crate::place::images::{Image, Images};
+use crate::place::{self, Place};
+use crate::process::job::{Job, Message, Task};
+use crate::process::{Heard, Process};
+use crate::run::{Event, Watch};
+use crate::spec::TrialSpec;
+use crate::targets::Setup;
+use crate::{MachineError, Program, Registry, TrialError};
+
+/// How often it is looked whether to stop.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
+/// How long a load may say nothing, and how much longer than its clients a trial may take, to
+/// recover and to drain.
+pub(crate) const GRACE: Duration = Duration::from_secs(300);
+
+/// Something that is done to a target.
+pub trait Procedure {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// Does it to what `trial` says. What it leaves is removed before it returns.
+    ///
+    /// # Errors
+    /// Why nothing came of it.
+    fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError>;
+}
+
+/// What came of a procedure.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A trial was measured.
+    Measured(Box<Measured>),
+    /// The power was cut.
+    Cut(Box<Cut>),
+}
+
+/// What procedures work with.
+pub struct Stage<'a> {
+    /// What is registered.
+    pub registry: &'a Registry,
+    /// What is started for each trial: see [`crate::child`].
+    pub program: &'a Program,
+    /// What is started for each virtual disk.
+    pub launcher: &'a Launcher,
+    /// A folder for intermediate files.
+    pub work: &'a Path,
+    /// The images that were loaded.
+    pub images: Images,
+    /// The neighbours on the machine's own disk, if any trial wants them.
+    pub hired: Option<Hired>,
+    /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
+    pub reuse: bool,
+    /// The databases elsewhere that were filled, by their recipes' targets.
+    pub filled: std::collections::BTreeSet<String>,
+    /// What targets were opened with since somebody took this away.
+    pub applied: Vec<Applied>,
+    /// Set by somebody else when it is to stop.
+    pub stop: &'a AtomicBool,
+    /// Who is told.
+    pub watch: &'a mut dyn Watch,
+}
+
+impl Stage<'_> {
+    /// Whether it is to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Fails when it is to stop.
+    ///
+    /// # Errors
+    /// [`MachineError::Interrupted`].
+    pub fn go_on(&self) -> Result<(), MachineError> {
+        if self.stopped() { Err(MachineError::Interrupted) } else { Ok(()) }
+    }
+
+    /// The image of a target's data, loaded once.
+    ///
+    /// # Errors
+    /// Why it can't be had.
+    pub fn image(&mut self, setup: &Setup) -> Result<Image, TrialError> {
+        if let Some(known) = self.images.get(&setup.recipe) {
+            let known = known.clone();
+            return known.map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")));
+        }
+        let folder = self.images.folder(self.work)?;
+        let mut runtime = None;
+        if setup.runtime {
+            let server = self.work.join("server");
+            wanting("the server's folder", std::fs::create_dir(&server))?;
+            runtime = Some(server);
+        }
+        let place = Place { runtime: runtime.clone(), ..Place::folder(&folder) };
+        let loaded = self.load(setup, place);
+        if let Some(server) = runtime {
+            wanting("removing the server's folder", place::remove(&server))?;
+        }
+        let loaded = self.unless_full(loaded);
+        if let Err(error) = &loaded
+            && error.stops_the_run()
+        {
+            return Err(error.clone());
+        }
+        let image = loaded.map(|loaded_bytes| Image { folder, loaded_bytes });
+        self.images.put(&setup.recipe, image.clone());
+        image.map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")))
+    }
+
+    /// Loads a target's data in a process of its own, and tells of it; how many bytes of rows they
+    /// were.
+    ///
+    /// # Errors
+    /// Why they can't be loaded.
+    pub fn load(&mut self, setup: &Setup, place: Place) -> Result<u64, TrialError> {
+        let start = Instant::now();
+        self.watch.event(Event::Loading { data: &setup.recipe, rows: 0 });
+        let loaded = self.load_unseen(setup, place);
+        let failure = loaded.as_ref().err().map(ToString::to_string);
+        // A load that was interrupted has not failed.
+        if failure.is_none() || !self.stopped() {
+            let (data, failure) = (&setup.recipe, failure.as_deref());
+            let seconds = start.elapsed().as_secs_f64();
+            self.watch.event(Event::Loaded { data, seconds, failure });
+        }
+        loaded
+    }
+
+    fn load_unseen(&mut self, setup: &Setup, place: Place) -> Result<u64, TrialError> {
+        let process = self.start(setup, place, Task::Load)?;
+        let (mut heard, mut loaded) = (Instant::now(), 0);
+        loop {
+            if heard.elapsed() > GRACE {
+                let seconds = GRACE.as_secs();
+                return Err(TrialError::process(format!("loading said nothing for {seconds} s")));
+            }
+            self.go_on()?;
+            match process.receive(PATIENCE) {
+                Heard::Message(Message::Loaded { rows, bytes }) => {
+                    (heard, loaded) = (Instant::now(), bytes);
+                    self.watch.event(Event::Loading { data: &setup.recipe, rows });
+                }
+                Heard::Message(Message::Done(_)) => return Ok(loaded),
+                Heard::Message(Message::Failed(reason)) => return Err(reason),
+                Heard::Message(_) | Heard::Nothing => {}
+                Heard::End => return Err(TrialError::process(process.exit_report())),
+            }
+        }
+    }
+
+    /// Notes for the report what a target is opened with.
+    pub fn note_settings(&mut self, trial: &TrialSpec, place: &Place) {
+        let Some(target) = self.registry.target(trial.setup.target) else { return };
+        let level = |factor: Factor| {
+            trial.levels.get(factor.name()).map_or("", |level| base(level)).to_owned()
+        };
+        self.applied.push(Applied {
+            engine: level(Factor::Engine),
+            durability: level(Factor::Durability),
+            memory: level(Factor::Memory),
+            settings: target.settings(&trial.setup.subject, place),
+        });
+    }
+
+    /// Starts a process on a task.
+    ///
+    /// # Errors
+    /// [`MachineError::System`] when none can be started.
+    pub fn start(&self, setup: &Setup, place: Place, task: Task) -> Result<Process, MachineError> {
+        let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
+        let job = Job { target, subject, place, task };
+        wanting("a trial's process", Process::start(self.program, &job))
+    }
+
+    /// What came of something, unless that failed because the disk is full: that is no fault of
+    /// what is tested.
+    ///
+    /// # Errors
+    /// What failed, or [`MachineError::Full`] in its place.
+    pub fn unless_full<T>(&self, answer: Result<T, TrialError>) -> Result<T, TrialError> {
+        if answer.is_err() && !self.stopped() {
+            place::room(self.work, place::RESERVE)?;
+        }
+        answer
+    }
+}

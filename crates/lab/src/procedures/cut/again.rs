@@ -1,0 +1,73 @@
+//! The power going a second time, while a target recovers from the first: what it does to recover
+//! has to stand that, too.
+
+use std::path::PathBuf;
+
+use bakeoff_devices::plug::Keep;
+use bakeoff_experiment::random::SplitMix64;
+use bakeoff_results::Again;
+
+use super::judge::Source;
+use super::moment::Moment;
+use super::{Bench, Gone, powerless};
+use crate::TrialError;
+use crate::place::disk::Disk;
+use crate::process::job::Message;
+
+/// Tells these seeds from others of the same cut.
+const AGAIN: u64 = 2;
+
+/// A recovery that lost its power.
+pub(super) struct Interrupted {
+    /// The disk without its power.
+    pub disk: Disk,
+    /// The files under it.
+    pub files: PathBuf,
+    /// When it went.
+    pub again: Again,
+    keep: Keep,
+    seed: u64,
+}
+
+impl Interrupted {
+    /// What the second cut left.
+    pub fn source(&self) -> Result<Source<'_>, TrialError> {
+        let control = self.disk.control().ok_or_else(powerless)?;
+        Ok(Source { control, keep: self.keep, seed: self.seed })
+    }
+}
+
+impl Bench<'_, '_> {
+    /// Has a target recover what the first cut left, and lets the power go meanwhile: at a moment
+    /// drawn from the cut's seed and the rule, at the latest when all was recovered, checked and
+    /// read.
+    pub(super) fn interrupt(
+        &self,
+        gone: &Gone,
+        first: &Source<'_>,
+    ) -> Result<Interrupted, TrialError> {
+        let keep = first.keep;
+        let seed = SplitMix64::of(&[first.seed, keep as u64, AGAIN]).next();
+        let moment = Moment::draw_again(seed, self.procedure.patience);
+        let files = self.work.join("first-crash");
+        first.image(&files)?;
+        let staged = self.place(&files, &self.work.join("recovering"), seed)?;
+        let process = self.auditor(&staged, gone)?;
+        let control = staged.disk.control().ok_or_else(powerless)?;
+        let is_over = |message: &Message| matches!(message, Message::Audited { .. });
+        let off = self.power_down(process, control, &moment, is_over)?;
+        let disk = staged.into_disk()?;
+        for message in off.received {
+            if let Message::Failed(reason) = message {
+                return Err(reason);
+            }
+        }
+        let moment = match (off.met, off.early) {
+            (true, _) => moment.describe(),
+            (false, None) => "after it was checked".into(),
+            (false, Some(how)) => format!("when {how}"),
+        };
+        let again = Again { moment, in_time: off.met };
+        Ok(Interrupted { disk, files, again, keep, seed })
+    }
+}

@@ -1,0 +1,141 @@
+//! A power cut from the inside: the clients until the target fails, and the audit of what is left.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use bakeoff_load::{self as load, Clock, Driver, Nanos, Operation, Pacer, Record, Share};
+use bakeoff_results::Verdict;
+use bakeoff_workloads::Claims;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::claims::ClaimFile;
+use crate::TrialError;
+use crate::place::Place;
+use crate::process::Output;
+use crate::process::job::Message;
+use crate::targets::{Audit, Running, Subject};
+
+/// How long clients work at most that nobody stops: the power goes much earlier.
+const LONGEST: Duration = Duration::from_secs(60);
+/// How much of what a target says of its damage is kept, in characters.
+const KEPT: usize = 4000;
+
+/// Nanoseconds of `CLOCK_MONOTONIC`: the clock that the disk tells its end by.
+pub(super) fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Drives clients that claim what they are promised, once `go` has said so; when one fails, it says
+/// when and why, and stops.
+///
+/// # Errors
+/// A client that can't be made, or what `go` returns.
+pub fn claim(
+    running: &dyn Running,
+    clients: usize,
+    folder: &Path,
+    output: &Output<'_>,
+    go: &mut dyn FnMut() -> Result<(), TrialError>,
+) -> Result<(), TrialError> {
+    let plan = load::Plan::closed(clients, running.operations().len(), LONGEST);
+    let connect = |share: &Share| -> Result<Box<dyn Driver + '_>, TrialError> {
+        let file = ClaimFile::create(folder, share.clients.start, output)
+            .map_err(|error| TrialError::place("the claims can't be written", error))?;
+        let claims: Box<dyn Claims> = Box::new(file);
+        let driver = running.driver(share, Some(claims))?;
+        Ok(Box::new(UntilFailure { driver, output }))
+    };
+    match load::drive_when(&plan, connect, go, &AtomicBool::new(false), &mut |_| ()) {
+        Err(load::DriveError::Refused(reason)) => Err(reason),
+        Err(load::DriveError::Connect { client, cause }) => {
+            Err(cause.because(|why| format!("client {client} could not connect: {why}")))
+        }
+        Err(error @ load::DriveError::Thread { .. }) => Err(TrialError::process(error.to_string())),
+        Err(load::DriveError::GaveUp { .. }) | Ok(_) => Ok(()),
+    }
+}
+
+/// A driver that stops at its first failure, and says so at once: others may still wait for what
+/// never comes.
+struct UntilFailure<'a, 'b> {
+    driver: Box<dyn Driver + 'a>,
+    output: &'a Output<'b>,
+}
+
+impl Driver for UntilFailure<'_, '_> {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+        let output = self.output;
+        self.driver.run(pacer, &mut Telling { record, output });
+    }
+}
+
+struct Telling<'a, 'b> {
+    record: &'a mut dyn Record,
+    output: &'a Output<'b>,
+}
+
+impl Record for Telling<'_, '_> {
+    fn clock(&self) -> Clock {
+        self.record.clock()
+    }
+
+    fn record(&mut self, operation: Operation) -> Option<Nanos> {
+        let Some(reason) = &operation.done.error else { return self.record.record(operation) };
+        self.output.send(&Message::Stopped { at_ns: now_ns(), reason: reason.clone() });
+        None
+    }
+}
+
+/// Opens what a power cut has left, has it checked and audited, and sends what was found before it
+/// is closed, which nobody waits for.
+pub fn audit(
+    subject: &dyn Subject,
+    place: &Place,
+    claims: &[Vec<u8>],
+    off_at_ns: u64,
+    output: &Output<'_>,
+) {
+    let acknowledged = subject.acknowledged(claims, off_at_ns);
+    let start = Instant::now();
+    let opened = subject.open(place);
+    let recovery = start.elapsed();
+    let verdict = match &opened {
+        Err(reason) => corrupt(&reason.to_string()),
+        Ok(running) => match running.audit(claims, off_at_ns) {
+            Ok(audit) => verdict(audit, recovery, off_at_ns),
+            Err(reason) => return output.send(&Message::Failed(reason)),
+        },
+    };
+    output.send(&Message::Audited { acknowledged, verdict });
+}
+
+/// Of an image that can't be opened.
+fn corrupt(reason: &str) -> Verdict {
+    Verdict { corrupt: Some(shortened(reason)), ..Verdict::default() }
+}
+
+/// What an audit found, with the age of the oldest loss; it took `recovery` to open the image.
+fn verdict(audit: Audit, recovery: Duration, off_at_ns: u64) -> Verdict {
+    let Audit { faults, findings } = audit;
+    let age = |at: u64| off_at_ns.saturating_sub(at) as f64 / 1e9;
+    Verdict {
+        lost: findings.lost,
+        oldest_lost_s: findings.oldest_lost_at_ns.map(age),
+        phantom: findings.phantom,
+        torn: findings.torn,
+        hole: findings.hole,
+        index_broken: findings.index_broken,
+        corrupt: (!faults.is_empty()).then(|| shortened(&faults.join("; "))),
+        recovery_s: Some(recovery.as_secs_f64()),
+        examples: findings.examples,
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(KEPT) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.into(),
+    }
+}

@@ -1,0 +1,109 @@
+//! What a cut left by each rule.
+
+use std::fs;
+use std::path::Path;
+
+use bakeoff_devices::plug::Keep;
+use bakeoff_disk::control::Control;
+use bakeoff_results::{Cut, Judged, Verdict};
+
+use super::again::Interrupted;
+use super::{Bench, Gone, powerless, tidy};
+use crate::TrialError;
+use crate::place::{RESERVE, Staged, room};
+use crate::process::job::Message;
+
+/// Bytes of a server's log that are kept where it did not get ready.
+const TAIL: usize = 2 << 10;
+
+/// The disk that an image is made of: one without power.
+pub(super) struct Source<'a> {
+    pub control: &'a Control,
+    pub keep: Keep,
+    pub seed: u64,
+}
+
+impl Source<'_> {
+    /// Makes the image in a new folder.
+    pub fn image(&self, folder: &Path) -> Result<(), TrialError> {
+        let made = self.control.image(self.keep, self.seed, folder);
+        made.map_err(|error| TrialError::place("its crash image can't be made", error))
+    }
+}
+
+impl Bench<'_, '_> {
+    /// Makes the image of one rule and has it audited, on a disk of its own: so recovery does not
+    /// wait for this machine's disk. Before that, the power goes again if it is to. How many
+    /// operations had been acknowledged, and what was found.
+    pub(super) fn judge(
+        &self,
+        gone: &Gone,
+        keep: Keep,
+        cut: &Cut,
+    ) -> Result<(u64, Judged), TrialError> {
+        let control = gone.disk.control().ok_or_else(powerless)?;
+        let first = Source { control, keep, seed: cut.seed };
+        let recovery = self.procedure.recovery;
+        let second = recovery.then(|| self.interrupt(gone, &first)).transpose()?;
+        let source = match &second {
+            Some(second) => second.source()?,
+            None => first,
+        };
+        let image = self.work.join("crash");
+        source.image(&image)?;
+        let staged = self.place(&image, &self.work.join("recovered"), source.seed)?;
+        let (acknowledged, verdict) = self.audit(&staged, gone)?;
+        staged.close()?;
+        let broken = verdict.breaks(cut.promised);
+        if broken {
+            // A target that finds this machine's own disk full while it recovers breaks nothing.
+            room(self.stage.work, RESERVE)?;
+        }
+        let mut judged = Judged { keep: keep.to_string(), again: None, verdict, image: None };
+        if let Some(folder) = self.procedure.keep_images.as_deref().filter(|_| broken) {
+            // The audit has recovered the other one.
+            let engine = cut.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
+            let name = format!("{engine}-{}-{}-{keep}", cut.durability, cut.number);
+            source.image(&folder.join(&name))?;
+            judged.image = Some(folder.join(name).to_string_lossy().into_owned());
+        }
+        tidy(&image)?;
+        if let Some(Interrupted { disk, files, again, .. }) = second {
+            disk.unmount()?;
+            tidy(&files)?;
+            judged.again = Some(again);
+        }
+        Ok((acknowledged, judged))
+    }
+
+    /// Recovers, checks and audits an image, in a process of its own with a time limit.
+    fn audit(&self, staged: &Staged, gone: &Gone) -> Result<(u64, Verdict), TrialError> {
+        let mut process = self.auditor(staged, gone)?;
+        process.go().map_err(|error| TrialError::process(format!("its process is gone: {error}")))?;
+        let corrupt = |reason| (0, Verdict { corrupt: Some(reason), ..Verdict::default() });
+        let answer = match self.first_message(&process) {
+            Ok(answer) => answer,
+            Err(reason) if reason.stops_the_run() => return Err(reason),
+            Err(reason) => {
+                process.end();
+                let log = staged.place().runtime.as_deref().map(tail).unwrap_or_default();
+                return Ok(corrupt(format!("{reason}{log}")));
+            }
+        };
+        let found = match answer {
+            Some(Message::Audited { acknowledged, verdict }) => (acknowledged, verdict),
+            Some(Message::Failed(reason)) => return Err(reason),
+            Some(other) => return Err(TrialError::process(format!("its process sent {other:?}"))),
+            None => return Ok(corrupt(process.exit_report())),
+        };
+        process.end();
+        Ok(found)
+    }
+}
+
+/// The end of a server's log, as a line of its own.
+fn tail(runtime: &Path) -> String {
+    let log = fs::read(runtime.join("log")).unwrap_or_default();
+    let end = &log[log.len().saturating_sub(TAIL)..];
+    format!("; the end of its log:\n{}", String::from_utf8_lossy(end))
+}

@@ -1,0 +1,327 @@
+//! The procedure `drive`: the clients work for a while, then what was put off is done.
+//!
+//! The data are restored, the disk mounted, the page cache warmed and memory limited; a process of
+//! its own opens the target, and while its clients are at work the disk takes its time and its
+//! neighbours are there.
+
+mod measure;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bakeoff_devices::plug::Metadata;
+use bakeoff_load::Pace;
+use bakeoff_results::Measured;
+use bakeoff_results::measure::{self as measures, DATABASE_GROUP, Measures, Scope};
+use serde::{Deserialize, Serialize};
+
+use super::{GRACE, Outcome, PATIENCE, Procedure, Stage};
+use crate::error::wanting;
+use crate::machine::accounts;
+use crate::place::disk::{Disk, Options, Seen};
+use crate::place::memory::Group;
+use crate::place::{self, Place, RESERVE, Staged, room};
+use crate::process::job::{Message, Task};
+use crate::process::{Heard, Process};
+use crate::run::Event;
+use crate::spec::{DiskSpec, TrialSpec};
+use crate::{MachineError, TrialError};
+
+pub use measure::measure;
+
+/// How the clients of a trial are driven.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drive {
+    /// How many there are.
+    pub clients: usize,
+    /// How long they run, in seconds.
+    pub seconds: f64,
+    /// When their operations start.
+    #[serde(with = "pace")]
+    pub pace: Pace,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct DriveProcedure(pub Drive);
+
+impl Procedure for DriveProcedure {
+    fn name(&self) -> &'static str {
+        "drive"
+    }
+
+    fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError> {
+        let measured =
+            if trial.setup.external { self.external(stage, trial) } else { self.here(stage, trial) };
+        measured.map(|measured| Outcome::Measured(Box::new(measured)))
+    }
+}
+
+impl DriveProcedure {
+    /// On a server that somebody else runs there is no image to restore: its database is emptied
+    /// and loaded anew.
+    fn external(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Measured, TrialError> {
+        let setup = &trial.setup;
+        let reuse = stage.reuse || stage.filled.contains(&setup.recipe.into);
+        let place = Place { reuse, ..Place::default() };
+        stage.note_settings(trial, &place);
+        stage
+            .load(setup, place.clone())
+            .map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")))?;
+        // From here on the tables are this run's own.
+        stage.filled.insert(setup.recipe.into.clone());
+        let place = Place { reuse: true, ..place };
+        let mut disk = Disk::host(trial.neighbours, trial.seed);
+        self.drive(stage, trial, &place, &mut disk, None)
+    }
+
+    /// Restores the image, runs the trial on it and removes it.
+    fn here(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Measured, TrialError> {
+        let image = stage.image(&trial.setup)?;
+        let limit = trial.memory.bytes(image.loaded_bytes);
+        let limit = limit.map(Group::create).transpose().map_err(MachineError::Place)?;
+        let files = stage.work.join("trial");
+        let measured = image
+            .restore(&files, limit.is_some(), stage.stop)
+            .and_then(|()| self.on_files(stage, trial, &files, limit));
+        // While the trial's files are still there: a disk that they have filled is no fault of the
+        // target's.
+        let left = room(stage.work, RESERVE);
+        wanting("removing the trial's folder", place::remove(&files))?;
+        match (measured, left) {
+            (Err(_), Err(full)) if !stage.stopped() => Err(full.into()),
+            (measured, _) => measured,
+        }
+    }
+
+    /// Puts the disk under the files, runs the trial, and takes the disk away.
+    fn on_files(
+        &self,
+        stage: &mut Stage<'_>,
+        trial: &TrialSpec,
+        files: &Path,
+        limit: Option<Group>,
+    ) -> Result<Measured, TrialError> {
+        let mountpoint = stage.work.join("mount");
+        let disk = match &trial.disk {
+            DiskSpec::Host => Disk::host(trial.neighbours, trial.seed),
+            DiskSpec::Virtual(spec) => {
+                let options = Options {
+                    spec,
+                    level: trial.neighbours,
+                    seed: trial.seed,
+                    uncached: limit.is_some(),
+                    metadata: Metadata::default(),
+                };
+                Disk::mount(stage.launcher, options, files, &mountpoint)?
+            }
+        };
+        let is_virtual = disk.is_virtual();
+        let mut staged = Staged::new(&trial.setup, disk, files, stage.work, limit)?;
+        let measured = self.in_place(stage, trial, &mut staged);
+        let measured = match staged.limit() {
+            None => measured,
+            Some(limit) => within(limit, measured),
+        };
+        let closed = staged.close();
+        if is_virtual {
+            wanting("removing the mountpoint", fs::remove_dir(&mountpoint))?;
+        }
+        let mut measured = measured.and_then(|measured| closed.map(|()| measured))?;
+        if is_virtual {
+            // The backing files' own size, now that everything has reached them.
+            let space = accounts::space(files).map_err(|e| TrialError::place("no sizes", e))?;
+            measured.measures.set(&measures::SPACE, Scope::Trial, space as f64);
+        }
+        Ok(measured)
+    }
+
+    /// Warms the page cache up and runs the trial, within its memory.
+    fn in_place(
+        &self,
+        stage: &mut Stage<'_>,
+        trial: &TrialSpec,
+        staged: &mut Staged,
+    ) -> Result<Measured, TrialError> {
+        let place = staged.place().clone();
+        // Files that were just restored to the machine's own disk are in the page cache, unless
+        // they were taken out of it.
+        if staged.limit().is_some() || staged.disk.is_virtual() {
+            let process = stage.start(&trial.setup, place.clone(), Task::Read)?;
+            finished(stage, process)
+                .map_err(|e| e.because(|why| format!("its data can't be read: {why}")))?;
+        }
+        stage.note_settings(trial, &place);
+        let (disk, limit) = staged.disk_and_limit();
+        self.drive(stage, trial, &place, disk, limit)
+    }
+
+    /// Runs the trial's process, with the disk at work while its clients are.
+    fn drive(
+        &self,
+        stage: &mut Stage<'_>,
+        trial: &TrialSpec,
+        place: &Place,
+        disk: &mut Disk,
+        limit: Option<&Group>,
+    ) -> Result<Measured, TrialError> {
+        let mut process = stage.start(&trial.setup, place.clone(), Task::Drive(self.0))?;
+        let most = Duration::from_secs_f64(self.0.seconds * 2.0) + GRACE;
+        let (start, mut seen, mut memory) = (Instant::now(), Seen::default(), None);
+        loop {
+            stage.go_on()?;
+            if start.elapsed() > most {
+                let seconds = most.as_secs();
+                return Err(TrialError::process(format!("it was not done after {seconds} s")));
+            }
+            match process.receive(PATIENCE) {
+                Heard::Message(Message::Ready) => {
+                    disk.begin(stage.hired.as_ref())?;
+                    if process.go().is_err() {
+                        return Err(TrialError::process(process.exit_report()));
+                    }
+                }
+                Heard::Message(Message::Progress { per_second, mean_s }) => {
+                    stage.watch.event(Event::Progress { per_second, mean_s });
+                }
+                Heard::Message(Message::Driven) => {
+                    seen = disk.end()?;
+                    memory = limit.map(of_group);
+                }
+                Heard::Message(Message::Done(Some(measured))) => {
+                    let mut measured = combine(*measured, seen, disk.drained()?);
+                    measured.measures.extend(memory.unwrap_or_default());
+                    return Ok(measured);
+                }
+                Heard::Message(Message::Failed(reason)) => return Err(reason),
+                Heard::Message(_) | Heard::Nothing => {}
+                Heard::End => return Err(TrialError::process(process.exit_report())),
+            }
+        }
+    }
+}
+
+/// Waits until a process has done a job that measures nothing.
+fn finished(stage: &Stage<'_>, process: Process) -> Result<(), TrialError> {
+    loop {
+        stage.go_on()?;
+        match process.receive(PATIENCE) {
+            Heard::Message(Message::Done(_)) => return Ok(()),
+            Heard::Message(Message::Failed(reason)) => return Err(reason),
+            Heard::Message(_) | Heard::Nothing => {}
+            Heard::End => return Err(TrialError::process(process.exit_report())),
+        }
+    }
+}
+
+/// What came of a trial whose memory was limited: none whose processes were killed for it counts.
+fn within(group: &Group, answer: Result<Measured, TrialError>) -> Result<Measured, TrialError> {
+    let limit = format!("limit {} MiB", group.limit() >> 20);
+    let out_of = |more: String| TrialError::User(format!("out of memory: {limit}; {more}"));
+    match (group.out_of_memory_kills(), answer) {
+        (_, Err(error)) if error.stops_the_run() => Err(error),
+        (Ok(0), Ok(measured)) => Ok(measured),
+        (Ok(0), Err(why)) => Err(why.because(|why| format!("{why}; memory {limit}"))),
+        (Ok(_), Ok(_)) => Err(out_of("one of its processes was killed".into())),
+        (Ok(_), Err(why)) => Err(out_of(why.to_string())),
+        (Err(error), _) => {
+            let what = format!("memory {limit}, but its group can't be read");
+            Err(TrialError::place(&what, error))
+        }
+    }
+}
+
+/// What a group holds now.
+fn of_group(group: &Group) -> Measures {
+    let mut measures = Measures::default();
+    let scope = || Scope::Processes(DATABASE_GROUP.into());
+    measures.set(&measures::MEMORY_LIMIT, scope(), group.limit() as f64);
+    measures.set_some(&measures::MEMORY_PEAK, scope(), group.peak().map(|bytes| bytes as f64));
+    let cached = group.cached().unwrap_or(0);
+    measures.set(&measures::MEMORY_CACHED, scope(), cached as f64);
+    measures
+}
+
+/// Puts together what the process measured and what the disk did. A virtual disk knows best what
+/// reached its device, and what was made durable on it.
+fn combine(mut measured: Measured, seen: Seen, drained: Option<u64>) -> Measured {
+    let neighbours = (seen.neighbour_writes * measured.ran_s) as u64;
+    measured.measures.extend(seen.measures);
+    let measures = &mut measured.measures;
+    measures.set_some(&measures::DRAIN_WRITTEN, Scope::Disk, drained.map(|bytes| bytes as f64));
+    let sum = |scope: &Scope| {
+        let written = measures.get(&measures::WRITTEN, scope);
+        written.zip(measures.get(&measures::DRAIN_WRITTEN, scope)).map(|(a, b)| a + b)
+    };
+    let device = sum(&Scope::Device);
+    let work = sum(&Scope::Disk).or_else(|| {
+        let processes = sum(&Scope::DATABASE)?;
+        Some(device_bytes(processes as u64, device.map(|bytes| bytes as u64), neighbours) as f64)
+    });
+    measures.set_some(&measures::WORK_WRITTEN, Scope::Trial, work);
+    measured.warnings.extend(seen.warnings);
+    measured
+}
+
+/// Bytes that went to the machine's own disk: the lesser of what the kernel counted for the target's
+/// processes and of what anybody but the neighbours wrote to the whole device. Both can be too high.
+/// The first takes a small write into a large folio of the page cache for all of the folio (ext4
+/// has large folios since Linux 6.16); the second has everybody's writes.
+fn device_bytes(processes: u64, device: Option<u64>, neighbours: u64) -> u64 {
+    let others = device.map(|device| device.saturating_sub(neighbours));
+    others.map_or(processes, |device| device.min(processes))
+}
+
+/// A pace on its way to another process.
+mod pace {
+    use bakeoff_load::{Arrivals, Pace};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Operations a second, whether they are Poisson's, and the seed.
+    type Open = Option<(f64, bool, u64)>;
+
+    pub fn serialize<S: Serializer>(pace: &Pace, to: S) -> Result<S::Ok, S::Error> {
+        let open: Open = match *pace {
+            Pace::Closed => None,
+            Pace::Open { per_second, arrivals, seed } => {
+                Some((per_second, arrivals == Arrivals::Poisson, seed))
+            }
+        };
+        open.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Pace, D::Error> {
+        Ok(match Open::deserialize(from)? {
+            None => Pace::Closed,
+            Some((per_second, poisson, seed)) => {
+                let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Even };
+                Pace::Open { per_second, arrivals, seed }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_neighbours_write_is_not_the_engines() {
+        assert_eq!(device_bytes(9000, Some(10_500), 0), 9000, "other processes write, too");
+        assert_eq!(device_bytes(9000, Some(10_500), 8000), 2500);
+        assert_eq!(device_bytes(9000, Some(1500), 8000), 0);
+        assert_eq!(device_bytes(9000, None, 8000), 9000, "a file system without a device");
+    }
+
+    #[test]
+    fn a_pace_survives_the_journey() {
+        use bakeoff_load::Arrivals;
+        let open = Pace::Open { per_second: 0.5, arrivals: Arrivals::Poisson, seed: u64::MAX };
+        for pace in [Pace::Closed, open] {
+            let drive = Drive { clients: 1, seconds: 1.5, pace };
+            let json = serde_json::to_string(&drive).unwrap();
+            assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);
+        }
+    }
+}

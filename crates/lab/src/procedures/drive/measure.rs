@@ -1,0 +1,291 @@
+//! A trial from the inside: its drivers run, its target drains, and both are accounted for.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use bakeoff_load::{self as load, Outcome};
+use bakeoff_results::measure::{self, Measures, Scope};
+use bakeoff_results::{Measured, Operation, Slot};
+
+use super::Drive;
+use crate::TrialError;
+use crate::machine::accounts::{Device, space};
+use crate::machine::syncs;
+use crate::machine::usage::Usage;
+use crate::place::Place;
+use crate::process::job::Message;
+use crate::process::{Output, open_files};
+use crate::targets::{Processes, Running};
+
+/// The share of a trial that is dropped at each end for the headline figures.
+const TRIM: f64 = 0.1;
+/// Slots that a warm-up is looked for in: with fewer there is no telling.
+const SLOTS_FOR_WARMUP: usize = 30;
+/// Whole seconds that a slope is looked for in.
+const SLOTS_FOR_SLOPE: usize = 10;
+
+/// Drives what is running, has it drained, and accounts for both.
+///
+/// # Errors
+/// What keeps the trial from being measured.
+pub fn measure(
+    running: &dyn Running,
+    place: &Place,
+    drive: &Drive,
+    syncs: Option<&syncs::Counter>,
+    output: &Output<'_>,
+) -> Result<Measured, TrialError> {
+    let drivers = running.drivers(drive.clients);
+    open_files::suffice(drivers, running.files_per_driver()?).map_err(TrialError::User)?;
+    let names = running.operations();
+    let duration = Duration::from_secs_f64(drive.seconds);
+    let plan = load::Plan {
+        clients: drive.clients,
+        drivers,
+        kinds: names.len(),
+        duration,
+        trim: TRIM,
+        pace: drive.pace,
+    };
+    let account = || Account::take(running, place.directory.as_deref(), syncs);
+    let before = account()?;
+    let connect = |share: &load::Share| running.driver(share, None);
+    let mut observe = |progress: &load::Progress| {
+        let (per_second, mean_s) = (progress.per_second, progress.mean_s.unwrap_or(0.0));
+        output.send(&Message::Progress { per_second, mean_s });
+    };
+    let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut observe);
+    let outcome = outcome.map_err(named(names))?;
+    let after = account()?;
+    output.send(&Message::Driven);
+    running.drain()?;
+    let end = account()?;
+
+    let mut measures = Measures::default();
+    of_clients(&mut measures, running, drive, &outcome);
+    let used = Used { before, after, end };
+    used.put(&mut measures, running, &outcome);
+    if let Some(directory) = &place.directory {
+        let bytes = space(directory).map_err(|error| TrialError::place("no sizes", error))?;
+        measures.set(&measure::SPACE, Scope::Trial, bytes as f64);
+    }
+    let window_s = window(&outcome, duration);
+    if let Some(settled) = settled(&outcome, window_s) {
+        measures.set(&measure::SETTLED, Scope::Trial, f64::from(u8::from(settled)));
+    }
+    let operations = operations(&outcome, names, window_s)?;
+    let failed = |(name, kind): (&&str, &load::Kind)| {
+        let error = kind.first_error.as_ref()?;
+        Some(format!("{} {name} operations failed, first: {error}", kind.errors))
+    };
+    let warnings = names.iter().zip(&outcome.kinds).filter_map(failed).collect();
+    Ok(Measured { ran_s: outcome.ran.as_secs_f64(), window_s, operations, measures, warnings })
+}
+
+/// What keeps drivers from their work, with an operation by its name.
+fn named(names: &[&'static str]) -> impl Fn(load::DriveError<TrialError>) -> TrialError {
+    let names = names.to_vec();
+    move |error| match error {
+        load::DriveError::Connect { client, cause } => {
+            cause.because(|why| format!("client {client} could not connect: {why}"))
+        }
+        load::DriveError::Refused(cause) => cause,
+        load::DriveError::GaveUp { client, kind, text } => TrialError::Engine(format!(
+            "client {client} gave up after {} failures in a row; the last, of {}: {text}",
+            load::MOST_FAILURES,
+            names[kind]
+        )),
+        error @ load::DriveError::Thread { .. } => TrialError::process(error.to_string()),
+    }
+}
+
+/// What the clients did on the whole.
+fn of_clients(measures: &mut Measures, running: &dyn Running, drive: &Drive, outcome: &Outcome) {
+    let scope = || Scope::Clients;
+    let ended: u64 = outcome.kinds.iter().map(|kind| kind.count() + kind.errors).sum();
+    let tally = running.tally();
+    let counts = [
+        (&measure::OPERATIONS, ended + outcome.in_flight),
+        (&measure::COMMITS, tally.commits),
+        (&measure::PAYLOAD, tally.bytes),
+        (&measure::CONCURRENCY, running.concurrency(drive.clients) as u64),
+        (&measure::IN_FLIGHT, outcome.in_flight),
+    ];
+    for (what, count) in counts {
+        measures.set(what, scope(), count as f64);
+    }
+    let Some(open) = &outcome.open else { return };
+    measures.set(&measure::OFFERED, scope(), open.per_second);
+    measures.set(&measure::NOT_STARTED, scope(), open.not_started as f64);
+    measures.set(&measure::BACKLOG, scope(), open.most_waiting as f64);
+    measures.set_some(&measure::START_DELAY_P99, scope(), open.start_delay_p99_s());
+}
+
+/// What was used up to a moment.
+struct Account {
+    own: Usage,
+    /// Of each group of processes, by its name.
+    groups: Vec<(&'static str, Processes, Usage)>,
+    device: Option<(u64, u64)>,
+    syncs: Option<(Scope, u64)>,
+    counters: Measures,
+}
+
+impl Account {
+    fn take(
+        running: &dyn Running,
+        directory: Option<&Path>,
+        syncs: Option<&syncs::Counter>,
+    ) -> Result<Self, TrialError> {
+        let failed = |error: std::io::Error| {
+            TrialError::place("no account of what the engine uses", error)
+        };
+        let own = Usage::own().map_err(failed)?;
+        let mut groups = Vec::new();
+        for (name, processes) in running.groups() {
+            let usage = match processes {
+                Processes::Own => own,
+                Processes::Family(root) => Usage::of_family(root).map_err(failed)?,
+            };
+            groups.push((name, processes, usage));
+        }
+        let device = directory.map(Device::under).transpose().map_err(failed)?;
+        let group = groups.first().map_or("", |(name, ..)| *name);
+        Ok(Self {
+            own,
+            device: device.and_then(|device| device.bytes()),
+            syncs: syncs.and_then(|counter| Some((counter.scope(group), counter.now()?))),
+            counters: running.counters(),
+            groups,
+        })
+    }
+}
+
+/// What was used while the clients ran, and in the drain after them.
+struct Used {
+    before: Account,
+    after: Account,
+    end: Account,
+}
+
+impl Used {
+    fn put(&self, measures: &mut Measures, running: &dyn Running, outcome: &Outcome) {
+        let Self { before, after, end } = self;
+        let mut clients = (after.own - before.own).cpu;
+        for (at, (name, processes, then)) in before.groups.iter().enumerate() {
+            let (used, drained) = (after.groups[at].2 - *then, end.groups[at].2 - after.groups[at].2);
+            let scope = || Scope::Processes((*name).into());
+            let mut cpu = used.cpu;
+            if *processes == Processes::Own {
+                // The target works on the drivers' threads, and may have threads of its own.
+                let threads: Duration = outcome.drivers.iter().map(|driver| driver.cpu).sum();
+                let outside = threads.mul_f64(1.0 - running.tally().inside.clamp(0.0, 1.0));
+                clients = (outside + outcome.collector_cpu).min(used.cpu);
+                cpu = used.cpu - clients;
+            }
+            measures.set(&measure::CPU, scope(), cpu.as_secs_f64());
+            let bytes = [
+                (&measure::READ_CALLS, used.read_calls),
+                (&measure::WRITE_CALLS, used.write_calls),
+                (&measure::READ, used.read),
+                (&measure::WRITTEN, used.write),
+                (&measure::DRAIN_WRITTEN, drained.write),
+            ];
+            bytes.into_iter().for_each(|(what, bytes)| measures.set(what, scope(), bytes as f64));
+        }
+        measures.set(&measure::CPU, Scope::Clients, clients.as_secs_f64());
+        if let (Some(then), Some(now), Some(end)) = (before.device, after.device, end.device) {
+            let scope = || Scope::Device;
+            measures.set(&measure::READ, scope(), (now.0 - then.0) as f64);
+            measures.set(&measure::WRITTEN, scope(), (now.1 - then.1) as f64);
+            measures.set(&measure::DRAIN_WRITTEN, scope(), (end.1 - now.1) as f64);
+        }
+        if let (Some((_, then)), Some((scope, now))) = (&before.syncs, &after.syncs) {
+            measures.set(&measure::SYNCS, scope.clone(), (now - then) as f64);
+        }
+        // What was not there before has begun since.
+        let earlier: std::collections::BTreeMap<&str, u64> = before.counters.counters().collect();
+        for (name, count) in after.counters.counters() {
+            let then = earlier.get(name).copied().unwrap_or(0);
+            measures.count(name.to_owned(), count.saturating_sub(then));
+        }
+    }
+}
+
+/// The operations with what fell into the window.
+fn operations(
+    outcome: &Outcome,
+    names: &[&'static str],
+    (from, to): (f64, f64),
+) -> Result<Vec<Operation>, TrialError> {
+    let slot = |slot: &load::Slot| Slot {
+        start_s: slot.start_s,
+        end_s: slot.end_s,
+        histogram: slot.histogram.clone(),
+    };
+    let operation = |(name, kind): (&&str, &load::Kind)| Operation {
+        name: (*name).into(),
+        kept: load::kept(&kind.slots, from, to),
+        service: load::kept_service(&kind.slots, from, to),
+        slots: kind.slots.iter().map(slot).collect(),
+        errors: kind.errors,
+        retries: kind.retries,
+    };
+    let operations: Vec<Operation> = names.iter().zip(&outcome.kinds).map(operation).collect();
+    if operations.iter().all(|operation| operation.kept.is_empty()) {
+        let span = to - from;
+        return Err(TrialError::User(format!(
+            "no operation ended within the window of {span:.1} s: raise --seconds"
+        )));
+    }
+    Ok(operations)
+}
+
+/// The mean of a histogram of nanoseconds; 0 for an empty one.
+fn mean(histogram: &hdrhistogram::Histogram<u64>) -> f64 {
+    if histogram.is_empty() { 0.0 } else { histogram.mean() }
+}
+
+/// Operations and the sum of their latencies in each full second, all operations together.
+fn full_seconds(outcome: &Outcome) -> Vec<(f64, u64, f64)> {
+    let slots = outcome.kinds.first().map_or(0, |kind| kind.slots.len());
+    let mut seconds = Vec::new();
+    for slot in 0..slots {
+        let all = outcome.kinds.iter().map(|kind| &kind.slots[slot]);
+        let (mut count, mut sum, mut start, mut length) = (0, 0.0, 0.0, 0.0);
+        for slot in all {
+            count += slot.histogram.len();
+            sum += slot.histogram.len() as f64 * mean(&slot.histogram);
+            (start, length) = (slot.start_s, slot.end_s - slot.start_s);
+        }
+        if length > 0.999 {
+            seconds.push((start, count, sum));
+        }
+    }
+    seconds
+}
+
+/// The headline window: the trial without its first and last tenth, and without more at the start
+/// if the warm-up took longer (MSER-5 over the mean latency of each second).
+fn window(outcome: &Outcome, duration: Duration) -> (f64, f64) {
+    let seconds = duration.as_secs_f64();
+    let (mut from, to) = (seconds * TRIM, seconds * (1.0 - TRIM));
+    let full = full_seconds(outcome);
+    if full.len() >= SLOTS_FOR_WARMUP {
+        let means: Vec<f64> =
+            full.iter().map(|(_, count, sum)| sum / (*count).max(1) as f64).collect();
+        if let Some(warm) = bakeoff_stats::warmup::mser5(&means) {
+            from = f64::max(from, full[warm].0);
+        }
+    }
+    (from, to)
+}
+
+/// Whether the rate of the full seconds in the window has settled; `None` when they are too few.
+fn settled(outcome: &Outcome, (from, to): (f64, f64)) -> Option<bool> {
+    let inside = |(start, _, _): &&(f64, u64, f64)| *start >= from && start + 1.0 <= to;
+    let full = full_seconds(outcome);
+    let rates: Vec<f64> = full.iter().filter(inside).map(|(_, count, _)| *count as f64).collect();
+    (rates.len() >= SLOTS_FOR_SLOPE).then(|| bakeoff_stats::steady::is_steady(&rates))
+}

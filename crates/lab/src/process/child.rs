@@ -1,0 +1,117 @@
+//! A trial's process, from the inside: does one job and says how it goes.
+
+use std::fs;
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+use std::sync::Mutex;
+
+use super::job::{GO, Job, Message, Task};
+use super::open_files;
+use crate::machine::syncs;
+use crate::procedures::{cut, drive};
+use crate::{Registry, TrialError};
+
+/// Where a process sends its messages: whole lines, from any thread.
+pub struct Output<'a>(Mutex<&'a mut (dyn Write + Send)>);
+
+impl<'a> Output<'a> {
+    pub(crate) fn new(output: &'a mut (dyn Write + Send)) -> Self {
+        Self(Mutex::new(output))
+    }
+
+    /// Sends one message. A lab that no longer listens has killed this process, or is about to.
+    pub fn send(&self, message: &Message) {
+        let line = serde_json::to_string(message).expect("a message is plain data");
+        let mut output = self.0.lock().expect("nobody panics while sending");
+        let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+    }
+}
+
+/// Reads a job from `input`, does it, and says on `output` what came of it.
+pub fn child(registry: &Registry, input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {
+    open_files::raise();
+    let output = Output::new(output);
+    let mut line = String::new();
+    let read = input.read_line(&mut line).map_err(|error| error.to_string());
+    let job = read.and_then(|_| serde_json::from_str(&line).map_err(|error| error.to_string()));
+    let done = job
+        .map_err(|error| TrialError::process(format!("no job: {error}")))
+        .and_then(|job| perform(&job, registry, input, &output));
+    output.send(&match done {
+        Ok(measured) => Message::Done(measured.map(Box::new)),
+        Err(error) => Message::Failed(error),
+    });
+}
+
+fn perform(
+    job: &Job,
+    registry: &Registry,
+    input: &mut dyn BufRead,
+    output: &Output<'_>,
+) -> Result<Option<bakeoff_results::Measured>, TrialError> {
+    let Job { target, subject, place, task } = job;
+    let target = registry
+        .target(target)
+        .ok_or_else(|| TrialError::process(format!("there is no target {target}")))?;
+    let mut ready = || {
+        output.send(&Message::Ready);
+        wait_for_go(input)
+    };
+    match task {
+        Task::Load => {
+            let loaded = &mut |rows, bytes| output.send(&Message::Loaded { rows, bytes });
+            target.prepare(subject)?.load(place, loaded)?;
+        }
+        Task::Read => {
+            place.join_all()?;
+            let mut buffer = vec![0; 1 << 20];
+            let read = place.directory.as_deref().map_or(Ok(()), |at| read_all(at, &mut buffer));
+            read.map_err(|error| TrialError::place("its data can't be read", error))?;
+        }
+        Task::Drive(plan) => {
+            let subject = target.prepare(subject)?;
+            // Before the target is opened: what it starts is counted, too.
+            let syncs = place.directory.as_deref().and_then(syncs::Counter::new);
+            let running = subject.open(place)?;
+            // So that no trial measures how its target got warm; the disk takes no time meanwhile.
+            running.warm()?;
+            ready()?;
+            return drive::measure(&*running, place, plan, syncs.as_ref(), output).map(Some);
+        }
+        Task::Claim { clients, claims } => {
+            let subject = target.prepare(subject)?;
+            let running = subject.open(place)?;
+            cut::claim(&*running, *clients, claims, output, &mut ready)?;
+        }
+        Task::Audit { claims, off_at_ns } => {
+            let (subject, claims) = (target.prepare(subject)?, cut::read_claims(claims)?);
+            ready()?;
+            // Sent before it is closed, which the lab does not wait for: nobody needs it any more.
+            cut::audit(&*subject, place, &claims, *off_at_ns, output);
+        }
+    }
+    Ok(None)
+}
+
+fn wait_for_go(input: &mut dyn BufRead) -> Result<(), TrialError> {
+    let mut line = String::new();
+    match input.read_line(&mut line) {
+        Ok(_) if line.trim() == GO => Ok(()),
+        _ => Err(TrialError::process("the lab went away")),
+    }
+}
+
+/// Reads every file below a folder to its end.
+fn read_all(folder: &Path, buffer: &mut [u8]) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            read_all(&entry.path(), buffer)?;
+        } else if kind.is_file() {
+            let mut file = fs::File::open(entry.path())?;
+            while file.read(buffer)? > 0 {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! What the lab and a trial's process say to each other: one line of JSON a message.
+
+use std::path::PathBuf;
+
+use bakeoff_results::{Measured, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::TrialError;
+use crate::place::Place;
+use crate::procedures::drive::Drive;
+
+/// What a process is to do: the first line that it reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The target's name.
+    pub target: String,
+    /// What the target made of the trial's levels: its own.
+    pub subject: Value,
+    /// Where it has its files and processes.
+    pub place: Place,
+    /// What is to be done with it.
+    pub task: Task,
+}
+
+/// What is to be done with a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Task {
+    /// Load its data into an empty folder, and drain.
+    Load,
+    /// Join the groups of processes and read every file, so that the page cache holds what it has
+    /// room for.
+    Read,
+    /// Open it, say [`Message::Ready`], wait for [`GO`], drive it and drain it.
+    Drive(Drive),
+    /// Open it, say [`Message::Ready`], wait for [`GO`], and drive it until its power goes.
+    Claim {
+        /// How many clients are at work.
+        clients: usize,
+        /// The empty folder for what they claim, off the disk that loses its power.
+        claims: PathBuf,
+    },
+    /// Say [`Message::Ready`], wait for [`GO`], open what a power cut has left and hold it against
+    /// the claims.
+    Audit {
+        /// What the clients claimed.
+        claims: PathBuf,
+        /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`.
+        off_at_ns: u64,
+    },
+}
+
+/// The second line that a process reads, unless it loads or reads.
+pub const GO: &str = "go";
+
+/// What a process says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Message {
+    /// So many rows are loaded; said now and then, and of all of them.
+    Loaded {
+        /// Rows so far.
+        rows: u64,
+        /// Bytes of them: a text's own, eight of a number, none of a null.
+        bytes: u64,
+    },
+    /// The target is open and its clients can start; or, before an audit, it can be opened.
+    Ready,
+    /// The clients are at work.
+    Progress {
+        /// Operations a second, lately.
+        per_second: f64,
+        /// Mean latency in seconds, lately.
+        mean_s: f64,
+    },
+    /// The clients have stopped; draining comes next.
+    Driven,
+    /// A client that makes claims has stopped.
+    Stopped {
+        /// When, in nanoseconds of `CLOCK_MONOTONIC`.
+        at_ns: u64,
+        /// Why.
+        reason: String,
+    },
+    /// What a crash image held.
+    Audited {
+        /// How many commits had been acknowledged.
+        acknowledged: u64,
+        /// What was found.
+        verdict: Verdict,
+    },
+    /// The job is done; what was measured, if that was asked for.
+    Done(Option<Box<Measured>>),
+    /// The job can't be done.
+    Failed(TrialError),
+}

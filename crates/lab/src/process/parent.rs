@@ -1,0 +1,163 @@
+//! A trial's process, from outside: bakeoff started again, spoken to by lines, and ended with
+//! everything that it has started.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::process::Pid;
+
+use super::family;
+use super::job::{GO, Job, Message};
+use crate::{Program, TrialError};
+
+/// How much of what a process says on its standard error is kept for the record.
+const TAIL: usize = 4096;
+
+/// How long the last words of a process that was ended may take to come.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A running process; killed when dropped.
+pub struct Process {
+    child: Child,
+    input: ChildStdin,
+    messages: Receiver<Message>,
+    errors: Option<JoinHandle<String>>,
+}
+
+/// What came of waiting for a message.
+pub enum Heard {
+    /// This one.
+    Message(Message),
+    /// None yet.
+    Nothing,
+    /// The process has ended without another one.
+    End,
+}
+
+impl Process {
+    /// Starts `program`, which does the job that comes on its standard input ([`super::child`]).
+    ///
+    /// # Errors
+    /// When it can't be started.
+    pub fn start(program: &Program, job: &Job) -> io::Result<Self> {
+        let mut command = Command::new(&program.path);
+        command.args(&program.arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that Ctrl-C reaches only the lab, which ends it in order.
+        command.process_group(0);
+        let lab = rustix::process::getpid();
+        // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+        unsafe {
+            command.pre_exec(move || {
+                let kill = rustix::process::Signal::KILL;
+                rustix::process::set_parent_process_death_signal(Some(kill))?;
+                // The lab may have died before the line above took effect.
+                if rustix::process::getppid() == Some(lab) {
+                    Ok(())
+                } else {
+                    Err(io::ErrorKind::BrokenPipe.into())
+                }
+            });
+        }
+        let mut child = command.spawn()?;
+        let (input, output, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (sender, messages) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output.expect("piped")).lines().map_while(Result::ok) {
+                let message = serde_json::from_str(&line).unwrap_or_else(|error| {
+                    Message::Failed(TrialError::process(format!("it said {line:?}: {error}")))
+                });
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let errors = std::thread::spawn(move || tail(stderr.expect("piped")));
+        let input = input.expect("piped");
+        let mut process = Self { child, input, messages, errors: Some(errors) };
+        process.send(&serde_json::to_string(job).expect("a job is plain data"))?;
+        Ok(process)
+    }
+
+    fn send(&mut self, line: &str) -> io::Result<()> {
+        self.input.write_all(line.as_bytes())?;
+        self.input.write_all(b"\n")?;
+        self.input.flush()
+    }
+
+    /// Tells a trial that is ready to run its clients.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn go(&mut self) -> io::Result<()> {
+        self.send(GO)
+    }
+
+    /// Waits a little for the next message.
+    pub fn receive(&self, patience: Duration) -> Heard {
+        match self.messages.recv_timeout(patience) {
+            Ok(message) => Heard::Message(message),
+            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Heard::End,
+        }
+    }
+
+    /// Ends the process at once, with all that it has started; the messages that it had sent until
+    /// then and nobody had received.
+    pub fn end(mut self) -> Vec<Message> {
+        self.kill();
+        // A process that it has started may hold its output open.
+        let next = |messages: &Receiver<Message>| messages.recv_timeout(LAST_WORDS).ok();
+        std::iter::from_fn(|| next(&self.messages)).collect()
+    }
+
+    fn kill(&mut self) {
+        // One that was waited for has no number any more.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            family::end(Pid::from_child(&self.child));
+        }
+        // It fails only for a process that is gone already.
+        let _ = self.child.wait();
+    }
+
+    /// Waits for the process to end and says how it ended: for one that ended too early.
+    pub fn exit_report(mut self) -> String {
+        let status = self.child.wait();
+        let errors = self.errors.take().and_then(|thread| thread.join().ok());
+        let how = match status {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("its process ended with exit code {code}"),
+                (None, Some(signal)) => format!("its process was killed by signal {signal}"),
+                (None, None) => "its process ended".into(),
+            },
+            Err(error) => format!("its process can't be waited for: {error}"),
+        };
+        match errors.as_deref().map(str::trim) {
+            None | Some("") => how,
+            Some(text) => format!("{how}: {text}"),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The last bytes of a stream.
+fn tail(mut stream: impl Read) -> String {
+    let mut kept = Vec::new();
+    let mut buffer = [0; 1024];
+    while let Ok(read @ 1..) = stream.read(&mut buffer) {
+        kept.extend_from_slice(&buffer[..read]);
+        let surplus = kept.len().saturating_sub(TAIL);
+        kept.drain(..surplus);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}

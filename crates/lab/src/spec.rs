@@ -1,0 +1,147 @@
+//! Trial specs: a cell's levels, resolved once into typed values. Below this nobody parses a level.
+
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::spec::Spec;
+use bakeoff_experiment::{
+    Arrivals, Cell, Experiment, Factor, HOST, Memory, Neighbours, Rate, random::SplitMix64,
+};
+use bakeoff_load::{Arrivals as Spread, Pace};
+use bakeoff_results::Levels;
+
+use crate::procedures::drive::{Drive, DriveProcedure};
+use crate::targets::{Setup, Wanted};
+use crate::{Registry, TrialError};
+
+/// Tells the seed of an open loop's starts from others of the same block.
+const STARTS: u64 = 3;
+
+/// What a trial is staged with.
+#[derive(Clone, Debug)]
+pub struct TrialSpec {
+    /// The target, as it made of the levels.
+    pub setup: Setup,
+    /// How much memory its groups of processes have together.
+    pub memory: MemoryLimit,
+    /// The disk under its files.
+    pub disk: DiskSpec,
+    /// The other load on that disk.
+    pub neighbours: Level,
+    /// Seeds the disk and its neighbours: the same for all trials of a block.
+    pub seed: u64,
+    /// The levels, for the record.
+    pub levels: Levels,
+}
+
+/// How much memory processes have, their page cache included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryLimit(pub Memory);
+
+impl MemoryLimit {
+    /// In bytes, of data of so many; `None` where it is not limited.
+    pub fn bytes(self, loaded: u64) -> Option<u64> {
+        match self.0 {
+            Memory::Unlimited => None,
+            Memory::Bytes(bytes) => Some(bytes),
+            Memory::Share(percent) => Some(loaded * u64::from(percent) / 100),
+        }
+    }
+}
+
+/// A disk, by its kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DiskSpec {
+    /// The machine's own.
+    Host,
+    /// A virtual one of this model.
+    Virtual(Spec),
+}
+
+/// Resolves a cell of an experiment: what is staged, and how it is driven. `block` is the number of
+/// its block.
+///
+/// # Errors
+/// Levels that don't go together, or that can't be had on this machine.
+pub fn resolve(
+    registry: &Registry,
+    experiment: &Experiment,
+    cell: &Cell,
+    block: u32,
+) -> Result<(TrialSpec, DriveProcedure), TrialError> {
+    let target = registry.target_of(&experiment.workload)?;
+    let setup = target.resolve(&Wanted { experiment, cell, workload: &experiment.workload })?;
+    let disk = disk(experiment, cell)?;
+    let neighbours = neighbours(cell);
+    if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
+        return Err(TrialError::User(format!(
+            "the disk {} has no queue for neighbours to stand in",
+            cell.get(Factor::Disk)
+        )));
+    }
+    let trial = TrialSpec {
+        setup,
+        memory: MemoryLimit(memory(cell)),
+        seed: match disk {
+            DiskSpec::Host => experiment.seed,
+            // The same seed for all of a block, another one for the next.
+            DiskSpec::Virtual(_) => experiment.seed.wrapping_add(block.into()),
+        },
+        disk,
+        neighbours,
+        levels: cell.to_map(),
+    };
+    let (clients, seconds) = (cell.clients(), experiment.seconds);
+    let seed = SplitMix64::of(&[experiment.seed, STARTS, block.into()]).next();
+    Ok((trial, DriveProcedure(Drive { clients, seconds, pace: pace(cell.rate(), seed) })))
+}
+
+/// The disk of a cell.
+fn disk(experiment: &Experiment, cell: &Cell) -> Result<DiskSpec, TrialError> {
+    match cell.base(Factor::Disk) {
+        HOST => Ok(DiskSpec::Host),
+        name => named_disk(experiment, name).map(DiskSpec::Virtual),
+    }
+}
+
+/// The model of that name: one of the experiment's own, or one that is built in.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn named_disk(experiment: &Experiment, name: &str) -> Result<Spec, TrialError> {
+    match experiment.disks.get(name) {
+        Some(table) => Spec::from_table(table),
+        None => Spec::parse(name),
+    }
+    .map_err(|error| TrialError::User(error.to_string()))
+}
+
+/// Whether a trial runs on the machine's own disk beside neighbours.
+pub fn wants_hired(trial: &TrialSpec) -> bool {
+    trial.disk == DiskSpec::Host && trial.neighbours != Level::None
+}
+
+/// The memory of a cell; unlimited where its workload has no such factor.
+fn memory(cell: &Cell) -> Memory {
+    cell.level(Factor::Memory).map_or(Memory::Unlimited, |_| cell.memory())
+}
+
+/// The other load that a cell wants.
+fn neighbours(cell: &Cell) -> Level {
+    match cell.neighbours() {
+        Neighbours::None => Level::None,
+        Neighbours::Percent(percent) => Level::Share(f64::from(percent) / 100.0),
+        Neighbours::Streams(count) => Level::Streams(count),
+    }
+}
+
+fn pace(rate: Rate, seed: u64) -> Pace {
+    match rate {
+        Rate::Closed => Pace::Closed,
+        Rate::Open { per_second, arrivals } => {
+            let arrivals = match arrivals {
+                Arrivals::Even => Spread::Even,
+                Arrivals::Poisson => Spread::Poisson,
+            };
+            Pace::Open { per_second, arrivals, seed }
+        }
+    }
+}

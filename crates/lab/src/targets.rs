@@ -1,0 +1,210 @@
+//! Targets: what the clients of a trial drive. A file each; the next one is a value in
+//! [`Registry::standard`](crate::Registry::standard).
+//!
+//! A target knows what it opens and how its clients work. It must never know how it is staged,
+//! paced, timed or judged.
+
+pub mod folder;
+pub mod tables;
+
+use bakeoff_experiment::{Cell, Experiment, WorkloadNames};
+use bakeoff_load::{Driver, Share};
+use bakeoff_results::{Measures, Setting};
+use bakeoff_workloads::{Claims, Findings};
+use serde_json::Value;
+
+use crate::TrialError;
+use crate::place::Place;
+
+/// A kind of thing that clients can drive.
+pub trait Target: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// The workloads that it runs, and the factors that each has.
+    fn workloads(&self) -> Vec<WorkloadNames>;
+
+    /// The operations of one of its workloads, in order.
+    fn operations(&self, workload: &str) -> Vec<&'static str>;
+
+    /// Turns a trial's levels into what this target needs to know, once: below this nobody parses a
+    /// level again. Nothing is started to find out.
+    ///
+    /// # Errors
+    /// Levels that don't go together, or that can't be had on this machine.
+    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, TrialError>;
+
+    /// Gets a subject ready that [`Target::resolve`] made, in the process that works with it.
+    ///
+    /// # Errors
+    /// What keeps it from being ready.
+    fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError>;
+
+    /// What its processes are opened with in a place, and that differs from their own defaults.
+    fn settings(&self, subject: &Value, place: &Place) -> Vec<Setting> {
+        let _ = (subject, place);
+        Vec::new()
+    }
+}
+
+/// The levels that a target is to resolve.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// The levels.
+    pub cell: &'a Cell,
+    /// The workload: the experiment's, or the one that its power cuts are made with.
+    pub workload: &'a str,
+}
+
+/// What a target made of a trial's levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// The target's name.
+    pub target: &'static str,
+    /// What [`Target::prepare`] is given: the target's own.
+    pub subject: Value,
+    /// How its data come about.
+    pub recipe: Recipe,
+    /// The groups of processes that work for it; those share the trial's limit of memory.
+    pub groups: Vec<&'static str>,
+    /// Whether it has a server, which wants a folder beside its data for its socket and log.
+    pub runtime: bool,
+    /// Whether somebody else runs it: it has no files here, and nothing of it can be limited,
+    /// restored, cut or killed. It is loaded anew for each trial.
+    pub external: bool,
+}
+
+/// How the data come about that a trial starts from. Trials of equal recipes start from the same
+/// image.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Recipe {
+    /// Tells recipes apart.
+    pub key: String,
+    /// What is loaded, in a few words: "large, sqlite".
+    pub about: String,
+    /// What is loaded into.
+    pub into: String,
+}
+
+/// A target at a trial's levels, ready to be loaded and opened.
+pub trait Subject {
+    /// Loads the data into an empty place and drains, so that the image owes nothing. `loaded` is
+    /// told now and then, and at the end, of the rows so far and of their bytes.
+    ///
+    /// # Errors
+    /// The target's own.
+    fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError>;
+
+    /// Opens what is in a place, and recovers whatever a killed process or a power cut has left.
+    ///
+    /// # Errors
+    /// The target's own.
+    fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError>;
+
+    /// How many operations had been acknowledged when the power went, by what its clients claimed.
+    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+        let _ = (claims, off_at_ns);
+        0
+    }
+}
+
+/// A target that is open. Dropping it closes it cleanly; nothing of it runs on after that.
+pub trait Running: Sync {
+    /// The names of its operations, in order.
+    fn operations(&self) -> &[&'static str];
+
+    /// How many drivers so many clients take: each has a thread.
+    fn drivers(&self, clients: usize) -> usize {
+        clients
+    }
+
+    /// How many operations of so many clients can be in flight at once.
+    fn concurrency(&self, clients: usize) -> usize {
+        clients
+    }
+
+    /// Files that a driver has open, so that too many of them are refused before they start.
+    ///
+    /// # Errors
+    /// The target's own.
+    fn files_per_driver(&self) -> Result<usize, TrialError> {
+        Ok(1)
+    }
+
+    /// Makes the driver of a share of the clients, on the thread that is going to run it. Where
+    /// `claims` are wanted, it tells them what it sent and what was acknowledged.
+    ///
+    /// # Errors
+    /// The target's own.
+    fn driver<'a>(
+        &'a self,
+        share: &Share,
+        claims: Option<Box<dyn Claims + 'a>>,
+    ) -> Result<Box<dyn Driver + 'a>, TrialError>;
+
+    /// Fills its caches as far as they go, as after days of work.
+    ///
+    /// # Errors
+    /// The target's own.
+    fn warm(&self) -> Result<(), TrialError>;
+
+    /// Does everything that it has put off.
+    ///
+    /// # Errors
+    /// The target's own.
+    fn drain(&self) -> Result<(), TrialError>;
+
+    /// Its groups of processes by their names.
+    fn groups(&self) -> Vec<(&'static str, Processes)>;
+
+    /// What it counts of itself, as of now.
+    fn counters(&self) -> Measures {
+        Measures::default()
+    }
+
+    /// What its clients did on the whole, when they have stopped.
+    fn tally(&self) -> Tally {
+        Tally::default()
+    }
+
+    /// Holds what is there against what clients claimed; nobody else uses it meanwhile.
+    ///
+    /// # Errors
+    /// The target's own where something can't be read; the user's where it can't audit itself.
+    fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
+        let _ = (claims, off_at_ns);
+        Err(TrialError::User("it can't audit itself".into()))
+    }
+}
+
+/// What the processes of a group are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processes {
+    /// The trial's own, on the threads of its drivers and on threads of its own.
+    Own,
+    /// A process with all its descendants.
+    Family(u32),
+}
+
+/// What clients did on the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Transactions that changed something and were committed.
+    pub commits: u64,
+    /// Bytes that these wrote, as the application sees them.
+    pub bytes: u64,
+    /// The part of the drivers' processor time that was spent in the target's code, where that runs
+    /// on their threads.
+    pub inside: f64,
+}
+
+/// What an audit found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Audit {
+    /// What the target's own check found wrong, in words.
+    pub faults: Vec<String>,
+    /// What of the claims is not so.
+    pub findings: Findings,
+}

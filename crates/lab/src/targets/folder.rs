@@ -1,0 +1,278 @@
+//! The target `folder`: files on a disk, read by threads with as many requests in flight as their
+//! depth says. The page cache is left out (`O_DIRECT`), so that it is the disk that answers.
+
+mod file;
+mod plain;
+mod ring;
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use bakeoff_experiment::{Declared, Factor, WorkloadNames};
+use bakeoff_load::{Blocking, Driver, Share};
+use bakeoff_workloads::Claims;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::file::{BLOCK, DataFile};
+use super::{Processes, Recipe, Running, Setup, Subject, Target, Wanted};
+use crate::TrialError;
+use crate::place::Place;
+
+/// Its workload.
+const WORKLOAD: &str = "fileio";
+/// What its clients do.
+const OPERATIONS: [&str; 1] = ["read"];
+/// Its scales: a name, and bytes of the file.
+const SCALES: [(&str, u64); 3] = [("small", 64 << 20), ("medium", 1 << 30), ("large", 8 << 30)];
+/// The deepest queue of a client.
+const DEEPEST: usize = 1024;
+/// Bytes that are written at once when the file is made.
+const PIECE: usize = 1 << 20;
+
+/// How many requests a client has in flight.
+static DEPTH: Declared = Declared {
+    name: "depth",
+    summary: "requests that each client has in flight at once",
+    syntax: "1 to 1024; above 1 by io_uring",
+    default: "1",
+    canonical: |text| match text.parse::<usize>() {
+        Ok(depth @ 1..=DEEPEST) => Ok(depth.to_string()),
+        Ok(_) => Err(format!("a client can't have {text} requests in flight\nvalid: 1 to {DEEPEST}")),
+        Err(_) => Err(format!("`{text}` is no depth\nvalid: 1 to {DEEPEST}")),
+    },
+};
+
+/// See the module.
+pub struct Folder;
+
+/// What it makes of a trial's levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Resolved {
+    /// Bytes of the file.
+    bytes: u64,
+    depth: usize,
+    seed: u64,
+}
+
+impl Target for Folder {
+    fn name(&self) -> &'static str {
+        "folder"
+    }
+
+    fn workloads(&self) -> Vec<WorkloadNames> {
+        vec![WorkloadNames {
+            name: WORKLOAD.into(),
+            scales: SCALES.map(|(name, _)| name.into()).into(),
+            factors: vec![
+                Factor::Disk,
+                Factor::Neighbours,
+                Factor::Clients,
+                Factor::Rate,
+                Factor::Scale,
+                Factor::Declared(&DEPTH),
+            ],
+            reads_back: false,
+            cut_by: Err(format!(
+                "{WORKLOAD} only reads, so that it can't say what a power cut has taken"
+            )),
+        }]
+    }
+
+    fn operations(&self, _: &str) -> Vec<&'static str> {
+        OPERATIONS.into()
+    }
+
+    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, TrialError> {
+        let Wanted { experiment, cell, .. } = wanted;
+        let scale = cell.base(Factor::Scale);
+        let found = SCALES.iter().find(|(name, _)| *name == scale);
+        let (_, bytes) =
+            *found.ok_or_else(|| TrialError::User(format!("{WORKLOAD} has no scale {scale}")))?;
+        let depth = cell.base(Factor::Declared(&DEPTH)).parse().expect("a checked level");
+        if depth > 1 {
+            ring::probe().map_err(|error| no_ring(depth, &error))?;
+        }
+        let resolved = Resolved { bytes, depth, seed: experiment.seed };
+        Ok(Setup {
+            target: self.name(),
+            subject: serde_json::to_value(resolved).expect("it is plain data"),
+            recipe: Recipe {
+                key: format!("{WORKLOAD} {scale}"),
+                about: scale.into(),
+                into: "a file".into(),
+            },
+            groups: Vec::new(),
+            runtime: false,
+            external: false,
+        })
+    }
+
+    fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
+        let wrong = |error| TrialError::process(format!("no subject: {error}"));
+        let resolved: Resolved = serde_json::from_value(subject.clone()).map_err(wrong)?;
+        Ok(Box::new(resolved))
+    }
+}
+
+/// Why a depth can't be had.
+fn no_ring(depth: usize, error: &std::io::Error) -> TrialError {
+    TrialError::User(format!(
+        "depth {depth} takes io_uring, and this kernel does not give it ({error}): allow it (sysctl \
+         kernel.io_uring_disabled=0, Linux 5.6 or later, no seccomp filter), or take depth 1"
+    ))
+}
+
+/// The folder that a place has for its file.
+fn folder(place: &Place) -> Result<&Path, TrialError> {
+    place.directory.as_deref().ok_or_else(|| TrialError::User("a folder has to be here".into()))
+}
+
+impl Subject for Resolved {
+    /// Fills the file with bytes that nothing can compress.
+    fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
+        let failed = |error| TrialError::place("its file can't be written", error);
+        let mut file = File::create_new(folder(place)?.join(file::NAME)).map_err(failed)?;
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        let (mut piece, mut written) = (vec![0; PIECE], 0);
+        while written < self.bytes {
+            random.fill_bytes(&mut piece);
+            file.write_all(&piece).map_err(failed)?;
+            written += PIECE as u64;
+            loaded(written / BLOCK as u64, written);
+        }
+        file.sync_all().map_err(failed)
+    }
+
+    fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
+        let file = DataFile::open(folder(place)?)?;
+        Ok(Box::new(Open { file, resolved: *self }))
+    }
+}
+
+/// An open file and how it is read.
+struct Open {
+    file: DataFile,
+    resolved: Resolved,
+}
+
+impl Running for Open {
+    fn operations(&self) -> &[&'static str] {
+        &OPERATIONS
+    }
+
+    fn concurrency(&self, clients: usize) -> usize {
+        clients * self.resolved.depth
+    }
+
+    fn driver<'a>(
+        &'a self,
+        share: &Share,
+        _: Option<Box<dyn Claims + 'a>>,
+    ) -> Result<Box<dyn Driver + 'a>, TrialError> {
+        let blocks = self.file.blocks(self.resolved.seed, share.clients.start);
+        if self.resolved.depth == 1 {
+            return Ok(Box::new(Blocking(plain::Reader::new(&self.file, blocks))));
+        }
+        let ring = ring::Ring::new(&self.file, blocks, self.resolved.depth);
+        Ok(Box::new(ring.map_err(|error| no_ring(self.resolved.depth, &error))?))
+    }
+
+    /// Nothing of it is ever cached.
+    fn warm(&self) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    /// Reads put nothing off.
+    fn drain(&self) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    /// Its clients are all there is.
+    fn groups(&self) -> Vec<(&'static str, Processes)> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use bakeoff_load::{Arrivals, Outcome, Pace, Plan, drive};
+
+    use super::*;
+
+    const BYTES: u64 = 4 << 20;
+
+    /// Drives a file of its own on the machine's disk.
+    fn driven(clients: usize, depth: usize, pace: Pace) -> Outcome {
+        // Not the system's temporary folder: that may be in memory.
+        let program = std::env::current_exe().unwrap();
+        let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let place = Place::folder(folder.path());
+        let resolved = Resolved { bytes: BYTES, depth, seed: 3 };
+        resolved.load(&place, &mut |_, _| ()).unwrap();
+        let running = resolved.open(&place).unwrap();
+        assert_eq!(running.concurrency(clients), clients * depth);
+        let plan = Plan { pace, ..Plan::closed(clients, 1, Duration::from_millis(500)) };
+        let connect = |share: &Share| running.driver(share, None);
+        drive(&plan, connect, &AtomicBool::new(false), &mut |_| ()).unwrap()
+    }
+
+    fn in_flight(outcome: &Outcome) -> f64 {
+        let all = outcome.kinds[0].kept((0.0, 0.5));
+        all.mean() * all.len() as f64 / 0.5e9
+    }
+
+    #[test]
+    fn as_many_requests_are_in_flight_as_the_depth_says() {
+        for (clients, depth) in [(1, 1), (2, 1), (1, 16), (2, 8)] {
+            let outcome = driven(clients, depth, Pace::Closed);
+            let (wanted, seen) = ((clients * depth) as f64, in_flight(&outcome));
+            assert!((0.8 * wanted..=1.01 * wanted).contains(&seen), "{clients} × {depth}: {seen}");
+            assert_eq!(outcome.kinds[0].errors, 0);
+            assert_eq!(outcome.in_flight, (clients * depth) as u64, "all are followed to their end");
+        }
+    }
+
+    #[test]
+    fn an_open_loop_is_served_by_a_ring_and_by_plain_calls() {
+        for depth in [1, 8] {
+            let pace = Pace::Open { per_second: 400.0, arrivals: Arrivals::Even, seed: 1 };
+            let outcome = driven(1, depth, pace);
+            let done = outcome.kinds[0].count() + outcome.in_flight;
+            let open = outcome.open.unwrap();
+            assert_eq!(done + open.not_started, 200, "depth {depth}");
+            assert!(open.not_started < 20, "depth {depth}: {open:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_ends_too_early_fails_its_reads() {
+        let program = std::env::current_exe().unwrap();
+        for depth in [1, 4] {
+            let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+            let place = Place::folder(folder.path());
+            let resolved = Resolved { bytes: BYTES, depth, seed: 3 };
+            resolved.load(&place, &mut |_, _| ()).unwrap();
+            let running = resolved.open(&place).unwrap();
+            let file = File::options().write(true).open(folder.path().join(file::NAME)).unwrap();
+            file.set_len(BLOCK as u64).unwrap();
+            let connect = |share: &Share| running.driver(share, None);
+            let plan = Plan::closed(1, 1, Duration::from_secs(5));
+            let error = drive(&plan, connect, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
+            assert!(error.to_string().contains("gave up"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_without_rings_is_told_of_with_the_remedy() {
+        let error = no_ring(16, &std::io::Error::from_raw_os_error(38)).to_string();
+        assert!(error.contains("depth 16 takes io_uring"), "{error}");
+        assert!(error.contains("io_uring_disabled=0") && error.contains("depth 1"), "{error}");
+    }
+}

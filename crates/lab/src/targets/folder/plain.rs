@@ -1,0 +1,29 @@
+//! One read after the other, by plain calls.
+
+use std::os::unix::fs::FileExt;
+
+use bakeoff_load::{Client, Done};
+
+use super::file::{Blocks, Buffers, DataFile};
+
+/// A client with one request in flight.
+pub struct Reader<'a> {
+    file: &'a DataFile,
+    blocks: Blocks,
+    buffer: Buffers,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads these blocks of the file.
+    pub fn new(file: &'a DataFile, blocks: Blocks) -> Self {
+        Self { file, blocks, buffer: Buffers::new(1) }
+    }
+}
+
+impl Client for Reader<'_> {
+    fn operate(&mut self) -> Done {
+        let offset = self.blocks.next_offset();
+        let read = self.file.file.read_exact_at(self.buffer.block(0), offset);
+        Done { error: read.err().map(|error| error.to_string()), ..Done::default() }
+    }
+}

@@ -1,0 +1,443 @@
+//! The target `tables`: a workload's clients on an engine's sessions.
+
+mod elsewhere;
+mod meter;
+mod written;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bakeoff_engines::{Database, Durability, Engine, Home, Session, Terms, elsewhere as urls};
+use bakeoff_experiment::{Factor, WorkloadNames};
+use bakeoff_load::{Blocking, Client, Done, Driver, Interleaved, Pacer, Record, Share};
+use bakeoff_results::measure::DATABASE_GROUP;
+use bakeoff_results::{Measures, Setting};
+use bakeoff_workloads::{self as workloads, Claims, Prepared, Text, Workload};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::meter::{Metered, Split};
+use self::written::{Written, size};
+use super::{Audit, Processes, Recipe, Running, Setup, Subject, Tally, Target, Wanted};
+use crate::TrialError;
+use crate::place::Place;
+use crate::process::open_files;
+
+/// The factors of a workload over tables.
+const FACTORS: [Factor; 8] = [
+    Factor::Engine,
+    Factor::Durability,
+    Factor::Memory,
+    Factor::Disk,
+    Factor::Neighbours,
+    Factor::Clients,
+    Factor::Rate,
+    Factor::Scale,
+];
+
+/// How often a load tells how far it is.
+const TELL: Duration = Duration::from_millis(200);
+
+/// See the module.
+pub struct Tables {
+    engines: Vec<&'static dyn Engine>,
+    workloads: Vec<&'static dyn Workload>,
+}
+
+/// What it makes of a trial's levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Resolved {
+    engine: String,
+    /// The URL, with its password, of a database that somebody else runs. Not to be shown.
+    url: Option<String>,
+    workload: String,
+    scale: String,
+    seed: u64,
+    /// A file to take text from; made up when there is none.
+    text: Option<PathBuf>,
+    durability: Durability,
+    /// Settings of the user's own, by name.
+    settings: Vec<(String, String)>,
+}
+
+impl Tables {
+    /// Of these engines and workloads.
+    pub fn new(engines: Vec<&'static dyn Engine>, workloads: Vec<&'static dyn Workload>) -> Self {
+        Self { engines, workloads }
+    }
+
+    /// The engine of that name, or the database of that URL.
+    pub fn engine(&self, name: &str) -> Option<&'static dyn Engine> {
+        let known = self.engines.iter().copied().find(|engine| engine.about().name == name);
+        known.or_else(|| urls::find(name).ok())
+    }
+
+    fn workload(&self, name: &str) -> Result<&'static dyn Workload, TrialError> {
+        let found = self.workloads.iter().copied().find(|workload| workload.name() == name);
+        found.ok_or_else(|| TrialError::User(format!("there is no workload {name}")))
+    }
+
+    /// The subject as it was resolved, with its engine.
+    fn parts(&self, subject: &Value) -> Result<(Resolved, &'static dyn Engine), TrialError> {
+        let wrong = |error| TrialError::process(format!("no subject: {error}"));
+        let resolved: Resolved = serde_json::from_value(subject.clone()).map_err(wrong)?;
+        // A database that somebody else runs is known by its name once its URL was found.
+        let known = self.engine(resolved.url.as_deref().unwrap_or(&resolved.engine));
+        let engine = known
+            .ok_or_else(|| TrialError::User(format!("there is no engine {}", resolved.engine)))?;
+        Ok((resolved, engine))
+    }
+}
+
+impl Target for Tables {
+    fn name(&self) -> &'static str {
+        "tables"
+    }
+
+    fn workloads(&self) -> Vec<WorkloadNames> {
+        let audited = self.workloads.iter().find(|workload| workload.is_audited());
+        let cut_by = audited.map(|workload| workload.name().to_owned());
+        let none = "none of its workloads can be audited after a power cut";
+        let names = |workload: &&'static dyn Workload| WorkloadNames {
+            name: workload.name().into(),
+            scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
+            factors: FACTORS.to_vec(),
+            reads_back: workload.reads_back(),
+            // The power of an engine is cut under clients that can say what they were promised.
+            cut_by: if workload.is_audited() {
+                Ok(workload.name().into())
+            } else {
+                cut_by.clone().ok_or_else(|| none.into())
+            },
+        };
+        self.workloads.iter().map(names).collect()
+    }
+
+    fn operations(&self, workload: &str) -> Vec<&'static str> {
+        self.workload(workload).map_or_else(|_| Vec::new(), |it| it.operations().to_vec())
+    }
+
+    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, TrialError> {
+        let Wanted { experiment, cell, workload } = wanted;
+        let name = cell.base(Factor::Engine);
+        let engine = self
+            .engine(name)
+            .ok_or_else(|| TrialError::User(format!("there is no engine {name}")))?;
+        let external = engine.home() == Home::Elsewhere;
+        if external {
+            elsewhere::check(cell)?;
+        }
+        let level = cell.base(Factor::Durability);
+        let durability = Durability::parse(level)
+            .ok_or_else(|| TrialError::User(format!("there is no durability level {level}")))?;
+        let workload = self.workload(workload)?;
+        // Another workload than the experiment's own has scales of its own.
+        let scale = match workload.name() == experiment.workload {
+            true => cell.base(Factor::Scale),
+            false => workload.scales()[0].name,
+        };
+        let own = experiment.settings.get(name).into_iter().flatten();
+        let resolved = Resolved {
+            engine: name.into(),
+            url: urls::url(name).map(Into::into),
+            workload: workload.name().into(),
+            scale: scale.into(),
+            seed: experiment.seed,
+            text: experiment.text.clone(),
+            durability,
+            settings: own.map(|(name, value)| (name.clone(), value.clone())).collect(),
+        };
+        Ok(Setup {
+            target: self.name(),
+            recipe: Recipe {
+                key: format!("{} {} {}", workload.name(), scale, name),
+                about: scale.into(),
+                into: name.into(),
+            },
+            subject: serde_json::to_value(&resolved).expect("it is plain data"),
+            groups: if external { Vec::new() } else { vec![DATABASE_GROUP] },
+            runtime: engine.home() == Home::Server,
+            external,
+        })
+    }
+
+    fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
+        let (resolved, engine) = self.parts(subject)?;
+        let workload = self.workload(&resolved.workload)?;
+        let text = match &resolved.text {
+            Some(path) => {
+                Text::from_file(path).map_err(|error| TrialError::User(error.to_string()))?
+            }
+            None => Text::generated(resolved.seed),
+        };
+        let prepared = workload.prepare(&resolved.scale, resolved.seed, Arc::new(text));
+        let writing = written::writing(prepared.statements());
+        let names = workload.operations();
+        Ok(Box::new(Ready { engine, prepared, names, writing, resolved }))
+    }
+
+    fn settings(&self, subject: &Value, place: &Place) -> Vec<Setting> {
+        let Ok((resolved, engine)) = self.parts(subject) else { return Vec::new() };
+        let terms = terms(&resolved, place);
+        let is_own = |name: &str| terms.settings.iter().any(|(own, _)| own == name);
+        let fair = engine.settings(&terms).into_iter().filter(|setting| !is_own(&setting.name));
+        let ours = fair.map(|setting| Setting {
+            name: setting.name,
+            value: setting.value,
+            reason: Some(setting.reason.into()),
+        });
+        let own = terms.settings.iter().map(|(name, value)| Setting {
+            name: name.clone(),
+            value: value.clone(),
+            reason: None,
+        });
+        ours.chain(own).collect()
+    }
+}
+
+/// The terms that an engine is opened under in a place.
+fn terms(resolved: &Resolved, place: &Place) -> Terms {
+    let group = place.group(DATABASE_GROUP);
+    let mut settings = resolved.settings.clone();
+    if place.reuse {
+        settings.push(("reuse".into(), "yes".into()));
+    }
+    Terms {
+        durability: resolved.durability,
+        memory_bytes: group.and_then(|group| group.memory_bytes),
+        settings,
+        runtime: place.runtime.clone(),
+        groups: group.map(|group| group.cgroups.clone()).unwrap_or_default(),
+    }
+}
+
+/// A workload with its text, and the engine that is to hold it.
+struct Ready {
+    engine: &'static dyn Engine,
+    prepared: Box<dyn Prepared>,
+    names: &'static [&'static str],
+    /// Which statements write, by their numbers.
+    writing: Vec<bool>,
+    resolved: Resolved,
+}
+
+impl Ready {
+    /// Opens the engine at a level.
+    fn database(
+        &self,
+        place: &Place,
+        durability: Durability,
+    ) -> Result<Box<dyn Database>, TrialError> {
+        // Not before: the workload's texts are not the engine's to find room for.
+        if self.engine.home() == Home::Process {
+            place.join(DATABASE_GROUP)?;
+        }
+        let terms = Terms { durability, ..terms(&self.resolved, place) };
+        let (schema, statements) = (self.prepared.schema(), self.prepared.statements());
+        // A database that somebody else runs has its files where they are.
+        let directory = place.directory.as_deref().unwrap_or("".as_ref());
+        let opened = self.engine.open(directory, &terms, schema, statements);
+        let name = self.engine.about().name;
+        opened.map_err(|error| TrialError::Engine(format!("{name} can't be opened: {error}")))
+    }
+
+    /// Loads every table.
+    fn fill(
+        &self,
+        database: &dyn Database,
+        loaded: &mut dyn FnMut(u64, u64),
+    ) -> bakeoff_engines::Result<()> {
+        let (mut rows, mut bytes, mut last) = (0, 0, Instant::now());
+        for table in 0..self.prepared.schema().tables.len() {
+            let mut loader = database.load(table)?;
+            self.prepared.rows(table, &mut |row| {
+                rows += 1;
+                bytes += row.iter().map(size).sum::<u64>();
+                if rows % 1024 == 0 && last.elapsed() > TELL {
+                    last = Instant::now();
+                    loaded(rows, bytes);
+                }
+                loader.row(row)
+            })?;
+            loader.finish()?;
+        }
+        loaded(rows, bytes);
+        database.drain()
+    }
+}
+
+impl Subject for Ready {
+    fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
+        // Nothing need be durable before the drain, but where the level is the owner's choice.
+        let durability = match self.engine.home() {
+            Home::Elsewhere => self.resolved.durability,
+            Home::Process | Home::Server => Durability::None,
+        };
+        let database = self.database(place, durability)?;
+        self.fill(&*database, loaded).map_err(|error| TrialError::Engine(error.to_string()))
+    }
+
+    fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
+        let database = self.database(place, self.resolved.durability)?;
+        Ok(Box::new(Open { ready: self, database, total: Mutex::default() }))
+    }
+
+    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+        self.prepared.audited().map_or(0, |audited| audited.acknowledged(claims, off_at_ns))
+    }
+}
+
+/// An open database and the workload on it.
+struct Open<'a> {
+    ready: &'a Ready,
+    database: Box<dyn Database>,
+    /// What the clients that have stopped did.
+    total: Mutex<(Split, Written)>,
+}
+
+impl Open<'_> {
+    fn client<'b>(
+        &'b self,
+        number: usize,
+        of: usize,
+        claims: Option<Box<dyn Claims + 'b>>,
+    ) -> Result<Bound<'b>, TrialError> {
+        let prepared = &self.ready.prepared;
+        let client = match (claims, prepared.audited()) {
+            (None, _) => prepared.client(number, of),
+            (Some(claims), Some(audited)) => audited.claimant(number, claims),
+            (Some(_), None) => return Err(TrialError::User("its clients claim nothing".into())),
+        };
+        let session =
+            self.database.session().map_err(|error| TrialError::Engine(error.to_string()))?;
+        Ok(Bound { client, session: Metered::new(session, &self.ready.writing) })
+    }
+}
+
+impl Running for Open<'_> {
+    fn operations(&self) -> &[&'static str] {
+        self.ready.names
+    }
+
+    /// Calls that never wait need no thread for each client: more of them than there are processors
+    /// would measure the scheduler.
+    fn drivers(&self, clients: usize) -> usize {
+        if self.ready.engine.about().stores {
+            return clients;
+        }
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        clients.min(processors)
+    }
+
+    fn files_per_driver(&self) -> Result<usize, TrialError> {
+        let failed = |error| TrialError::place("open files can't be counted", error);
+        let before = open_files::count().map_err(failed)?;
+        let one = self.database.session();
+        let one = one
+            .map_err(|error| TrialError::Engine(format!("no client could connect: {error}")))?;
+        let each = open_files::count().map_err(failed)?.saturating_sub(before);
+        drop(one);
+        Ok(each)
+    }
+
+    fn driver<'a>(
+        &'a self,
+        share: &Share,
+        claims: Option<Box<dyn Claims + 'a>>,
+    ) -> Result<Box<dyn Driver + 'a>, TrialError> {
+        let mut claims = claims;
+        let mut clients = Vec::with_capacity(share.clients.len());
+        for number in share.clients.clone() {
+            clients.push(self.client(number, share.of, claims.take())?);
+        }
+        Ok(Box::new(Clients { clients, total: &self.total }))
+    }
+
+    fn warm(&self) -> Result<(), TrialError> {
+        let warm = self.database.warm();
+        warm.map_err(|error| TrialError::Engine(format!("its tables can't be read: {error}")))
+    }
+
+    fn drain(&self) -> Result<(), TrialError> {
+        let drained = self.database.drain();
+        drained.map_err(|e| TrialError::Engine(format!("the engine could not be drained: {e}")))
+    }
+
+    fn groups(&self) -> Vec<(&'static str, Processes)> {
+        let processes = match self.ready.engine.home() {
+            Home::Process => Some(Processes::Own),
+            Home::Server => self.database.server().map(Processes::Family),
+            Home::Elsewhere => None,
+        };
+        processes.map(|processes| (DATABASE_GROUP, processes)).into_iter().collect()
+    }
+
+    fn counters(&self) -> Measures {
+        let mut measures = Measures::default();
+        for (name, count) in self.database.counters() {
+            measures.count(name, count);
+        }
+        measures
+    }
+
+    fn tally(&self) -> Tally {
+        let (split, written) = *self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        Tally { commits: written.commits, bytes: written.bytes, inside: split.engine_share() }
+    }
+
+    fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
+        let audited = self.ready.prepared.audited();
+        let audited = audited.ok_or_else(|| TrialError::User("it can't audit itself".into()))?;
+        let mut faults = match self.database.check() {
+            Ok(faults) => faults,
+            Err(error) => vec![format!("its check fails: {error}")],
+        };
+        let findings = match audited.audit(&*self.database, claims, off_at_ns) {
+            Ok(findings) => findings,
+            Err(error) => {
+                faults.push(format!("it can't be read: {error}"));
+                workloads::Findings::default()
+            }
+        };
+        Ok(Audit { faults, findings })
+    }
+}
+
+/// A workload's client on a session of its own.
+struct Bound<'a> {
+    client: Box<dyn workloads::Client + 'a>,
+    session: Metered<'a>,
+}
+
+impl Client for &mut Bound<'_> {
+    fn operate(&mut self) -> Done {
+        let kind = self.client.choose();
+        let mut tally = workloads::Tally::default();
+        let Bound { client, session } = &mut **self;
+        let perform = |session: &mut dyn Session| client.perform(kind, session, &mut tally);
+        let error = session.operation(perform).err().map(|error| error.to_string());
+        Done { kind, retries: tally.retries, error }
+    }
+}
+
+/// The clients of a driver: one that blocks its thread, or several that take turns on it.
+struct Clients<'a> {
+    clients: Vec<Bound<'a>>,
+    /// Where what they did is added up when they have stopped.
+    total: &'a Mutex<(Split, Written)>,
+}
+
+impl Driver for Clients<'_> {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+        match &mut self.clients[..] {
+            [only] => Blocking(only).run(pacer, record),
+            several => Interleaved::new(several.iter_mut().collect()).run(pacer, record),
+        }
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        for Bound { session, .. } in &self.clients {
+            total.0 = total.0.plus(session.split());
+            total.1 = total.1.plus(session.written());
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What a client of the ledger claims: which transactions it sent, and which were acknowledged.
+//!
+//! A record is 24 bytes, three little-endian words: what it tells, the transaction's number, and
+//! the nanoseconds of `CLOCK_MONOTONIC`, which is the clock that a disk tells its end by.
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::audit::Claim;
+use super::client::Witness;
+use crate::Claims;
+
+/// What a record tells.
+const SENT: u64 = 1;
+const ACKNOWLEDGED: u64 = 2;
+/// Bytes of a record.
+const RECORD: usize = 24;
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Writes a client's records.
+pub(super) struct Writer<'a>(pub Box<dyn Claims + 'a>);
+
+impl Writer<'_> {
+    fn note(&mut self, what: u64, sequence: i64) {
+        let words = [what, sequence as u64, now_ns()].map(u64::to_le_bytes);
+        self.0.claim(words.as_flattened());
+    }
+}
+
+impl Witness for Writer<'_> {
+    fn sent(&mut self, sequence: i64) {
+        self.note(SENT, sequence);
+    }
+
+    fn acknowledged(&mut self, sequence: i64) {
+        self.note(ACKNOWLEDGED, sequence);
+    }
+}
+
+/// What the records of one client tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Account {
+    /// Its last transaction that was sent.
+    sent: i64,
+    /// The numbers of those that were acknowledged before the power went, and when.
+    acknowledged: Vec<(i64, u64)>,
+}
+
+impl Account {
+    /// What must be there and what may.
+    pub fn claim(&self) -> Claim {
+        let last = self.acknowledged.last();
+        Claim { sent: self.sent, acknowledged: last.map_or(0, |(sequence, _)| *sequence) }
+    }
+
+    /// When a transaction was acknowledged.
+    pub fn when(&self, sequence: i64) -> Option<u64> {
+        let found = self.acknowledged.binary_search_by_key(&sequence, |(sequence, _)| *sequence);
+        found.ok().map(|at| self.acknowledged[at].1)
+    }
+
+    /// Transactions that were acknowledged.
+    pub fn count(&self) -> u64 {
+        self.acknowledged.len() as u64
+    }
+
+    /// Of a client's records, for a power that went at `off_at_ns`.
+    pub fn read(bytes: &[u8], off_at_ns: u64) -> Self {
+        let mut account = Self::default();
+        // A record that the end of its process has cut short is none: chunks leave it out.
+        for record in bytes.chunks_exact(RECORD) {
+            let word = |at: usize| {
+                u64::from_le_bytes(record[at * 8..][..8].try_into().expect("eight bytes"))
+            };
+            let (what, sequence, time) = (word(0), word(1) as i64, word(2));
+            match what {
+                SENT => account.sent = account.sent.max(sequence),
+                // What was answered later was answered without power.
+                _ if time <= off_at_ns => account.acknowledged.push((sequence, time)),
+                _ => {}
+            }
+        }
+        account
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    fn record(what: u64, sequence: i64, time: u64) -> Vec<u8> {
+        [what, sequence as u64, time].map(u64::to_le_bytes).as_flattened().to_vec()
+    }
+
+    struct Kept(Rc<RefCell<Vec<u8>>>);
+
+    impl Claims for Kept {
+        fn claim(&mut self, record: &[u8]) {
+            self.0.borrow_mut().extend_from_slice(record);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_with_its_time() {
+        let kept = Rc::new(RefCell::new(Vec::new()));
+        let mut writer = Writer(Box::new(Kept(Rc::clone(&kept))));
+        let before = now_ns();
+        for sequence in 1..=3 {
+            writer.sent(sequence);
+            writer.acknowledged(sequence);
+        }
+        writer.sent(4);
+        let account = Account::read(&kept.borrow(), u64::MAX);
+        assert_eq!(account.claim(), Claim { sent: 4, acknowledged: 3 });
+        let times: Vec<_> = (1..=3).map(|sequence| account.when(sequence).unwrap()).collect();
+        assert!(times.is_sorted() && times[0] >= before && times[2] <= now_ns());
+        assert_eq!((account.when(4), account.count()), (None, 3));
+    }
+
+    #[test]
+    fn a_record_that_was_cut_short_is_none() {
+        let bytes = [record(SENT, 1, 5), record(ACKNOWLEDGED, 1, 6), record(SENT, 2, 7)].concat();
+        let whole = Account::read(&bytes, 100);
+        assert_eq!(whole.claim(), Claim { sent: 2, acknowledged: 1 });
+        for short in 1..RECORD {
+            let account = Account::read(&bytes[..bytes.len() - short], 100);
+            assert_eq!(account.claim(), Claim { sent: 1, acknowledged: 1 }, "{short} bytes short");
+        }
+    }
+
+    #[test]
+    fn what_was_answered_without_power_was_not_promised() {
+        let bytes = [
+            record(SENT, 1, 5),
+            record(ACKNOWLEDGED, 1, 6),
+            record(SENT, 2, 7),
+            record(ACKNOWLEDGED, 2, 8),
+        ]
+        .concat();
+        let claim = |off| Account::read(&bytes, off).claim();
+        assert_eq!(claim(8), Claim { sent: 2, acknowledged: 2 });
+        assert_eq!(claim(7), Claim { sent: 2, acknowledged: 1 });
+        assert_eq!(claim(5), Claim { sent: 2, acknowledged: 0 });
+    }
+}
