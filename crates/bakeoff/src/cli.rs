@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use bakeoff_disk::neighbour::Level;
-use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_experiment::{Changes, Factor, MOST_CUTS};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 

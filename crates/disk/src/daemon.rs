@@ -9,20 +9,20 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::device::Nanos;
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::Metadata;
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::station::Station;
+use bakeoff_devices::trigger::Trigger;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::control::{Answer, Ask, Image, Listening, Stat};
-use crate::device::Nanos;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
 use crate::mount::table::{self, How};
 use crate::mount::{self, Error, MountOptions, READY};
-use crate::neighbour::Level;
-use crate::plug::Metadata;
 use crate::registry::{Claim, Note};
-use crate::spec::Spec;
-use crate::station::Station;
-use crate::trigger::Trigger;
 use crate::volume::{Volume, VolumeOptions};
 
 /// How long those who use the mount have to leave it after a signal.

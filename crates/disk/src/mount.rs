@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::Metadata;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::control::Control;
-use crate::neighbour::Level;
-use crate::plug::Metadata;
 use crate::registry;
 
 pub mod table;

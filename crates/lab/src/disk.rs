@@ -5,11 +5,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use bakeoff_devices::ext4::Counts;
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::spec::Spec;
 use bakeoff_disk::control::Stat;
-use bakeoff_disk::ext4::Counts;
 use bakeoff_disk::mount::{MountOptions, Mounted};
-use bakeoff_disk::neighbour::{self, Level};
-use bakeoff_disk::spec::Spec;
+use bakeoff_disk::neighbour;
 use bakeoff_experiment::{Cell, Experiment, Factor, HOST, Neighbours};
 use bakeoff_results as results;
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bakeoff_disk::plug::{Keep, Metadata};
-use bakeoff_disk::spec::Spec;
+use bakeoff_devices::plug::{Keep, Metadata};
+use bakeoff_devices::spec::Spec;
 use bakeoff_engines::{Durability, Engine, Home};
 use bakeoff_results::{Cut, Promised};
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use bakeoff_devices::neighbour::Level;
 use bakeoff_disk::neighbour;
 use bakeoff_engines::Home;
 use bakeoff_experiment::{Block, Cell, Experiment, Factor, HOST};
@@ -333,7 +334,7 @@ impl Lab<'_> {
     fn hire_neighbours(&mut self, stage: &mut Stage, due: &[Due]) -> Result<(), LabError> {
         let trials = due.iter().flat_map(|due| &due.block.trials);
         let mut host = trials.map(|t| &t.cell).filter(|c| c.base(Factor::Disk) == HOST);
-        if host.all(|cell| disk::neighbours(cell) == neighbour::Level::None) {
+        if host.all(|cell| disk::neighbours(cell) == Level::None) {
             return Ok(());
         }
         self.watch.event(Event::MeasuringNeighbour);

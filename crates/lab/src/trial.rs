@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bakeoff_disk::spec::{self, Spec, SpecError};
+use bakeoff_devices::spec::{self, Spec, SpecError};
 use bakeoff_engines::{Database, Engine, Home, Session, Terms};
 use bakeoff_experiment::{DeviceProblem, Disks, Engines, Vocabulary, WorkloadNames};
 use bakeoff_load::{self as load};

@@ -21,8 +21,8 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use bakeoff_devices::device::Kind;
 use bakeoff_disk::control::Stat;
-use bakeoff_disk::device::Kind;
 use bakeoff_disk::mount::{MountOptions, Mounted};
 
 use fio::{Job, Reached};

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bakeoff_devices::ext4::Flow;
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::trigger::Trigger;
 use bakeoff_disk::control::{Control, Stat};
 use bakeoff_disk::executor::Quantiles;
-use bakeoff_disk::ext4::Flow;
 use bakeoff_disk::mount::{self, Error, MountOptions};
-use bakeoff_disk::spec::Spec;
-use bakeoff_disk::trigger::Trigger;
 use bakeoff_disk::{daemon, registry};
 
 use comfy_table::{ContentArrangement, Table, presets};

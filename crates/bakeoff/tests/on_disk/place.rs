@@ -4,9 +4,9 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use bakeoff_devices::plug::Keep;
 use bakeoff_disk::control::Control;
 use bakeoff_disk::mount::{MountOptions, Mounted};
-use bakeoff_disk::plug::Keep;
 use tempfile::TempDir;
 
 /// The command under test.

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::device::{Kind, Nanos, Request};
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::station::Station;
 use bakeoff_disk::daemon;
-use bakeoff_disk::device::{Kind, Nanos, Request};
 use bakeoff_disk::mount::{MountOptions, Mounted};
-use bakeoff_disk::spec::Spec;
-use bakeoff_disk::station::Station;
 use picture::Series;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use bakeoff_devices::plug::Keep;
 use bakeoff_disk::mount::Mounted;
-use bakeoff_disk::plug::Keep;
 use bakeoff_experiment::random::SplitMix64;
 use bakeoff_results::Again;
 

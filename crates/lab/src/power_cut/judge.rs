@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use bakeoff_devices::plug::Keep;
 use bakeoff_disk::control::Control;
-use bakeoff_disk::plug::Keep;
 use bakeoff_results::{Cut, Judged, Verdict};
 
 use super::Subject;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bakeoff_disk::trigger::Trigger;
+use bakeoff_devices::trigger::Trigger;
 use bakeoff_engines::Durability;
 use bakeoff_experiment::random::SplitMix64;
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bakeoff_disk::plug::{Keep, Metadata};
-use bakeoff_disk::spec::Spec;
+use bakeoff_devices::plug::{Keep, Metadata};
+use bakeoff_devices::spec::Spec;
 use bakeoff_engines::{Durability, Engine};
 use bakeoff_experiment::{Cuts, Experiment, Factor, base};
 use bakeoff_results::{Cut, HARNESS, Promised};

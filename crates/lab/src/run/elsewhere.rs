@@ -1,7 +1,7 @@
 //! Trials on servers that somebody else runs: there is no image of theirs to restore, so each trial
 //! empties its database and loads it anew.
 
-use bakeoff_disk::neighbour;
+use bakeoff_devices::neighbour::Level;
 use bakeoff_engines::Home;
 use bakeoff_experiment::{Cell, Factor, HOST};
 use bakeoff_results::Measured;
@@ -65,7 +65,7 @@ impl Lab<'_> {
                     clients: cell.clients(),
                     seconds: self.experiment.seconds,
                 };
-                let mut disk = Disk::host(None, neighbour::Level::None, self.experiment.seed);
+                let mut disk = Disk::host(None, Level::None, self.experiment.seed);
                 self.drive(&job, &mut disk, None)?
             }
         };

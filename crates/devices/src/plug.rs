@@ -41,7 +41,6 @@ mod choice;
 mod content;
 mod data;
 mod image;
-mod materialise;
 mod names;
 mod pending;
 
@@ -51,7 +50,6 @@ use std::str::FromStr;
 
 pub use content::Content;
 pub use image::{Image, Item};
-pub use materialise::materialise;
 pub use names::{Attributes, Kind, Place};
 pub use pending::{Before, Mark, Pending};
 
