@@ -34,6 +34,9 @@ pub enum Command {
     /// A trial's own process; bakeoff starts it for itself
     #[command(hide = true)]
     Trial,
+    /// A mounted disk's own process, likewise
+    #[command(hide = true)]
+    DiskDaemon,
 }
 
 /// `bakeoff run`.

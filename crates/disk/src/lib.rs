@@ -1,8 +1,9 @@
 //! Virtual disks: a FUSE file system that takes its time and loses its power as a modelled device
 //! does, the daemon behind a mount, and load on a real disk.
 //!
-//! It is usable on its own. It must never know who sits on the disk: no engine, no workload, no
-//! trial.
+//! It is usable on its own: whoever uses it says which program is a disk's daemon
+//! ([`mount::Launcher`]). It must never know who sits on the disk (no engine, no workload, no
+//! trial), nor how a command spells its flags or its exit codes.
 
 pub mod control;
 pub mod daemon;

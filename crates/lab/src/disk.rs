@@ -9,10 +9,18 @@ use bakeoff_devices::ext4::Counts;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::spec::Spec;
 use bakeoff_disk::control::Stat;
-use bakeoff_disk::mount::{MountOptions, Mounted};
+use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use bakeoff_disk::neighbour;
 use bakeoff_experiment::{Cell, Experiment, Factor, HOST, Neighbours};
 use bakeoff_results as results;
+
+/// The hidden command that makes bakeoff a disk's daemon.
+const DAEMON: &str = "disk-daemon";
+
+/// `program`, which is bakeoff, as a disk's daemon.
+pub fn launcher(program: &Path) -> Launcher {
+    Launcher { program: program.into(), arguments: vec![DAEMON.into()] }
+}
 
 /// What the disk did while the clients ran.
 #[derive(Default)]
@@ -144,7 +152,8 @@ impl<'a> Disk<'a> {
         let Options { spec, level, seed, uncached } = options;
         let mut options = MountOptions::new(backing, at, &spec.to_string());
         (options.seed, options.timing, options.uncached) = (seed, false, uncached);
-        let mounted = Mounted::start(program, &options).map_err(|error| error.to_string())?;
+        let mounted =
+            Mounted::start(&launcher(program), &options).map_err(|error| error.to_string())?;
         let timed = !spec.is_null();
         Ok(Self::Virtual(Box::new(Virtual { mounted, level, timed, before: None, after: None })))
     }

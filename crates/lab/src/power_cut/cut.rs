@@ -10,6 +10,7 @@ use bakeoff_results::Cut;
 use super::log;
 use super::moment::{self, Moment};
 use super::{Subject, runtime};
+use crate::disk;
 use crate::image::{self, Sync};
 use crate::job::{Job, Message, Staging};
 use crate::process::Process;
@@ -121,7 +122,7 @@ impl Subject<'_> {
         fs::create_dir_all(at).map_err(|error| format!("{}: {error}", at.display()))?;
         let mut options = MountOptions::new(files, at, &self.disk.to_string());
         (options.seed, options.timing, options.metadata) = (seed, false, self.metadata);
-        Mounted::start(self.program, &options)
+        Mounted::start(&disk::launcher(self.program), &options)
             .map_err(|error| format!("its disk can't be mounted: {error}"))
     }
 
