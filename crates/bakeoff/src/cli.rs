@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use bakeoff_disk::neighbour::Level;
-use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_experiment::{Changes, Factor, MOST_CUTS};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -34,6 +34,9 @@ pub enum Command {
     /// A trial's own process; bakeoff starts it for itself
     #[command(hide = true)]
     Trial,
+    /// A mounted disk's own process, likewise
+    #[command(hide = true)]
+    DiskDaemon,
 }
 
 /// `bakeoff run`.

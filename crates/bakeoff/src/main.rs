@@ -16,6 +16,7 @@ fn main() -> std::process::ExitCode {
         cli::Command::Doctor(arguments) => commands::doctor::run(&arguments),
         cli::Command::Disk(what) => commands::disk::run(&what),
         cli::Command::Trial => commands::trial::run(),
+        cli::Command::DiskDaemon => commands::disk_daemon::run(),
     };
     match answer {
         Ok(exit) => exit.into(),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bakeoff_disk::mount::{MountOptions, Mounted};
+use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use bakeoff_lab::job::{Job, Staging};
 use bakeoff_lab::memory::Group;
 use bakeoff_lab::page_cache;
@@ -29,6 +29,11 @@ const LATELY: u64 = 24 << 20;
 /// Bytes that the machine counts and the group does not yet: each processor charges a few pages
 /// ahead.
 const ROUNDING: u64 = 1 << 20;
+
+/// bakeoff as a disk's daemon.
+fn launcher() -> Launcher {
+    Launcher { program: BAKEOFF.into(), arguments: vec!["disk-daemon".into()] }
+}
 
 /// Says past the test harness, which keeps what a test that passes prints to itself, that one was
 /// skipped; in CI none may be.
@@ -88,7 +93,7 @@ impl Stage {
         let seen = folder.path().join("disk");
         std::fs::create_dir(&seen).unwrap();
         let options = MountOptions { uncached, ..MountOptions::new(&backing, &seen, model) };
-        let disk = Some(Mounted::start(Path::new(BAKEOFF), &options).unwrap());
+        let disk = Some(Mounted::start(&launcher(), &options).unwrap());
         Self { seen, backing, disk, _folder: folder }
     }
 

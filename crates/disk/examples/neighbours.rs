@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
-use bakeoff_disk::neighbour::{Error, FILE_BYTES, File, Level, Neighbours, measure_alone};
+use bakeoff_devices::neighbour::Level;
+use bakeoff_disk::neighbour::{Error, FILE_BYTES, File, Neighbours, measure_alone};
 use rustix::time::{ClockId, clock_gettime};
 
 fn main() -> ExitCode {

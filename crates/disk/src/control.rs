@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
+use bakeoff_devices::ext4;
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::Keep;
+use bakeoff_devices::station::StationCounts;
+use bakeoff_devices::trigger::Trigger;
 use serde::{Deserialize, Serialize};
 
 use crate::executor::Accuracy;
-use crate::ext4;
 use crate::fault::{self, FaultRule};
 use crate::mount::{Error, table};
-use crate::neighbour::Level;
-use crate::plug::Keep;
-use crate::station::StationCounts;
-use crate::trigger::Trigger;
 
 /// How long a daemon may take to end after it was unmounted.
 const ENDING: Duration = Duration::from_secs(10);

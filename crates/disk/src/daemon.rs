@@ -1,7 +1,7 @@
 //! The process behind a mounted disk: checks what it is given, mounts, answers, and cleans up.
 
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -9,20 +9,21 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::device::Nanos;
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::Metadata;
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::station::Station;
+use bakeoff_devices::trigger::Trigger;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::control::{Answer, Ask, Image, Listening, Stat};
-use crate::device::Nanos;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
+use crate::mount::launcher::{self, Reply};
 use crate::mount::table::{self, How};
-use crate::mount::{self, Error, MountOptions, READY};
-use crate::neighbour::Level;
-use crate::plug::Metadata;
+use crate::mount::{self, Error, MountOptions};
 use crate::registry::{Claim, Note};
-use crate::spec::Spec;
-use crate::station::Station;
-use crate::trigger::Trigger;
 use crate::volume::{Volume, VolumeOptions};
 
 /// How long those who use the mount have to leave it after a signal.
@@ -40,12 +41,39 @@ enum Event {
     Unmounted(io::Result<()>),
 }
 
-/// Mounts a disk, says on `ready` that it did, and serves it until it is unmounted or told to end
-/// by a signal.
+/// Is the process that a [`Launcher`](mount::Launcher) starts: reads on `input` what to mount,
+/// answers on `output` that it is mounted or why not, and serves it as [`serve`] does. For a `main`
+/// that gives its standard input and output.
+///
+/// # Errors
+/// As of [`serve`], or `input` does not say what to mount. Whoever started it has been told what
+/// came before it was mounted.
+pub fn launched(input: &mut dyn BufRead, output: &mut dyn io::Write) -> Result<(), Error> {
+    let mut mounted = false;
+    let served = launcher::asked(input).and_then(|options| {
+        serve(&options, |_| {
+            mounted = true;
+            launcher::answer(output, &Reply::Mounted)
+        })
+    });
+    if let Err(error) = &served
+        && !mounted
+    {
+        // Nobody may be there any more to hear it.
+        let _ = launcher::answer(output, &Reply::Refused(error.clone()));
+    }
+    served
+}
+
+/// Mounts a disk, calls `ready` when it did, and serves it until it is unmounted or told to end by
+/// a signal. Where `ready` fails, it is unmounted at once.
 ///
 /// # Errors
 /// It can't be mounted as asked, and nothing was changed; or it can't be served any more.
-pub fn serve(options: &MountOptions, ready: &mut dyn io::Write) -> Result<(), Error> {
+pub fn serve(
+    options: &MountOptions,
+    ready: impl FnOnce(&Note) -> io::Result<()>,
+) -> Result<(), Error> {
     let spec = device(options)?;
     let note = folders(options, &spec)?;
     can_mount()?;
@@ -61,9 +89,7 @@ pub fn serve(options: &MountOptions, ready: &mut dyn io::Write) -> Result<(), Er
             Some(disk) => disk.answer(ask),
             None => Answer::Refused(Error::Failed("it is being unmounted".into())),
         })?;
-        let (backing, mountpoint) = (disk.note.backing.display(), disk.note.mountpoint.display());
-        writeln!(ready, "{READY}{backing} on {mountpoint} as {spec}")?;
-        ready.flush()?;
+        ready(&disk.note)?;
         Ok(listening)
     });
     let ended = match served {
@@ -266,7 +292,7 @@ impl Disk {
     fn image_folder(&self, image: &Path) -> Result<PathBuf, Error> {
         let wrong = |why: &dyn std::fmt::Display| {
             let image = image.display();
-            Error::Folder(format!("{image} can't take the image: {why}; name another: --image DIR"))
+            Error::Folder(format!("{image} can't take the image: {why}"))
         };
         let place = table::resolve(image).or_else(|_| {
             let parent = image.parent().unwrap_or(Path::new("/")).canonicalize()?;
@@ -331,7 +357,10 @@ impl Disk {
 }
 
 /// The device that is asked for.
-fn device(options: &MountOptions) -> Result<Spec, Error> {
+///
+/// # Errors
+/// There is none, or it can't have these neighbours.
+pub(crate) fn device(options: &MountOptions) -> Result<Spec, Error> {
     if options.model == "host" {
         let why = "host is this machine's own disk: use a folder on it as it is, or name a model \
                    (bakeoff list disks)";

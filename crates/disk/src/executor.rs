@@ -15,10 +15,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::device::Nanos;
-use crate::ext4::Work;
-use crate::neighbour::Level;
-use crate::station::{Station, StationCounts};
+use bakeoff_devices::device::Nanos;
+use bakeoff_devices::ext4::Work;
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::station::{Station, StationCounts};
 
 mod accuracy;
 mod priority;

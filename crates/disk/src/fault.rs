@@ -22,9 +22,8 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bakeoff_devices::spec::size_of;
 use rustix::io::Errno;
-
-use crate::spec::size_of;
 
 /// What can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

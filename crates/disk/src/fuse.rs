@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bakeoff_devices::ext4::Sync;
 use fuser::{
     BackgroundSession, BsdFileFlags, Config, CopyFileRangeFlags, Errno, FileHandle, Filesystem,
     FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenAccMode,
@@ -16,7 +17,6 @@ use fuser::{
 };
 use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags};
 
-use crate::ext4::Sync;
 use crate::volume::{Changes, Volume};
 
 mod convert;

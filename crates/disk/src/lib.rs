@@ -1,20 +1,17 @@
-//! Disks: device models, a virtual disk that behaves like one of them, and who else is on it.
+//! Virtual disks: a FUSE file system that takes its time and loses its power as a modelled device
+//! does, the daemon behind a mount, and load on a real disk.
 //!
-//! It is usable on its own. It must never know who sits on the disk: no engine, no workload, no
-//! trial.
+//! It is usable on its own: whoever uses it says which program is a disk's daemon
+//! ([`mount::Launcher`]). It must never know who sits on the disk (no engine, no workload, no
+//! trial), nor how a command spells its flags or its exit codes.
 
 pub mod control;
 pub mod daemon;
-pub mod device;
 pub mod executor;
-pub mod ext4;
 pub mod fault;
 pub mod fuse;
+pub mod materialise;
 pub mod mount;
 pub mod neighbour;
-pub mod plug;
 pub mod registry;
-pub mod spec;
-pub mod station;
-pub mod trigger;
 pub mod volume;

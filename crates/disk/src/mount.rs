@@ -1,27 +1,25 @@
 //! Mounting from outside: a daemon is started, waited for until it is ready, and ended.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::Metadata;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::control::Control;
-use crate::neighbour::Level;
-use crate::plug::Metadata;
 use crate::registry;
 
+pub(crate) mod launcher;
 pub mod table;
 
-/// How the line begins by which a daemon says that the disk is mounted.
-pub const READY: &str = "mounted ";
-/// Exit codes of a daemon that could not mount: see [`Error`].
-const USAGE: i32 = 2;
-const FOLDER: i32 = 3;
+pub use launcher::Launcher;
+
 /// How long a daemon may take to end when it is told to.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the users of a disk, who were ended, may take to let go of it.
@@ -45,7 +43,7 @@ pub enum Error {
 }
 
 /// What is to be mounted, and where.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MountOptions {
     /// The folder that holds the files.
     pub backing: PathBuf,
@@ -83,24 +81,6 @@ impl MountOptions {
             uncached: false,
         }
     }
-
-    /// `disk mount` with these options, to run until it is unmounted.
-    fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        command.args(["disk", "mount", "--foreground", "--model", &self.model]);
-        command.args(["--neighbours", &self.neighbours.to_string()]);
-        command.args(["--seed", &self.seed.to_string()]);
-        command.args(["--metadata", &self.metadata.to_string()]);
-        command.args(["--timing", if self.timing { "on" } else { "off" }]);
-        if self.uncached {
-            command.arg("--uncached");
-        }
-        if let Some(fraction) = self.used_fraction {
-            command.args(["--used-fraction", &fraction.to_string()]);
-        }
-        command.arg("--").arg(&self.backing).arg(&self.mountpoint);
-        command
-    }
 }
 
 /// A disk that is mounted as long as this is there.
@@ -112,19 +92,19 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Mounts a disk by `program`, which is bakeoff, and waits until it is ready. When the thread that
-    /// called this ends, even by a kill of its process, the disk is unmounted, too.
+    /// Mounts a disk by a daemon of its own, and waits until it is ready. When the thread that called
+    /// this ends, even by a kill of its process, the disk is unmounted, too.
     ///
     /// What killed daemons left is the caller's to remove first: [`registry::sweep`].
     ///
     /// # Errors
     /// What the daemon said.
-    pub fn start(program: &Path, options: &MountOptions) -> Result<Self, Error> {
-        let mut command = options.command(program);
+    pub fn start(launcher: &Launcher, options: &MountOptions) -> Result<Self, Error> {
+        let mut command = launcher.command();
         // Ctrl-C is for the one who started it.
         command.process_group(0);
         end_with_this_process(&mut command);
-        let mut daemon = launch(command)?;
+        let mut daemon = launcher::launch(command, options)?;
         match Control::connect(&options.mountpoint) {
             Ok(control) => Ok(Self { daemon, mountpoint: control.mountpoint().into(), control }),
             Err(error) => {
@@ -208,34 +188,13 @@ pub(crate) fn in_use(mountpoint: &Path) -> Error {
 ///
 /// # Errors
 /// What the daemon said.
-pub fn detach(program: &Path, options: &MountOptions) -> Result<u32, Error> {
-    let mut command = options.command(program);
+pub fn detach(launcher: &Launcher, options: &MountOptions) -> Result<u32, Error> {
+    let mut command = launcher.command();
     // SAFETY: between fork and exec only a system call is made.
     unsafe {
         command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
     }
-    Ok(launch(command)?.id())
-}
-
-/// Starts a daemon and waits until it is ready, or has said why not.
-fn launch(mut command: Command) -> Result<Child, Error> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let program = PathBuf::from(command.get_program());
-    let failed = |error| Error::Failed(format!("{} can't be started: {error}", program.display()));
-    let mut daemon = command.spawn().map_err(failed)?;
-    let output = BufReader::new(daemon.stdout.take().expect("piped"));
-    if output.lines().map_while(Result::ok).any(|line| line.starts_with(READY)) {
-        return Ok(daemon);
-    }
-    let mut said = String::new();
-    let _ = daemon.stderr.take().expect("piped").read_to_string(&mut said);
-    let code = daemon.wait().map_err(failed)?.code();
-    let said = said.trim().trim_start_matches("error: ").to_owned();
-    Err(match code {
-        Some(USAGE) => Error::Usage(said),
-        Some(FOLDER) => Error::Folder(said),
-        _ => Error::Failed(said),
-    })
+    Ok(launcher::launch(command, options)?.id())
 }
 
 /// Lets a child be told to end when the thread that starts it ends.

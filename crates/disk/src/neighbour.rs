@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use bakeoff_devices::neighbour::Level;
+
 mod file;
-mod level;
 mod stream;
 mod tally;
 
 pub use file::{Error, FILE_BYTES, File, LEAST_BYTES};
-pub use level::{Level, LevelError, MOST_STREAMS};
 pub use tally::{Report, Snapshot};
 
 use stream::{Pace, Shared};

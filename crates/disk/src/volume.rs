@@ -1,9 +1,9 @@
 //! A file system over a backing folder, that knows nothing of FUSE.
 //!
 //! The backing folder always holds what the application sees: data and names are applied to it at
-//! once. What a volume adds is what the application has to wait for ([`crate::ext4`], performed by
-//! an [`Executor`]), what a cut of the power takes ([`crate::plug`]), and what goes wrong on
-//! demand ([`crate::fault`]).
+//! once. What a volume adds is what the application has to wait for ([`bakeoff_devices::ext4`],
+//! performed by an [`Executor`]), what a cut of the power takes ([`bakeoff_devices::plug`]), and what
+//! goes wrong on demand ([`crate::fault`]).
 //!
 //! Nobody else may change the backing folder meanwhile, and all of it must be on one file system.
 //! A folder of the volume's own, [`HIDDEN`], is in it while it is open; the application does not
@@ -18,18 +18,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
+use bakeoff_devices::device::Nanos;
+use bakeoff_devices::ext4::{Counts, Work};
+use bakeoff_devices::plug::Metadata;
+use bakeoff_devices::spec::Spec;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::device::Nanos;
 use crate::executor::Executor;
-use crate::ext4::{Counts, Work};
 use crate::fault::{FaultRule, Faults};
-use crate::plug::Metadata;
-use crate::spec::Spec;
-use crate::trigger::Armed;
 
 mod adopt;
+mod armed;
 mod attributes;
 mod cut;
 mod data;
@@ -49,6 +49,7 @@ pub use graveyard::HIDDEN;
 pub use listing::{Entry, Listing};
 pub use names::Who;
 
+use armed::Armed;
 use graveyard::Graveyard;
 use inode::{Inode, Numbers, Table};
 use lasting::Model;

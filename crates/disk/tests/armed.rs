@@ -6,12 +6,12 @@ use std::fs;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::ext4::{Mode, Sync};
+use bakeoff_devices::plug::Keep;
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::station::Station;
+use bakeoff_devices::trigger::Trigger;
 use bakeoff_disk::executor::{self, Executor};
-use bakeoff_disk::ext4::{Mode, Sync};
-use bakeoff_disk::plug::Keep;
-use bakeoff_disk::spec::Spec;
-use bakeoff_disk::station::Station;
-use bakeoff_disk::trigger::Trigger;
 use bakeoff_disk::volume::{Access, Ino, ROOT, Volume, VolumeOptions};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_disk::device::{Completion, Device, Kind, Nanos, Request};
+use bakeoff_devices::device::{Completion, Device, Kind, Nanos, Request};
+use bakeoff_devices::ext4::Work;
+use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{Accuracy, Executor, Options, Ticked};
-use bakeoff_disk::ext4::Work;
-use bakeoff_disk::station::Station;
 
 /// A device that does one request after the other, each in the next of the times it was given.
 struct Planned {

@@ -6,9 +6,8 @@ use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bakeoff_disk::neighbour::{
-    Error, File, LEAST_BYTES, Level, MOST_STREAMS, Neighbours, Report, measure_alone,
-};
+use bakeoff_devices::neighbour::{Level, MOST_STREAMS};
+use bakeoff_disk::neighbour::{Error, File, LEAST_BYTES, Neighbours, Report, measure_alone};
 use tempfile::TempDir;
 
 /// Rates would disturb each other.

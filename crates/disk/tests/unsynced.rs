@@ -6,11 +6,11 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 
+use bakeoff_devices::ext4::{Mode, Sync};
+use bakeoff_devices::plug::{Keep, Metadata};
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{self, Executor};
-use bakeoff_disk::ext4::{Mode, Sync};
-use bakeoff_disk::plug::{Keep, Metadata};
-use bakeoff_disk::spec::Spec;
-use bakeoff_disk::station::Station;
 use bakeoff_disk::volume::{Access, Ino, ROOT, Volume, VolumeOptions, Who};
 use rustix::fs::RenameFlags;
 use tempfile::TempDir;

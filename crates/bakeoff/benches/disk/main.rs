@@ -21,21 +21,26 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use bakeoff_devices::device::Kind;
 use bakeoff_disk::control::Stat;
-use bakeoff_disk::device::Kind;
-use bakeoff_disk::mount::{MountOptions, Mounted};
+use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 
 use fio::{Job, Reached};
 use simulate::Load;
 use sleeper::Sleeper;
 
 /// The command under test.
-pub(crate) const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
+const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
 /// The file that hard disks are read on: all of the disk, by the model.
 const SPAN: u64 = 1 << 30;
 /// How long the models are watched in virtual time.
 const VIRTUAL: (u64, u64) = (10, 310);
 const MB: f64 = 1e6;
+
+/// bakeoff as a disk's daemon.
+pub(crate) fn launcher() -> Launcher {
+    Launcher { program: BAKEOFF.into(), arguments: vec!["disk-daemon".into()] }
+}
 
 /// The figures so far, and whether all were within their limits.
 pub(crate) struct Table {
@@ -93,7 +98,7 @@ impl Bench {
         fs::create_dir_all(&at).expect("a mountpoint");
         let mut options = MountOptions::new(&backing, &at, model);
         options.neighbours = neighbours.parse().expect("a level of neighbours");
-        Mounted::start(Path::new(BAKEOFF), &options).unwrap_or_else(|error| panic!("{error}"))
+        Mounted::start(&launcher(), &options).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// What a job reaches on a model, and what the disk has to say after it.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bakeoff_disk::mount::{MountOptions, Mounted};
 
 use crate::fio::Job;
-use crate::{BAKEOFF, Bench, Row, Table, write_file};
+use crate::{Bench, Row, Table, launcher, write_file};
 
 /// How often each takes its turn.
 const TURNS: usize = 5;
@@ -125,7 +125,7 @@ impl Drop for Hands {
 
 fn ours(backing: &Path, at: &Path) -> Hands {
     let options = MountOptions::new(backing, at, "null");
-    let mounted = Mounted::start(Path::new(BAKEOFF), &options);
+    let mounted = Mounted::start(&launcher(), &options);
     Hands::Ours(mounted.unwrap_or_else(|error| panic!("{error}")))
 }
 

@@ -1,30 +1,27 @@
 //! `bakeoff disk`: virtual disks.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bakeoff_devices::ext4::Flow;
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::trigger::Trigger;
 use bakeoff_disk::control::{Control, Stat};
+use bakeoff_disk::daemon;
 use bakeoff_disk::executor::Quantiles;
-use bakeoff_disk::ext4::Flow;
 use bakeoff_disk::mount::{self, Error, MountOptions};
-use bakeoff_disk::spec::Spec;
-use bakeoff_disk::trigger::Trigger;
-use bakeoff_disk::{daemon, registry};
-
+use bakeoff_disk::registry::{self, Note};
 use comfy_table::{ContentArrangement, Table, presets};
 
+use super::disk_daemon;
 use super::report::print;
 use crate::cli::{self, Switch};
 use crate::exit::{Exit, Failure};
 
 /// Does what is asked of a disk, after what killed daemons left is gone.
 pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
-    let swept = registry::sweep().map_err(|error| {
-        Failure::new(Exit::Failed, format!("the notes of mounts can't be read: {error}"))
-    })?;
-    for mountpoint in swept {
-        eprintln!("{}: unmounted, since its daemon was gone", mountpoint.display());
-    }
+    sweep()?;
     let done = match what {
         cli::Disk::Mount(arguments) => mount(arguments),
         cli::Disk::Stat(arguments) => stat(arguments),
@@ -35,6 +32,17 @@ pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
         cli::Disk::Unmount(arguments) => unmount(arguments),
     };
     done.map(|()| Exit::Done)
+}
+
+/// Removes what killed daemons left.
+pub fn sweep() -> Result<(), Failure> {
+    let swept = registry::sweep().map_err(|error| {
+        Failure::new(Exit::Failed, format!("the notes of mounts can't be read: {error}"))
+    })?;
+    for mountpoint in swept {
+        eprintln!("{}: unmounted, since its daemon was gone", mountpoint.display());
+    }
+    Ok(())
 }
 
 impl From<Error> for Failure {
@@ -65,14 +73,18 @@ fn mount(arguments: &cli::DiskMount) -> Result<(), Failure> {
         uncached: arguments.uncached,
     };
     if arguments.foreground {
-        return Ok(daemon::serve(&options, &mut std::io::stdout())?);
+        return Ok(daemon::serve(&options, say_mounted)?);
     }
-    let program = std::env::current_exe().map_err(|error| {
-        Failure::new(Exit::Failed, format!("bakeoff does not find itself: {error}"))
-    })?;
-    mount::detach(&program, &options)?;
+    mount::detach(&disk_daemon::launcher()?, &options)?;
     let at = arguments.mountpoint.display();
     print(&format!("{at} is a disk now; bakeoff disk unmount {at} ends it\n"))
+}
+
+fn say_mounted(disk: &Note) -> io::Result<()> {
+    let (backing, mountpoint) = (disk.backing.display(), disk.mountpoint.display());
+    let mut output = io::stdout();
+    writeln!(output, "mounted {backing} on {mountpoint} as {}", disk.model)?;
+    output.flush()
 }
 
 fn stat(arguments: &cli::DiskStat) -> Result<(), Failure> {
@@ -108,7 +120,10 @@ fn cut(arguments: &cli::DiskCut) -> Result<(), Failure> {
         Some(image) => image.clone(),
         None => beside(&disk.stat()?.backing),
     };
-    disk.cut(arguments.keep, arguments.seed, &image)?;
+    disk.cut(arguments.keep, arguments.seed, &image).map_err(|error| match error {
+        Error::Folder(why) => Error::Folder(format!("{why}; name another: --image DIR")),
+        other => other,
+    })?;
     print(&format!("the power is off; what is left is in {}\n", image.display()))
 }
 

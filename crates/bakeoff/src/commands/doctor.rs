@@ -12,6 +12,7 @@ use bakeoff_engines::{
     Access, Action, Durability, Engine, Home, Rows, Schema, Statement, Terms, Value,
 };
 
+use super::disk_daemon;
 use super::report::{plain, print};
 use crate::cli;
 use crate::exit::{Exit, Failure};
@@ -160,11 +161,11 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
 /// Mounts a disk, writes to it and reads it again.
 fn try_disk(folder: &Path) -> Result<String, String> {
     let [backing, mountpoint] = ["backing", "disk"].map(|name| folder.join(name));
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let launcher = disk_daemon::launcher().map_err(|failure| failure.message)?;
     for folder in [&backing, &mountpoint] {
         std::fs::create_dir(folder).map_err(|error| error.to_string())?;
     }
-    let mounted = Mounted::start(&program, &MountOptions::new(&backing, &mountpoint, "null"))
+    let mounted = Mounted::start(&launcher, &MountOptions::new(&backing, &mountpoint, "null"))
         .map_err(|error| error.to_string())?;
     let file = mounted.path().join("file");
     let text = std::fs::write(&file, "text").and_then(|()| std::fs::read(&file));

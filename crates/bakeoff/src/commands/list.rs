@@ -92,7 +92,7 @@ fn workloads() -> Table {
 fn disks() -> Table {
     let mut table = table(&["disk", "what it is"]);
     table.add_row(["host", "this machine's own disk, under the run folder"]);
-    for disk in bakeoff_disk::spec::listed() {
+    for disk in bakeoff_devices::spec::listed() {
         table.add_row([disk.name, disk.summary]);
     }
     table

@@ -1,6 +1,7 @@
 //! A file a command.
 
 pub mod disk;
+pub mod disk_daemon;
 pub mod doctor;
 pub mod list;
 pub mod plan;

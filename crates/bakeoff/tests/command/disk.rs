@@ -1,6 +1,7 @@
 //! Virtual disks as their users meet them: mounted, looked at, changed, cut, unmounted; killed.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -349,10 +350,24 @@ fn another_user_s_disk_is_told_from_none() {
 fn foreground(disks: &Disks) -> Child {
     let arguments = ["disk", "mount", "b", "m", "--model", "hdd-7200", "--foreground"];
     let mut command = disks.0.command(&arguments);
-    let child = command.stdout(Stdio::null()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let [backing, at] = ["b", "m"].map(|name| disks.0.path(name).canonicalize().unwrap());
+    let (backing, at) = (backing.display(), at.display());
+    assert_eq!(said, format!("mounted {backing} on {at} as hdd-7200\n"));
     wait_until("the mount", || disks.is_mounted("m") && disks.0.path("bakeoff/disks").exists());
     wait_until("the daemon", || disks.0.run(&["disk", "stat", "m", "--json"]).0.status.success());
     child
+}
+
+#[test]
+fn a_daemon_that_is_told_nothing_mounts_nothing() {
+    let place = Place::new();
+    let output = place.command(&["disk-daemon"]).stdin(Stdio::null()).output().unwrap();
+    super::Done(output).code(2).says(&["standard input does not say what is to be mounted"]);
+    let help = place.run(&["--help"]).code(0).out();
+    assert!(help.contains("disk") && !help.contains("daemon"), "{help}");
 }
 
 #[test]

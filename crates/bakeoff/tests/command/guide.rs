@@ -1,6 +1,6 @@
 //! The guide says what the engines and the disks say.
 
-use bakeoff_disk::spec::{self, Spec};
+use bakeoff_devices::spec::{self, Spec};
 use bakeoff_experiment::{Changes, Experiment};
 
 const DISKS: &str = include_str!("../../../../docs/disks.md");

@@ -4,13 +4,18 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use bakeoff_devices::plug::Keep;
 use bakeoff_disk::control::Control;
-use bakeoff_disk::mount::{MountOptions, Mounted};
-use bakeoff_disk::plug::Keep;
+use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use tempfile::TempDir;
 
 /// The command under test.
-pub const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
+const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
+
+/// bakeoff as a disk's daemon.
+fn launcher() -> Launcher {
+    Launcher { program: BAKEOFF.into(), arguments: vec!["disk-daemon".into()] }
+}
 
 /// A place for data, which goes when this is dropped.
 pub struct Place {
@@ -98,7 +103,7 @@ impl Place {
 fn mounted(backing: &Path, mountpoint: &Path, model: &str) -> Mounted {
     let mut options = MountOptions::new(backing, mountpoint, model);
     options.timing = model == "null";
-    Mounted::start(Path::new(BAKEOFF), &options).expect("a disk can be mounted")
+    Mounted::start(&launcher(), &options).expect("a disk can be mounted")
 }
 
 /// A temporary folder that users other than this one can go through.

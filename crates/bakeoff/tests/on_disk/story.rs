@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_disk::plug::Keep;
+use bakeoff_devices::plug::Keep;
 
 use crate::place::Place;
 use crate::server::{Client, Database, Home, Server};

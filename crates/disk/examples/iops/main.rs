@@ -13,15 +13,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::device::{Kind, Nanos, Request};
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::station::Station;
 use bakeoff_disk::daemon;
-use bakeoff_disk::device::{Kind, Nanos, Request};
-use bakeoff_disk::mount::{MountOptions, Mounted};
-use bakeoff_disk::spec::Spec;
-use bakeoff_disk::station::Station;
+use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use picture::Series;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
+/// The argument that makes this program a disk's daemon.
+const DAEMON: &str = "disk-daemon";
 const MODELS: [&str; 8] = [
     "null",
     "ssd-sata",
@@ -45,8 +47,8 @@ const VIRTUAL: Nanos = 100_000_000_000;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let target = arguments.first().ok_or("name the SVG file to write")?;
-    if target == "disk" {
-        return serve(&arguments);
+    if target == DAEMON {
+        return Ok(daemon::launched(&mut io::stdin().lock(), &mut io::stdout())?);
     }
     let place = tempfile::tempdir_in(".")?;
     let (files, at) = (place.path().join("files"), place.path().join("disk"));
@@ -74,19 +76,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Reads a second at each depth on a mounted disk.
 fn on_disk(model: &str, files: &Path, at: &Path) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
-    let disk = Mounted::start(&std::env::current_exe()?, &MountOptions::new(files, at, model))?;
+    let launcher = Launcher { program: std::env::current_exe()?, arguments: vec![DAEMON.into()] };
+    let disk = Mounted::start(&launcher, &MountOptions::new(files, at, model))?;
     let rates: io::Result<Vec<f64>> = DEPTHS.iter().map(|depth| read(at, *depth)).collect();
     disk.unmount()?;
     Ok(rates?)
-}
-
-/// Serves a disk, started by [`Mounted::start`]: of its arguments only the model and the folders
-/// are not as always.
-fn serve(arguments: &[String]) -> Result<(), Box<dyn std::error::Error>> {
-    let model = arguments.iter().skip_while(|argument| *argument != "--model").nth(1);
-    let [.., files, at] = arguments else { return Err("name two folders".into()) };
-    let options = MountOptions::new(files.as_ref(), at.as_ref(), model.ok_or("name a model")?);
-    Ok(daemon::serve(&options, &mut io::stdout())?)
 }
 
 /// Reads a second of so many threads, each with one read under way.

@@ -1,9 +1,8 @@
 //! How well the model's time is kept: modelled latency against achieved.
 
+use bakeoff_devices::device::Nanos;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-
-use crate::device::Nanos;
 
 /// From this latency on a device is slow enough for its error to count.
 pub const SLOW: Nanos = 1_000_000;

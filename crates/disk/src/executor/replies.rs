@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::device::Nanos;
+
 use super::accuracy::{Accuracy, Record};
 use super::schedule::{Done, Timed};
-use crate::device::Nanos;
 
 /// How many threads answer. An answer takes microseconds, unless it has to wait for a lock or
 /// copies a megabyte.

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use std::vec;
 
+use bakeoff_devices::device::{Completion, Nanos, Request};
+use bakeoff_devices::ext4::Work;
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::station::{Station, StationCounts};
+
 use super::Then;
-use crate::device::{Completion, Nanos, Request};
-use crate::ext4::Work;
-use crate::neighbour::Level;
-use crate::station::{Station, StationCounts};
 
 /// A device that answers within this time is fast: worth the processor time of a precise wait.
 const FAST: Nanos = 1_000_000;
@@ -279,8 +280,8 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ext4::{Ext4, Mode, Options, Sync};
-    use crate::spec::Spec;
+    use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync};
+    use bakeoff_devices::spec::Spec;
 
     const MIB: u64 = 1 << 20;
 

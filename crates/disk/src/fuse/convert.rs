@@ -2,10 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bakeoff_devices::ext4::{Mode, Sync};
 use fuser::{FileAttr, FileType, FopenFlags, INodeNo, OpenFlags, Request, TimeOrNow, WriteFlags};
 use rustix::fs::{OFlags, SeekFrom, Stat};
 
-use crate::ext4::{Mode, Sync};
 use crate::volume::{Access, Entry, Moment, Opened, Who};
 
 /// An error.

@@ -138,8 +138,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_devices::neighbour::Level;
+
     use super::*;
-    use crate::neighbour::{File, Level, Neighbours, measure_alone};
+    use crate::neighbour::{File, Neighbours, measure_alone};
 
     #[test]
     fn a_request_that_fails_is_reported_and_ends_its_stream() {

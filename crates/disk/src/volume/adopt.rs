@@ -5,11 +5,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use bakeoff_devices::plug::{Attributes, Kind};
 use rustix::fs::FileType;
 
 use super::lasting::place;
 use super::{HIDDEN, Ino, ROOT, Volume};
-use crate::plug::{Attributes, Kind};
 
 impl Volume {
     /// Takes in all that is there: it is lasting.

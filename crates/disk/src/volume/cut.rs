@@ -11,14 +11,15 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use bakeoff_devices::device::Nanos;
+use bakeoff_devices::plug::{Contents, Keep};
+use bakeoff_devices::trigger::Trigger;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::adopt::walk;
 use super::graveyard::Graveyard;
 use super::{Ino, ROOT, Volume};
-use crate::device::Nanos;
-use crate::plug::{Contents, Keep, materialise};
-use crate::trigger::Trigger;
+use crate::materialise::materialise;
 
 impl Volume {
     /// Turns the power off, for good: from now on every call fails with `EIO`, those that wait,

@@ -5,14 +5,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bakeoff_devices::ext4::{Mode, Sync, Work};
+use bakeoff_devices::plug::{Before, Mark};
 use rustix::fs::{Mode as Permissions, SeekFrom};
 use rustix::io::Errno;
 
 use super::inode::{Inode, Shape};
 use super::{Ino, Volume};
-use crate::ext4::{Mode, Sync, Work};
 use crate::fault::Call;
-use crate::plug::{Before, Mark};
 
 /// Bytes of a device's sector: direct reads and writes are made of whole ones, as on ext4.
 const SECTOR: u64 = 512;

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
 use std::sync::Arc;
 
+use bakeoff_devices::device::Nanos;
+use bakeoff_devices::ext4::{self, Background, Ext4, Lasting, Sync, Ticket};
+use bakeoff_devices::plug::{Attributes, Mark, Metadata, Pending, Place};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::{Ino, ROOT, Volume};
-use crate::device::Nanos;
 use crate::executor::{Then, Ticked};
-use crate::ext4::{self, Background, Ext4, Lasting, Sync, Ticket};
-use crate::plug::{Attributes, Mark, Metadata, Pending, Place};
 
 /// Bytes of memory for pending changes. Beyond it the changes of the file that is written to are
 /// taken for written back: with so much to undo, they were made over a long time, or to the same

@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use bakeoff_devices::plug::Kind;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
 use super::inode::Inode;
 use super::lasting::{attributes, place};
 use super::{Ino, Volume, is_hidden, path_of};
-use crate::plug::Kind;
 
 /// Who makes a file, and so owns it.
 #[derive(Clone, Copy, Debug)]

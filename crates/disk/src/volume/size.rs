@@ -1,12 +1,12 @@
 //! What changes a file's size or its blocks, and not by writing.
 
+use bakeoff_devices::plug::Before;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::inode::{Inode, Shape};
 use super::{Ino, Volume};
 use crate::fault::Call;
-use crate::plug::Before;
 
 /// Bytes that are kept in memory when they are cut off; more are copied to a file.
 const IN_MEMORY: u64 = 1 << 20;

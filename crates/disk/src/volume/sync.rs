@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use bakeoff_devices::ext4::Sync;
 use rustix::io::Errno;
 
 use super::{Ino, Volume};
-use crate::ext4::Sync;
 use crate::fault::Call;
 
 impl Volume {

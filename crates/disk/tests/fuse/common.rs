@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{self, Executor};
 use bakeoff_disk::fuse::{self, ServeOptions, Session};
-use bakeoff_disk::spec::Spec;
-use bakeoff_disk::station::Station;
 use bakeoff_disk::volume::{Volume, VolumeOptions};
 use tempfile::TempDir;
 

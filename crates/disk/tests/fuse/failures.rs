@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_disk::plug::Keep;
-use bakeoff_disk::trigger::Trigger;
+use bakeoff_devices::plug::Keep;
+use bakeoff_devices::trigger::Trigger;
 use rustix::io::Errno;
 
 use crate::common::Disk;

@@ -328,7 +328,7 @@ fn a_mount_does_what_a_file_system_does() {
 
 #[test]
 fn what_was_synced_is_in_every_crash_image() {
-    for (seed, keep) in bakeoff_disk::plug::Keep::ALL.into_iter().enumerate() {
+    for (seed, keep) in bakeoff_devices::plug::Keep::ALL.into_iter().enumerate() {
         let Some(disk) = Disk::mount("null") else { return };
         let mut history = History::new(disk, seed as u64);
         for _ in 0..steps() / 3 {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::{Durability, find};
 use bakeoff_lab::power_cut::can_be_cut;
 

@@ -1,6 +1,6 @@
 //! Embedded engines: those that keep what they promise, and settings that are known to be bad.
 
-use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::{Durability, find};
 use bakeoff_results::Promised;
 

@@ -15,13 +15,12 @@ mod store;
 mod stores;
 
 use std::panic::catch_unwind;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use bakeoff_disk::mount::MountOptions;
+use bakeoff_disk::daemon;
 use bakeoff_engines::Engine;
 
 /// The engines that a trial's process knows beside those that are built in.
@@ -44,24 +43,14 @@ fn main() -> ExitCode {
             bakeoff_lab::child_with(&engines(), &mut input, &mut output);
             ExitCode::SUCCESS
         }
-        Some("disk") => mount(&arguments),
+        Some("disk-daemon") => mount(),
         _ => run(&arguments),
     }
 }
 
-/// Serves a disk as `bakeoff disk mount --foreground` does.
-fn mount(arguments: &[String]) -> ExitCode {
-    let value = |flag: &str| {
-        let at = arguments.iter().position(|argument| argument == flag);
-        at.map(|at| arguments[at + 1].as_str()).expect("the lab gives every flag")
-    };
-    let [.., backing, mountpoint] = arguments else { panic!("no folders: {arguments:?}") };
-    let mut options =
-        MountOptions::new(Path::new(backing), Path::new(mountpoint), value("--model"));
-    options.seed = value("--seed").parse().expect("a seed");
-    options.metadata = value("--metadata").parse().expect("a way");
-    options.timing = value("--timing") == "on";
-    match bakeoff_disk::daemon::serve(&options, &mut std::io::stdout()) {
+/// Serves a disk as `bakeoff disk-daemon` does.
+fn mount() -> ExitCode {
+    match daemon::launched(&mut std::io::stdin().lock(), &mut std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

@@ -1,6 +1,6 @@
 //! Private servers: settings that are known to be bad, and that strict durability is kept.
 
-use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::{Engine, find};
 use bakeoff_results::Cut;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bakeoff_disk::plug::{Keep, Metadata};
-use bakeoff_disk::spec::Spec;
+use bakeoff_devices::plug::{Keep, Metadata};
+use bakeoff_devices::spec::Spec;
 use bakeoff_engines::{Durability, Engine};
 use bakeoff_lab::job::Data;
 use bakeoff_lab::power_cut::{self, Subject};

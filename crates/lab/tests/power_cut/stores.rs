@@ -1,6 +1,6 @@
 //! Stores with one fault each, and one without.
 
-use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_results::{Cut, Verdict};
 
 use crate::Test;

@@ -7,12 +7,8 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, lchown, symlink};
 use std::path::{Path, PathBuf};
 
+use bakeoff_devices::plug::{Attributes, Content, Contents, Image, Ino, Item, Kind};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-
-use super::content::Content;
-use super::image::{Image, Item};
-use super::names::{Attributes, Kind};
-use super::{Contents, Ino};
 
 /// Bytes that are copied at a time; where they are all zeros, a hole is left.
 const BLOCK: u64 = 64 << 10;

@@ -7,9 +7,10 @@ mod check;
 mod commands;
 mod driver;
 mod model;
+mod seen;
 mod stories;
 
-use bakeoff_disk::plug::{Keep, Metadata};
+use bakeoff_devices::plug::{Keep, Metadata};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
 use commands::{Command, commands};
@@ -49,20 +50,6 @@ fn every_image_is_one_that_the_model_allows() {
             .run(&commands(), |history| run(&history, metadata, None).map_err(TestCaseError::fail));
         result.unwrap_or_else(|error| panic!("{metadata}: {error}"));
     }
-}
-
-#[test]
-fn a_folder_made_of_an_image_holds_just_the_image() {
-    let config = Config { cases: cases() / 10, failure_persistence: None, ..Config::default() };
-    let result = TestRunner::new(config).run(&commands(), |history| {
-        let mut driver = Driver::new(Metadata::Posix, None);
-        history.iter().for_each(|command| driver.run(command));
-        for keep in Keep::ALL {
-            check::folder(&driver, keep, 1).map_err(TestCaseError::fail)?;
-        }
-        Ok(())
-    });
-    result.unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

@@ -41,7 +41,6 @@ mod choice;
 mod content;
 mod data;
 mod image;
-mod materialise;
 mod names;
 mod pending;
 
@@ -49,9 +48,10 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 pub use content::Content;
 pub use image::{Image, Item};
-pub use materialise::materialise;
 pub use names::{Attributes, Kind, Place};
 pub use pending::{Before, Mark, Pending};
 
@@ -93,7 +93,8 @@ impl Keep {
 }
 
 /// How a file system makes names and attributes lasting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Metadata {
     /// In order, all together: a commit of the one journal takes in every change so far.
     #[default]
@@ -182,6 +183,7 @@ mod tests {
         assert!(error.contains("`all`") && error.contains("drop-all, prefix"), "{error}");
         for metadata in Metadata::ALL {
             assert_eq!(metadata.to_string().parse(), Ok(metadata));
+            assert_eq!(serde_json::to_value(metadata).unwrap(), metadata.to_string());
         }
         let error = "xfs".parse::<Metadata>().unwrap_err().to_string();
         assert!(error.contains("`xfs`") && error.contains("ordered or posix"), "{error}");

@@ -1,29 +1,14 @@
-//! When the power is to go by itself.
+//! How far off the moment is at which the power is to go by itself.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-/// The moment at which the power goes, counted from when this is armed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Trigger {
-    /// Within the n-th write of data, from 1: the write fails, and what of it is left is up to the
-    /// rule ([`crate::plug::Keep`]) as with any other that is not lasting.
-    Writes(u64),
-    /// Within the n-th sync of a file or a folder, from 1, that of an `O_DSYNC` write included:
-    /// the sync fails, and what it should have made lasting is not.
-    Syncs(u64),
-    /// After so much time.
-    After(Duration),
-}
+use bakeoff_devices::trigger::Trigger;
 
 /// How far off the armed moment is.
 #[derive(Default)]
-pub(crate) struct Armed {
+pub(super) struct Armed {
     /// Writes up to the one that the power goes with; 0 when they are not counted.
     writes: AtomicU64,
     /// Syncs, likewise.

@@ -1,14 +1,12 @@
 //! Known stories: what programs do, and what a power cut makes of it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
-use bakeoff_disk::plug::{Attributes, Before, Ino, Keep, Kind, Metadata, Pending, materialise};
+use bakeoff_devices::plug::{Attributes, Before, Ino, Keep, Kind, Metadata, Pending};
 
-use crate::check::picture;
 use crate::driver::{Driver, attributes};
 use crate::model::{Picture, ROOT};
+use crate::seen::picture;
 
 const SEEDS: u64 = 200;
 
@@ -254,34 +252,11 @@ fn every_prefix_is_met_from_nothing_to_all() {
 }
 
 #[test]
-fn a_folder_gets_holes_pipes_and_owners_and_must_be_empty() {
-    let mut driver = Driver::new(Metadata::Posix, None);
-    let sparse = driver.create(ROOT, "sparse", Kind::File).unwrap();
-    driver.truncate(sparse, 64 << 20, false);
-    driver.write(sparse, 32 << 20, b"here".to_vec());
-    driver.create(ROOT, "pipe", Kind::Special(0o010_000, 0));
-    driver.sync_all();
-    let to = tempfile::tempdir().unwrap();
-    let make = || {
-        let image = driver.pending.image(Keep::DropAll, 0, &driver.store).unwrap();
-        materialise(&image, &driver.store, to.path())
-    };
-    make().unwrap();
-    let meta = fs::metadata(to.path().join("sparse")).unwrap();
-    assert!(meta.len() == 64 << 20 && meta.blocks() * 512 <= 1 << 20, "{meta:?}");
-    assert_eq!(fs::read(to.path().join("sparse")).unwrap(), driver.store.0[&sparse]);
-    assert!(fs::metadata(to.path().join("pipe")).unwrap().file_type().is_fifo());
-    let error = make().unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::DirectoryNotEmpty);
-    assert!(error.to_string().contains("name an empty folder"), "{error}");
-}
-
-#[test]
 fn an_append_takes_little_memory_and_zeros_take_none() {
     const PAGES: u64 = 10_000;
     let mut pending =
         Pending::new(ROOT, Attributes { mode: 0o755, uid: 0, gid: 0 }, Metadata::Posix);
-    let place = bakeoff_disk::plug::Place { dir: ROOT, name: "x".as_ref() };
+    let place = bakeoff_devices::plug::Place { dir: ROOT, name: "x".as_ref() };
     pending.adopt(place, 2, Kind::File, attributes(0o644));
     let mut per_page = |old: &[u8]| {
         let before = pending.bytes();

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use bakeoff_disk::device::{Completion, Kind, Nanos, Request};
-use bakeoff_disk::neighbour::Level;
-use bakeoff_disk::spec::Spec;
-use bakeoff_disk::station::{Station, StationCounts};
+use bakeoff_devices::device::{Completion, Kind, Nanos, Request};
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::station::{Station, StationCounts};
 use proptest::prelude::*;
 
 const SPECS: [&str; 14] = [

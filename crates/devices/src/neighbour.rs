@@ -3,11 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// The most streams that a level may have.
 pub const MOST_STREAMS: u32 = 64;
 
 /// How much other load there is; written `0`, `25%` or `x4`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Level {
     /// None.
     None,
@@ -54,6 +57,20 @@ impl fmt::Display for Level {
     }
 }
 
+impl TryFrom<String> for Level {
+    type Error = LevelError;
+
+    fn try_from(text: String) -> Result<Self, LevelError> {
+        text.parse()
+    }
+}
+
+impl From<Level> for String {
+    fn from(level: Level) -> Self {
+        level.to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,7 +78,13 @@ mod tests {
     #[test]
     fn levels_are_read_as_they_are_written() {
         for text in ["0", "1%", "7%", "12.5%", "25%", "29%", "100%", "x1", "x2", "x4", "x64"] {
-            assert_eq!(text.parse::<Level>().unwrap().to_string(), text);
+            let level: Level = text.parse().unwrap();
+            assert_eq!(level.to_string(), text);
+            let json = serde_json::to_string(&level).unwrap();
+            assert_eq!(
+                (json.as_str(), serde_json::from_str(&json).ok()),
+                (&*format!("{text:?}"), Some(level))
+            );
         }
         assert_eq!("25%".parse(), Ok(Level::Share(0.25)));
         assert_eq!("x4".parse(), Ok(Level::Streams(4)));
@@ -72,6 +95,7 @@ mod tests {
         for text in ["", "4", "x", "x0", "x65", "x1.5", "0%", "101%", "NaN%", "%", "25", "-5%"] {
             let error = text.parse::<Level>().unwrap_err().to_string();
             assert!(error.contains(&format!("`{text}`")) && error.contains("x1 to x64"), "{error}");
+            assert!(serde_json::from_str::<Level>(&format!("{text:?}")).is_err());
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use bakeoff_disk::plug::{Ino, Kind, SECTOR};
+use bakeoff_devices::plug::{Ino, Kind, SECTOR};
 
 pub const ROOT: Ino = 1;
 

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use bakeoff_disk::device::hdd::{Hdd, Parameters};
-use bakeoff_disk::device::{Device, Nanos};
-use bakeoff_disk::ext4::{Ext4, Mode, Options, Sync, Work};
+use bakeoff_devices::device::hdd::{Hdd, Parameters};
+use bakeoff_devices::device::{Device, Nanos};
+use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync, Work};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 

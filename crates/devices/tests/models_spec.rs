@@ -1,6 +1,6 @@
 //! How devices are named.
 
-use bakeoff_disk::spec::{Spec, listed};
+use bakeoff_devices::spec::{Spec, listed};
 
 fn error(text: &str) -> String {
     Spec::parse(text).expect_err(text).to_string()
@@ -159,7 +159,7 @@ fn a_part_of_the_stroke_is_for_disks_that_have_one() {
     assert_eq!(used("hdd-7200", 0.5).as_deref(), Ok("hdd-7200/used=0.5"));
     assert_eq!(used("raid10:4×hdd-5400", 1.0).as_deref(), Ok("raid10:4×hdd-5400"));
     assert_eq!(used("ssd-sata", 1.0).as_deref(), Ok("ssd-sata"));
-    assert!(used("ssd-sata", 0.5).unwrap_err().contains("--used-fraction is for hard disks"));
+    assert!(used("ssd-sata", 0.5).unwrap_err().contains("the used fraction is for hard disks"));
     assert!(used("hdd-7200/used=0.5", 0.5).unwrap_err().contains("used is given twice"));
     for fraction in [0.0, -1.0, 2.0, f64::NAN] {
         assert!(used("hdd-7200", fraction).unwrap_err().contains("used is "));

@@ -1,14 +1,12 @@
 //! Holds images against what the model allows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::Path;
 
-use bakeoff_disk::plug::{Image, Ino, Keep, Kind, Metadata, SECTOR, materialise};
+use bakeoff_devices::plug::{Ino, Keep, Metadata, SECTOR};
 
-use crate::driver::{Driver, Store};
+use crate::driver::Driver;
 use crate::model::{Act, Fate, History, Picture};
+use crate::seen::picture;
 
 /// What a power cut may leave after some history.
 pub struct Allowed {
@@ -68,30 +66,6 @@ fn logs(history: &History) -> Vec<BTreeMap<String, (Ino, u32)>> {
 
 fn names(picture: &Picture) -> BTreeMap<String, (Ino, u32)> {
     picture.iter().map(|(path, (ino, mode, _))| (path.clone(), (*ino, *mode))).collect()
-}
-
-/// What is seen of an image.
-pub fn picture(image: &Image<'_>, store: &Store) -> Result<Picture, String> {
-    let mut picture = Picture::new();
-    let mut to_visit = vec![(String::new(), image.root())];
-    while let Some((path, ino)) = to_visit.pop() {
-        let item = image.item(ino).ok_or(format!("{path} stands for nothing"))?;
-        for (name, entry) in &item.entries {
-            to_visit.push((format!("{path}/{}", name.display()), *entry));
-        }
-        let mut bytes = None;
-        if let Some(content) = &item.content {
-            let mut buffer = vec![0xEE; content.size() as usize + 10];
-            let read = content.read(store, 0, &mut buffer).map_err(|e| format!("{path}: {e}"))?;
-            buffer.truncate(read);
-            bytes = Some(buffer);
-        }
-        if picture.insert(path, (ino, item.attributes.mode, bytes)).is_some() || picture.len() > 999
-        {
-            return Err("the image is no tree".into());
-        }
-    }
-    Ok(picture)
 }
 
 /// Cuts the power and looks at what is left.
@@ -184,49 +158,4 @@ pub fn all_lasting(driver: &Driver) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Writes an image into a folder and reads it back.
-pub fn folder(driver: &Driver, keep: Keep, seed: u64) -> Result<(), String> {
-    let to = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let image = driver.pending.image(keep, seed, &driver.store).map_err(|e| e.to_string())?;
-    materialise(&image, &driver.store, to.path()).map_err(|e| e.to_string())?;
-    let expected = picture(&image, &driver.store)?;
-    let found = read_folder(to.path(), &image, &expected)?;
-    if found != expected.len() {
-        return Err(format!("{found} names in the folder, {} in the image", expected.len()));
-    }
-    Ok(())
-}
-
-/// Holds what is in a folder against a picture. Gives the number of names.
-fn read_folder(to: &Path, image: &Image<'_>, expected: &Picture) -> Result<usize, String> {
-    let mut numbers: HashMap<Ino, u64> = HashMap::new();
-    for (path, (ino, mode, bytes)) in expected {
-        let real = to.join(path.trim_start_matches('/'));
-        let meta = fs::symlink_metadata(&real).map_err(|e| format!("{path}: {e}"))?;
-        if *numbers.entry(*ino).or_insert(meta.ino()) != meta.ino() {
-            return Err(format!("{path} is no hard link"));
-        }
-        let kind = &image.item(*ino).unwrap().kind;
-        let right = match kind {
-            Kind::Symlink(target) => fs::read_link(&real).is_ok_and(|to| to == Path::new(target)),
-            Kind::Directory => meta.is_dir(),
-            _ => meta.is_file() && fs::read(&real).ok() == *bytes,
-        };
-        let mode_right = meta.is_symlink() || meta.permissions().mode() & 0o7777 == *mode;
-        if !right || !mode_right {
-            return Err(format!("{path} is {meta:?}"));
-        }
-    }
-    Ok(count(to))
-}
-
-fn count(path: &Path) -> usize {
-    let below = if path.is_dir() && !path.is_symlink() {
-        fs::read_dir(path).unwrap().map(|entry| count(&entry.unwrap().path())).sum()
-    } else {
-        0
-    };
-    1 + below
 }

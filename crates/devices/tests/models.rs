@@ -1,10 +1,10 @@
 //! What the models deliver, in virtual time, beside what is published of such devices.
 
-use bakeoff_disk::device::{Kind, Nanos, Request};
-use bakeoff_disk::ext4::{Ext4, Mode, Options, Sync, Work};
-use bakeoff_disk::neighbour::Level;
-use bakeoff_disk::spec::Spec;
-use bakeoff_disk::station::Station;
+use bakeoff_devices::device::{Kind, Nanos, Request};
+use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync, Work};
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::spec::Spec;
+use bakeoff_devices::station::Station;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 

@@ -83,7 +83,7 @@ impl<'a> Content<'a> {
     }
 
     /// The stretches that may hold something other than zeros, in order.
-    pub(super) fn filled(&self) -> Vec<Range<u64>> {
+    pub fn filled(&self) -> Vec<Range<u64>> {
         let pieces = self.pieces(0..self.size).into_iter();
         pieces.filter(|(_, source)| *source != Source::Zeros).map(|(range, _)| range).collect()
     }

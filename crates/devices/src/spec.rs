@@ -114,7 +114,7 @@ pub enum Problem {
         reason: String,
     },
     /// A part of the stroke of a device that has none.
-    #[error("--used-fraction is for hard disks, and {0} is none: leave it out")]
+    #[error("the used fraction is for hard disks, and {0} is none: leave it out")]
     NoStroke(String),
     /// A size that is missing or can't be read.
     #[error("ebs-gp2 needs a size from 1G to 16T, written like `ebs-gp2:100G`")]
@@ -455,7 +455,7 @@ fn read(key: &str, value: &Value, default: &Value) -> Result<Value, Problem> {
 const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
 
 /// Bytes as they are written: `4096`, `64M`, `100G`; the letters are powers of 1024.
-pub(crate) fn size_of(text: &str) -> Option<u64> {
+pub fn size_of(text: &str) -> Option<u64> {
     let unit = UNITS.iter().find(|(letter, _)| text.ends_with(*letter));
     let (digits, shift) =
         unit.map_or((text, 0), |&(letter, shift)| (text.trim_end_matches(letter), shift));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_disk::device::{Kind, Nanos};
-use bakeoff_disk::ext4::{Background, Ext4, Extent, Lasting, Mode, Options, Sync, Work};
+use bakeoff_devices::device::{Kind, Nanos};
+use bakeoff_devices::ext4::{Background, Ext4, Extent, Lasting, Mode, Options, Sync, Work};
 use proptest::prelude::*;
 
 const SECTOR: u64 = 512;
@@ -293,6 +293,6 @@ proptest! {
         let by_file: u64 = files.map(|counts| counts.device_writes.bytes).sum();
         prop_assert_eq!(by_file, checker.device_bytes);
         (0..FILES).for_each(|file| checker.ext4.remove(checker.now, file));
-        prop_assert_eq!(checker.ext4.span(), bakeoff_disk::ext4::LEAST_SPAN);
+        prop_assert_eq!(checker.ext4.span(), bakeoff_devices::ext4::LEAST_SPAN);
     }
 }

@@ -1,10 +1,10 @@
 //! What single operations ask of the device, and when.
 
-use bakeoff_disk::device::{Kind, Nanos, Request};
-use bakeoff_disk::ext4::{
+use bakeoff_devices::device::{Kind, Nanos, Request};
+use bakeoff_devices::ext4::{
     Background, Counts, Ext4, LEAST_SPAN, Lasting, Mode, Options, Sync, Work,
 };
-use bakeoff_disk::plug::Metadata;
+use bakeoff_devices::plug::Metadata;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

@@ -1,0 +1,25 @@
+//! `bakeoff disk-daemon`: a mounted disk's own process, told on standard input what to mount by whoever
+//! starts it, and answering on standard output.
+
+use std::io;
+
+use bakeoff_disk::daemon;
+use bakeoff_disk::mount::Launcher;
+
+use super::disk;
+use crate::exit::{Exit, Failure};
+
+/// Mounts what standard input says, and serves it until it is unmounted.
+pub fn run() -> Result<Exit, Failure> {
+    disk::sweep()?;
+    daemon::launched(&mut io::stdin().lock(), &mut io::stdout())?;
+    Ok(Exit::Done)
+}
+
+/// This program as such a process.
+pub fn launcher() -> Result<Launcher, Failure> {
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(Exit::Failed, format!("bakeoff does not find itself: {error}"))
+    })?;
+    Ok(Launcher { program, arguments: vec!["disk-daemon".into()] })
+}

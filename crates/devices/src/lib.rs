@@ -1,0 +1,13 @@
+//! Devices in virtual time: how long a device takes, what an ext4-like file system asks of it, who
+//! else is on it, and what a power cut leaves.
+//!
+//! Pure: whoever uses it says what time it is, and the same questions get the same answers on every
+//! machine. It must never know a clock, a thread, a file, FUSE, an engine or a command line.
+
+pub mod device;
+pub mod ext4;
+pub mod neighbour;
+pub mod plug;
+pub mod spec;
+pub mod station;
+pub mod trigger;

@@ -1,0 +1,96 @@
+//! The process behind a mount: how it is started, told what to mount, and heard.
+//!
+//! It gets the options as one line of JSON on its standard input and answers with one on its standard
+//! output. The other end of this is [`crate::daemon::launched`].
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, MountOptions};
+use crate::daemon;
+
+/// A program, and the arguments that make it a disk's daemon: with them its `main` calls
+/// [`daemon::launched`].
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    /// The program's file.
+    pub program: PathBuf,
+    /// All of its arguments.
+    pub arguments: Vec<OsString>,
+}
+
+/// What the started process answers, once.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Reply {
+    Mounted,
+    Refused(Error),
+}
+
+impl Launcher {
+    /// The process, not started yet.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        command
+    }
+}
+
+/// Starts a daemon and waits until it is ready, or has said why not.
+pub(super) fn launch(mut command: Command, options: &MountOptions) -> Result<Child, Error> {
+    // Before anything is started; what would be no number in JSON does not get past this.
+    daemon::device(options)?;
+    let asked = line(options).map_err(|error| {
+        let (backing, mountpoint) = (options.backing.display(), options.mountpoint.display());
+        Error::Folder(format!("{backing} or {mountpoint}: {error}; take another folder"))
+    })?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let program = PathBuf::from(command.get_program());
+    let failed = |error| Error::Failed(format!("{} can't be started: {error}", program.display()));
+    let mut daemon = command.spawn().map_err(failed)?;
+    // One that has ended already says below why it did.
+    let _ = daemon.stdin.take().expect("piped").write_all(&asked);
+    let output = BufReader::new(daemon.stdout.take().expect("piped"));
+    let mut lines = output.lines().map_while(Result::ok);
+    match lines.find_map(|line| serde_json::from_str(&line).ok()) {
+        Some(Reply::Mounted) => return Ok(daemon),
+        Some(Reply::Refused(error)) => {
+            daemon.wait().map_err(failed)?;
+            return Err(error);
+        }
+        None => {}
+    }
+    let mut said = String::new();
+    let _ = daemon.stderr.take().expect("piped").read_to_string(&mut said);
+    let status = daemon.wait().map_err(failed)?;
+    Err(Error::Failed(match said.trim().trim_start_matches("error: ") {
+        "" => format!("{} ended without an answer ({status})", program.display()),
+        said => said.to_owned(),
+    }))
+}
+
+/// What the process that [`launch`] started is asked to mount.
+pub(crate) fn asked(input: &mut dyn BufRead) -> Result<MountOptions, Error> {
+    let mut line = String::new();
+    let read = input.read_line(&mut line).map_err(|error| error.to_string());
+    let options = read.and_then(|_| serde_json::from_str(&line).map_err(|error| error.to_string()));
+    options.map_err(|why| {
+        Error::Usage(format!("standard input does not say what is to be mounted: {why}"))
+    })
+}
+
+/// Answers who called [`launch`].
+pub(crate) fn answer(output: &mut dyn Write, reply: &Reply) -> io::Result<()> {
+    output.write_all(&line(reply)?)?;
+    output.flush()
+}
+
+fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}

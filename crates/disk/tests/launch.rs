@@ -1,0 +1,242 @@
+//! A disk's daemon as a process: started, told what to mount, heard, and gone with whoever started
+//! it.
+//!
+//! This program is also that process, and one that starts it and is killed. So it is its own
+//! harness: `cargo test -p bakeoff-disk --test launch [NAME…]` runs the tests whose names contain
+//! one of these.
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::Metadata;
+use bakeoff_disk::daemon;
+use bakeoff_disk::mount::{self, Error, Launcher, MountOptions, Mounted, table};
+use tempfile::TempDir;
+
+type Test = (&'static str, fn());
+
+const TESTS: &[Test] = &[
+    ("it_mounts_what_it_is_told_to", it_mounts_what_it_is_told_to),
+    ("a_refusal_keeps_its_kind", a_refusal_keeps_its_kind),
+    ("what_is_no_daemon_is_told_from_one", what_is_no_daemon_is_told_from_one),
+    ("a_daemon_that_is_told_nothing_says_so", a_daemon_that_is_told_nothing_says_so),
+    ("it_goes_with_a_killed_process", it_goes_with_a_killed_process),
+    ("it_goes_with_the_thread_that_started_it", it_goes_with_the_thread_that_started_it),
+    ("a_detached_one_stays", a_detached_one_stays),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["disk-daemon"] => {
+            let served = daemon::launched(&mut io::stdin().lock(), &mut io::stdout());
+            if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        ["hold", how, place] => hold(how, Path::new(place)),
+        _ => run(&arguments),
+    }
+}
+
+fn run(arguments: &[String]) -> ExitCode {
+    let wanted: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
+    let named = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(*part));
+    let tests = TESTS.iter().filter(|(name, _)| named(name));
+    if arguments.iter().any(|argument| argument == "--list") {
+        tests.for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    if let Err(why) = daemon::can_mount() {
+        assert!(std::env::var_os("CI").is_none(), "CI must be able to mount: {why}");
+        println!("skipped: {why}");
+        return ExitCode::SUCCESS;
+    }
+    let mut all_passed = true;
+    for (name, test) in tests {
+        let passed = catch_unwind(test).is_ok();
+        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+        all_passed &= passed;
+    }
+    if all_passed { ExitCode::SUCCESS } else { ExitCode::from(101) }
+}
+
+/// This program as a disk's daemon.
+fn launcher() -> Launcher {
+    let program = std::env::current_exe().expect("a program has a path");
+    Launcher { program, arguments: vec!["disk-daemon".into()] }
+}
+
+/// An empty backing folder `b` and an empty folder `m` to mount on.
+fn place() -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    for name in ["b", "m"] {
+        std::fs::create_dir(place.path().join(name)).unwrap();
+    }
+    place
+}
+
+fn options(place: &Path, model: &str) -> MountOptions {
+    MountOptions::new(&place.join("b"), &place.join("m"), model)
+}
+
+fn is_mounted(place: &Path) -> bool {
+    table::is_ours(&place.join("m").canonicalize().unwrap())
+}
+
+#[track_caller]
+fn wait_until_gone(place: &Path) {
+    let start = Instant::now();
+    while is_mounted(place) || place.join("b/.bakeoff-disk").exists() {
+        assert!(start.elapsed() < Duration::from_secs(20), "it is still there");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn it_mounts_what_it_is_told_to() {
+    let place = place();
+    let asked = MountOptions {
+        neighbours: Level::Share(0.25),
+        seed: u64::MAX,
+        used_fraction: Some(0.02),
+        metadata: Metadata::Posix,
+        timing: false,
+        uncached: true,
+        ..options(place.path(), "hdd-7200")
+    };
+    let mounted = Mounted::start(&launcher(), &asked).unwrap();
+    std::fs::write(mounted.path().join("file"), "text").unwrap();
+    assert_eq!(std::fs::read_to_string(place.path().join("b/file")).unwrap(), "text");
+    let stat = mounted.control().stat().unwrap();
+    assert_ne!(stat.pid, std::process::id());
+    assert_eq!((stat.model.as_str(), stat.seed), ("hdd-7200/used=0.02", u64::MAX));
+    assert_eq!((stat.neighbours.as_str(), stat.metadata.as_str()), ("25%", "posix"));
+    assert!(!stat.timing);
+    mounted.unmount().unwrap();
+    assert!(!is_mounted(place.path()));
+}
+
+fn a_refusal_keeps_its_kind() {
+    let place = place();
+    let refusal = |asked: &MountOptions| Mounted::start(&launcher(), asked).unwrap_err();
+    let good = options(place.path(), "hdd-7200");
+    let usage = |asked: &MountOptions, says: &str| match refusal(asked) {
+        Error::Usage(why) => assert!(why.contains(says), "{why}"),
+        other => panic!("{other:?}"),
+    };
+    usage(&options(place.path(), "hdd-720"), "`hdd-7200` was meant");
+    usage(&MountOptions { used_fraction: Some(f64::NAN), ..good.clone() }, "used is NaN");
+    usage(
+        &MountOptions { neighbours: Level::Streams(1), ..options(place.path(), "null") },
+        "queue",
+    );
+    let folder = |asked: &MountOptions, says: &str| match refusal(asked) {
+        Error::Folder(why) => assert!(why.contains(says), "{why}"),
+        other => panic!("{other:?}"),
+    };
+    let elsewhere = |name: &[u8]| MountOptions {
+        mountpoint: place.path().join(OsStr::from_bytes(name)),
+        ..good.clone()
+    };
+    folder(&elsewhere(b"none"), "mkdir");
+    folder(&elsewhere(b"b"), "inside each other");
+    // JSON can't name it, and the notes of mounts are JSON.
+    folder(&elsewhere(b"\xff"), "UTF-8");
+    let mounted = Mounted::start(&launcher(), &good).unwrap();
+    folder(&good, "a disk is mounted here");
+    mounted.unmount().unwrap();
+    wait_until_gone(place.path());
+}
+
+fn what_is_no_daemon_is_told_from_one() {
+    let place = place();
+    let failure = |program: &str, arguments: &[&str]| {
+        let arguments = arguments.iter().map(Into::into).collect();
+        let launcher = Launcher { program: program.into(), arguments };
+        match Mounted::start(&launcher, &options(place.path(), "null")).unwrap_err() {
+            Error::Failed(why) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(failure("/nowhere/at/all", &[]).starts_with("/nowhere/at/all can't be started"));
+    assert_eq!(failure("false", &[]), "false ended without an answer (exit status: 1)");
+    let script = "echo what is this; echo 'error: I mount nothing' >&2; exit 3";
+    assert_eq!(failure("sh", &["-c", script]), "I mount nothing");
+}
+
+fn a_daemon_that_is_told_nothing_says_so() {
+    for input in ["", "\n", "{}\n", "mount it\n"] {
+        let mut output = Vec::new();
+        let error = daemon::launched(&mut input.as_bytes(), &mut output).unwrap_err();
+        let Error::Usage(why) = error else { panic!("{error:?}") };
+        assert!(why.contains("standard input"), "{why}");
+        let answer = String::from_utf8(output).unwrap();
+        assert!(
+            answer.starts_with(r#"{"refused":{"usage":"#) && answer.ends_with("}\n"),
+            "{answer}"
+        );
+    }
+}
+
+/// Mounts a disk, says so, and waits for its own end.
+fn hold(how: &str, place: &Path) -> ExitCode {
+    let options = options(place, "null");
+    let _mounted = match how {
+        "detached" => {
+            mount::detach(&launcher(), &options).unwrap();
+            None
+        }
+        _ => Some(Mounted::start(&launcher(), &options).unwrap()),
+    };
+    println!("held");
+    io::stdout().flush().unwrap();
+    thread::sleep(Duration::from_secs(60));
+    ExitCode::FAILURE
+}
+
+/// A process that has mounted a disk.
+fn holder(how: &str, place: &Path) -> Child {
+    let program: PathBuf = launcher().program;
+    let mut command = Command::new(program);
+    let mut child = command.args(["hold", how]).arg(place).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "held\n");
+    assert!(is_mounted(place));
+    child
+}
+
+fn it_goes_with_a_killed_process() {
+    let place = place();
+    let mut holder = holder("attached", place.path());
+    // Even while somebody uses it.
+    let _open = std::fs::File::create(place.path().join("m/file")).unwrap();
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    wait_until_gone(place.path());
+}
+
+fn it_goes_with_the_thread_that_started_it() {
+    let place = place();
+    let options = options(place.path(), "null");
+    let start = move || std::mem::forget(Mounted::start(&launcher(), &options).unwrap());
+    thread::spawn(start).join().unwrap();
+    wait_until_gone(place.path());
+}
+
+fn a_detached_one_stays() {
+    let place = place();
+    let mut holder = holder("detached", place.path());
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    thread::sleep(Duration::from_millis(300));
+    assert!(is_mounted(place.path()));
+    std::fs::write(place.path().join("m/file"), "text").unwrap();
+    mount::unmount(&place.path().join("m")).unwrap();
+    wait_until_gone(place.path());
+}
