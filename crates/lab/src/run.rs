@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bakeoff_disk::neighbour;
 use bakeoff_engines::Home;
-use bakeoff_experiment::{Block, Cell, Experiment, Factor, HOST};
+use bakeoff_experiment::{Block, Cell, Experiment, Factor, HOST, Plan};
 use bakeoff_results::{Canary, Cut, RunFolder, Trial};
 
 use crate::canary::Cage;
@@ -171,8 +171,8 @@ pub struct Lab<'a> {
     pub stop: &'a AtomicBool,
     /// Who is told.
     pub watch: &'a mut dyn Watch,
-    /// How many trials the plan has.
-    pub planned: u32,
+    /// Its trials, in the order in which they run.
+    pub plan: &'a Plan,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
     pub reuse: bool,
     /// Whether crash images that show a broken promise are kept in the run folder.
@@ -268,7 +268,7 @@ impl Lab<'_> {
             neighbours: None,
             images: BTreeMap::new(),
             filled: BTreeSet::new(),
-            number: self.planned as usize
+            number: self.plan.trials()
                 - due.iter().map(|due| due.block.trials.len()).sum::<usize>(),
             spent: (0, 0.0),
             waited_s: 0.0,
@@ -301,7 +301,7 @@ impl Lab<'_> {
     fn due(&mut self) -> Result<Vec<Due>, LabError> {
         let done = self.folder.done()?;
         let mut due = Vec::new();
-        for block in self.experiment.plan().blocks {
+        for block in &self.plan.blocks {
             let earlier = done.iter().filter(|trial| trial.block == block.number);
             let attempt = earlier.clone().map(|trial| trial.attempt).max();
             let count = earlier.filter(|trial| Some(trial.attempt) == attempt).count();
@@ -312,7 +312,10 @@ impl Lab<'_> {
                 let reason = "the run was interrupted in this block; it was run again as a whole";
                 self.folder.invalidate(block.number, attempt, reason)?;
             }
-            due.push(Due { attempt: attempt.map_or(0, |attempt| attempt + 1), block });
+            due.push(Due {
+                attempt: attempt.map_or(0, |attempt| attempt + 1),
+                block: block.clone(),
+            });
         }
         Ok(due)
     }
@@ -356,7 +359,7 @@ impl Lab<'_> {
             stage.number += 1;
             let number = stage.number;
             let cell = &planned.cell;
-            let of = self.planned as usize;
+            let of = self.plan.trials();
             self.watch.event(Event::Begins {
                 number,
                 of,
@@ -392,7 +395,7 @@ impl Lab<'_> {
 
     /// Seconds until the run is done: each trial that is left takes as long as those so far.
     fn left_s(&self, stage: &Stage, number: usize) -> f64 {
-        let left = (self.planned as usize + 1).saturating_sub(number) as f64;
+        let left = (self.plan.trials() + 1).saturating_sub(number) as f64;
         let (count, seconds) = stage.spent;
         let each = match count {
             0 => self.experiment.seconds + OVERHEAD_S,
@@ -403,7 +406,7 @@ impl Lab<'_> {
 
     /// Reads the canary; when it is off, gives the machine time to settle, within bounds.
     fn take_canary(&mut self, stage: &mut Stage) -> Result<(), LabError> {
-        let patience_s = 0.05 * self.experiment.seconds * f64::from(self.planned);
+        let patience_s = 0.05 * self.experiment.seconds * self.plan.trials() as f64;
         for tries in 1..=CANARY_TRIES {
             let mut canary = wanting("the canary", stage.cage.read())?;
             canary.off = disturbed(&stage.canaries, &canary);

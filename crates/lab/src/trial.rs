@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use bakeoff_disk::spec::{self, Spec, SpecError};
 use bakeoff_engines::{Database, Engine, Home, Session, Terms};
-use bakeoff_experiment::{DeviceProblem, Disks, Engines, Vocabulary, WorkloadNames};
+use bakeoff_experiment::{
+    DeviceProblem, Disks, EngineNames, Engines, Factor, Vocabulary, WorkloadNames,
+};
 use bakeoff_load::{self as load};
-use bakeoff_results::{Cost, Cpu, Io, Syncs};
+use bakeoff_results::{Cost, Cpu, HARNESS, Io, Syncs};
 use bakeoff_workloads::ledger::Books;
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
 
@@ -30,21 +32,32 @@ const SLOTS_FOR_WARMUP: usize = 30;
 /// Whole seconds that a slope is looked for in.
 const SLOTS_FOR_SLOPE: usize = 10;
 
+/// The workload whose clients read again what they wrote, and so can tell what a power cut has left.
+const LEDGER: &str = "ledger";
+
 /// The names that are valid in an experiment: every engine and workload that is built in.
 pub fn vocabulary() -> Vocabulary {
-    let abouts: Vec<_> = bakeoff_engines::ENGINES.iter().map(|engine| engine.about()).collect();
-    let servers = abouts.iter().filter(|about| about.home == Home::Server);
-    let engines = Engines::new(
-        abouts.iter().map(|about| about.name.into()).collect(),
-        servers.map(|about| about.name.into()).collect(),
-        |url| bakeoff_engines::elsewhere::name(url).map(Into::into),
-    );
+    let engines = bakeoff_engines::ENGINES.iter().map(|engine| {
+        let about = engine.about();
+        EngineNames {
+            name: about.name.into(),
+            takes_settings: about.home == Home::Server,
+            stores: about.name != HARNESS,
+        }
+    });
+    let engines = Engines::new(engines.collect(), |url| {
+        bakeoff_engines::elsewhere::name(url).map(Into::into)
+    });
     let workloads = bakeoff_workloads::WORKLOADS.iter().map(|workload| WorkloadNames {
         name: workload.name().into(),
         scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
+        factors: Factor::OWN.into(),
+        reads_back: workload.name() == LEDGER,
+        cut_by: Ok(LEDGER.into()),
     });
     let disks = Disks::new(
         spec::listed().iter().map(|disk| disk.name.to_string()).collect(),
+        "ssd-sata".into(),
         |text| Spec::parse(text).map(|spec| spec.to_string()).map_err(|e| e.to_string()),
         |table| Spec::from_table(table).map(drop).map_err(problems),
     );
