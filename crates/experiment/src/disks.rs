@@ -30,9 +30,9 @@ pub struct Disks {
 
 impl Disks {
     /// Disks of the models that are listed under these names; `example` is the level that messages
-    /// propose where any virtual disk will do. `level` brings a model's level into
-    /// its canonical form, or says what is wrong in a line, and how to mend it in the lines after
-    /// that; `device` checks a device of one's own, and says all that is wrong.
+    /// propose where any virtual disk will do. `level` brings a model's level into its canonical
+    /// form, or says what is wrong in a line, and how to mend it in the lines after that; `device`
+    /// checks a device of one's own, and says all that is wrong.
     pub fn new(
         models: Vec<String>,
         example: String,
