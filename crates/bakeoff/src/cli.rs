@@ -65,11 +65,24 @@ pub struct Run {
     /// Clients at work at the same time: 1,2,4 …
     #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub clients: Option<String>,
+    /// When operations start: closed, each client's next when its last has ended; or at a rate,
+    /// 200/s in even gaps or poisson:200/s in random ones
+    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
+    pub rate: Option<String>,
     /// The size of the data (see `bakeoff list workloads`)
     #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub scale: Option<String>,
+    /// Levels of any factor that the workload has, by its name (see `bakeoff list factors`); may be
+    /// given several times
+    #[arg(
+        long = "factor",
+        value_name = "NAME=LEVELS",
+        help_heading = "Factors",
+        allow_hyphen_values = true
+    )]
+    pub factors: Vec<String>,
 
-    /// The factor whose levels stand against each other (engine)
+    /// The factor whose levels stand against each other (engine, where the workload has it)
     #[arg(long, value_name = "FACTOR")]
     pub compare: Option<String>,
     /// Take the workload's text from this file (UTF-8)
@@ -140,12 +153,14 @@ impl Run {
             (Factor::Disk, &self.disk),
             (Factor::Neighbours, &self.neighbours),
             (Factor::Clients, &self.clients),
+            (Factor::Rate, &self.rate),
             (Factor::Scale, &self.scale),
         ];
         let given =
             flags.into_iter().filter_map(|(factor, levels)| Some((factor, levels.clone()?)));
         Changes {
             factors: given.collect(),
+            named: self.factors.clone(),
             compare: self.compare.clone(),
             text: self.text.clone(),
             seconds: self.seconds,

@@ -11,8 +11,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 /// Shows a run's progress on standard error.
 pub struct Progress {
     show: Show,
-    /// The factors that vary, which is what tells trials apart.
-    varied: Vec<Factor>,
+    /// The factors that vary, which is what tells trials apart; one of them all when none does.
+    shown: Vec<Factor>,
 }
 
 /// Where lines are plain, one is said for so many power cuts.
@@ -47,8 +47,13 @@ fn latency(seconds: f64) -> String {
 impl Progress {
     /// Failures alone when `quiet`, live lines on a terminal, plain ones elsewhere.
     pub fn new(quiet: bool, experiment: &Experiment) -> Self {
-        let several = |factor: &&Factor| experiment.levels(**factor).len() > 1;
-        let varied = Factor::ALL.iter().filter(several).copied().collect();
+        let several = |factor: &Factor| experiment.levels(*factor).len() > 1;
+        let factors = experiment.factors.keys().copied();
+        let mut shown: Vec<Factor> = factors.clone().filter(several).collect();
+        if shown.is_empty() {
+            // The engine comes first, where there is one.
+            shown.extend(factors.take(1));
+        }
         let terminal = io::stderr().is_terminal()
             && std::env::var("TERM").is_ok_and(|name| name != "dumb" && !name.is_empty());
         let show = match (quiet, terminal) {
@@ -56,7 +61,7 @@ impl Progress {
             (false, false) => Show::Lines,
             (false, true) => live(),
         };
-        Self { show, varied }
+        Self { show, shown }
     }
 
     /// Takes the live lines away.
@@ -67,14 +72,15 @@ impl Progress {
         }
     }
 
-    /// A cell by the levels that tell it from others; the engine when none varies.
+    /// A cell by the levels that tell it from others.
     fn cell<'a>(&self, level: impl Fn(Factor) -> &'a str) -> String {
-        let shown = if self.varied.is_empty() { &[Factor::Engine][..] } else { &self.varied };
-        let levels: Vec<String> = shown
+        let levels: Vec<String> = self
+            .shown
             .iter()
             .map(|factor| match factor {
-                Factor::Clients => format!("clients {}", level(*factor)),
-                Factor::Neighbours => format!("neighbours {}", level(*factor)),
+                Factor::Clients | Factor::Neighbours | Factor::Rate | Factor::Declared(_) => {
+                    format!("{factor} {}", level(*factor))
+                }
                 _ => level(*factor).to_owned(),
             })
             .collect();

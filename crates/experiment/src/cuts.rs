@@ -2,19 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::layer::{Given, Levels};
+use crate::layer::{Given, Layer, Levels};
 use crate::level;
-use crate::message::Problem;
-use crate::{Experiment, Factor, HOST, base};
+use crate::message::{Place, Problem};
+use crate::{Experiment, Factor, HOST, Vocabulary, WorkloadNames, base};
 
 /// The rules for what a power cut leaves, from mild to harsh.
 pub const KEEPS: [&str; 4] = ["drop-all", "prefix", "subset", "torn"];
 
 /// The most cuts of an engine at a level.
 pub const MOST_CUTS: u32 = 10_000;
-
-/// The engine that stores nothing.
-const HARNESS: &str = "null";
 
 /// What is asked for of power cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +24,11 @@ pub struct Cuts {
     pub recovery: bool,
     /// Which one is made alone, counted from 0: one that was made before and is to be repeated.
     pub only: Option<u32>,
+    /// The workload whose clients are at work when the power goes.
+    pub workload: String,
+    /// The engines whose power is cut, without aliases: those of the experiment that store
+    /// something, each once.
+    pub engines: Vec<String>,
 }
 
 impl Cuts {
@@ -39,7 +41,8 @@ impl Cuts {
 impl Experiment {
     /// The disk that the power is cut of: the first that is a virtual one.
     pub fn cut_disk(&self) -> Option<&str> {
-        self.factors[&Factor::Disk].iter().map(|level| base(level)).find(|level| *level != HOST)
+        let levels = self.factors.get(&Factor::Disk).into_iter().flatten();
+        levels.map(|level| base(level)).find(|level| *level != HOST)
     }
 
     /// How many clients are at work when the power goes: the most that the experiment names.
@@ -52,18 +55,29 @@ impl Experiment {
         numbers.max().expect("a factor has a level")
     }
 
-    /// The engines and levels of durability whose power is cut, each once.
-    pub fn cut_cells(&self) -> Vec<(&str, &str)> {
-        let bases = |factor: Factor| {
-            let mut bases: Vec<&str> = self.factors[&factor].iter().map(|l| base(l)).collect();
-            let mut seen = std::collections::BTreeSet::new();
-            bases.retain(|name| seen.insert(*name));
-            bases
-        };
-        let durabilities = bases(Factor::Durability);
-        let each = |engine| durabilities.iter().map(move |durability| (engine, *durability));
-        bases(Factor::Engine).into_iter().flat_map(each).collect()
+    /// The workload whose clients are at work when the power goes.
+    ///
+    /// # Panics
+    /// When no power is cut.
+    pub fn cut_workload(&self) -> &str {
+        &self.cuts.as_ref().expect("an experiment that cuts the power").workload
     }
+
+    /// The engines and levels of durability whose power is cut, each once; none where no power is
+    /// cut.
+    pub fn cut_cells(&self) -> Vec<(&str, &str)> {
+        let engines = self.cuts.iter().flat_map(|cuts| &cuts.engines);
+        let durabilities = each_once(self.factors.get(&Factor::Durability).into_iter().flatten());
+        let cells = engines
+            .flat_map(|engine| durabilities.iter().map(move |durability| (&**engine, *durability)));
+        cells.collect()
+    }
+}
+
+/// Levels without their aliases, each once.
+fn each_once<'a>(levels: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    levels.map(|level| base(level)).filter(|name| seen.insert(*name)).collect()
 }
 
 /// How many cuts; 0 for none.
@@ -104,24 +118,40 @@ pub(crate) fn keep(names: Vec<Given<String>>) -> Result<Vec<String>, Problem> {
 
 /// What the layers say of cuts, made whole; `None` where none are made.
 pub(crate) fn settle(
-    count: Option<u32>,
-    keep: Option<Vec<String>>,
-    recovery: Option<bool>,
-    only: Option<u32>,
+    layer: &Layer,
+    workload: &WorkloadNames,
+    factors: &BTreeMap<Factor, Vec<String>>,
+    vocabulary: &Vocabulary,
 ) -> Option<Cuts> {
-    let count = count.unwrap_or(0);
-    let keep = || keep.unwrap_or_else(|| KEEPS.map(str::to_owned).into());
-    (count > 0 || only.is_some()).then(|| Cuts {
-        count,
-        keep: keep(),
-        recovery: recovery.unwrap_or(false),
-        only,
+    asked(layer)?;
+    let mut engines = each_once(factors.get(&Factor::Engine).into_iter().flatten());
+    engines.retain(|engine| vocabulary.engines.stores(engine));
+    Some(Cuts {
+        count: layer.cuts.as_ref().map_or(0, |cuts| cuts.value),
+        keep: layer.keep.clone().unwrap_or_else(|| KEEPS.map(str::to_owned).into()),
+        recovery: layer.cut_recovery.unwrap_or(false),
+        only: layer.cut_number.as_ref().map(|only| only.value),
+        // Where there is none, the check refuses the cuts.
+        workload: workload.cut_by.clone().unwrap_or_default(),
+        engines: engines.into_iter().map(str::to_owned).collect(),
     })
 }
 
+/// Where cuts are asked for, if they are.
+pub(crate) fn asked(layer: &Layer) -> Option<&Place> {
+    let count = layer.cuts.as_ref().filter(|count| count.value > 0);
+    layer.cut_number.as_ref().or(count).map(|given| &given.place)
+}
+
 /// What is wrong with an experiment that cuts the power, or that has nothing to run. `given` are
-/// the levels as they were written.
-pub(crate) fn check(experiment: &Experiment, given: &BTreeMap<Factor, Levels>) -> Vec<Problem> {
+/// the levels as they were written, and `asked` is where cuts are asked for.
+pub(crate) fn check(
+    experiment: &Experiment,
+    given: &BTreeMap<Factor, Levels>,
+    asked: Option<&Place>,
+    workload: &WorkloadNames,
+    vocabulary: &Vocabulary,
+) -> Vec<Problem> {
     let at = |factor: Factor, wrong: &str, problem: Problem| {
         let written = given.get(&factor).into_iter().flatten();
         match written.into_iter().find(|level| base(&level.value) == wrong) {
@@ -129,36 +159,47 @@ pub(crate) fn check(experiment: &Experiment, given: &BTreeMap<Factor, Levels>) -
             None => problem,
         }
     };
-    let engines: Vec<&str> =
-        experiment.factors[&Factor::Engine].iter().map(|level| base(level)).collect();
-    let reads_again = experiment.workload == "ledger" && engines.contains(&HARNESS);
+    let engines = each_once(experiment.factors.get(&Factor::Engine).into_iter().flatten());
+    let forgetful = engines.iter().filter(|engine| !vocabulary.engines.stores(engine));
     let mut problems = Vec::new();
-    if reads_again {
-        problems.push(at(Factor::Engine, HARNESS, harness_forgets()));
+    if workload.reads_back {
+        let each = |engine: &&str| at(Factor::Engine, engine, forgets(engine, &workload.name));
+        problems.extend(forgetful.clone().map(each));
     }
-    if experiment.cuts.is_none() {
+    let Some(asked) = asked else {
         if experiment.repetitions == 0 {
             problems.push(nothing_to_run());
         }
         return problems;
+    };
+    if let Err(reason) = &workload.cut_by {
+        problems.push(no_cuts(&workload.name, reason).at(asked));
+        return problems;
     }
-    if !reads_again && engines.iter().all(|engine| *engine == HARNESS) {
-        problems.push(at(Factor::Engine, HARNESS, nothing_to_cut()));
+    if let (true, Some(first)) = (problems.is_empty(), forgetful.clone().next())
+        && forgetful.count() == engines.len()
+    {
+        problems.push(at(Factor::Engine, first, nothing_to_cut(first)));
     }
     let elsewhere: BTreeSet<&str> =
         engines.into_iter().filter(|engine| engine.contains("://")).collect();
     problems.extend(elsewhere.into_iter().map(|url| at(Factor::Engine, url, not_ours(url))));
     if experiment.cut_disk().is_none() {
-        problems.push(at(Factor::Disk, HOST, our_own()));
+        problems.push(at(Factor::Disk, HOST, our_own(vocabulary.disks.example())));
     }
     problems
 }
 
-fn harness_forgets() -> Problem {
+fn forgets(engine: &str, workload: &str) -> Problem {
     Problem::new(format!(
-        "`{HARNESS}` stores nothing, and the clients of `ledger` read again what they wrote"
+        "`{engine}` stores nothing, and the clients of `{workload}` read again what they wrote"
     ))
-    .help(format!("leave `{HARNESS}` out, or measure the harness with another workload"))
+    .help(format!("leave `{engine}` out, or measure the harness with another workload"))
+}
+
+fn no_cuts(workload: &str, reason: &str) -> Problem {
+    Problem::in_lines(&format!("no power can be cut under `{workload}`: {reason}"))
+        .help("run the trials alone: leave out `cuts`, `--cuts` and `--cut-number`")
 }
 
 fn nothing_to_run() -> Problem {
@@ -166,8 +207,8 @@ fn nothing_to_run() -> Problem {
         .help("give --repetitions (or the key) 1 to 1000; 0 is for power cuts alone, beside `cuts`")
 }
 
-fn nothing_to_cut() -> Problem {
-    Problem::new(format!("no power can be cut: `{HARNESS}` stores nothing that a cut could take"))
+fn nothing_to_cut(engine: &str) -> Problem {
+    Problem::new(format!("no power can be cut: `{engine}` stores nothing that a cut could take"))
         .help("name an engine that stores its data, or leave the cuts out: `--cuts 0`")
 }
 
@@ -177,10 +218,12 @@ fn not_ours(url: &str) -> Problem {
         .help("or run the trials alone: `--cuts 0`")
 }
 
-fn our_own() -> Problem {
+fn our_own(example: &str) -> Problem {
     Problem::new(format!(
         "the power of the disk `{HOST}` can't be cut: it is this machine's own, and would take \
          the machine with it"
     ))
-    .help("a virtual disk loses its power alone: `disk = \"ssd-sata\"`, or `--disk ssd-sata`")
+    .help(format!(
+        "a virtual disk loses its power alone: `disk = \"{example}\"`, or `--disk {example}`"
+    ))
 }

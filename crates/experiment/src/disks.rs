@@ -22,21 +22,29 @@ pub struct DeviceProblem {
 #[derive(Clone, Debug)]
 pub struct Disks {
     models: Vec<String>,
+    example: String,
     level: fn(&str) -> Result<String, String>,
     device: fn(&Table) -> Result<(), Vec<DeviceProblem>>,
     own: Vec<String>,
 }
 
 impl Disks {
-    /// Disks of the models that are listed under these names. `level` brings a model's level into
-    /// its canonical form, or says what is wrong in a line, and how to mend it in the lines after
-    /// that; `device` checks a device of one's own, and says all that is wrong.
+    /// Disks of the models that are listed under these names; `example` is the level that messages
+    /// propose where any virtual disk will do. `level` brings a model's level into its canonical
+    /// form, or says what is wrong in a line, and how to mend it in the lines after that; `device`
+    /// checks a device of one's own, and says all that is wrong.
     pub fn new(
         models: Vec<String>,
+        example: String,
         level: fn(&str) -> Result<String, String>,
         device: fn(&Table) -> Result<(), Vec<DeviceProblem>>,
     ) -> Self {
-        Self { models, level, device, own: Vec::new() }
+        Self { models, example, level, device, own: Vec::new() }
+    }
+
+    /// A virtual disk to propose.
+    pub(crate) fn example(&self) -> &str {
+        &self.example
     }
 
     /// The canonical form of a level.

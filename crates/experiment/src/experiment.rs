@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use crate::layer::{Layer, Levels};
 use crate::message::{Place, Problem, Source};
 use crate::plan::{self, Plan};
-use crate::{Changes, Cuts, Error, Factor, Vocabulary, cuts, file, level};
+use crate::{Changes, Cuts, Error, Factor, Vocabulary, WorkloadNames, cuts, file, level};
 
 /// How many trials a plan may have.
 pub const MOST_TRIALS: u64 = 100_000;
@@ -35,7 +35,8 @@ pub struct Experiment {
     pub text: Option<PathBuf>,
     /// The compared factor; its first level is what the others are held against.
     pub compare: Factor,
-    /// The levels of every factor, canonical, in the order in which they were given.
+    /// The levels of every factor that the workload has, canonical, in the order in which they were
+    /// given.
     pub factors: BTreeMap<Factor, Vec<String>>,
     /// The devices of the experiment's own, by name.
     pub disks: BTreeMap<String, Table>,
@@ -59,14 +60,19 @@ impl Experiment {
     ///
     /// # Errors
     /// Whatever is wrong with the file or the flags, all of it at once.
+    ///
+    /// # Panics
+    /// When the vocabulary is not sound: a workload without a factor, or a declared factor whose name
+    /// is taken or whose default is not in its canonical form.
     pub fn load(
         preset_or_path: &str,
         changes: &Changes,
         vocabulary: &Vocabulary,
     ) -> Result<Self, Error> {
+        vocabulary.check();
         let source = Arc::new(file::open(preset_or_path)?);
         let mut problems = Vec::new();
-        let (mut layer, quick) = file::read(&source, vocabulary, &mut problems);
+        let (mut layer, quick) = file::read(&source, vocabulary, changes.quick, &mut problems);
         match quick {
             Some(quick) if changes.quick => layer = layer.under(quick),
             None if changes.quick && problems.is_empty() => problems.push(
@@ -77,7 +83,8 @@ impl Experiment {
             _ => {}
         }
         let own = &vocabulary.with_disks(layer.disks.keys());
-        layer = layer.under(changes.layer(own, &mut problems));
+        let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
+        layer = layer.under(changes.layer(own, workload, &mut problems));
         if problems.is_empty() {
             Self::settle(layer, &source, vocabulary)
         } else {
@@ -85,12 +92,10 @@ impl Experiment {
         }
     }
 
-    /// The levels of a factor that are run: those given, and the one that the noise floor needs.
-    ///
-    /// # Panics
-    /// When [`Experiment::factors`] has been robbed of the factor.
+    /// The levels of a factor that are run: those given, and the one that the noise floor needs; none
+    /// where the workload has no such factor.
     pub fn levels(&self, factor: Factor) -> Vec<String> {
-        let mut levels = self.factors[&factor].clone();
+        let mut levels = self.factors.get(&factor).cloned().unwrap_or_default();
         if self.noise_floor && factor == self.compare {
             levels.extend(level::again(&levels));
         }
@@ -104,7 +109,7 @@ impl Experiment {
 
     /// How many trials the plan has; saturates.
     fn trials(&self) -> u64 {
-        let levels = Factor::ALL.into_iter().map(|factor| self.levels(factor).len() as u64);
+        let levels = self.factors.keys().map(|factor| self.levels(*factor).len() as u64);
         levels.fold(self.repetitions.into(), u64::saturating_mul)
     }
 
@@ -156,32 +161,30 @@ impl Experiment {
     /// together.
     fn settle(layer: Layer, source: &Arc<Source>, vocabulary: &Vocabulary) -> Result<Self, Error> {
         let place = Place { source: Arc::clone(source), span: None };
-        let workload = named(layer.workload, &layer.factors, vocabulary, &place)?;
-        let scales = &vocabulary
-            .workloads
-            .iter()
-            .find(|names| names.name == workload)
-            .expect("a layer holds known workloads alone")
-            .scales;
-        let compare = layer.compare.unwrap_or(Factor::Engine);
-        let mut problems = check_together(&layer.factors, compare, scales);
+        let workload = named(&layer, vocabulary, &place)?;
+        let compare = layer.compare.unwrap_or_else(|| default_compare(workload, &layer.factors));
+        let factors = with_defaults(&layer.factors, workload);
+        let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
+        let asked = cuts::asked(&layer).cloned();
+        let mut problems = check_together(&layer.factors, compare, &workload.scales);
         let name = layer.name.unwrap_or_else(|| file::default_name(source));
         let experiment = Self {
             title: layer.title.unwrap_or_else(|| name.clone()),
             name,
-            workload,
+            workload: workload.name.clone(),
             text: layer.text,
             compare,
-            factors: with_defaults(&layer.factors, &scales[0]),
+            factors,
             disks: layer.disks,
             settings: layer.settings,
             seconds: layer.seconds.unwrap_or(DEFAULT_SECONDS),
             repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
             seed: layer.seed.unwrap_or(DEFAULT_SEED),
             noise_floor: layer.noise_floor.unwrap_or(false),
-            cuts: cuts::settle(layer.cuts, layer.keep, layer.cut_recovery, layer.cut_number),
+            cuts,
         };
-        problems.extend(cuts::check(&experiment, &layer.factors));
+        let wrong = cuts::check(&experiment, &layer.factors, asked.as_ref(), workload, vocabulary);
+        problems.extend(wrong);
         if experiment.trials() > MOST_TRIALS {
             problems.push(too_many(experiment.trials()));
         }
@@ -193,24 +196,33 @@ impl Experiment {
     }
 }
 
-/// The workload, where that and an engine are named.
-fn named(
-    workload: Option<String>,
-    factors: &BTreeMap<Factor, Levels>,
-    vocabulary: &Vocabulary,
+/// The workload, where that is named, and an engine, too, where it has that factor.
+fn named<'v>(
+    layer: &Layer,
+    vocabulary: &'v Vocabulary,
     place: &Place,
-) -> Result<String, Error> {
-    let workloads: Vec<&str> = vocabulary.workloads.iter().map(|w| &*w.name).collect();
-    let engines: Vec<&str> = vocabulary.engines.names().iter().map(|name| &**name).collect();
-    match (workload, factors.contains_key(&Factor::Engine)) {
-        (Some(workload), true) => Ok(workload),
-        (Some(_), false) => Err(missing("engine", &engines, place).into()),
-        (None, true) => Err(missing("workload", &workloads, place).into()),
-        (None, false) => {
-            let both = [missing("workload", &workloads, place), missing("engine", &engines, place)];
-            Err(Vec::from(both).into())
-        }
+) -> Result<&'v WorkloadNames, Error> {
+    let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
+    let takes_engine = workload.is_none_or(|workload| workload.has(Factor::Engine));
+    let mut problems = Vec::new();
+    if workload.is_none() {
+        let workloads: Vec<&str> = vocabulary.workloads.iter().map(|w| &*w.name).collect();
+        problems.push(missing("workload", &workloads, place));
     }
+    if takes_engine && !layer.factors.contains_key(&Factor::Engine) {
+        problems.push(missing("engine", &vocabulary.engines.names(), place));
+    }
+    workload.filter(|_| problems.is_empty()).ok_or_else(|| problems.into())
+}
+
+/// The compared factor where an experiment names none: the engine where the workload has it, else
+/// the first with several levels, else the first.
+fn default_compare(workload: &WorkloadNames, given: &BTreeMap<Factor, Levels>) -> Factor {
+    if workload.has(Factor::Engine) {
+        return Factor::Engine;
+    }
+    let several = |factor: &&Factor| given.get(factor).is_some_and(|levels| levels.len() > 1);
+    *workload.factors.iter().find(several).unwrap_or(&workload.factors[0])
 }
 
 fn missing(key: &str, valid: &[&str], place: &Place) -> Problem {
@@ -258,11 +270,14 @@ fn check_together(
     problems
 }
 
-/// The levels of every factor.
-fn with_defaults(given: &BTreeMap<Factor, Levels>, scale: &str) -> BTreeMap<Factor, Vec<String>> {
+/// The levels of every factor that the workload has.
+fn with_defaults(
+    given: &BTreeMap<Factor, Levels>,
+    workload: &WorkloadNames,
+) -> BTreeMap<Factor, Vec<String>> {
     let levels = |factor: Factor| match given.get(&factor) {
         Some(levels) => levels.iter().map(|level| level.value.clone()).collect(),
-        None => vec![factor.default_level().unwrap_or(scale).to_owned()],
+        None => vec![factor.default_level().unwrap_or_else(|| &workload.scales[0]).to_owned()],
     };
-    Factor::ALL.into_iter().map(|factor| (factor, levels(factor))).collect()
+    workload.factors.iter().map(|factor| (*factor, levels(*factor))).collect()
 }

@@ -1,8 +1,13 @@
-//! What an experiment can vary.
+//! What an experiment can vary: the lab's own factors, and those that something else declares.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// Something that an experiment varies.
+///
+/// The lab's own factors come before declared ones, in the order of [`Factor::OWN`]; declared ones
+/// are told apart, and ordered, by their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Factor {
     /// What stores the data.
@@ -17,23 +22,72 @@ pub enum Factor {
     Neighbours,
     /// How many clients work at once.
     Clients,
+    /// When operations start.
+    Rate,
     /// How much data there is.
     Scale,
+    /// What a target, a workload, an engine or a device adds.
+    Declared(&'static Declared),
+}
+
+/// A factor that is not the lab's own: what is registered describes it.
+#[derive(Debug)]
+pub struct Declared {
+    /// Its name: a key in files, so letters, digits, `_` and `-`, and neither a factor of the lab's
+    /// own nor another key.
+    pub name: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// How its levels are written.
+    pub syntax: &'static str,
+    /// The level that it has when an experiment doesn't say, in its canonical form.
+    pub default: &'static str,
+    /// Brings a level into its canonical form, which stays as it is when it goes through here once
+    /// more and has no comma and no `@`. Else says what is wrong in a line, and how to mend it in
+    /// the lines after that.
+    pub canonical: fn(&str) -> Result<String, String>,
+}
+
+impl PartialEq for Declared {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Declared {}
+
+impl PartialOrd for Declared {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Declared {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name.cmp(other.name)
+    }
+}
+
+impl Hash for Declared {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
 }
 
 impl Factor {
-    /// Every factor, in the order in which they are listed.
-    pub const ALL: [Self; 7] = [
+    /// The lab's own factors, in the order in which they are listed.
+    pub const OWN: [Self; 8] = [
         Self::Engine,
         Self::Durability,
         Self::Memory,
         Self::Disk,
         Self::Neighbours,
         Self::Clients,
+        Self::Rate,
         Self::Scale,
     ];
 
-    /// Its name: a key in files, a flag with two dashes before it.
+    /// Its name: a key in files; one of the lab's own is a flag, too, with two dashes before it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Engine => "engine",
@@ -42,13 +96,10 @@ impl Factor {
             Self::Disk => "disk",
             Self::Neighbours => "neighbours",
             Self::Clients => "clients",
+            Self::Rate => "rate",
             Self::Scale => "scale",
+            Self::Declared(declared) => declared.name,
         }
-    }
-
-    /// The factor of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|factor| factor.name() == name)
     }
 
     /// One line on what it is.
@@ -60,7 +111,12 @@ impl Factor {
             Self::Disk => "the device under the data",
             Self::Neighbours => "other load on the same disk: random 16 KiB reads and writes",
             Self::Clients => "how many clients work at once, a thread each",
+            Self::Rate => {
+                "when operations start: each client's next when its last has ended, or at a rate of \
+                 all clients together"
+            }
             Self::Scale => "how much data there is",
+            Self::Declared(declared) => declared.summary,
         }
     }
 
@@ -80,7 +136,12 @@ impl Factor {
                 "0; 1% to 100% of what one stream reaches alone; x1 to x64, so many streams"
             }
             Self::Clients => "1 to 1024",
+            Self::Rate => {
+                "closed; or an open loop, as 200/s in even gaps or poisson:200/s in random ones: \
+                 0.001/s to 1000000/s"
+            }
             Self::Scale => "a scale of the workload (see `bakeoff list workloads`)",
+            Self::Declared(declared) => declared.syntax,
         }
     }
 
@@ -94,6 +155,8 @@ impl Factor {
             Self::Disk => Some("host"),
             Self::Neighbours => Some("0"),
             Self::Clients => Some("1"),
+            Self::Rate => Some("closed"),
+            Self::Declared(declared) => Some(declared.default),
         }
     }
 }

@@ -12,7 +12,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source};
-use crate::{Factor, Vocabulary, cuts, level};
+use crate::{Factor, Vocabulary, WorkloadNames, cuts, level};
 
 mod settings;
 
@@ -54,6 +54,11 @@ const QUICK: &str = "quick";
 pub(crate) const DISKS: &str = "disks";
 /// The table of the settings of servers.
 pub(crate) const SETTINGS: &str = "settings";
+
+/// Whether the name is a key's that is no factor.
+pub(crate) fn is_key(name: &str) -> bool {
+    KEYS.contains(&name) || [QUICK, DISKS, SETTINGS].contains(&name)
+}
 
 /// How long a file may be; who names another one by mistake is told so at once.
 const MOST_BYTES: u64 = 1 << 20;
@@ -97,12 +102,14 @@ fn unreadable(preset_or_path: &str, error: &std::io::Error) -> Problem {
 }
 
 /// What a file says: by itself, and in its table `[quick]` if it has one. Notes what is wrong.
+/// `is_quick` says whether that table is laid over the rest.
 pub(crate) fn read(
     source: &Arc<Source>,
     vocabulary: &Vocabulary,
+    is_quick: bool,
     problems: &mut Vec<Problem>,
 ) -> (Layer, Option<Layer>) {
-    let mut reader = Reader { source, vocabulary, problems };
+    let mut reader = Reader { source, vocabulary, workload: None, problems };
     let table = match DeTable::parse(&source.text) {
         Ok(table) => table,
         Err(error) => {
@@ -113,6 +120,9 @@ pub(crate) fn read(
     };
     let mut layer = Layer::default();
     let mut quick = None;
+    // First of all, since which factors there are depends on it.
+    let (of_all, of_quick) = workloads(table.get_ref(), vocabulary);
+    reader.workload = if is_quick { of_quick } else { of_all };
     // First, since the levels of the factor may name them.
     if let Some(disks) = table.get_ref().get(DISKS) {
         layer.disks = reader.disks(disks);
@@ -129,9 +139,11 @@ pub(crate) fn read(
             reader.set(&mut layer, key, value, &[QUICK, DISKS, SETTINGS]);
         } else if let DeValue::Table(table) = value.get_ref() {
             let quick = quick.insert(Layer::default());
+            let outer = std::mem::replace(&mut reader.workload, of_quick);
             for (key, value) in in_order(table) {
                 reader.set(quick, key, value, &[]);
             }
+            reader.workload = outer;
         } else {
             let problem = wrong_type(QUICK, "a table", value);
             reader.problems.push(problem.at(&reader.place(Some(value.span()))));
@@ -139,6 +151,19 @@ pub(crate) fn read(
     }
     problems.sort_by_key(Problem::start);
     (layer, quick)
+}
+
+/// The workload that a file names, and the one that is run with its table `[quick]`.
+fn workloads<'v>(
+    table: &DeTable<'_>,
+    vocabulary: &'v Vocabulary,
+) -> (Option<&'v WorkloadNames>, Option<&'v WorkloadNames>) {
+    let named = |table: &DeTable<'_>| {
+        vocabulary.workload(table.get("workload").and_then(|name| name.get_ref().as_str())?)
+    };
+    let of_all = named(table);
+    let quick = table.get(QUICK).and_then(|quick| quick.get_ref().as_table());
+    (of_all, quick.and_then(named).or(of_all))
 }
 
 type Key<'a> = Spanned<toml::de::DeString<'a>>;
@@ -154,6 +179,8 @@ fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)>
 struct Reader<'r> {
     source: &'r Arc<Source>,
     vocabulary: &'r Vocabulary,
+    /// The workload that the entries are of, where it is known.
+    workload: Option<&'r WorkloadNames>,
     problems: &'r mut Vec<Problem>,
 }
 
@@ -210,13 +237,20 @@ impl Reader<'_> {
     /// Puts one entry into a layer. `more` are keys that the caller would have taken.
     fn set(&mut self, layer: &mut Layer, key: &Key<'_>, value: &Value<'_>, more: &[&str]) {
         let name = key.get_ref().as_ref();
-        if let Some(factor) = Factor::parse(name) {
-            let levels = self.levels(factor, value);
-            layer.factors.insert(factor, levels);
+        if self.vocabulary.is_factor(name) {
+            match self.vocabulary.factor(self.workload, name) {
+                Ok(factor) => {
+                    let levels = self.levels(factor, value);
+                    layer.factors.insert(factor, levels);
+                }
+                Err(problem) => self.problems.push(problem.at(&self.place(Some(key.span())))),
+            }
             return;
         }
         if !KEYS.contains(&name) {
-            let valid = [&KEYS[..], &Factor::ALL.map(Factor::name), more].concat();
+            let factors = self.vocabulary.factors(self.workload);
+            let factors: Vec<&str> = factors.into_iter().map(Factor::name).collect();
+            let valid = [&KEYS[..], &factors, more].concat();
             let problem = Problem::unknown("key", name, &valid);
             self.problems.push(problem.at(&self.place(Some(key.span()))));
         } else if let Err(problem) = self.set_plain(layer, name, value) {
@@ -238,18 +272,28 @@ impl Reader<'_> {
                 let folder = Path::new(&self.source.name).parent().unwrap_or(Path::new(""));
                 layer.text = Some(text(folder, Path::new(string(name, value)?))?);
             }
-            "compare" => layer.compare = Some(layer::compare(string(name, value)?)?),
+            "compare" => {
+                let factor = self.vocabulary.factor(self.workload, string(name, value)?)?;
+                layer.compare = Some(factor);
+            }
             "seconds" => layer.seconds = Some(layer::seconds(number(name, value)?)?),
             "repetitions" => layer.repetitions = Some(layer::repetitions(whole(name, value)?)?),
             "seed" => layer.seed = Some(layer::seed(whole(name, value)?)?),
             "noise_floor" => layer.noise_floor = Some(yes_or_no(name, value)?),
-            "cuts" => layer.cuts = Some(cuts::count(whole(name, value)?)?),
+            "cuts" => layer.cuts = Some(self.given(value, cuts::count(whole(name, value)?)?)),
             "keep" => layer.keep = Some(cuts::keep(self.strings(name, value)?)?),
             "cut_recovery" => layer.cut_recovery = Some(yes_or_no(name, value)?),
-            "cut_number" => layer.cut_number = Some(cuts::only(whole(name, value)?)?),
+            "cut_number" => {
+                layer.cut_number = Some(self.given(value, cuts::only(whole(name, value)?)?));
+            }
             _ => unreachable!("`{name}` is not in KEYS"),
         }
         Ok(())
+    }
+
+    /// What an entry says, and where.
+    fn given<T>(&self, entry: &Value<'_>, value: T) -> Given<T> {
+        Given { value, place: self.place(Some(entry.span())) }
     }
 
     /// One string, or a list of them.

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source};
-use crate::{Factor, Vocabulary, cuts, file};
+use crate::{Factor, Vocabulary, WorkloadNames, cuts, file};
 
 /// What flags say; each takes the place of what the file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// A factor's levels, as its flag gives them: separated by commas.
+    /// The levels of factors of the lab's own, as each factor's flag gives them: separated by commas.
     pub factors: Vec<(Factor, String)>,
+    /// `--factor`, each as it was given: `NAME=LEVEL,LEVEL`.
+    pub named: Vec<String>,
     /// `--compare`: the name of a factor.
     pub compare: Option<String>,
     /// `--text`: where the workload's text comes from.
@@ -36,80 +38,165 @@ pub struct Changes {
     pub cut_number: Option<u32>,
 }
 
+/// The levels of a factor in a flag.
+struct Levels<'a> {
+    /// What stands before them: `--clients ` or `--factor clients=`.
+    before: String,
+    name: &'a str,
+    list: &'a str,
+}
+
 impl Changes {
-    /// What they say as a layer; notes what is wrong with them.
-    pub(crate) fn layer(&self, vocabulary: &Vocabulary, problems: &mut Vec<Problem>) -> Layer {
+    /// Whether a flag gives levels of the factor.
+    pub fn gives(&self, factor: Factor) -> bool {
+        let named = |text: &String| {
+            text.split_once('=').is_some_and(|(name, _)| name.trim() == factor.name())
+        };
+        self.factors.iter().any(|(given, _)| *given == factor) || self.named.iter().any(named)
+    }
+
+    /// What they say as a layer over an experiment with that workload; notes what is wrong.
+    pub(crate) fn layer(
+        &self,
+        vocabulary: &Vocabulary,
+        workload: Option<&WorkloadNames>,
+        problems: &mut Vec<Problem>,
+    ) -> Layer {
         let mut layer = Layer {
             noise_floor: self.noise_floor,
             cut_recovery: self.cut_recovery,
             ..Layer::default()
         };
-        for (factor, list) in &self.factors {
-            let raw = split(factor.name(), list).into_iter().map(Ok);
-            let levels = layer::levels(*factor, raw, vocabulary, problems);
-            layer.factors.insert(*factor, levels);
+        for given in self.levels(problems) {
+            match given.factor(vocabulary, workload, &layer) {
+                Ok(factor) => {
+                    let raw = split(&given.before, given.list).into_iter().map(Ok);
+                    let levels = layer::levels(factor, raw, vocabulary, problems);
+                    layer.factors.insert(factor, levels);
+                }
+                Err(problem) => problems.push(problem),
+            }
         }
-        let mut say = |flag: &str, written: String, problem: Problem| {
-            problems.push(problem.at(&whole_value(flag, &written)));
-        };
         if let Some(name) = &self.compare {
-            let compare = layer::compare(name);
-            layer.compare = compare.map_err(|e| say("compare", name.clone(), e)).ok();
+            let compare = vocabulary.factor(workload, name);
+            layer.compare = noted("compare", name, compare, problems);
         }
         if let Some(path) = &self.text {
             let text = file::text(Path::new(""), path);
-            layer.text = text.map_err(|e| say("text", path.display().to_string(), e)).ok();
+            layer.text = noted("text", path.display(), text, problems);
         }
         if let Some(given) = self.seconds {
-            let seconds = layer::seconds(given);
-            layer.seconds = seconds.map_err(|e| say("seconds", given.to_string(), e)).ok();
+            layer.seconds = noted("seconds", given, layer::seconds(given), problems);
         }
         if let Some(given) = self.repetitions {
             let repetitions = layer::repetitions(given.into());
-            layer.repetitions =
-                repetitions.map_err(|e| say("repetitions", given.to_string(), e)).ok();
+            layer.repetitions = noted("repetitions", given, repetitions, problems);
         }
         if let Some(given) = self.seed {
-            layer.seed = layer::seed(given).map_err(|e| say("seed", given.to_string(), e)).ok();
+            layer.seed = noted("seed", given, layer::seed(given), problems);
         }
-        if let Some(given) = self.cuts {
-            let count = cuts::count(given.into());
-            layer.cuts = count.map_err(|e| say("cuts", given.to_string(), e)).ok();
+        self.cuts(&mut layer, problems);
+        layer
+    }
+
+    /// Puts what they say of power cuts into a layer.
+    fn cuts(&self, layer: &mut Layer, problems: &mut Vec<Problem>) {
+        let given = |flag: &str, written: u32, value: u32| {
+            let place = whole_value(flag, &written.to_string());
+            Given { value, place }
+        };
+        if let Some(written) = self.cuts {
+            let count = noted("cuts", written, cuts::count(written.into()), problems);
+            layer.cuts = count.map(|count| given("cuts", written, count));
         }
         if let Some(list) = &self.keep {
-            let keep = cuts::keep(split("keep", list));
-            layer.keep = keep.map_err(|e| say("keep", list.clone(), e)).ok();
+            let keep = cuts::keep(split("--keep ", list));
+            layer.keep = noted("keep", list, keep, problems);
         }
-        if let Some(given) = self.cut_number {
-            let only = cuts::only(given.into());
-            layer.cut_number = only.map_err(|e| say("cut-number", given.to_string(), e)).ok();
+        if let Some(written) = self.cut_number {
+            let only = noted("cut-number", written, cuts::only(written.into()), problems);
+            layer.cut_number = only.map(|only| given("cut-number", written, only));
             layer.repetitions = Some(0);
         }
-        layer
+    }
+
+    /// The levels of all factors that a flag gives, those of the factors' own flags first.
+    fn levels(&self, problems: &mut Vec<Problem>) -> Vec<Levels<'_>> {
+        let own = self.factors.iter().map(|(factor, list)| Levels {
+            before: format!("--{factor} "),
+            name: factor.name(),
+            list,
+        });
+        let mut all: Vec<Levels<'_>> = own.collect();
+        for text in &self.named {
+            let Some((name, list)) = text.split_once('=') else {
+                let problem = Problem::new(format!("`--factor {text}` gives no level")).help(
+                    "write the factor's name, `=`, and its levels with commas: NAME=LEVEL,LEVEL",
+                );
+                problems.push(problem.at(&whole_value("factor", text)));
+                continue;
+            };
+            all.push(Levels { before: format!("--factor {name}="), name: name.trim(), list });
+        }
+        all
     }
 }
 
-/// The pieces of a comma list and where each stands in its flag.
-fn split(name: &str, list: &str) -> Vec<Given<String>> {
-    let flag = flag(name, list);
-    let mut start = flag.text.len() - list.len();
+impl Levels<'_> {
+    /// The factor whose levels they are, unless the layer has some of it already.
+    fn factor(
+        &self,
+        vocabulary: &Vocabulary,
+        workload: Option<&WorkloadNames>,
+        layer: &Layer,
+    ) -> Result<Factor, Problem> {
+        let at_name = || {
+            let start = self.before.rfind(self.name).unwrap_or_default();
+            let text = format!("{}{}", self.before, self.list);
+            Place { source: source(text), span: Some(start..start + self.name.len()) }
+        };
+        let factor = vocabulary.factor(workload, self.name).map_err(|p| p.at(&at_name()))?;
+        if !layer.factors.contains_key(&factor) {
+            return Ok(factor);
+        }
+        Err(Problem::new(format!("the levels of `{factor}` are given by two flags"))
+            .at(&at_name())
+            .help("give them by one, with commas between them"))
+    }
+}
+
+/// What a flag says, where it is right; notes what is wrong with it.
+fn noted<T>(
+    flag: &str,
+    written: impl ToString,
+    value: Result<T, Problem>,
+    problems: &mut Vec<Problem>,
+) -> Option<T> {
+    let at_value = |problem: Problem| problem.at(&whole_value(flag, &written.to_string()));
+    value.map_err(|problem| problems.push(at_value(problem))).ok()
+}
+
+/// The pieces of a comma list and where each stands in its flag, behind what stands before them.
+fn split(before: &str, list: &str) -> Vec<Given<String>> {
+    let source = source(format!("{before}{list}"));
+    let mut start = before.len();
     let pieces = list.split(',').map(|piece| {
         let value = piece.trim();
         let from = start + (piece.len() - piece.trim_start().len());
         start += piece.len() + 1;
         let span = Some(from..from + value.len());
-        Given { value: value.to_owned(), place: Place { source: Arc::clone(&flag), span } }
+        Given { value: value.to_owned(), place: Place { source: Arc::clone(&source), span } }
     });
     pieces.collect()
 }
 
 /// The place of a flag's value.
 fn whole_value(name: &str, value: &str) -> Place {
-    let source = flag(name, value);
+    let source = source(format!("--{name} {value}"));
     let end = source.text.len();
     Place { source, span: Some(end - value.len()..end) }
 }
 
-fn flag(name: &str, value: &str) -> Arc<Source> {
-    Arc::new(Source { name: "the command line".to_owned(), text: format!("--{name} {value}") })
+fn source(text: String) -> Arc<Source> {
+    Arc::new(Source { name: "the command line".to_owned(), text })
 }

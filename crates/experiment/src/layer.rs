@@ -29,10 +29,10 @@ pub(crate) struct Layer {
     pub(crate) repetitions: Option<u32>,
     pub(crate) seed: Option<u64>,
     pub(crate) noise_floor: Option<bool>,
-    pub(crate) cuts: Option<u32>,
+    pub(crate) cuts: Option<Given<u32>>,
     pub(crate) keep: Option<Vec<String>>,
     pub(crate) cut_recovery: Option<bool>,
-    pub(crate) cut_number: Option<u32>,
+    pub(crate) cut_number: Option<Given<u32>>,
     pub(crate) factors: BTreeMap<Factor, Levels>,
     pub(crate) disks: BTreeMap<String, toml::Table>,
     pub(crate) settings: BTreeMap<String, Settings>,
@@ -96,11 +96,6 @@ fn canonical(
     Err(Problem::new(format!("`{value}` is twice among the levels of `{factor}`"))
         .at(&place)
         .help("leave one out"))
-}
-
-pub(crate) fn compare(name: &str) -> Result<Factor, Problem> {
-    Factor::parse(name)
-        .ok_or_else(|| Problem::unknown("factor", name, &Factor::ALL.map(Factor::name)))
 }
 
 pub(crate) fn seconds(seconds: f64) -> Result<f64, Problem> {

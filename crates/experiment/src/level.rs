@@ -1,13 +1,13 @@
 //! One value of a factor: how it is written, and its one canonical form.
 //!
 //! A level is kept as text. `04` and `4` clients are the same level, so every level is brought
-//! into its canonical form where it comes in. A level may carry an alias, `sqlite@again`, which
+//! into its canonical form where it comes in. A level may carry an alias, `NAME@again`, which
 //! enters it into a comparison once more under another name.
 
 use std::fmt;
 
 use crate::message::Problem;
-use crate::{Factor, Vocabulary};
+use crate::{Factor, Vocabulary, rate};
 
 /// What stands between a level and its alias.
 const ALIAS: char = '@';
@@ -99,7 +99,7 @@ impl fmt::Display for Memory {
     }
 }
 
-/// The level without its alias: `sqlite` for `sqlite@again`.
+/// The level without its alias: `NAME` for `NAME@again`.
 pub fn base(level: &str) -> &str {
     split(level).0
 }
@@ -147,7 +147,7 @@ pub(crate) fn canonical(
     };
     if alias.is_empty() || !alias.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
         return Err(Problem::new(format!("`{alias}` is no alias"))
-            .help("an alias is made of letters, digits and dashes: `sqlite@again`"));
+            .help("an alias is made of letters, digits and dashes: `LEVEL@again`"));
     }
     Ok(format!("{}{ALIAS}{alias}", without_alias(factor, base, vocabulary)?))
 }
@@ -164,7 +164,11 @@ fn without_alias(factor: Factor, text: &str, vocabulary: &Vocabulary) -> Result<
         Factor::Disk => vocabulary.disks.canonical(text),
         Factor::Neighbours => neighbours(text),
         Factor::Clients => clients(text),
+        Factor::Rate => rate::canonical(text),
         Factor::Scale => Ok(text.to_owned()),
+        Factor::Declared(declared) => {
+            (declared.canonical)(text).map_err(|message| Problem::in_lines(&message))
+        }
     }
 }
 

@@ -87,12 +87,16 @@ impl Problem {
 
     /// A name that is none of the valid ones.
     pub(crate) fn unknown(kind: &str, name: &str, valid: &[impl AsRef<str>]) -> Self {
-        let mut problem = Self::new(format!("unknown {kind} `{name}`"));
+        Self::new(format!("unknown {kind} `{name}`")).choices(name, valid)
+    }
+
+    /// Adds the name that was most likely meant instead of this one, and all that are valid.
+    pub(crate) fn choices(mut self, name: &str, valid: &[impl AsRef<str>]) -> Self {
         if let Some(nearest) = nearest(name, valid) {
-            problem = problem.help(format!("did you mean `{nearest}`?"));
+            self = self.help(format!("did you mean `{nearest}`?"));
         }
         let valid: Vec<&str> = valid.iter().map(AsRef::as_ref).collect();
-        problem.help(format!("valid: {}", valid.join(", ")))
+        self.help(format!("valid: {}", valid.join(", ")))
     }
 
     /// Adds a line on how to mend it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::random::SplitMix64;
-use crate::{Experiment, Factor, Memory, Neighbours, level};
+use crate::{Experiment, Factor, Memory, Neighbours, Rate, level};
 
 /// All trials, in blocks.
 ///
@@ -37,7 +37,7 @@ pub struct PlannedTrial {
     pub cell: Cell,
 }
 
-/// A level of each factor.
+/// A level of each factor that the workload has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
     levels: BTreeMap<Factor, String>,
@@ -51,29 +51,52 @@ impl Plan {
 }
 
 impl Cell {
+    /// The level of a factor, without its alias; `None` where the workload has no such factor.
+    pub fn level(&self, factor: Factor) -> Option<&str> {
+        self.levels.get(&factor).map(|level| level::base(level))
+    }
+
     /// The level of a factor, with its alias if it has one.
+    ///
+    /// # Panics
+    /// When the workload has no such factor.
     pub fn get(&self, factor: Factor) -> &str {
         &self.levels[&factor]
     }
 
     /// The level of a factor, without its alias: what is to be staged.
+    ///
+    /// # Panics
+    /// When the workload has no such factor.
     pub fn base(&self, factor: Factor) -> &str {
         level::base(self.get(factor))
     }
 
-    /// How many clients work at once.
+    /// How many clients work at once; one where the workload has no such factor.
     pub fn clients(&self) -> usize {
-        self.base(Factor::Clients).parse().expect("a plan holds checked levels alone")
+        self.read(Factor::Clients, |level| level.parse().ok())
     }
 
-    /// How much memory the engine has.
+    /// How much memory the engine has; unlimited where the workload has no such factor.
     pub fn memory(&self) -> Memory {
-        Memory::parse(self.base(Factor::Memory)).expect("a plan holds checked levels alone")
+        self.read(Factor::Memory, Memory::parse)
     }
 
-    /// The other load on the disk.
+    /// The other load on the disk; none where the workload has no such factor.
     pub fn neighbours(&self) -> Neighbours {
-        Neighbours::parse(self.base(Factor::Neighbours)).expect("a plan holds checked levels alone")
+        self.read(Factor::Neighbours, Neighbours::parse)
+    }
+
+    /// When operations start; in a closed loop where the workload has no such factor.
+    pub fn rate(&self) -> Rate {
+        self.read(Factor::Rate, Rate::parse)
+    }
+
+    /// What the level of a factor of the lab's own says, or its default where the workload has no
+    /// such factor.
+    fn read<T>(&self, factor: Factor, parse: impl Fn(&str) -> Option<T>) -> T {
+        let level = self.level(factor).or(factor.default_level());
+        level.and_then(parse).expect("a plan holds checked levels alone")
     }
 
     /// The levels by the factors' names.
@@ -112,7 +135,8 @@ pub(crate) fn lay_out(experiment: &Experiment) -> Plan {
 /// All combinations of the levels of the factors that are not compared.
 fn combinations(experiment: &Experiment) -> Vec<BTreeMap<Factor, String>> {
     let mut combinations = vec![BTreeMap::new()];
-    for factor in Factor::ALL.into_iter().filter(|&factor| factor != experiment.compare) {
+    let factors = experiment.factors.keys().copied();
+    for factor in factors.filter(|factor| *factor != experiment.compare) {
         let levels = experiment.levels(factor);
         let extended = combinations.iter().flat_map(|combination| {
             levels.iter().map(move |level| {

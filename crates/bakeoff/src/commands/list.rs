@@ -1,6 +1,6 @@
 //! `bakeoff list`: what there is to choose from.
 
-use bakeoff_experiment::{Changes, Experiment, Factor};
+use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, WorkloadNames};
 use comfy_table::{ContentArrangement, Table, presets};
 
 use super::report::print;
@@ -24,12 +24,13 @@ pub fn run(arguments: &cli::List) -> Result<Exit, Failure> {
 }
 
 fn list(what: Listed) -> Table {
+    let vocabulary = bakeoff_lab::vocabulary();
     match what {
-        Listed::Presets => presets_table(),
+        Listed::Presets => presets_table(&vocabulary),
         Listed::Engines => engines(),
-        Listed::Workloads => workloads(),
+        Listed::Workloads => workloads(&vocabulary),
         Listed::Disks => disks(),
-        Listed::Factors => factors(),
+        Listed::Factors => factors(&vocabulary),
     }
 }
 
@@ -41,11 +42,10 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-fn presets_table() -> Table {
+fn presets_table(vocabulary: &Vocabulary) -> Table {
     let mut table = table(&["preset", "what it asks"]);
-    let (changes, vocabulary) = (Changes::default(), bakeoff_lab::vocabulary());
     for preset in bakeoff_experiment::presets() {
-        let experiment = Experiment::load(preset.name, &changes, &vocabulary);
+        let experiment = Experiment::load(preset.name, &Changes::default(), vocabulary);
         table.add_row([preset.name, &experiment.map_or_else(|e| e.to_string(), |e| e.title)]);
     }
     table
@@ -73,20 +73,35 @@ fn engines() -> Table {
     table
 }
 
-fn workloads() -> Table {
-    let mut table = table(&["workload", "what it stands for", "operations", "scales"]);
+fn workloads(vocabulary: &Vocabulary) -> Table {
+    let own = |name: &str| vocabulary.workload(name).map_or(String::new(), declared);
+    let mut header = vec!["workload", "what it stands for", "operations", "scales"];
+    // A column that holds nothing takes the others' room.
+    let any_own = vocabulary.workloads.iter().any(|workload| !declared(workload).is_empty());
+    header.extend(any_own.then_some("its own factors"));
+    let mut table = table(&header);
     for workload in bakeoff_workloads::WORKLOADS {
         let scales = workload.scales().iter();
         let scales: Vec<String> =
             scales.map(|scale| format!("{}: {}", scale.name, scale.summary)).collect();
-        table.add_row([
+        let mut row = vec![
             workload.name().to_owned(),
             workload.summary().to_owned(),
             workload.operations().join("\n"),
             scales.join("\n"),
-        ]);
+        ];
+        row.extend(any_own.then(|| own(workload.name())));
+        table.add_row(row);
     }
     table
+}
+
+/// The factors that are declared for a workload, a line each.
+fn declared(workload: &WorkloadNames) -> String {
+    let declared = workload.factors.iter().filter(|factor| !Factor::OWN.contains(factor));
+    let lines: Vec<String> =
+        declared.map(|factor| format!("{factor}: {}", factor.summary())).collect();
+    lines.join("\n")
 }
 
 fn disks() -> Table {
@@ -98,10 +113,91 @@ fn disks() -> Table {
     table
 }
 
-fn factors() -> Table {
-    let mut table = table(&["factor", "what it is", "its levels"]);
-    for factor in Factor::ALL {
-        table.add_row([factor.name(), factor.summary(), factor.syntax()]);
+fn factors(vocabulary: &Vocabulary) -> Table {
+    let mut table = table(&["factor", "what it is", "its levels", "workloads"]);
+    for factor in described(vocabulary) {
+        let has = |workload: &&WorkloadNames| workload.factors.iter().any(|it| same(*it, factor));
+        let workloads = vocabulary.workloads.iter().filter(has).map(|workload| &*workload.name);
+        let workloads: Vec<&str> = workloads.collect();
+        let workloads = match workloads.len() {
+            all if all == vocabulary.workloads.len() => "all".to_owned(),
+            _ => workloads.join(", "),
+        };
+        table.add_row([factor.name(), factor.summary(), factor.syntax(), &workloads]);
     }
     table
+}
+
+/// The lab's own factors, then the declared ones, one for each description.
+fn described(vocabulary: &Vocabulary) -> Vec<Factor> {
+    let mut all = Vec::from(Factor::OWN);
+    for factor in vocabulary.workloads.iter().flat_map(|workload| &workload.factors) {
+        if !all.iter().any(|other| same(*other, *factor)) {
+            all.push(*factor);
+        }
+    }
+    all
+}
+
+/// Whether two factors are described alike: several workloads may declare one name, each in its way.
+fn same(one: Factor, other: Factor) -> bool {
+    let described = |factor: Factor| (factor.name(), factor.summary(), factor.syntax());
+    described(one) == described(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_experiment::Declared;
+
+    use super::*;
+
+    static DEPTH: Declared = Declared {
+        name: "depth",
+        summary: "how many requests are in flight",
+        syntax: "1 to 1024",
+        default: "1",
+        canonical: |text| Ok(text.to_owned()),
+    };
+    static DEPTH_OF_TREE: Declared = Declared { summary: "how deep the folders are", ..DEPTH };
+
+    /// What is valid in fact, with factors that two of its workloads declare.
+    fn vocabulary() -> Vocabulary {
+        let mut vocabulary = bakeoff_lab::vocabulary();
+        vocabulary.workloads[0].factors = vec![Factor::Disk, Factor::Declared(&DEPTH)];
+        vocabulary.workloads[1].factors.push(Factor::Declared(&DEPTH_OF_TREE));
+        vocabulary
+    }
+
+    /// The first cell of each row, and its last.
+    fn ends(table: &Table) -> Vec<(String, String)> {
+        let ends = |row: &comfy_table::Row| {
+            let cells: Vec<String> = row.cell_iter().map(|cell| cell.content()).collect();
+            (cells[0].clone(), cells[cells.len() - 1].clone())
+        };
+        table.row_iter().map(ends).collect()
+    }
+
+    #[test]
+    fn factors_are_listed_with_the_workloads_that_have_them() {
+        let vocabulary = vocabulary();
+        let names: Vec<&str> = vocabulary.workloads.iter().map(|it| &*it.name).collect();
+        let rows = ends(&factors(&vocabulary));
+        let (own, declared) = rows.split_at(Factor::OWN.len());
+        for ((name, workloads), factor) in own.iter().zip(Factor::OWN) {
+            let expected =
+                if factor == Factor::Disk { "all".into() } else { names[1..].join(", ") };
+            assert_eq!((name.as_str(), workloads), (factor.name(), &expected));
+        }
+        let depth = |workload: &str| ("depth".to_owned(), workload.to_owned());
+        assert_eq!(declared, [depth(names[0]), depth(names[1])]);
+    }
+
+    #[test]
+    fn workloads_are_listed_with_the_factors_that_are_declared_for_them() {
+        let rows = ends(&workloads(&vocabulary()));
+        assert_eq!(rows[0].1, "depth: how many requests are in flight");
+        assert_eq!(rows[1].1, "depth: how deep the folders are");
+        assert!(rows[2..].iter().all(|row| row.1.is_empty()), "{rows:?}");
+        assert!(!workloads(&bakeoff_lab::vocabulary()).to_string().contains("its own factors"));
+    }
 }

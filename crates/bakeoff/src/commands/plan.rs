@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_engines::Home;
-use bakeoff_experiment::{Block, Cuts, Experiment, Factor, Plan};
-use bakeoff_results::HARNESS;
+use bakeoff_experiment::{Block, Cuts, Experiment, Plan};
 
 use crate::progress::span;
 
@@ -69,7 +68,7 @@ fn cuts_s(experiment: &Experiment, cuts: &Cuts) -> f64 {
         let (first, recovery) = if server { SERVER_S } else { EMBEDDED_S };
         first + recoveries * recovery
     };
-    let cells = experiment.cut_cells().into_iter().filter(|(engine, _)| *engine != HARNESS);
+    let cells = experiment.cut_cells().into_iter();
     cells.map(|(engine, _)| cuts.numbers().len() as f64 * each(engine)).sum()
 }
 
@@ -82,7 +81,7 @@ fn rounded(seconds: f64) -> f64 {
 /// A block in a line, with the numbers that the reports have.
 fn line(experiment: &Experiment, block: &Block) -> String {
     let first = &block.trials[0].cell;
-    let others = Factor::ALL.iter().filter(|factor| **factor != experiment.compare);
+    let others = experiment.factors.keys().filter(|factor| **factor != experiment.compare);
     let terms: Vec<String> = others
         .filter(|factor| experiment.levels(**factor).len() > 1)
         .map(|factor| format!("{} {}", factor.name(), first.get(*factor)))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use bakeoff_experiment::{Changes, Experiment, Factor, HOST, without_passwords};
+use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan, base, without_passwords};
 use bakeoff_lab::{Ending, Lab, LabError};
 use bakeoff_results::{
     CutPlan, Document, EngineFact, Error, Run, RunFolder,
@@ -44,13 +44,14 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(Exit::Failed, format!("bakeoff's own file: {error}")))?;
     let experiment = on_disks_that_work(experiment, arguments, &program)?;
+    let plan = experiment.plan();
     let mut folder = match resumed {
         Some(mut folder) => {
-            check_terms(&folder, &experiment)?;
+            check_terms(&folder, &experiment, &plan)?;
             folder.set_status(Status::Unfinished, None).map_err(folder_failure)?;
             folder
         }
-        None => create_folder(arguments, &experiment)?,
+        None => create_folder(arguments, &experiment, &plan)?,
     };
     let stop = Arc::new(AtomicBool::new(false));
     heed_signals(&stop)?;
@@ -61,7 +62,7 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         folder: &mut folder,
         stop: &stop,
         watch: &mut progress,
-        planned: experiment.plan().trials() as u32,
+        plan: &plan,
         reuse: arguments.reuse,
         keep_images: arguments.keep_images,
     }
@@ -149,7 +150,7 @@ fn load(name: &str, changes: &Changes) -> Result<Experiment, Failure> {
 /// The levels of the disk, if one of them is virtual.
 fn virtual_disks(experiment: &Experiment) -> Option<String> {
     let levels = experiment.levels(Factor::Disk);
-    let real = levels.iter().all(|level| bakeoff_experiment::base(level) == HOST);
+    let real = levels.iter().all(|level| base(level) == HOST);
     (!real).then(|| levels.join(", "))
 }
 
@@ -168,7 +169,7 @@ fn on_disks_that_work(
     };
     let name = arguments.experiment.as_deref().unwrap_or_default();
     let is_preset = bakeoff_experiment::presets().iter().any(|preset| preset.name == name);
-    if !is_preset || arguments.disk.is_some() {
+    if !is_preset || arguments.changes().gives(Factor::Disk) {
         return Err(Failure::new(
             Exit::Failed,
             format!("no disk {levels} can be had: {reason}\nwithout virtual disks: --disk {HOST}"),
@@ -205,9 +206,9 @@ fn check_cut_flags(arguments: &cli::Run, experiment: &Experiment) -> Result<(), 
 
 /// Says which settings in the file are of engines that are not run.
 fn name_unused_settings(experiment: &Experiment) {
-    let engines = &experiment.factors[&Factor::Engine];
+    let engines = experiment.levels(Factor::Engine);
     for engine in experiment.settings.keys() {
-        if engines.iter().all(|level| bakeoff_experiment::base(level) != engine) {
+        if engines.iter().all(|level| base(level) != engine) {
             eprintln!("the settings of {engine} are not used, since it is not run");
         }
     }
@@ -238,9 +239,9 @@ fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Fa
 
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
 /// another machine.
-fn check_terms(folder: &RunFolder, experiment: &Experiment) -> Result<(), Failure> {
+fn check_terms(folder: &RunFolder, experiment: &Experiment, plan: &Plan) -> Result<(), Failure> {
     let began = folder.run().map_err(folder_failure)?;
-    let now = describe_run(folder.dir(), experiment)?;
+    let now = describe_run(folder.dir(), experiment, plan)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
             Exit::Folder,
@@ -270,9 +271,13 @@ fn check_terms(folder: &RunFolder, experiment: &Experiment) -> Result<(), Failur
     Ok(())
 }
 
-fn create_folder(arguments: &cli::Run, experiment: &Experiment) -> Result<RunFolder, Failure> {
+fn create_folder(
+    arguments: &cli::Run,
+    experiment: &Experiment,
+    plan: &Plan,
+) -> Result<RunFolder, Failure> {
     let create = |dir: &Path| -> Result<_, Failure> {
-        let mut run = describe_run(dir, experiment)?;
+        let mut run = describe_run(dir, experiment, plan)?;
         run.cuts = cut_plan(arguments, experiment);
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
     };
@@ -291,7 +296,7 @@ fn create_folder(arguments: &cli::Run, experiment: &Experiment) -> Result<RunFol
 }
 
 /// What is known of a run in `dir` before its first trial.
-fn describe_run(dir: &Path, experiment: &Experiment) -> Result<Run, Failure> {
+fn describe_run(dir: &Path, experiment: &Experiment, plan: &Plan) -> Result<Run, Failure> {
     let text = text(experiment)?;
     // The machine is described by the folder's disk, so what is above it must be there.
     let above = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
@@ -305,14 +310,15 @@ fn describe_run(dir: &Path, experiment: &Experiment) -> Result<Run, Failure> {
         operations: workload.operations().iter().map(|name| (*name).into()).collect(),
         compare: experiment.compare.name().into(),
         baseline: experiment.factors[&experiment.compare][0].clone(),
-        factors: Factor::ALL
-            .iter()
+        factors: experiment
+            .factors
+            .keys()
             .map(|factor| (factor.name().into(), experiment.levels(*factor)))
             .collect(),
         seconds: experiment.seconds,
         repetitions: experiment.repetitions,
         seed: experiment.seed,
-        planned: experiment.plan().trials() as u32,
+        planned: plan.trials() as u32,
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
         started_s: now_s(),
@@ -339,9 +345,11 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment) -> Option<CutPlan> {
     if let Some(text) = &arguments.text {
         command.extend(["--text".into(), quote(&text.to_string_lossy())]);
     }
-    let scale = bakeoff_experiment::base(&experiment.factors[&Factor::Scale][0]);
     let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
-    let flags = [("disk", disk), ("clients", &*clients_text), ("scale", scale), ("seed", &*seed)];
+    let scale = experiment.levels(Factor::Scale);
+    let mut flags = vec![("disk", disk), ("clients", &*clients_text)];
+    flags.extend(scale.first().map(|scale| ("scale", base(scale))));
+    flags.push(("seed", &*seed));
     for (flag, value) in flags {
         command.extend([format!("--{flag}"), quote(value)]);
     }
@@ -362,11 +370,9 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
     let engines = experiment.levels(Factor::Engine);
     let durabilities = experiment.levels(Factor::Durability);
     let fact = |level: &String| {
-        let about = bakeoff_engines::find(bakeoff_experiment::base(level))?.about();
+        let about = bakeoff_engines::find(base(level))?.about();
         let settings = about.promises.iter().filter(|promise| {
-            durabilities
-                .iter()
-                .any(|level| bakeoff_experiment::base(level) == promise.durability.name())
+            durabilities.iter().any(|level| base(level) == promise.durability.name())
         });
         Some(EngineFact {
             name: about.name.into(),
@@ -379,7 +385,7 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
                 .collect(),
         })
     };
-    let entered_once = |level: &&String| bakeoff_experiment::base(level) == level.as_str();
+    let entered_once = |level: &&String| base(level) == level.as_str();
     engines.iter().filter(entered_once).filter_map(fact).collect()
 }
 

@@ -5,6 +5,7 @@ use bakeoff_experiment::{Changes, Experiment};
 
 const DISKS: &str = include_str!("../../../../docs/disks.md");
 const ENGINES: &str = include_str!("../../../../docs/engines.md");
+const EXPERIMENTS: &str = include_str!("../../../../docs/experiments.md");
 const README: &str = include_str!("../../../../README.md");
 
 /// The rows of the table in docs/durability.md, as the engines have it.
@@ -103,8 +104,7 @@ fn the_experiments_on_the_pages_are_right() {
 
 #[test]
 fn the_message_on_the_page_is_what_is_printed() {
-    let page = include_str!("../../../../docs/experiments.md");
-    let blocks = page.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks = EXPERIMENTS.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
     let shown = blocks.into_iter().find(|block| block.starts_with("error:"));
     let place = super::Place::new();
     place.write("mine.toml", "workload = \"redmine\"\nengine = [\"sqlite\", \"lmbd\"]\n");
@@ -116,7 +116,7 @@ fn the_message_on_the_page_is_what_is_printed() {
 #[test]
 fn the_runs_on_the_pages_are_right() {
     let place = super::Place::new();
-    let pages = [README, ENGINES, DISKS].iter().flat_map(|page| page.lines());
+    let pages = [README, EXPERIMENTS, ENGINES, DISKS].iter().flat_map(|page| page.lines());
     let runs: Vec<&str> = pages.filter(|line| line.starts_with("bakeoff run redmine")).collect();
     assert!(runs.len() >= 4, "{runs:?}");
     for run in runs {

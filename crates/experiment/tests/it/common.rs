@@ -1,32 +1,69 @@
 //! What the tests share.
 
 use bakeoff_experiment::{
-    Changes, DeviceProblem, Disks, Engines, Error, Experiment, Vocabulary, WorkloadNames,
-    without_passwords,
+    Changes, Declared, DeviceProblem, Disks, EngineNames, Engines, Error, Experiment, Factor,
+    Vocabulary, WorkloadNames, without_passwords,
 };
 
 /// The shortest file that is right.
 pub const GOOD: &str = "workload = \"redmine\"\nengine = \"sqlite\"\n";
 
+/// The shortest file of a workload without an engine.
+pub const FILES: &str = "workload = \"files\"\n";
+
+/// What the workload `files` declares.
+pub const DEPTH: Factor = Factor::Declared(&Declared {
+    name: "depth",
+    summary: "how many requests are in flight",
+    syntax: "1 to 1024",
+    default: "1",
+    canonical: depth,
+});
+
+fn depth(text: &str) -> Result<String, String> {
+    match text.parse() {
+        Ok(depth @ 1..=1024) => Ok(format!("{depth}")),
+        _ => Err(format!("`{text}` is no depth\nvalid: 1 to 1024")),
+    }
+}
+
+/// The factors of the workload `files`.
+pub const OF_FILES: [Factor; 6] =
+    [Factor::Disk, Factor::Neighbours, Factor::Clients, Factor::Rate, Factor::Scale, DEPTH];
+
 /// Names like those that the command knows.
 pub fn vocabulary() -> Vocabulary {
     let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let engine = |name: &str| EngineNames {
+        name: name.to_owned(),
+        takes_settings: name == "mariadb:innodb",
+        stores: name != "null",
+    };
     let workload = |name: &str, scales: &[&str]| WorkloadNames {
         name: name.to_owned(),
         scales: strings(scales),
+        factors: Factor::OWN.into(),
+        reads_back: name == "ledger",
+        cut_by: Ok("ledger".to_owned()),
     };
+    let files = WorkloadNames {
+        factors: OF_FILES.into(),
+        cut_by: Err("its files can't be audited\nname a workload over tables".to_owned()),
+        ..workload("files", &["small", "large", "giant"])
+    };
+    let models = strings(&["hdd-7200", "ebs-gp2:SIZE"]);
     Vocabulary {
         engines: Engines::new(
-            strings(&["sqlite", "lmdb", "fjall", "mariadb:innodb", "null"]),
-            strings(&["mariadb:innodb"]),
+            ["sqlite", "lmdb", "fjall", "mariadb:innodb", "null"].map(engine).into(),
             url,
         ),
         workloads: vec![
             workload("redmine", &["small", "large", "giant"]),
             workload("reads", &["tiny"]),
             workload("ledger", &["small", "large"]),
+            files,
         ],
-        disks: Disks::new(strings(&["hdd-7200", "ebs-gp2:SIZE"]), level, device),
+        disks: Disks::new(models, "ssd-sata".to_owned(), level, device),
     }
 }
 
@@ -69,8 +106,36 @@ fn device(table: &toml::Table) -> Result<(), Vec<DeviceProblem>> {
 
 /// Loads a file `my.toml` of that text.
 pub fn load(toml: &str, changes: &Changes) -> Result<Experiment, Error> {
+    load_with(toml, changes, &vocabulary())
+}
+
+/// Loads a file `my.toml` of that text, with names of one's own.
+pub fn load_with(
+    toml: &str,
+    changes: &Changes,
+    vocabulary: &Vocabulary,
+) -> Result<Experiment, Error> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("my.toml");
     std::fs::write(&path, toml).expect("a file");
-    Experiment::load(path.to_str().expect("UTF-8"), changes, &vocabulary())
+    Experiment::load(path.to_str().expect("UTF-8"), changes, vocabulary)
+}
+
+/// The message for a file of that text, without the folder's name.
+pub fn message(toml: &str, changes: &Changes) -> String {
+    let error = load(toml, changes).expect_err("something is wrong").to_string();
+    let line = |line: &str| match (line.find("--> /"), line.find("my.toml")) {
+        (Some(start), Some(end)) => format!("{}{}", &line[..start + 4], &line[end..]),
+        _ => line.to_owned(),
+    };
+    error.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A message begins with this, and its carets stand under that piece of a line.
+#[track_caller]
+pub fn assert_under(message: &str, title: &str, line: &str, piece: &str) {
+    assert!(message.starts_with(&format!("error: {title}")), "{message}");
+    let carets = format!("{}{}", " ".repeat(line.find(piece).unwrap()), "^".repeat(piece.len()));
+    let shown = format!(" | {line}\n  | {carets}\n");
+    assert!(message.contains(&shown), "{shown}is not in:\n{message}");
 }

@@ -24,18 +24,28 @@ fn cuts_are_judged_by_every_rule_unless_some_are_named() {
 fn one_cut_is_repeated_alone_and_without_trials() {
     let changes = Changes { cut_number: Some(7), ..Changes::default() };
     let experiment = cutting("cuts = 5\nkeep = \"torn\"\n", &changes);
-    let cuts = Cuts { count: 5, keep: vec!["torn".into()], recovery: false, only: Some(7) };
+    let cuts = Cuts {
+        count: 5,
+        keep: vec!["torn".into()],
+        recovery: false,
+        only: Some(7),
+        workload: "ledger".into(),
+        engines: vec!["sqlite".into()],
+    };
     assert_eq!((experiment.cuts.as_ref(), cuts.numbers()), (Some(&cuts), 7..8));
     assert_eq!(experiment.plan().trials(), 0);
 }
 
 #[test]
 fn each_engine_at_each_level_is_cut_once_on_the_virtual_disk() {
-    let toml = "workload = \"redmine\"\nengine = [\"sqlite\", \"sqlite@again\", \"lmdb\"]\n\
+    let toml = "workload = \"redmine\"\nengine = [\"sqlite\", \"null\", \"sqlite@again\", \"lmdb\"]\n\
                 durability = [\"strict\", \"none\"]\nclients = [2, 8, 4]\nrepetitions = 0\n\
                 disk = [\"host\", \"hdd-7200\"]\ncuts = 1\n";
     let experiment = load(toml, &Changes::default()).unwrap_or_else(|error| panic!("{error}"));
     let cells = [("sqlite", "strict"), ("sqlite", "none"), ("lmdb", "strict"), ("lmdb", "none")];
     assert_eq!(experiment.cut_cells(), cells);
     assert_eq!((experiment.cut_disk(), experiment.cut_clients()), (Some("hdd-7200"), 8));
+    assert_eq!(experiment.cut_workload(), "ledger");
+    let uncut = load(toml, &Changes { cuts: Some(0), repetitions: Some(1), ..Changes::default() });
+    assert_eq!(uncut.expect("it is right").cut_cells(), []);
 }

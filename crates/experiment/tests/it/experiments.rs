@@ -1,10 +1,10 @@
 //! What an experiment says, out of its file, its table `[quick]` and the flags.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use crate::common::{GOOD, load, vocabulary};
-use bakeoff_experiment::{Changes, Cuts, Experiment, Factor, KEEPS, base, presets};
+use crate::common::{GOOD, OF_FILES, load, vocabulary};
+use bakeoff_experiment::{Arrivals, Changes, Cuts, Experiment, Factor, KEEPS, Rate, base, presets};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
@@ -22,6 +22,7 @@ memory = [\"unlimited\"]
 disk = [\"host\"]
 neighbours = [\"0\"]
 clients = [\"1\"]
+rate = [\"closed\"]
 scale = [\"small\"]
 seconds = 10.0
 repetitions = 5
@@ -40,6 +41,9 @@ fn levels_come_in_many_forms_and_leave_in_one() {
     assert_eq!(experiment.levels(Factor::Clients), ["4", "1", "16"]);
     assert_eq!(experiment.levels(Factor::Neighbours), ["0", "x4", "25%"]);
     assert_eq!(experiment.levels(Factor::Memory), ["1G", "512M", "1T", "5%", "unlimited"]);
+    let toml = format!("{GOOD}rate = [\"closed\", \"0200.0/s\", \".5/s\", \"poisson:200./s\"]\n");
+    let experiment = load(&toml, &Changes::default()).expect("it is right");
+    assert_eq!(experiment.levels(Factor::Rate), ["closed", "200/s", "0.5/s", "poisson:200/s"]);
 }
 
 #[test]
@@ -133,20 +137,31 @@ fn valid(factor: Factor) -> Vec<&'static str> {
         Factor::Disk => vec!["host", "hdd-7200", "ebs-gp2:100G", "mine"],
         Factor::Neighbours => vec!["0", "1%", "25%", "100%", "x1", "x64"],
         Factor::Clients => vec!["1", "4", "1024"],
+        Factor::Rate => vec!["closed", "0.001/s", "200/s", "poisson:0.5/s", "poisson:1000000/s"],
         Factor::Scale => vec!["small", "large", "giant"],
+        Factor::Declared(_) => vec!["1", "32", "1024"],
     }
 }
 
-fn factors() -> impl Strategy<Value = BTreeMap<Factor, Vec<String>>> {
-    let levels = Factor::ALL.map(|factor| {
+/// Levels of all these factors.
+fn factors(of: &'static [Factor]) -> impl Strategy<Value = BTreeMap<Factor, Vec<String>>> {
+    let levels = of.iter().map(|&factor| {
         let valid = valid(factor);
         let most = valid.len();
         subsequence(valid, 1..=most).prop_shuffle()
     });
-    levels.prop_map(|levels| {
+    levels.collect::<Vec<_>>().prop_map(|levels| {
         let owned = |levels: Vec<&str>| levels.into_iter().map(str::to_owned).collect();
-        Factor::ALL.into_iter().zip(levels.map(owned)).collect()
+        of.iter().copied().zip(levels.into_iter().map(owned)).collect()
     })
+}
+
+/// The name of a workload, and levels of its factors.
+fn workloads() -> impl Strategy<Value = (&'static str, BTreeMap<Factor, Vec<String>>)> {
+    prop_oneof![
+        factors(&Factor::OWN).prop_map(|factors| ("redmine", factors)),
+        factors(&OF_FILES).prop_map(|factors| ("files", factors)),
+    ]
 }
 
 prop_compose! {
@@ -156,7 +171,9 @@ prop_compose! {
         recovery: bool,
         only in prop::option::of(0u32..10_000),
     ) -> Cuts {
-        Cuts { count, keep: keep.into_iter().map(str::to_owned).collect(), recovery, only }
+        let (workload, engines) = ("ledger".to_owned(), Vec::new());
+        let keep = keep.into_iter().map(str::to_owned).collect();
+        Cuts { count, keep, recovery, only, workload, engines }
     }
 }
 
@@ -165,8 +182,8 @@ prop_compose! {
         name in "[a-zé0-9][a-z0-9._-]{0,20}",
         title in "\\PC{1,40}",
         text in prop::option::of("/\\PC{1,20}".prop_map(PathBuf::from)),
-        compare in prop::sample::select(&Factor::ALL[..]),
-        factors in factors(),
+        (workload, factors) in workloads(),
+        compare in any::<prop::sample::Index>(),
         alias in prop::option::of("[a-zA-Z0-9-]{1,8}"),
         seconds in 0.5..=86_400.0,
         repetitions in 1u32..20,
@@ -175,12 +192,13 @@ prop_compose! {
         value in "\\PC{0,20}",
         cuts in prop::option::of(cuts()),
     ) -> Experiment {
-        let mut factors = factors;
+        let (mut factors, mut cuts) = (factors, cuts.filter(|_| workload == "redmine"));
+        let compare = *compare.get(&factors.keys().copied().collect::<Vec<_>>());
         if let Some(alias) = alias {
             let levels = factors.get_mut(&compare).expect("every factor is there");
             levels.push(format!("{}@{alias}", levels[0]));
         }
-        if cuts.is_some() {
+        if let Some(cuts) = &mut cuts {
             // Neither the power of this machine's own disk nor that of a server elsewhere is cut.
             factors.get_mut(&Factor::Disk).expect("every factor is there").push("ebs-gp2:7G".into());
             let engines = factors.get_mut(&Factor::Engine).expect("every factor is there");
@@ -188,8 +206,11 @@ prop_compose! {
             if engines.is_empty() {
                 engines.push("fjall".into());
             }
+            let mut seen = BTreeSet::new();
+            let each_once = engines.iter().map(|level| base(level).to_owned());
+            cuts.engines = each_once.filter(|engine| seen.insert(engine.clone())).collect();
         }
-        let workload = "redmine".to_owned();
+        let workload = workload.to_owned();
         let device: toml::Table = "model = \"hdd-7200\"\nrpm = 100\n".parse().expect("a table");
         let disks = BTreeMap::from([("mine".to_owned(), device)]);
         let own = BTreeMap::from([("max_connections".to_owned(), value)]);
@@ -204,12 +225,23 @@ prop_compose! {
 proptest! {
     #[test]
     fn what_is_written_is_read_again(experiment in experiments()) {
-        let levels = Factor::ALL.map(|factor| experiment.levels(factor).len());
-        let trials = levels.iter().product::<usize>() * experiment.repetitions as usize;
+        let levels = experiment.factors.keys().map(|factor| experiment.levels(*factor).len());
+        let trials = levels.product::<usize>() * experiment.repetitions as usize;
         prop_assume!(trials <= 100_000, "more would be refused");
         let toml = experiment.to_toml();
         let again = load(&toml, &Changes::default());
         prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(experiment));
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_rate_is_read_as_it_is_written(per_second in 0.001..=1e6, even: bool, scale in 0..=9) {
+        let arrivals = if even { Arrivals::Even } else { Arrivals::Poisson };
+        let per_second = per_second / 10f64.powi(scale);
+        let rate = Rate::Open { per_second, arrivals };
+        prop_assert_eq!(Rate::parse(&rate.to_string()), (per_second >= 0.001).then_some(rate));
+        prop_assert_eq!(Rate::parse("closed"), Some(Rate::Closed));
     }
 }
 

@@ -24,7 +24,7 @@ fn its_examples_are_right() {
 
 #[test]
 fn it_names_every_factor_and_default() {
-    for factor in Factor::ALL {
+    for factor in Factor::OWN {
         let row = GUIDE.lines().find(|line| line.starts_with(&format!("| `{factor}` |")));
         let row = row.unwrap_or_else(|| panic!("`{factor}` has no row"));
         if let Some(level) = factor.default_level() {

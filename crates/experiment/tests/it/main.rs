@@ -2,6 +2,7 @@
 
 mod common;
 mod cuts;
+mod declared;
 mod experiments;
 mod guide;
 mod messages;

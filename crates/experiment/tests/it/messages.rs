@@ -1,18 +1,8 @@
 //! Every mistake says what is wrong, where, and what to write instead.
 
-use crate::common::{self, GOOD, vocabulary};
+use crate::common::{self, GOOD, assert_under, message, vocabulary};
 use bakeoff_experiment::{Changes, Experiment, Factor};
 use proptest::prelude::*;
-
-/// The message for a file of that text, without the folder's name.
-fn message(toml: &str, changes: &Changes) -> String {
-    let error = common::load(toml, changes).expect_err("something is wrong").to_string();
-    let line = |line: &str| match (line.find("--> /"), line.find("my.toml")) {
-        (Some(start), Some(end)) => format!("{}{}", &line[..start + 4], &line[end..]),
-        _ => line.to_owned(),
-    };
-    error.lines().map(line).collect::<Vec<_>>().join("\n")
-}
 
 #[test]
 fn an_unknown_engine_is_shown_with_the_nearest() {
@@ -40,7 +30,7 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-cuts, keep, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, scale, quick, \
+cuts, keep, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, quick, \
 disks, settings";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
@@ -96,7 +86,7 @@ error: unknown key `secnds`
   |
   = help: did you mean `seconds`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-cuts, keep, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, scale
+cuts, keep, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale
 
 error: unknown factor `engin`
  --> the command line:1:11
@@ -105,7 +95,7 @@ error: unknown factor `engin`
   |           ^^^^^
   |
   = help: did you mean `engine`?
-  = help: valid: engine, durability, memory, disk, neighbours, clients, scale
+  = help: valid: engine, durability, memory, disk, neighbours, clients, rate, scale
 
 error: a trial can't last 0.1 seconds
  --> the command line:1:11
@@ -138,6 +128,23 @@ const LINES: &[(&str, &str, &str)] = &[
     ("memory = \"0M\"", "`0M` is no level of `memory`", "valid: unlimited"),
     ("memory = 1073741824", "no level of `memory`", "did you mean `1G`?"),
     ("memory = \"off\"", "`off` is no level of `memory`", "did you mean `unlimited`?"),
+    ("rate = 200", "`200` is no level of `rate`", "did you mean `200/s`?"),
+    ("rate = \"12000/min\"", "`12000/min` is no level", "did you mean `200/s`?"),
+    ("rate = \"100 /Minute\"", "is no level of `rate`", "did you mean `1.667/s`?"),
+    ("rate = \"200/s:poisson\"", "is no level of `rate`", "did you mean `poisson:200/s`?"),
+    ("rate = \"poisson:200\"", "is no level of `rate`", "did you mean `poisson:200/s`?"),
+    ("rate = \"Poisson200/s\"", "is no level of `rate`", "did you mean `poisson:200/s`?"),
+    ("rate = \"open:9ops/s\"", "is no level of `rate`", "did you mean `9/s`?"),
+    ("rate = \"1e3/s\"", "`1e3/s` is no level of `rate`", "valid: closed; or an open loop"),
+    ("rate = \"0/s\"", "at a rate of `0/s` no operation ever starts", "0.001/s to 1000000/s"),
+    ("rate = \"poisson:0/s\"", "no operation ever starts", "valid: closed; or an open loop"),
+    ("rate = \"2000000/s\"", "is no level of `rate`", "0.001/s to 1000000/s"),
+    ("rate = \"open\"", "`open` is no level of `rate`", "an open loop has a rate: `200/s`"),
+    ("rate = \"poisson\"", "is no level of `rate`", "an open loop has a rate: `200/s`"),
+    ("rate = \"unlimited\"", "is no level of `rate`", "did you mean `closed`?"),
+    ("rate = 0.5", "`rate` has to be a string, a whole number, or a list", ""),
+    ("depth = 1", "the workload `redmine` has no factor `depth`", "valid: engine, durability"),
+    ("compare = \"depth\"", "the workload `redmine` has no factor `depth`", "valid: engine"),
     ("neighbours = \"x65\"", "`x65` is no level", "x1 to x64"),
     ("neighbours = \"x+1\"", "`x+1` is no level", "x1 to x64"),
     ("durability = \"Strict\"", "unknown durability `Strict`", "did you mean `strict`?"),
@@ -210,15 +217,6 @@ fn keys_that_are_wrong_beside_others_are_told_of_the_file() {
         assert!(message.contains(title) && message.contains(help), "{line}\n{message}");
         assert!(message.contains("--> my.toml"), "{line}\n{message}");
     }
-}
-
-/// A message begins with this, and its carets stand under that piece of a line.
-#[track_caller]
-fn assert_under(message: &str, title: &str, line: &str, piece: &str) {
-    assert!(message.starts_with(&format!("error: {title}")), "{message}");
-    let carets = format!("{}{}", " ".repeat(line.find(piece).unwrap()), "^".repeat(piece.len()));
-    let shown = format!(" | {line}\n  | {carets}\n");
-    assert!(message.contains(&shown), "{shown}is not in:\n{message}");
 }
 
 #[test]
@@ -311,7 +309,7 @@ fn what_is_missing_is_named() {
     let nothing = "\
 error: the experiment names no workload
 --> my.toml
- = help: add a line `workload = \"NAME\"`; valid: redmine, reads, ledger
+ = help: add a line `workload = \"NAME\"`; valid: redmine, reads, ledger, files
 
 error: the experiment names no engine
 --> my.toml
@@ -419,8 +417,9 @@ proptest! {
     fn nothing_a_file_holds_is_too_much(
         lines in prop::collection::vec(
             prop_oneof![
-                "(engine|clients|neighbours|seed|title|quick|seconds) ?= ?\\PC{0,12}",
-                "(engine|clients|scale|text|disk|disks|disks\\.[a-z]|settings\\.\"mariadb:innodb\"\\.a) = \\[?(\"\\PC{0,6}\"|[0-9_.-]{1,6})\\]?",
+                "(engine|clients|neighbours|rate|depth|seed|title|quick|seconds) ?= ?\\PC{0,12}",
+                "(engine|clients|rate|depth|scale|text|disk|disks|disks\\.[a-z]|settings\\.\"mariadb:innodb\"\\.a) = \\[?(\"\\PC{0,6}\"|[0-9_.-]{1,6})\\]?",
+                "workload = \"(files|redmine)\"",
                 "\\PC{0,20}",
                 "\\s\\[(quick|disks|disks\\.[a-z])\\]",
             ],

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::common::load;
-use bakeoff_experiment::{Cell, Changes, Experiment, Factor, Neighbours, Plan};
+use crate::common::{DEPTH, OF_FILES, load};
+use bakeoff_experiment::{
+    Arrivals, Cell, Changes, Experiment, Factor, Memory, Neighbours, Plan, Rate,
+};
 use proptest::prelude::*;
 
 const TOML: &str = "
@@ -75,7 +77,27 @@ fn a_cell_tells_what_to_stage() {
         .expect("the combination is planned");
     assert_eq!((busy.clients(), busy.neighbours()), (4, Neighbours::Streams(2)));
     assert_eq!(busy.to_map()["durability"], "strict");
-    assert_eq!(busy.to_map().len(), Factor::ALL.len());
+    assert_eq!(busy.to_map().len(), Factor::OWN.len());
+}
+
+#[test]
+fn a_cell_has_the_factors_of_its_workload_and_no_others() {
+    let toml = "workload = \"files\"\nrate = \"poisson:0.50/s\"\ndepth = [4, \"4@again\", 32]\n";
+    let plan = experiment(toml).plan();
+    let mut blocks = plan.blocks.iter();
+    let block = blocks.next().expect("a block");
+    let mut depths: Vec<&str> = block.trials.iter().map(|it| it.cell.get(DEPTH)).collect();
+    depths.sort_unstable();
+    assert_eq!(depths, ["32", "4", "4@again"]);
+    let again = block.trials.iter().find(|it| it.cell.get(DEPTH) == "4@again");
+    let cell = &again.expect("it is planned").cell;
+    assert_eq!((cell.level(DEPTH), cell.base(DEPTH)), (Some("4"), "4"));
+    assert_eq!((cell.level(Factor::Engine), cell.level(Factor::Memory)), (None, None));
+    assert_eq!((cell.level(Factor::Disk), cell.memory()), (Some("host"), Memory::Unlimited));
+    let open = Rate::Open { per_second: 0.5, arrivals: Arrivals::Poisson };
+    assert_eq!((cell.rate(), cell.clients()), (open, 1));
+    assert_eq!(cell.to_map()["depth"], "4@again");
+    assert_eq!(cell.to_map().len(), OF_FILES.len());
 }
 
 /// How often each level of the compared factor takes each place, a combination of the others.
@@ -146,7 +168,7 @@ proptest! {
     #[test]
     fn every_cell_is_run_once_a_repetition((experiment, levels) in experiments()) {
         let plan = experiment.plan();
-        let all: usize = Factor::ALL.iter().map(|&factor| experiment.levels(factor).len()).product();
+        let all: usize = experiment.factors.keys().map(|&it| experiment.levels(it).len()).product();
         for repetition in 0..experiment.repetitions {
             let blocks = plan.blocks.iter().filter(|block| block.repetition == repetition);
             let trials: Vec<_> = blocks.flat_map(|block| &block.trials).collect();

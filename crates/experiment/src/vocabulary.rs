@@ -1,0 +1,114 @@
+//! The names that are valid in an experiment. What they name is known to others.
+
+use crate::message::Problem;
+use crate::{Disks, Engines, Factor, file};
+
+/// The names that are valid in an experiment, in the order in which they are listed to a user.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    /// The engines.
+    pub engines: Engines,
+    /// The workloads.
+    pub workloads: Vec<WorkloadNames>,
+    /// The disks.
+    pub disks: Disks,
+}
+
+/// What may be said of one workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadNames {
+    /// Its name.
+    pub name: String,
+    /// The scales that it comes in; the first is the default. At least one where it has the factor
+    /// `scale`.
+    pub scales: Vec<String>,
+    /// The factors that it has, at least one, in the order in which they are listed: those of the
+    /// lab's own that its target has, and those that its target, itself, engines or devices declare.
+    pub factors: Vec<Factor>,
+    /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
+    /// serve it.
+    pub reads_back: bool,
+    /// The workload whose clients are at work when the power is cut under this one; that takes the
+    /// factors `engine`, `durability`, `disk` and `clients`. Or why the power can't be cut: a clause
+    /// in the first line, and how to mend it in the lines after that.
+    pub cut_by: Result<String, String>,
+}
+
+impl WorkloadNames {
+    /// Whether it has the factor.
+    pub fn has(&self, factor: Factor) -> bool {
+        self.factors.contains(&factor)
+    }
+}
+
+impl Vocabulary {
+    /// The workload of that name.
+    pub fn workload(&self, name: &str) -> Option<&WorkloadNames> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// The factors of a workload; where none is known, every factor that there is, each name once.
+    pub(crate) fn factors(&self, workload: Option<&WorkloadNames>) -> Vec<Factor> {
+        if let Some(workload) = workload {
+            return workload.factors.clone();
+        }
+        let mut all = Vec::from(Factor::OWN);
+        for factor in self.workloads.iter().flat_map(|workload| &workload.factors) {
+            if !all.contains(factor) {
+                all.push(*factor);
+            }
+        }
+        all
+    }
+
+    /// Whether anything has a factor of that name.
+    pub(crate) fn is_factor(&self, name: &str) -> bool {
+        self.factors(None).iter().any(|factor| factor.name() == name)
+    }
+
+    /// The factor of that name, where the workload has it.
+    pub(crate) fn factor(
+        &self,
+        workload: Option<&WorkloadNames>,
+        name: &str,
+    ) -> Result<Factor, Problem> {
+        let factors = self.factors(workload);
+        if let Some(factor) = factors.iter().find(|factor| factor.name() == name) {
+            return Ok(*factor);
+        }
+        let title = match workload.filter(|_| self.is_factor(name)) {
+            Some(workload) => format!("the workload `{}` has no factor `{name}`", workload.name),
+            None => format!("unknown factor `{name}`"),
+        };
+        let valid: Vec<&str> = factors.iter().map(|factor| factor.name()).collect();
+        Err(Problem::new(title).choices(name, &valid))
+    }
+
+    /// Checks what was registered.
+    ///
+    /// # Panics
+    /// When an experiment couldn't say what a workload needs, or could say it in two ways.
+    pub(crate) fn check(&self) {
+        for workload in &self.workloads {
+            let name = &workload.name;
+            assert!(!workload.factors.is_empty(), "the workload {name} has no factor");
+            let scales = !workload.has(Factor::Scale) || !workload.scales.is_empty();
+            assert!(scales, "the workload {name} has the factor scale, and no scale");
+            let cut = [Factor::Engine, Factor::Durability, Factor::Disk, Factor::Clients];
+            let can_be_cut = cut.iter().all(|factor| workload.has(*factor));
+            assert!(can_be_cut || workload.cut_by.is_err(), "{name} lacks the factors of a cut");
+            for factor in &workload.factors {
+                let times = workload.factors.iter().filter(|other| *other == factor).count();
+                assert_eq!(times, 1, "{name} has the factor {factor} so many times");
+                if let Factor::Declared(declared) = factor {
+                    let free = !Factor::OWN.iter().any(|own| own.name() == declared.name)
+                        && !file::is_key(declared.name);
+                    assert!(free, "the name of the declared factor {factor} is taken");
+                    let default = (declared.canonical)(declared.default);
+                    let canonical = default.as_deref() == Ok(declared.default);
+                    assert!(canonical, "the default of {factor} is not in its canonical form");
+                }
+            }
+        }
+    }
+}
