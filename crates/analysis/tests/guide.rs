@@ -1,8 +1,8 @@
 //! docs/results.md against what is really there.
 
-#[path = "../examples/synthetic/data.rs"]
+#[path = "../../results/examples/synthetic/data.rs"]
 mod data;
-#[path = "../examples/synthetic/cuts.rs"]
+#[path = "../../results/examples/synthetic/cuts.rs"]
 mod power;
 
 use bakeoff_results::{Canary, DATABASE, RunFolder};

@@ -1,12 +1,13 @@
 //! The published JSON Schema against real documents.
 
-#[path = "../examples/synthetic/data.rs"]
+#[path = "../../results/examples/synthetic/data.rs"]
 mod data;
-#[path = "../examples/synthetic/cuts.rs"]
+#[path = "../../results/examples/synthetic/cuts.rs"]
 mod power;
 
-use bakeoff_results::document::Status;
-use bakeoff_results::{Canary, Cut, Document, JSON_SCHEMA, RunFolder};
+use bakeoff_analysis::{Document, JSON_SCHEMA, document};
+use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
+use bakeoff_results::{Canary, Cut, RunFolder, Scope, Status};
 use data::{Trials, run};
 use power::cuts;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ fn documents() -> [Value; 3] {
     let dir = tempfile::tempdir().unwrap();
     let mut folder =
         RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0", "25%"], 16), "").unwrap();
-    let json = |folder: &RunFolder| serde_json::to_value(folder.document().unwrap()).unwrap();
+    let json = |folder: &RunFolder| serde_json::to_value(document(folder).unwrap()).unwrap();
     let empty = json(&folder);
 
     let canary = Canary {
@@ -58,7 +59,7 @@ fn documents() -> [Value; 3] {
         }
     }
     folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
-    let mut finished = folder.document().unwrap();
+    let mut finished = document(&folder).unwrap();
     let other = finished.clone();
     finished.run.run.factors[1].1.push("relaxed".to_owned());
     assert_eq!(finished.take_cuts("cuts", &other), 1);
@@ -177,7 +178,7 @@ fn fields(value: &Value, path: String, paths: &mut Vec<String>) {
 fn values_out_of_range_do_not_fit() {
     let [_, _, finished] = documents();
     for (path, value) in [
-        ("/schema", json!(2)),
+        ("/schema", json!(1)),
         ("/run/status", json!("done")),
         ("/comparisons/0/verdict", json!("winner")),
         ("/comparisons/0/metric", json!("p99_s")),
