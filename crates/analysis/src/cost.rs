@@ -1,7 +1,7 @@
 //! What the clients' work cost: raw sums, so that trials can be added up, and the figures that
 //! follow from them.
 
-use bakeoff_results::measure::{CPU, COMMITS, OPERATIONS, PAYLOAD, SYNCS, WORK_WRITTEN};
+use bakeoff_results::measure::{COMMITS, CPU, OPERATIONS, PAYLOAD, SYNCS, WORK_WRITTEN};
 use bakeoff_results::{Measures, Scope};
 use serde::{Deserialize, Serialize};
 

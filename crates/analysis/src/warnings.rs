@@ -83,10 +83,7 @@ impl<'a> Tally<'a> {
     }
 
     /// As [`Tally::of`], over trials.
-    fn of_trials(
-        trials: &[&'a TrialSummary],
-        how_bad: impl Fn(&'a TrialSummary) -> f64,
-    ) -> Self {
+    fn of_trials(trials: &[&'a TrialSummary], how_bad: impl Fn(&'a TrialSummary) -> f64) -> Self {
         Self::of(trials.iter().copied(), |trial| &trial.levels, |trial| how_bad(trial))
     }
 

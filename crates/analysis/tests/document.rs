@@ -262,6 +262,12 @@ fn warnings(change: impl Fn(&mut Trial)) -> Vec<String> {
     let mut trials = blocks(8);
     trials.iter_mut().for_each(constant_ten_thousand);
     trials.iter_mut().for_each(change);
+    // Whatever was changed, no time is lost unless that was the change.
+    let lost = |trial: &Trial| {
+        let measures = trial.measured.as_ref().map(|measured| &measured.measures);
+        measures.is_none_or(|measures| measures.get(&CONCURRENCY, &Scope::Clients).is_some())
+    };
+    trials.iter_mut().filter(|trial| !lost(trial)).for_each(|trial| balance(trial, 1.0));
     document(&trials).warnings
 }
 
@@ -429,6 +435,7 @@ fn a_stalled_trial_is_told() {
 fn a_trial_that_was_set_aside_is_no_failure() {
     let mut trials = blocks(8);
     trials.iter_mut().for_each(constant_ten_thousand);
+    trials.iter_mut().for_each(|trial| balance(trial, 1.0));
     let mut aside = trials[28..30].to_vec();
     for trial in &mut aside {
         (trial.valid, trial.reason) = (false, Some("the run was interrupted".to_owned()));
@@ -519,6 +526,7 @@ fn a_machine_that_drifts_is_told() {
         .collect();
     let mut trials = blocks(8);
     trials.iter_mut().for_each(constant_ten_thousand);
+    trials.iter_mut().for_each(|trial| balance(trial, 1.0));
     let found = document_with(&trials, &canaries).warnings;
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("arithmetic 17 % slower"), "{found:?}");

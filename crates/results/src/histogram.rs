@@ -2,9 +2,7 @@
 //! nanoseconds, keep three significant digits, and grow with what is put in.
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{
-    Deserializer as V2Deserializer, Serializer as _, V2Serializer,
-};
+use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as _, V2Serializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// The significant digits that are kept.

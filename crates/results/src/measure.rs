@@ -205,7 +205,8 @@ impl Measures {
 
     /// Takes a reading, in the place of an earlier one of the same name and scope.
     pub fn put(&mut self, reading: Reading) {
-        let same = |known: &&mut Reading| (&known.name, &known.scope) == (&reading.name, &reading.scope);
+        let same =
+            |known: &&mut Reading| (&known.name, &known.scope) == (&reading.name, &reading.scope);
         match self.0.iter_mut().find(same) {
             Some(known) => *known = reading,
             None => self.0.push(reading),

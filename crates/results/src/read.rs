@@ -28,7 +28,9 @@ pub struct Done {
 }
 
 /// All reads until it is dropped see the same state of a folder, though its run may go on.
-pub struct Snapshot<'a>(#[expect(dead_code, reason = "it ends when it is dropped")] Transaction<'a>);
+pub struct Snapshot<'a>(
+    #[expect(dead_code, reason = "it ends when it is dropped")] Transaction<'a>,
+);
 
 /// The histograms of one operation's window.
 pub struct Window {

@@ -6,11 +6,16 @@ mod data;
 mod power;
 
 use bakeoff_results::{Cut, Error, RunFolder};
-use data::run;
+use data::{Trials, run};
 use power::cuts;
 
 fn folder(dir: &tempfile::TempDir) -> RunFolder {
-    RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 4), "").unwrap()
+    let path = dir.path().join("run");
+    let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 4), "").unwrap();
+    for trial in Trials::new(1, 1).block(0, 0, ["1", "0"]) {
+        folder.commit_trial(&trial).unwrap();
+    }
+    folder
 }
 
 #[test]

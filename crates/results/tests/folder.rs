@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 
 use bakeoff_results::measure::CPU;
 use bakeoff_results::{
-    Canary, DATABASE, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial,
-    histogram,
+    Canary, DATABASE, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial, histogram,
 };
 use data::{Trials, run};
 

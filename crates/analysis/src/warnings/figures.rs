@@ -40,8 +40,7 @@ pub(super) fn noise(run: &Run, noise: &[Comparison]) -> Option<String> {
 /// times run away, and no two trials need be alike.
 pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) -> Option<String> {
     let kept_up = cells.iter().filter(|cell| cell.open_loop.is_none_or(|open| open.kept_up));
-    let known: BTreeMap<&Levels, &CellView> =
-        kept_up.map(|cell| (&cell.levels, cell)).collect();
+    let known: BTreeMap<&Levels, &CellView> = kept_up.map(|cell| (&cell.levels, cell)).collect();
     let mut furthest: BTreeMap<&Levels, f64> = BTreeMap::new();
     for trial in counted {
         let Some(cell) = known.get(&trial.levels) else { continue };
@@ -89,7 +88,11 @@ pub(super) fn untrimmed(
 }
 
 /// Too few operations for a trial's mean, and for a cell's p99, in one sentence.
-pub(super) fn few_operations(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn few_operations(
+    run: &Run,
+    cells: &[CellView],
+    counted: &[&TrialSummary],
+) -> Option<String> {
     let parts: Vec<String> =
         [few_in_trials(run, counted), few_for_quantile(run, cells)].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))

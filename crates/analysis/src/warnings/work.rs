@@ -22,15 +22,9 @@ const SYNCED: f64 = 0.5;
 
 /// Strict cells that did not sync for their commits. Commits that are under way at once can share a
 /// sync, so that one is needed for each round of the clients at least.
-pub(super) fn unsynced(
-    run: &Run,
-    cells: &[CellView],
-    counted: &[&TrialSummary],
-) -> Option<String> {
-    let at_once: BTreeMap<&Levels, f64> = counted
-        .iter()
-        .filter_map(|trial| Some((&trial.levels, concurrency(trial)?)))
-        .collect();
+pub(super) fn unsynced(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) -> Option<String> {
+    let at_once: BTreeMap<&Levels, f64> =
+        counted.iter().filter_map(|trial| Some((&trial.levels, concurrency(trial)?))).collect();
     let strict = |cell: &&CellView| {
         let level = cell.levels.get("durability");
         level.is_some_and(|level| run.alias("durability", level).unwrap_or(level) == "strict")
@@ -116,8 +110,7 @@ pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<String>
 
 /// In an open loop, too: there the throughput falls where it no longer keeps up.
 pub(super) fn unsteady(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
-    let unsteady =
-        |trial: &TrialSummary| trial.measures.get(&SETTLED, &Scope::Trial) == Some(0.0);
+    let unsteady = |trial: &TrialSummary| trial.measures.get(&SETTLED, &Scope::Trial) == Some(0.0);
     Tally::of_trials(counted, |trial| f64::from(u8::from(unsteady(trial)))).say(run, |n, m, _, at| {
         format!(
             "{} had not settled when {}, first at {at}; a longer --seconds shows what comes then",

@@ -118,9 +118,7 @@ impl Trials {
         Measured {
             ran_s: f64::from(SECONDS),
             window_s: (f64::from(DROPPED), f64::from(SECONDS - DROPPED)),
-            operations: KINDS
-                .map(|(name, mean_s)| self.operation(name, mean_s * slowness))
-                .into(),
+            operations: KINDS.map(|(name, mean_s)| self.operation(name, mean_s * slowness)).into(),
             measures: measures(),
             warnings: Vec::new(),
         }
