@@ -21,7 +21,7 @@ test: packages
 
 # Figures beside their limits; ends with an error when one is missed.
 bench:
-	cargo bench --locked -p bakeoff-load -p bakeoff-results -p bakeoff
+	cargo bench --locked -p bakeoff-load -p bakeoff-analysis -p bakeoff
 
 clean:
 	cargo clean

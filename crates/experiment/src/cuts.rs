@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::layer::{Given, Layer, Levels};
 use crate::level;
 use crate::message::{Place, Problem};
-use crate::{Experiment, Factor, HOST, Vocabulary, WorkloadNames, base};
+use crate::{Cell, Experiment, Factor, HOST, Vocabulary, WorkloadNames, base};
 
 /// The rules for what a power cut leaves, from mild to harsh.
 pub const KEEPS: [&str; 4] = ["drop-all", "prefix", "subset", "torn"];
@@ -61,6 +61,19 @@ impl Experiment {
     /// When no power is cut.
     pub fn cut_workload(&self) -> &str {
         &self.cuts.as_ref().expect("an experiment that cuts the power").workload
+    }
+
+    /// A cell with that engine at that level of durability: of each other factor the first level.
+    pub fn cut_cell(&self, engine: &str, durability: &str) -> Cell {
+        let level = |(factor, levels): (&Factor, &Vec<String>)| {
+            let level = match factor {
+                Factor::Engine => engine,
+                Factor::Durability => durability,
+                _ => base(&levels[0]),
+            };
+            (*factor, level.to_owned())
+        };
+        Cell::new(self.factors.iter().map(level))
     }
 
     /// The engines and levels of durability whose power is cut, each once; none where no power is

@@ -51,6 +51,11 @@ impl Plan {
 }
 
 impl Cell {
+    /// Of these levels.
+    pub(crate) fn new(levels: impl Iterator<Item = (Factor, String)>) -> Self {
+        Self { levels: levels.collect() }
+    }
+
     /// The level of a factor, without its alias; `None` where the workload has no such factor.
     pub fn level(&self, factor: Factor) -> Option<&str> {
         self.levels.get(&factor).map(|level| level::base(level))

@@ -79,6 +79,7 @@ impl Registry {
         });
         let disks = Disks::new(
             spec::listed().iter().map(|disk| disk.name.to_string()).collect(),
+            "ssd-sata".into(),
             |text| Spec::parse(text).map(|spec| spec.to_string()).map_err(|e| e.to_string()),
             |table| Spec::from_table(table).map(drop).map_err(problems),
         );

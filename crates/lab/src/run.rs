@@ -246,7 +246,7 @@ impl Lab<'_> {
     fn look_for_engines(&self, stage: &mut Stage<'_>, fixed: &Fixed) {
         let cells = fixed.left().flat_map(|due| &due.block.trials).map(|trial| &trial.cell);
         let engines: BTreeSet<&str> =
-            cells.filter_map(|cell| cell.level(Factor::Engine).map(bakeoff_experiment::base)).collect();
+            cells.filter_map(|cell| cell.level(Factor::Engine)).collect();
         for engine in engines {
             if let Err(reason) = self.available(engine) {
                 let reason = &reason.to_string();
@@ -263,8 +263,7 @@ impl Lab<'_> {
 
     /// Resolves a cell in a block, for this machine.
     fn resolve(&self, cell: &Cell, block: u32) -> Resolved {
-        cell.level(Factor::Engine)
-            .map_or(Ok(()), |level| self.available(bakeoff_experiment::base(level)))?;
+        cell.level(Factor::Engine).map_or(Ok(()), |engine| self.available(engine))?;
         spec::resolve(self.registry, self.experiment, cell, block)
     }
 

@@ -79,7 +79,7 @@ pub fn resolve(
     }
     let trial = TrialSpec {
         setup,
-        memory: MemoryLimit(memory(cell)),
+        memory: MemoryLimit(cell.memory()),
         seed: match disk {
             DiskSpec::Host => experiment.seed,
             // The same seed for all of a block, another one for the next.
@@ -117,11 +117,6 @@ pub fn named_disk(experiment: &Experiment, name: &str) -> Result<Spec, TrialErro
 /// Whether a trial runs on the machine's own disk beside neighbours.
 pub fn wants_hired(trial: &TrialSpec) -> bool {
     trial.disk == DiskSpec::Host && trial.neighbours != Level::None
-}
-
-/// The memory of a cell; unlimited where its workload has no such factor.
-fn memory(cell: &Cell) -> Memory {
-    cell.level(Factor::Memory).map_or(Memory::Unlimited, |_| cell.memory())
 }
 
 /// The other load that a cell wants.

@@ -7,8 +7,9 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use bakeoff_analysis::Document;
 use bakeoff_report::{Format, Options, render};
-use bakeoff_results::{Document, Levels};
+use bakeoff_results::Levels;
 use sample::Sample;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -100,7 +101,7 @@ fn failed() -> Document {
         "fjall",
         "the engine's process ended with signal 9 <script>alert(1)</script>",
     );
-    document.run.status = bakeoff_results::document::Status::Interrupted;
+    document.run.status = bakeoff_results::Status::Interrupted;
     document.trials.truncate(50);
     document.warnings = vec![
         "The disk got 9 % slower during the run (Mann-Kendall p = 0.003): do not compare single trials.".into(),

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::document::CellView;
-use bakeoff_results::{Applied, CostView, Counter, Run};
+use bakeoff_analysis::{CellView, CostView, Counter};
+use bakeoff_results::{Applied, Run};
 use serde::Serialize;
 
 use crate::layout::{Layout, Setting};

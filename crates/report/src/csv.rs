@@ -5,8 +5,8 @@ mod cuts;
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::document::{OperationView, TrialView};
-use bakeoff_results::{Applied, CostView, Document};
+use bakeoff_analysis::{CostView, Document};
+use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
 use crate::{Rows, layout};
 
@@ -118,7 +118,7 @@ fn trials(document: &Document) -> String {
     out
 }
 
-fn trial_fields(trial: &TrialView, factors: &[&str]) -> Vec<String> {
+fn trial_fields(trial: &TrialSummary, factors: &[&str]) -> Vec<String> {
     let mut fields = vec![
         trial.repetition.to_string(),
         trial.block.to_string(),
@@ -132,7 +132,7 @@ fn trial_fields(trial: &TrialView, factors: &[&str]) -> Vec<String> {
     fields
 }
 
-fn operation_fields(operation: &OperationView) -> Vec<String> {
+fn operation_fields(operation: &OperationSummary) -> Vec<String> {
     vec![
         operation.name.clone(),
         operation.count.to_string(),
@@ -149,7 +149,7 @@ fn operation_fields(operation: &OperationView) -> Vec<String> {
     ]
 }
 
-fn fact_fields(trial: &TrialView, settings: String, counters: &BTreeSet<&str>) -> Vec<String> {
+fn fact_fields(trial: &TrialSummary, settings: String, counters: &BTreeSet<&str>) -> Vec<String> {
     let mut fields = vec![
         maybe(trial.space_bytes),
         maybe(trial.cpu_s.map(|cpu| cpu.client)),

@@ -1,8 +1,8 @@
 //! What power cuts have left of each promise, and beside it what the promise costs: text that is
 //! ready to be set.
 
-use bakeoff_results::document::{CellView, Document};
-use bakeoff_results::{Cut, Found, PromiseView, Promised, RuleView};
+use bakeoff_analysis::{CellView, Document, Found, PromiseView, RuleView};
+use bakeoff_results::{Cut, Promised};
 use serde::Serialize;
 
 use crate::layout;

@@ -1,6 +1,6 @@
 //! The run as one page that needs nothing but itself: no network, no other file.
 
-use bakeoff_results::Document;
+use bakeoff_analysis::Document;
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};

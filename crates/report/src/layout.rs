@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bakeoff_results::document::{CellView, Comparison, Document, OperationView, TrialView};
-use bakeoff_results::{Applied, HARNESS, Levels};
+use bakeoff_analysis::{CellView, Comparison, Document};
+use bakeoff_results::{Applied, Levels, OperationSummary, TrialSummary};
 
 use crate::chart::STYLES;
 use crate::promises;
@@ -44,7 +44,7 @@ impl<'a> Layout<'a> {
             .collect();
         let trials = || {
             let is_alias =
-                |trial: &&TrialView| run.alias(compare, get(&trial.levels, compare)).is_some();
+                |trial: &&TrialSummary| run.alias(compare, get(&trial.levels, compare)).is_some();
             document.trials.iter().filter(move |trial| !is_alias(trial))
         };
 
@@ -109,7 +109,7 @@ impl<'a> Layout<'a> {
         operation: &str,
         setting: &Setting<'a>,
         level: &'a str,
-    ) -> Option<&'a OperationView> {
+    ) -> Option<&'a OperationSummary> {
         self.cell(setting, level)?.operations.iter().find(|o| o.name == operation)
     }
 

@@ -20,7 +20,7 @@ mod term;
 mod verdict;
 mod words;
 
-use bakeoff_results::Document;
+use bakeoff_analysis::Document;
 
 pub use sentence::verdict;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use bakeoff_results::Document;
+use bakeoff_analysis::Document;
 
 use crate::costs;
 use crate::durability::{self, Durability};

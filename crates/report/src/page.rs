@@ -1,7 +1,7 @@
 //! What the page's template shows: text and charts, ready to be set.
 
-use bakeoff_results::document::{Attempts, Document, OperationView, TrialView};
-use bakeoff_results::{EngineFact, Machine};
+use bakeoff_analysis::{Attempts, Document};
+use bakeoff_results::{EngineFact, Machine, OperationSummary, TrialSummary};
 use serde::Serialize;
 
 use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
@@ -288,7 +288,7 @@ fn trials(layout: &Layout<'_>) -> Trials {
     let trials = &layout.document.trials;
     let attempts = Attempts::of(trials);
     let mut columns = trial_columns(layout);
-    let row = |trial: &TrialView| TrialRow {
+    let row = |trial: &TrialSummary| TrialRow {
         valid: trial.valid,
         cells: trial_cells(layout, trial),
         note: note(trial, &attempts),
@@ -317,7 +317,7 @@ fn trial_columns(layout: &Layout<'_>) -> Vec<Column> {
 }
 
 /// A text for each of [`trial_columns`].
-fn trial_cells(layout: &Layout<'_>, trial: &TrialView) -> Vec<String> {
+fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or(tables::NONE.into(), words::digits);
     let mut cells = vec![trial.block.to_string(), trial.order.to_string()];
     for factor in layout.varying.iter().copied().chain([layout.compare]) {
@@ -329,7 +329,8 @@ fn trial_cells(layout: &Layout<'_>, trial: &TrialView) -> Vec<String> {
         cells.push(figure(operation.and_then(|o| o.p99_s).map(|s| s * 1e3)));
         cells.push(figure(operation.map(|o| o.per_second)));
     }
-    let sum = |of: fn(&OperationView) -> u64| words::count(trial.operations.iter().map(of).sum());
+    let sum =
+        |of: fn(&OperationSummary) -> u64| words::count(trial.operations.iter().map(of).sum());
     cells.push(sum(|o| o.errors));
     cells.push(sum(|o| o.retries));
     cells.push(figure(trial.space_bytes.map(|bytes| bytes as f64 / 1e6)));
@@ -340,7 +341,7 @@ fn trial_cells(layout: &Layout<'_>, trial: &TrialView) -> Vec<String> {
 }
 
 /// Why a trial doesn't count, or what a reader of it should know.
-fn note(trial: &TrialView, attempts: &Attempts) -> String {
+fn note(trial: &TrialSummary, attempts: &Attempts) -> String {
     let mut notes: Vec<&str> = trial.reason.iter().map(String::as_str).collect();
     if let Some(facts) = &trial.facts {
         notes.extend(facts.warnings.iter().map(String::as_str));

@@ -1,8 +1,8 @@
 //! Every promise that power cuts were held against, by this run or another, and what a sentence
 //! says of them.
 
-use bakeoff_results::document::Document;
-use bakeoff_results::{Cut, CutPlan, PromiseView};
+use bakeoff_analysis::{Document, PromiseView};
+use bakeoff_results::{Cut, CutPlan};
 
 use crate::words;
 

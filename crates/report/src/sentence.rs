@@ -4,7 +4,7 @@ mod caveats;
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::Document;
+use bakeoff_analysis::Document;
 
 use crate::layout::{self, Layout};
 use crate::promises;

@@ -1,7 +1,7 @@
 //! The tables that more than one format shows, as text that is ready to be set.
 
-use bakeoff_results::document::{Comparison, Document, OperationView, Status};
-use bakeoff_results::{CutPlan, Machine, Run};
+use bakeoff_analysis::{Comparison, Document};
+use bakeoff_results::{CutPlan, Machine, OperationSummary, Run, Status};
 use serde::Serialize;
 
 use crate::layout::{self, Layout, Setting};
@@ -112,7 +112,7 @@ fn cells<'a>(
     let figures = layout.figures(operation, setting, level);
     let comparison = layout.against_baseline(operation, setting, level);
     let comparison = comparison.filter(|_| !layout.is_harness(level));
-    let quantile = |of: fn(&OperationView) -> Option<f64>| latency(figures.and_then(of));
+    let quantile = |of: fn(&OperationSummary) -> Option<f64>| latency(figures.and_then(of));
     [
         quantile(|f| f.mean_s),
         comparison.and_then(|c| c.ratio).map_or(NONE.into(), words::ratio),
@@ -147,7 +147,7 @@ pub fn keep<T>(items: &mut Vec<T>, kept: &[bool]) {
 pub fn standing(
     layout: &Layout<'_>,
     level: &str,
-    figures: Option<&OperationView>,
+    figures: Option<&OperationSummary>,
     comparison: Option<&Comparison>,
 ) -> &'static str {
     match (figures, comparison) {

@@ -2,8 +2,7 @@
 
 mod promises;
 
-use bakeoff_results::Document;
-use bakeoff_results::document::Comparison;
+use bakeoff_analysis::{Comparison, Document};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 use crate::Options;

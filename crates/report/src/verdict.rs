@@ -1,6 +1,7 @@
 //! Who is fastest at each operation and setting, as far as the intervals say.
 
-use bakeoff_results::document::{Comparison, Document, Verdict};
+use bakeoff_analysis::document::Verdict;
+use bakeoff_analysis::{Comparison, Document};
 
 use crate::layout::{Layout, Setting};
 

@@ -4,8 +4,8 @@ mod charts;
 mod power;
 mod sample;
 
+use bakeoff_analysis::Document;
 use bakeoff_report::{Format, Options, render, verdict};
-use bakeoff_results::Document;
 use sample::Sample;
 
 const PLAIN: Options = Options { color: false, width: 80, rows: None };
@@ -319,7 +319,7 @@ fn costs_stand_in_every_format() {
     // Flushes of the device are not the engine's alone; and an older run counted nothing.
     for cell in &mut document.cells {
         let cost = cell.cost.as_mut().expect("a cost");
-        cost.sums.syncs.as_mut().expect("syncs").counted_by = bakeoff_results::Counter::Device;
+        cost.sums.syncs.as_mut().expect("syncs").counted_by = bakeoff_analysis::Counter::Device;
     }
     assert!(text(&document, Format::Markdown).contains("| 1.07 (device) |"));
     document.cells.iter_mut().for_each(|cell| cell.cost = None);

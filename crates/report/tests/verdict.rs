@@ -3,9 +3,10 @@
 mod little;
 mod sample;
 
+use bakeoff_analysis::Document;
+use bakeoff_analysis::document::Verdict;
 use bakeoff_report::verdict;
-use bakeoff_results::Levels;
-use bakeoff_results::document::{Document, Status, Verdict};
+use bakeoff_results::{Levels, Status};
 use sample::Sample;
 
 /// One operation, no factor but the engine.

@@ -40,15 +40,24 @@ pub enum Error {
         why: String,
     },
     /// The run was written by a bakeoff that keeps its results in another form.
-    #[error("{} has form {found}, and this bakeoff reads form {known}; use the bakeoff that \
+    #[error("{} has form {found}, and this bakeoff reads forms up to {known}; use the bakeoff that \
         wrote it", path.display())]
     OtherForm {
         /// The file.
         path: PathBuf,
         /// Its form.
         found: i64,
-        /// The form that this bakeoff reads and writes.
+        /// The form that this bakeoff writes; it reads the earlier ones, too.
         known: i64,
+    },
+    /// The run is to go on, and was begun by a bakeoff that kept its results in an earlier form.
+    #[error("the run in {} was begun by an earlier bakeoff, which measured other things and kept \
+        them in another form, so that trials of both can't stand in one run; start a new run with \
+        --out, or go on with the bakeoff that began it. What is there can be read: \
+        bakeoff report {}", dir.display(), dir.display())]
+    OlderForm {
+        /// The run folder.
+        dir: PathBuf,
     },
     /// The run's database is broken.
     #[error("{path} is damaged: {why}; put back a copy, or save what is left of it with \

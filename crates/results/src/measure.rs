@@ -77,75 +77,91 @@ pub struct Measure {
     pub name: &'static str,
     /// What it counts in.
     pub unit: Unit,
-    /// What it says, of each scope that it is read of.
+    /// What it is read of; of a group of processes, `database` stands for any.
+    pub scopes: &'static [Scope],
+    /// What it says, of each of these.
     pub about: &'static str,
+}
+
+/// A scope by the word that the declarations below have for it.
+macro_rules! scope {
+    (Database) => {
+        Scope::DATABASE
+    };
+    ($scope:ident) => {
+        Scope::$scope
+    };
 }
 
 /// Declares the measures, and the list of them all.
 macro_rules! measures {
-    ($($constant:ident = $name:literal, $unit:ident, $about:literal;)*) => {
-        $(#[doc = $about] pub static $constant: Measure =
-            Measure { name: $name, unit: Unit::$unit, about: $about };)*
+    ($($constant:ident = $name:literal, $unit:ident, [$($scope:ident),*], $about:literal;)*) => {
+        $(#[doc = $about] pub static $constant: Measure = Measure {
+            name: $name,
+            unit: Unit::$unit,
+            scopes: &[$(scope!($scope)),*],
+            about: $about,
+        };)*
         /// Every measure that bakeoff takes itself, in the order of its documentation.
         pub static MEASURES: &[&Measure] = &[$(&$constant),*];
     };
 }
 
 measures! {
-    OPERATIONS = "operations", Count,
+    OPERATIONS = "operations", Count, [Clients],
         "operations that ended in the whole trial, those with an error among them";
-    COMMITS = "commits", Count, "transactions that changed a row and were committed";
-    PAYLOAD = "payload", Bytes,
+    COMMITS = "commits", Count, [Clients], "transactions that changed a row and were committed";
+    PAYLOAD = "payload", Bytes, [Clients],
         "bytes that these transactions wrote as the application sees them: the parameters of their \
          inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own";
-    CONCURRENCY = "concurrency", Count,
+    CONCURRENCY = "concurrency", Count, [Clients],
         "operations that can be in flight at once: clients times queue depth";
-    IN_FLIGHT = "in-flight", Count, "operations that were under way when the time was over";
-    OFFERED = "offered", PerSecond,
+    IN_FLIGHT = "in-flight", Count, [Clients], "operations that were under way when the time was over";
+    OFFERED = "offered", PerSecond, [Clients, Neighbours],
         "operations a second that were to start: of clients in an open loop, of neighbours that \
          arrive by themselves";
-    NOT_STARTED = "not-started", Count,
+    NOT_STARTED = "not-started", Count, [Clients],
         "operations that were due in an open loop and had not started when the time was over";
-    BACKLOG = "backlog", Count, "the most operations at once that were due and had not started";
-    START_DELAY_P99 = "start-delay-p99", Seconds,
+    BACKLOG = "backlog", Count, [Clients], "the most operations at once that were due and had not started";
+    START_DELAY_P99 = "start-delay-p99", Seconds, [Clients],
         "99th percentile of the time between an operation's intended start and its start";
-    RATE = "rate", PerSecond, "requests a second that neighbours got done";
-    MEAN_LATENCY = "mean-latency", Seconds, "mean latency of a neighbour's request";
-    CPU = "cpu", Seconds, "processor seconds while the clients ran";
-    READ_CALLS = "read-calls", Bytes, "bytes asked for in read calls while the clients ran";
-    WRITE_CALLS = "write-calls", Bytes, "bytes given in write calls while the clients ran";
-    READ = "read", Bytes, "bytes read from storage while the clients ran";
-    WRITTEN = "written", Bytes,
+    RATE = "rate", PerSecond, [Neighbours], "requests a second that neighbours got done";
+    MEAN_LATENCY = "mean-latency", Seconds, [Neighbours], "mean latency of a neighbour's request";
+    CPU = "cpu", Seconds, [Clients, Database], "processor seconds while the clients ran";
+    READ_CALLS = "read-calls", Bytes, [Database], "bytes asked for in read calls while the clients ran";
+    WRITE_CALLS = "write-calls", Bytes, [Database], "bytes given in write calls while the clients ran";
+    READ = "read", Bytes, [Database, Disk, Device], "bytes read from storage while the clients ran";
+    WRITTEN = "written", Bytes, [Database, Disk, Device],
         "bytes sent to storage while the clients ran; of processes, bytes that the kernel sent or \
          will send for them";
-    DRAIN_WRITTEN = "drain-written", Bytes, "bytes sent to storage in the drain, as `written`";
-    WORK_WRITTEN = "work-written", Bytes,
+    DRAIN_WRITTEN = "drain-written", Bytes, [Database, Disk, Device], "bytes sent to storage in the drain, as `written`";
+    WORK_WRITTEN = "work-written", Bytes, [Trial],
         "bytes that went to the device for the clients' work, those of the drain among them: what a \
          virtual disk's device was given, or the lesser of what the kernel counted for the engine's \
          processes and of what anybody wrote to the whole device";
-    HOST_WRITES = "host-writes", Count, "writes to files in the virtual disk";
-    HOST_WRITTEN = "host-written", Bytes, "bytes of these";
-    READS = "reads", Count, "reads that reached the device, without the neighbours'";
-    WRITES = "writes", Count,
+    HOST_WRITES = "host-writes", Count, [Disk], "writes to files in the virtual disk";
+    HOST_WRITTEN = "host-written", Bytes, [Disk], "bytes of these";
+    READS = "reads", Count, [Disk], "reads that reached the device, without the neighbours'";
+    WRITES = "writes", Count, [Disk],
         "writes that reached the device, the journal's among them, without the neighbours'";
-    SYNCS = "syncs", Count,
+    SYNCS = "syncs", Count, [Disk, Database, Device],
         "fsync, fdatasync and msync of a file, and writes through a descriptor opened with O_SYNC \
          or O_DSYNC: counted by the virtual disk, by the kernel's file system for the engine's \
          processes, or (flushes of its cache, whoever asked) by the device";
-    FLUSHES = "flushes", Count, "flushes of the device's cache";
-    UTILISATION = "utilisation", Share,
+    FLUSHES = "flushes", Count, [Disk], "flushes of the device's cache";
+    UTILISATION = "utilisation", Share, [Disk],
         "the part of the time that the device was busy, the neighbours' requests among it";
-    MODELLED_LATENCY = "modelled-latency", Seconds,
+    MODELLED_LATENCY = "modelled-latency", Seconds, [Disk],
         "mean time that the virtual disk's answers took by the model";
-    ACHIEVED_LATENCY = "achieved-latency", Seconds, "mean time that they took in fact";
-    LATENCY_ERROR_MEDIAN = "latency-error-median", Share,
+    ACHIEVED_LATENCY = "achieved-latency", Seconds, [Disk], "mean time that they took in fact";
+    LATENCY_ERROR_MEDIAN = "latency-error-median", Share, [Disk],
         "median of |achieved - modelled| / modelled, of answers that took 1 ms or more by the model";
-    LATENCY_ERROR_P99 = "latency-error-p99", Share, "its 99th percentile";
-    MEMORY_LIMIT = "memory-limit", Bytes, "the most memory that a group may use, page cache included";
-    MEMORY_PEAK = "memory-peak", Bytes, "the most that it used at once";
-    MEMORY_CACHED = "memory-cached", Bytes, "its files in the page cache when the clients stopped";
-    SPACE = "space", Bytes, "size on disk after the drain";
-    SETTLED = "settled", Share,
+    LATENCY_ERROR_P99 = "latency-error-p99", Share, [Disk], "its 99th percentile";
+    MEMORY_LIMIT = "memory-limit", Bytes, [Database], "the most memory that a group may use, page cache included";
+    MEMORY_PEAK = "memory-peak", Bytes, [Database], "the most that it used at once";
+    MEMORY_CACHED = "memory-cached", Bytes, [Database], "its files in the page cache when the clients stopped";
+    SPACE = "space", Bytes, [Trial], "size on disk after the drain";
+    SETTLED = "settled", Share, [Trial],
         "1 where the throughput had settled: no slope of over 10 % of the mean in the window; 0 \
          where it had not; missing where the window has fewer than ten full seconds";
 }

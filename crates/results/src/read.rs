@@ -5,10 +5,14 @@ use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row, Statement, Transaction};
 use serde::de::DeserializeOwned;
 
-use crate::document::{FactsView, OperationView, RunState, Status, TrialView};
-use crate::record::{Canary, Facts, Measured, Operation, Slot, Trial};
-use crate::store::RunFolder;
-use crate::{Result, Run, figures};
+use crate::histogram::from_bytes;
+use crate::measure::Measures;
+use crate::power_cut::Cut;
+use crate::record::{Canary, Measured, Operation, Slot, Trial};
+use crate::run::{RunState, Status};
+use crate::store::{Form, RunFolder};
+use crate::summary::{OperationSummary, TrialSummary};
+use crate::{Result, Run, form1};
 
 /// One trial of the plan that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +27,38 @@ pub struct Done {
     pub valid: bool,
 }
 
-/// A trial as the tables have it.
-#[derive(Clone, Debug)]
-pub(crate) struct TrialRow {
-    /// Its key in the tables.
-    pub id: i64,
-    /// How long its clients ran.
-    pub ran_s: Option<f64>,
-    /// What is told of it.
-    pub view: TrialView,
+/// All reads until it is dropped see the same state of a folder, though its run may go on.
+pub struct Snapshot<'a>(
+    #[expect(dead_code, reason = "it ends when it is dropped")] Transaction<'a>,
+);
+
+/// The histograms of one operation's window.
+pub struct Window {
+    /// Latencies; in an open loop response times.
+    pub kept: Histogram<u64>,
+    /// Service times, of an open loop.
+    pub service: Option<Histogram<u64>>,
+}
+
+/// Reads the windows of trials, one trial at a time.
+pub struct Windows<'a> {
+    folder: &'a RunFolder,
+    statement: Statement<'a>,
+}
+
+impl Windows<'_> {
+    /// An entry for each operation of a trial, in the workload's order.
+    ///
+    /// # Errors
+    /// As [`RunFolder::run`].
+    pub fn of(&mut self, trial: &TrialSummary) -> Result<Vec<Window>> {
+        let key = (trial.block, trial.attempt, trial.order);
+        let window = |row: &Row| {
+            Ok(Window { kept: histogram(row, 0)?, service: optional_histogram(row, 1)? })
+        };
+        let windows = self.statement.query_map(key, window).and_then(Iterator::collect);
+        windows.map_err(self.folder.failed())
+    }
 }
 
 impl RunFolder {
@@ -51,8 +78,12 @@ impl RunFolder {
         self.connection
             .query_row("SELECT description, status, ended_s FROM run", [], |row| {
                 let status: String = row.get(1)?;
+                let mut run = json(row, 0)?;
+                if self.form == Form::First {
+                    form1::complete(&mut run);
+                }
                 Ok(RunState {
-                    run: json(row, 0)?,
+                    run,
                     status: Status::named(&status).ok_or_else(|| unreadable(1, status))?,
                     ended_s: row.get(2)?,
                 })
@@ -96,9 +127,20 @@ impl RunFolder {
         )
     }
 
-    /// All reads until it is dropped see the same state, though the run may go on.
-    pub(crate) fn snapshot(&self) -> Result<Transaction<'_>> {
-        self.connection.unchecked_transaction().map_err(self.failed())
+    /// Every power cut, in the order in which they were made.
+    ///
+    /// # Errors
+    /// As [`RunFolder::run`].
+    pub fn cuts(&self) -> Result<Vec<Cut>> {
+        self.rows("SELECT facts FROM cut ORDER BY id", |row| json(row, 0))
+    }
+
+    /// Holds what is read fast until it is dropped.
+    ///
+    /// # Errors
+    /// As [`RunFolder::run`].
+    pub fn snapshot(&self) -> Result<Snapshot<'_>> {
+        self.connection.unchecked_transaction().map(Snapshot).map_err(self.failed())
     }
 
     /// One trial as it was committed, with all its histograms.
@@ -111,10 +153,10 @@ impl RunFolder {
                 .connection
                 .query_row(
                     "SELECT id, repetition, levels, started_s, valid, reason, ran_s,
-                         window_start_s, window_end_s, facts
+                         window_start_s, window_end_s, measures, warnings
                      FROM trial WHERE block = ?1 AND attempt = ?2 AND position = ?3",
                     (block, attempt, order),
-                    |row| Ok((row.get(0)?, trial(row, (block, attempt, order))?)),
+                    |row| Ok((row.get(0)?, self.trial_of(row, (block, attempt, order))?)),
                 )
                 .optional()?;
             let Some((id, mut trial)) = found else { return Ok(None) };
@@ -127,80 +169,68 @@ impl RunFolder {
     }
 
     /// Every trial's figures, in the order in which they ran. No histogram is touched.
-    pub(crate) fn trials(&self) -> Result<Vec<TrialRow>> {
+    ///
+    /// # Errors
+    /// As [`RunFolder::run`].
+    pub fn trials(&self) -> Result<Vec<TrialSummary>> {
         let trials = self.rows(
-            "SELECT id, ran_s, repetition, block, attempt, position, levels, started_s, valid,
-                 reason, facts
+            "SELECT repetition, block, attempt, position, levels, started_s, valid, reason,
+                 ran_s, window_start_s, window_end_s, measures, warnings, id
              FROM trial ORDER BY id",
-            trial_row,
+            |row| Ok((row.get(13)?, self.summary(row)?)),
         )?;
         self.with_operations(trials).map_err(self.failed())
     }
 
     /// Hangs the operations' figures on their trials; both come in the trials' order.
-    fn with_operations(&self, mut trials: Vec<TrialRow>) -> rusqlite::Result<Vec<TrialRow>> {
+    fn with_operations(
+        &self,
+        mut trials: Vec<(i64, TrialSummary)>,
+    ) -> rusqlite::Result<Vec<TrialSummary>> {
         let mut statement = self.connection.prepare(
             "SELECT trial, name, count, mean_s, p50_s, p95_s, p99_s, p999_s, max_s,
-                 untrimmed_mean_s, per_second, errors, retries
+                 service_mean_s, service_p99_s, untrimmed_mean_s, per_second, errors, retries
              FROM operation ORDER BY trial, position",
         )?;
         let mut rows = statement.query([])?;
         let mut at = 0;
         while let Some(row) = rows.next()? {
             let trial: i64 = row.get(0)?;
-            while trials.get(at).is_some_and(|row| row.id < trial) {
+            while trials.get(at).is_some_and(|(id, _)| *id < trial) {
                 at += 1;
             }
-            let Some(owner) = trials.get_mut(at).filter(|row| row.id == trial) else { break };
-            owner.view.operations.push(operation_view(row)?);
+            let Some((_, owner)) = trials.get_mut(at).filter(|(id, _)| *id == trial) else { break };
+            owner.operations.push(operation_summary(row)?);
         }
-        Ok(trials)
+        Ok(trials.into_iter().map(|(_, trial)| trial).collect())
     }
 
-    /// Adds the histograms of one trial's window to `merged`, an entry an operation.
-    pub(crate) fn merge_kept(
-        &self,
-        statement: &mut Statement,
-        trial: i64,
-        merged: &mut Vec<Histogram<u64>>,
-    ) -> Result<()> {
-        let mut merge = || -> rusqlite::Result<()> {
-            let mut rows = statement.query([trial])?;
-            for number in 0.. {
-                let Some(row) = rows.next()? else { break };
-                let kept = histogram(row, 0)?;
-                match merged.get_mut(number) {
-                    Some(merged) => merged.add(&kept).map_err(|e| unreadable(0, e))?,
-                    None => {
-                        merged.push(kept);
-                        merged[number].auto(true);
-                    }
-                }
-            }
-            Ok(())
-        };
-        merge().map_err(self.failed())
-    }
-
-    /// The statement that [`RunFolder::merge_kept`] runs.
-    pub(crate) fn kept(&self) -> Result<Statement<'_>> {
-        self.connection
-            .prepare("SELECT kept FROM operation WHERE trial = ?1 ORDER BY position")
-            .map_err(self.failed())
+    /// What reads the windows of trials.
+    ///
+    /// # Errors
+    /// As [`RunFolder::run`].
+    pub fn windows(&self) -> Result<Windows<'_>> {
+        let sql = "SELECT kept, service FROM operation
+                   WHERE trial = (SELECT id FROM trial
+                                  WHERE block = ?1 AND attempt = ?2 AND position = ?3)
+                   ORDER BY position";
+        let statement = self.connection.prepare(sql).map_err(self.failed())?;
+        Ok(Windows { folder: self, statement })
     }
 
     fn operations(&self, trial: i64) -> rusqlite::Result<Vec<Operation>> {
         let mut statement = self.connection.prepare(
-            "SELECT position, name, kept, errors, retries
+            "SELECT position, name, kept, service, errors, retries
              FROM operation WHERE trial = ?1 ORDER BY position",
         )?;
         let operations = statement.query_map([trial], |row| {
             Ok(Operation {
                 name: row.get(1)?,
                 kept: histogram(row, 2)?,
+                service: optional_histogram(row, 3)?,
                 slots: self.slots(trial, row.get(0)?)?,
-                errors: row.get(3)?,
-                retries: row.get(4)?,
+                errors: row.get(4)?,
+                retries: row.get(5)?,
             })
         })?;
         operations.collect()
@@ -227,32 +257,70 @@ impl RunFolder {
         };
         all().map_err(self.failed())
     }
-}
 
-fn trial_row(row: &Row) -> rusqlite::Result<TrialRow> {
-    let facts: Option<Facts> = optional_json(row, 10)?;
-    Ok(TrialRow {
-        id: row.get(0)?,
-        ran_s: row.get(1)?,
-        view: TrialView {
-            repetition: row.get(2)?,
-            block: row.get(3)?,
-            attempt: row.get(4)?,
-            order: row.get(5)?,
-            levels: json(row, 6)?,
-            started_s: row.get(7)?,
-            valid: row.get(8)?,
-            reason: row.get(9)?,
+    fn summary(&self, row: &Row) -> rusqlite::Result<TrialSummary> {
+        let (measures, warnings) = self.measured(row, [11, 12])?.unwrap_or_default();
+        let window_s = row.get::<_, Option<f64>>(9)?.zip(row.get(10)?);
+        Ok(TrialSummary {
+            repetition: row.get(0)?,
+            block: row.get(1)?,
+            attempt: row.get(2)?,
+            order: row.get(3)?,
+            levels: json(row, 4)?,
+            started_s: row.get(5)?,
+            valid: row.get(6)?,
+            reason: row.get(7)?,
+            ran_s: row.get(8)?,
+            window_s,
             operations: Vec::new(),
-            space_bytes: facts.as_ref().and_then(|facts| facts.space_bytes),
-            cpu_s: facts.as_ref().map(|facts| facts.cpu_s),
-            facts: facts.as_ref().map(FactsView::of),
-        },
-    })
+            measures,
+            warnings,
+        })
+    }
+
+    /// A trial without its operations.
+    fn trial_of(&self, row: &Row, place: (u32, u32, u32)) -> rusqlite::Result<Trial> {
+        let measured = match self.measured(row, [9, 10])? {
+            Some((measures, warnings)) => Some(Measured {
+                ran_s: row.get(6)?,
+                window_s: (row.get(7)?, row.get(8)?),
+                operations: Vec::new(),
+                measures,
+                warnings,
+            }),
+            None => None,
+        };
+        Ok(Trial {
+            repetition: row.get(1)?,
+            block: place.0,
+            attempt: place.1,
+            order: place.2,
+            levels: json(row, 2)?,
+            started_s: row.get(3)?,
+            valid: row.get(4)?,
+            reason: row.get(5)?,
+            measured,
+        })
+    }
+
+    /// The measures and the warnings of a trial that has any.
+    fn measured(
+        &self,
+        row: &Row,
+        [measures, warnings]: [usize; 2],
+    ) -> rusqlite::Result<Option<(Measures, Vec<String>)>> {
+        let Some(text) = row.get_ref(measures)?.as_str_or_null()? else { return Ok(None) };
+        if self.form == Form::First {
+            let read = form1::measured(text).map_err(|error| unreadable(measures, error))?;
+            return Ok(Some(read));
+        }
+        let read = serde_json::from_str(text).map_err(|error| unreadable(measures, error))?;
+        Ok(Some((read, json(row, warnings)?)))
+    }
 }
 
-fn operation_view(row: &Row) -> rusqlite::Result<OperationView> {
-    Ok(OperationView {
+fn operation_summary(row: &Row) -> rusqlite::Result<OperationSummary> {
+    Ok(OperationSummary {
         name: row.get(1)?,
         count: row.get(2)?,
         mean_s: row.get(3)?,
@@ -261,51 +329,28 @@ fn operation_view(row: &Row) -> rusqlite::Result<OperationView> {
         p99_s: row.get(6)?,
         p999_s: row.get(7)?,
         max_s: row.get(8)?,
-        untrimmed_mean_s: row.get(9)?,
-        per_second: row.get(10)?,
-        errors: row.get(11)?,
-        retries: row.get(12)?,
-    })
-}
-
-/// A trial without its operations.
-fn trial(row: &Row, place: (u32, u32, u32)) -> rusqlite::Result<Trial> {
-    let facts: Option<Facts> = optional_json(row, 9)?;
-    let measured = match facts {
-        Some(facts) => Some(Measured {
-            ran_s: row.get(6)?,
-            window_s: (row.get(7)?, row.get(8)?),
-            operations: Vec::new(),
-            facts,
-        }),
-        None => None,
-    };
-    Ok(Trial {
-        repetition: row.get(1)?,
-        block: place.0,
-        attempt: place.1,
-        order: place.2,
-        levels: json(row, 2)?,
-        started_s: row.get(3)?,
-        valid: row.get(4)?,
-        reason: row.get(5)?,
-        measured,
+        service_mean_s: row.get(9)?,
+        service_p99_s: row.get(10)?,
+        untrimmed_mean_s: row.get(11)?,
+        per_second: row.get(12)?,
+        errors: row.get(13)?,
+        retries: row.get(14)?,
     })
 }
 
 fn histogram(row: &Row, column: usize) -> rusqlite::Result<Histogram<u64>> {
     let bytes = row.get_ref(column)?.as_blob()?;
-    figures::from_bytes(bytes).map_err(|why| unreadable(column, why))
+    from_bytes(bytes).map_err(|why| unreadable(column, why))
+}
+
+fn optional_histogram(row: &Row, column: usize) -> rusqlite::Result<Option<Histogram<u64>>> {
+    let bytes = row.get_ref(column)?.as_blob_or_null()?;
+    bytes.map(from_bytes).transpose().map_err(|why| unreadable(column, why))
 }
 
 fn json<T: DeserializeOwned>(row: &Row, column: usize) -> rusqlite::Result<T> {
     let text = row.get_ref(column)?.as_str()?;
     serde_json::from_str(text).map_err(|error| unreadable(column, error))
-}
-
-fn optional_json<T: DeserializeOwned>(row: &Row, column: usize) -> rusqlite::Result<Option<T>> {
-    let text = row.get_ref(column)?.as_str_or_null()?;
-    text.map(serde_json::from_str).transpose().map_err(|error| unreadable(column, error))
 }
 
 /// What stands in a column is not what is ever written there.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
-use crate::record::Run;
-use crate::{Error, Result};
+use crate::run::Run;
+use crate::{Error, Result, form1};
 
 /// The file of a run folder that holds its records.
 pub const DATABASE: &str = "run.sqlite";
@@ -21,19 +21,29 @@ pub const EXPERIMENT: &str = "experiment.toml";
 /// Marks a database as ours: "bake" in ASCII.
 const APPLICATION: i64 = 0x6261_6b65;
 
-/// The form of the tables.
-const FORM: i64 = 1;
+/// The form of the tables that are written.
+const FORM: i64 = 2;
 
 /// The length of SQLite's smallest page: no database is shorter.
 const SMALLEST: u64 = 512;
 
 const TABLES: &str = include_str!("tables.sql");
 
+/// The form that a folder's tables have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Of an earlier bakeoff: see [`form1`].
+    First,
+    /// Of this one.
+    Second,
+}
+
 /// A run folder. One process at a time writes to it; others may read it meanwhile.
 #[derive(Debug)]
 pub struct RunFolder {
     dir: PathBuf,
     pub(crate) connection: Connection,
+    pub(crate) form: Form,
     /// Held by the one that writes; the kernel lets go of it when the process ends, however.
     lock: Option<OwnedFd>,
 }
@@ -94,20 +104,25 @@ impl RunFolder {
             Error::CannotRead { path, cause } => Error::CannotWrite { path, cause },
             error => error,
         })?;
-        Ok(Self { dir: dir.to_owned(), connection, lock: Some(lock) })
+        Ok(Self { dir: dir.to_owned(), connection, form: Form::Second, lock: Some(lock) })
     }
 
     /// Opens the folder of a run that did not finish, to go on writing to it.
     ///
     /// # Errors
     /// [`Error::NotARun`], [`Error::Damaged`] (every page is looked at), [`Error::OtherForm`],
-    /// [`Error::ExperimentChanged`], [`Error::Busy`], [`Error::CannotWrite`].
+    /// [`Error::OlderForm`], [`Error::ExperimentChanged`], [`Error::Busy`], [`Error::CannotWrite`].
     pub fn resume(dir: &Path) -> Result<Self> {
         let path = existing(dir)?;
         let lock = Some(lock(dir)?);
         let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let folder = Self { dir: dir.to_owned(), connection, lock };
-        folder.check()?;
+        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Second, lock };
+        folder.form = folder.check()?;
+        if folder.form != Form::Second {
+            // Nothing of it is to be touched.
+            folder.lock = None;
+            return Err(Error::OlderForm { dir: dir.to_owned() });
+        }
         // SQLite opens what it may not write all the same.
         if folder.connection.is_readonly("main").map_err(folder.failed())? {
             let cause = "it may only be read".to_owned();
@@ -133,8 +148,11 @@ impl RunFolder {
     pub fn open(dir: &Path) -> Result<Self> {
         let path = existing(dir)?;
         let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let folder = Self { dir: dir.to_owned(), connection, lock: None };
-        folder.check()?;
+        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Second, lock: None };
+        folder.form = folder.check()?;
+        if folder.form == Form::First {
+            form1::show(&folder.connection).map_err(folder.failed())?;
+        }
         Ok(folder)
     }
 
@@ -166,8 +184,8 @@ impl RunFolder {
         move |cause| Error::sqlite(&path, cause)
     }
 
-    /// Whether the database is one of ours, in the form that we know.
-    fn check(&self) -> Result<()> {
+    /// Whether the database is one of ours, in a form that we know, and in which.
+    fn check(&self) -> Result<Form> {
         let path = self.path();
         // SQLite takes what is shorter than its header for a new database.
         if fs::metadata(&path).is_ok_and(|file| file.len() < SMALLEST) {
@@ -180,15 +198,17 @@ impl RunFolder {
             return Err(Error::NotARun { path, why });
         }
         let found: i64 = number("user_version").map_err(self.failed())?;
-        if found != FORM {
-            return Err(Error::OtherForm { path, found, known: FORM });
-        }
+        let form = match found {
+            FORM => Form::Second,
+            form1::FORM => Form::First,
+            _ => return Err(Error::OtherForm { path, found, known: FORM }),
+        };
         let runs: Option<i64> = self
             .connection
             .query_row("SELECT id FROM run", [], |row| row.get(0))
             .optional()
             .map_err(|cause| Error::damaged(&path, cause))?;
-        runs.map(|_| ()).ok_or_else(|| Error::damaged(&path, "it does not say what was run"))
+        runs.map(|_| form).ok_or_else(|| Error::damaged(&path, "it does not say what was run"))
     }
 
     /// Whether every page is as SQLite left it.

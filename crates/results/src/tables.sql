@@ -1,4 +1,4 @@
--- The tables of run.sqlite, form 1; docs/results.md describes them.
+-- The tables of run.sqlite, form 2; docs/results.md describes them.
 CREATE TABLE run (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     description TEXT NOT NULL,  -- JSON: what was known before the first trial
@@ -31,7 +31,8 @@ CREATE TABLE trial (
     ran_s REAL,
     window_start_s REAL,
     window_end_s REAL,
-    facts TEXT,                 -- JSON: everything measured besides latencies
+    measures TEXT,              -- JSON: everything measured besides latencies
+    warnings TEXT,              -- JSON: what a reader of the trial should know, in sentences
     UNIQUE (block, attempt, position)
 ) STRICT;
 
@@ -46,11 +47,14 @@ CREATE TABLE operation (
     p99_s REAL,
     p999_s REAL,
     max_s REAL,
+    service_mean_s REAL,        -- of an open loop alone, as service_p99_s and service
+    service_p99_s REAL,
     untrimmed_mean_s REAL,
     per_second REAL NOT NULL,
     errors INTEGER NOT NULL,
     retries INTEGER NOT NULL,
     kept BLOB NOT NULL,         -- HdrHistogram V2: nanoseconds, the window
+    service BLOB,               -- the same, of service times
     PRIMARY KEY (trial, position)
 ) STRICT;
 

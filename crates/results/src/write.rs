@@ -1,11 +1,14 @@
 //! What is committed to a run folder: one transaction a trial, on the disk when it returns.
 
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 
-use crate::document::{OperationView, Status};
-use crate::record::{Applied, Canary, Facts, Measured, Operation, Run, Trial};
+use crate::histogram::to_bytes;
+use crate::power_cut::Cut;
+use crate::record::{Canary, Measured, Operation, Trial};
+use crate::run::{Applied, Run, Status};
 use crate::store::RunFolder;
-use crate::{Error, Result, figures};
+use crate::summary::OperationSummary;
+use crate::{Error, Result};
 
 impl RunFolder {
     /// Keeps a trial, with all its histograms. A trial that measured nothing never counts,
@@ -15,11 +18,11 @@ impl RunFolder {
     /// [`Error::Full`], [`Error::CannotWrite`], [`Error::Unfit`] where a figure is not a number or
     /// the trial is there already. Nothing of the trial is kept then, and nothing else is lost.
     pub fn commit_trial(&mut self, trial: &Trial) -> Result<()> {
-        let facts = trial.measured.as_ref().map(|measured| facts(&measured.facts)).transpose()?;
+        trial.measured.as_ref().map_or(Ok(()), fit)?;
         let failed = self.failed();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction()?;
-            insert_trial(&transaction, trial, facts.as_deref())?;
+            insert_trial(&transaction, trial)?;
             let id = transaction.last_insert_rowid();
             if let Some(measured) = &trial.measured {
                 insert_operations(&transaction, id, measured)?;
@@ -27,6 +30,22 @@ impl RunFolder {
             transaction.commit()
         };
         write().map_err(|cause| unfit(cause, &failed))
+    }
+
+    /// Keeps a power cut. It takes the place of a failed attempt at the same one, which says nothing.
+    ///
+    /// # Errors
+    /// As [`RunFolder::commit_trial`].
+    pub fn commit_cut(&mut self, cut: &Cut) -> Result<()> {
+        let facts = serde_json::to_string(cut).map_err(|error| Error::Unfit(error.to_string()))?;
+        let failed = self.failed();
+        self.connection
+            .transaction()
+            .and_then(|transaction| {
+                replace(&transaction, cut, &facts)?;
+                transaction.commit()
+            })
+            .map_err(|cause| unfit(cause, failed))
     }
 
     /// Keeps what a look at the machine alone has shown.
@@ -108,52 +127,62 @@ impl RunFolder {
     }
 }
 
-/// The facts as JSON, which has no word for what is not a number.
-fn facts(facts: &Facts) -> Result<String> {
-    let json = serde_json::to_string(facts).map_err(|error| Error::Unfit(error.to_string()))?;
-    match serde_json::from_str::<Facts>(&json) {
-        Ok(_) => Ok(json),
-        Err(error) => Err(Error::Unfit(format!("a figure is not a number ({error})"))),
+/// Refuses what is not a number: neither JSON nor SQLite has a word for it.
+fn fit(measured: &Measured) -> Result<()> {
+    let times = [measured.ran_s, measured.window_s.0, measured.window_s.1];
+    let readings = measured.measures.iter();
+    let off = readings.map(|reading| (&*reading.name, reading.value));
+    let mut off = off.chain(times.map(|time| ("the time that it took", time)));
+    match off.find(|(_, value)| !value.is_finite()) {
+        Some((name, value)) => {
+            Err(Error::Unfit(format!("a figure is not a number ({name}: {value})")))
+        }
+        None => Ok(()),
     }
 }
 
 /// A constraint says that the caller is at fault, not the disk.
-pub(crate) fn unfit(cause: rusqlite::Error, failed: impl Fn(rusqlite::Error) -> Error) -> Error {
+fn unfit(cause: rusqlite::Error, failed: impl Fn(rusqlite::Error) -> Error) -> Error {
     match cause.sqlite_error_code() {
         Some(rusqlite::ErrorCode::ConstraintViolation) => Error::Unfit(cause.to_string()),
         _ => failed(cause),
     }
 }
 
-fn insert_trial(to: &Transaction, trial: &Trial, facts: Option<&str>) -> rusqlite::Result<()> {
+fn insert_trial(to: &Transaction, trial: &Trial) -> rusqlite::Result<()> {
     let measured = trial.measured.as_ref();
     to.prepare_cached(
         "INSERT INTO trial (repetition, block, attempt, position, levels, started_s, valid,
-             reason, ran_s, window_start_s, window_end_s, facts)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             reason, ran_s, window_start_s, window_end_s, measures, warnings)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?
     .execute(params![
         trial.repetition,
         trial.block,
         trial.attempt,
         trial.order,
-        serde_json::to_string(&trial.levels).expect("names and names are plain data"),
+        json(&trial.levels),
         trial.started_s,
         trial.valid && measured.is_some(),
         trial.reason,
         measured.map(|measured| measured.ran_s),
         measured.map(|measured| measured.window_s.0),
         measured.map(|measured| measured.window_s.1),
-        facts,
+        measured.map(|measured| json(&measured.measures)),
+        measured.map(|measured| json(&measured.warnings)),
     ])?;
     Ok(())
+}
+
+fn json(plain: &impl serde::Serialize) -> String {
+    serde_json::to_string(plain).expect("names, numbers and sentences are plain data")
 }
 
 fn insert_operations(to: &Transaction, trial: i64, measured: &Measured) -> rusqlite::Result<()> {
     let window_s = measured.window_s.1 - measured.window_s.0;
     for (position, operation) in measured.operations.iter().enumerate() {
-        let view = figures::of_trial(operation, window_s);
-        insert_operation(to, trial, position, &view, operation)?;
+        let summary = OperationSummary::of_trial(operation, window_s);
+        insert_operation(to, trial, position, &summary, operation)?;
         insert_slots(to, trial, position, operation)?;
     }
     Ok(())
@@ -163,30 +192,34 @@ fn insert_operation(
     to: &Transaction,
     trial: i64,
     position: usize,
-    view: &OperationView,
+    summary: &OperationSummary,
     operation: &Operation,
 ) -> rusqlite::Result<()> {
     to.prepare_cached(
         "INSERT INTO operation (trial, position, name, count, mean_s, p50_s, p95_s, p99_s,
-             p999_s, max_s, untrimmed_mean_s, per_second, errors, retries, kept)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+             p999_s, max_s, service_mean_s, service_p99_s, untrimmed_mean_s, per_second, errors,
+             retries, kept, service)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
     )?
     .execute(params![
         trial,
         position,
-        view.name,
-        view.count,
-        view.mean_s,
-        view.p50_s,
-        view.p95_s,
-        view.p99_s,
-        view.p999_s,
-        view.max_s,
-        view.untrimmed_mean_s,
-        view.per_second,
-        view.errors,
-        view.retries,
-        figures::to_bytes(&operation.kept),
+        summary.name,
+        summary.count,
+        summary.mean_s,
+        summary.p50_s,
+        summary.p95_s,
+        summary.p99_s,
+        summary.p999_s,
+        summary.max_s,
+        summary.service_mean_s,
+        summary.service_p99_s,
+        summary.untrimmed_mean_s,
+        summary.per_second,
+        summary.errors,
+        summary.retries,
+        to_bytes(&operation.kept),
+        operation.service.as_ref().map(to_bytes),
     ])?;
     Ok(())
 }
@@ -202,16 +235,33 @@ fn insert_slots(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
     for (number, slot) in operation.slots.iter().enumerate() {
-        let bytes = figures::to_bytes(&slot.histogram);
+        let bytes = to_bytes(&slot.histogram);
         statement.execute((trial, position, number, slot.start_s, slot.end_s, bytes))?;
     }
     Ok(())
 }
 
+fn replace(database: &Connection, cut: &Cut, facts: &str) -> rusqlite::Result<()> {
+    database.execute(
+        "DELETE FROM cut
+         WHERE engine = ?1 AND durability = ?2 AND number = ?3 AND failed IS NOT NULL",
+        (&cut.engine, &cut.durability, cut.number),
+    )?;
+    let broken = cut.broken().count() as u64;
+    database
+        .execute(
+            "INSERT INTO cut (engine, durability, number, broken, failed, facts)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            (&cut.engine, &cut.durability, cut.number, broken, &cut.failed, facts),
+        )
+        .map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Levels, Machine};
+    use crate::record::Levels;
+    use crate::run::Machine;
 
     fn run() -> Run {
         Run {

@@ -1,11 +1,11 @@
-//! What power cuts come to, and how they are kept.
+//! How power cuts are kept.
 
 #[path = "../examples/synthetic/data.rs"]
 mod data;
 #[path = "../examples/synthetic/cuts.rs"]
 mod power;
 
-use bakeoff_results::{Cut, Error, Found, Promised, RunFolder};
+use bakeoff_results::{Cut, Error, RunFolder};
 use data::{Trials, run};
 use power::cuts;
 
@@ -16,46 +16,6 @@ fn folder(dir: &tempfile::TempDir) -> RunFolder {
         folder.commit_trial(&trial).unwrap();
     }
     folder
-}
-
-#[test]
-fn cuts_are_counted_by_rule_and_a_broken_promise_says_how_to_see_it_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut folder = folder(&dir);
-    for cut in cuts() {
-        folder.commit_cut(&cut).unwrap();
-    }
-    let failed = Cut { number: 2, failed: Some("no room".into()), ..cuts()[0].clone() };
-    folder.commit_cut(&Cut { judged: Vec::new(), ..failed }).unwrap();
-    let document = folder.document().unwrap();
-    assert_eq!(document.cuts[..2], cuts());
-
-    let [promise] = document.promises.as_slice() else { panic!("one engine at one level") };
-    assert_eq!((promise.kept, promise.cuts, promise.failed), (Some(false), 2, 1));
-    assert_eq!((promise.recovery_median_s, promise.recovery_max_s), (Some(0.5), Some(0.5)));
-    let [drop_all, torn] = promise.rules.as_slice() else { panic!("two rules") };
-    assert_eq!((drop_all.cuts, drop_all.intact, drop_all.broken), (2, 1, 0));
-    assert_eq!(drop_all.lost, Found { cuts: 1, most: 3 });
-    assert_eq!((drop_all.oldest_lost_s, drop_all.repeat), (Some(0.25), None));
-    assert_eq!((torn.intact, torn.broken, torn.corrupt), (0, 1, 1));
-    assert_eq!((torn.torn, torn.repeat), (Found { cuts: 1, most: 2 }, Some(1)));
-    assert_eq!(torn.example.as_deref(), Some("a page is torn"));
-
-    let plan = document.run.run.cuts.expect("cuts are planned");
-    assert_eq!(
-        plan.repeat(&promise.engine, &promise.durability, &torn.keep, 1),
-        "bakeoff run power-cut --engine alpha --durability relaxed --keep torn --cut-number 1"
-    );
-}
-
-#[test]
-fn a_promise_of_nothing_is_neither_kept_nor_broken() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut folder = folder(&dir);
-    for cut in cuts() {
-        folder.commit_cut(&Cut { promised: Promised::Nothing, ..cut }).unwrap();
-    }
-    assert_eq!(folder.document().unwrap().promises[0].kept, None);
 }
 
 #[test]
@@ -81,17 +41,4 @@ fn a_cut_takes_the_place_of_its_failed_attempts() {
     }
     folder.commit_cut(&first).unwrap();
     assert_eq!(folder.cuts().unwrap(), [first]);
-}
-
-/// A folder that was written before there were power cuts.
-#[test]
-fn a_folder_without_their_table_has_none() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(folder(&dir));
-    let path = dir.path().join("run");
-    let connection = rusqlite::Connection::open(path.join("run.sqlite")).unwrap();
-    connection.execute_batch("DROP TABLE cut").unwrap();
-    drop(connection);
-    let document = RunFolder::open(&path).unwrap().document().unwrap();
-    assert!(document.cuts.is_empty() && document.promises.is_empty());
 }

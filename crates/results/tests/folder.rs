@@ -8,8 +8,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bakeoff_results::document::Status;
-use bakeoff_results::{Canary, DATABASE, Done, EXPERIMENT, Error, Operation, RunFolder, Trial};
+use bakeoff_results::measure::CPU;
+use bakeoff_results::{
+    Canary, DATABASE, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial, histogram,
+};
 use data::{Trials, run};
 
 const TOML: &str = "name = \"synthetic\" # and a comment\n";
@@ -30,27 +32,6 @@ fn written(path: &Path) -> Vec<Trial> {
     let trials = trials(0);
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
     trials
-}
-
-fn same_operation(a: &Operation, b: &Operation) {
-    assert_eq!((&a.name, a.errors, a.retries), (&b.name, b.errors, b.retries));
-    assert_eq!((&a.kept, a.slots.len()), (&b.kept, b.slots.len()));
-    for (a, b) in a.slots.iter().zip(&b.slots) {
-        assert_eq!((a.start_s, a.end_s, &a.histogram), (b.start_s, b.end_s, &b.histogram));
-    }
-}
-
-fn same(a: &Trial, b: &Trial) {
-    assert_eq!(
-        (a.repetition, a.block, a.attempt, a.order, &a.levels, a.started_s, a.valid, &a.reason),
-        (b.repetition, b.block, b.attempt, b.order, &b.levels, b.started_s, b.valid, &b.reason)
-    );
-    let (Some(a), Some(b)) = (&a.measured, &b.measured) else {
-        return assert!(a.measured.is_none() && b.measured.is_none());
-    };
-    assert_eq!((a.ran_s, a.window_s, &a.facts), (b.ran_s, b.window_s, &b.facts));
-    assert_eq!(a.operations.len(), b.operations.len());
-    a.operations.iter().zip(&b.operations).for_each(|(a, b)| same_operation(a, b));
 }
 
 #[test]
@@ -75,9 +56,10 @@ fn everything_of_a_trial_comes_back() {
     let folder = RunFolder::open(&path).unwrap();
     for trial in &trials {
         let back = folder.trial(7, 0, trial.order).unwrap().expect("it was committed");
-        same(trial, &back);
+        assert_eq!(*trial, back);
     }
-    same(&Trial { valid: false, ..failed }, &folder.trial(7, 1, 0).unwrap().unwrap());
+    let back = folder.trial(7, 1, 0).unwrap().unwrap();
+    assert_eq!(back, Trial { valid: false, ..failed });
     assert!(folder.trial(8, 0, 0).unwrap().is_none());
     assert_eq!(folder.run().unwrap(), run(&["1"], &["0"], 8));
     assert_eq!(folder.canaries().unwrap(), [canary]);
@@ -86,6 +68,33 @@ fn everything_of_a_trial_comes_back() {
     assert_eq!(done.len(), 5);
     assert_eq!(done[3], Done { block: 7, attempt: 0, order: 3, valid: true });
     assert_eq!(done[4], Done { block: 7, attempt: 1, order: 0, valid: false });
+}
+
+/// A trial in an open loop: its operations have service times beside their response times.
+#[test]
+fn service_times_come_back_and_so_do_their_figures() {
+    let (_dir, path) = folder();
+    let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap();
+    let mut trials = trials(0);
+    let mut service = histogram::empty();
+    service.record_n(2_000_000, 10_000).unwrap();
+    trials[0].measured.as_mut().unwrap().operations[0].service = Some(service.clone());
+    // What a child process says is what is kept.
+    let measured = serde_json::to_string(&trials[0].measured).unwrap();
+    trials[0].measured = serde_json::from_str(&measured).unwrap();
+    trials[..2].iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+    assert_eq!(folder.trial(0, 0, 0).unwrap().as_ref(), Some(&trials[0]));
+
+    let summaries = folder.trials().unwrap();
+    let [open, closed] = [&summaries[0].operations[0], &summaries[1].operations[0]];
+    for figure in [open.service_mean_s, open.service_p99_s] {
+        assert!((figure.unwrap() / 0.002 - 1.0).abs() < 0.001, "{figure:?}");
+    }
+    assert_eq!((closed.service_mean_s, closed.service_p99_s), (None, None));
+    let mut windows = folder.windows().unwrap();
+    let [first, second] = &windows.of(&summaries[0]).unwrap()[..] else { panic!("two operations") };
+    assert_eq!((&first.service, &second.service), (&Some(service), &None));
+    assert_eq!(first.kept, trials[0].measured.as_ref().unwrap().operations[0].kept);
 }
 
 #[test]
@@ -134,6 +143,20 @@ fn the_neighbours_rate_is_noted_and_nothing_else_changes() {
     folder.set_neighbour_alone(812.5).unwrap();
     let noted = bakeoff_results::Run { neighbour_alone_per_second: Some(812.5), ..run };
     assert_eq!(folder.run().unwrap(), noted);
+}
+
+/// What an engine was opened with is noted once for each combination of terms.
+#[test]
+fn terms_are_noted_once() {
+    let (_dir, path) = folder();
+    let mut folder = RunFolder::create(&path, &run(&["16"], &["0"], 8), TOML).unwrap();
+    let noted = folder.run().unwrap().applied;
+    let mut other = noted[0].clone();
+    folder.note_applied(&other).unwrap();
+    assert_eq!(folder.run().unwrap().applied, noted);
+    other.memory = "512M".to_owned();
+    folder.note_applied(&other).unwrap();
+    assert_eq!(folder.run().unwrap().applied, [noted[0].clone(), other]);
 }
 
 #[test]
@@ -221,9 +244,18 @@ fn what_can_not_be_kept_is_refused_whole() {
     let (_dir, path) = folder();
     let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap();
     let mut trial = trials(0).remove(0);
-    trial.measured.as_mut().unwrap().facts.littles_law = f64::NAN;
+    let measured = |trial: &mut Trial, value| {
+        trial.measured.as_mut().unwrap().measures.set(&CPU, Scope::Clients, value);
+    };
+    for nonsense in [f64::NAN, f64::INFINITY] {
+        measured(&mut trial, nonsense);
+        let error = folder.commit_trial(&trial).unwrap_err();
+        assert!(matches!(&error, Error::Unfit(why) if why.contains("cpu")), "{error:?}");
+    }
+    measured(&mut trial, 1.5);
+    trial.measured.as_mut().unwrap().window_s.1 = f64::NAN;
     assert!(matches!(folder.commit_trial(&trial), Err(Error::Unfit(_))));
-    trial.measured.as_mut().unwrap().facts.littles_law = 1.0;
+    trial.measured.as_mut().unwrap().window_s.1 = 18.0;
     trial.measured.as_mut().unwrap().operations[1].slots[3].end_s = f64::NAN;
     assert!(matches!(folder.commit_trial(&trial), Err(Error::Unfit(_))));
     assert!(folder.done().unwrap().is_empty());
@@ -256,9 +288,21 @@ fn a_later_form_is_not_guessed_at() {
     let (_dir, path) = folder();
     written(&path);
     let later = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
-    later.pragma_update(None, "user_version", 2).unwrap();
+    later.pragma_update(None, "user_version", 3).unwrap();
     drop(later);
-    assert!(matches!(RunFolder::open(&path), Err(Error::OtherForm { found: 2, known: 1, .. })));
+    for error in [RunFolder::open(&path).unwrap_err(), RunFolder::resume(&path).unwrap_err()] {
+        assert!(matches!(error, Error::OtherForm { found: 3, known: 2, .. }), "{error:?}");
+    }
+}
+
+/// Reads all that a report needs.
+fn everything(folder: &RunFolder) -> bakeoff_results::Result<()> {
+    let _snapshot = folder.snapshot()?;
+    folder.state()?;
+    let mut windows = folder.windows()?;
+    folder.trials()?.iter().try_for_each(|trial| windows.of(trial).map(drop))?;
+    folder.canaries()?;
+    folder.cuts().map(drop)
 }
 
 /// A folder whose database is damaged again and again.
@@ -284,7 +328,7 @@ impl Victim {
             let _ = fs::remove_file(self.path.join(rest));
         }
         fs::write(self.path.join(DATABASE), bytes).unwrap();
-        let read = RunFolder::open(&self.path).and_then(|folder| folder.document());
+        let read = RunFolder::open(&self.path).and_then(|folder| everything(&folder));
         [read.err(), RunFolder::resume(&self.path).err()]
     }
 }
@@ -336,7 +380,7 @@ fn a_broken_histogram_is_damage() {
         breaker.execute_batch(&format!("UPDATE operation SET kept = {blob}")).unwrap();
         drop(breaker);
         let folder = RunFolder::open(&path).unwrap();
-        let error = folder.document().unwrap_err();
+        let error = everything(&folder).expect_err(blob);
         assert!(matches!(error, Error::Damaged { .. }), "{blob}: {error:?}");
         assert!(matches!(folder.trial(0, 0, 0), Err(Error::Damaged { .. })), "{blob}");
     }
@@ -380,10 +424,8 @@ fn a_killed_run_is_readable_and_goes_on() {
     assert_eq!(folder.state().unwrap().status, Status::Unfinished);
     let done = folder.done().unwrap();
     for Done { block, attempt, order, .. } in &done {
-        same(
-            &trials(*block)[*order as usize],
-            &folder.trial(*block, *attempt, *order).unwrap().unwrap(),
-        );
+        let back = folder.trial(*block, *attempt, *order).unwrap().unwrap();
+        assert_eq!(back, trials(*block)[*order as usize]);
     }
     let next = &trials(1000)[0];
     folder.commit_trial(next).unwrap();

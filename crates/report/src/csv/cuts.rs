@@ -1,6 +1,7 @@
 //! A row a power cut and rule.
 
-use bakeoff_results::{Cut, Document, Judged, Promised, Verdict};
+use bakeoff_analysis::Document;
+use bakeoff_results::{Cut, Judged, Promised, Verdict};
 
 use super::{line, maybe};
 use crate::promises;

@@ -1,8 +1,8 @@
 //! What stands beside the finding in the sentence of a run: how much it is worth, and what is not
 //! in it.
 
-use bakeoff_results::Document;
-use bakeoff_results::document::{Attempts, Status};
+use bakeoff_analysis::{Attempts, Document};
+use bakeoff_results::Status;
 
 use crate::layout::{self, Layout};
 use crate::verdict::{Case, Outcome};

@@ -1,7 +1,7 @@
 //! What is said of a run that measured little, or compares something else than engines.
 
+use bakeoff_analysis::Document;
 use bakeoff_report::{Format, Options, render, verdict};
-use bakeoff_results::Document;
 
 use crate::sample::{self, Sample};
 use crate::{single, twice};
@@ -35,7 +35,7 @@ fn a_verdict_from_a_handful_of_operations_says_so() {
 #[test]
 fn only_the_trials_behind_a_verdict_make_it_rough() {
     let mut document = single(twice, 0.1).document();
-    document.comparisons[0].verdict = bakeoff_results::document::Verdict::Undecided;
+    document.comparisons[0].verdict = bakeoff_analysis::document::Verdict::Undecided;
     with_operations(&mut document, "lmdb", 3);
     assert!(!verdict(&document).contains("rough"), "{}", verdict(&document));
 
@@ -68,7 +68,7 @@ fn a_cell_without_a_figure_is_neither_baseline_nor_undecided() {
     }
     for comparison in &mut document.comparisons {
         (comparison.ratio, comparison.low, comparison.high) = (None, None, None);
-        comparison.verdict = bakeoff_results::document::Verdict::Undecided;
+        comparison.verdict = bakeoff_analysis::document::Verdict::Undecided;
     }
     for format in [Format::Markdown, Format::Term] {
         let text = text(&document, format, 80).replace('\\', "");

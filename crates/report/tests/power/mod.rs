@@ -3,10 +3,9 @@
 mod table;
 mod words;
 
+use bakeoff_analysis::{Document, Found, OtherCuts, PromiseView, RuleView};
 use bakeoff_report::{Format, Options, Rows, render, verdict};
-use bakeoff_results::{
-    Cut, CutPlan, Document, Found, Judged, OtherCuts, PromiseView, Promised, RuleView, Verdict,
-};
+use bakeoff_results::{Cut, CutPlan, Judged, Promised, Verdict};
 
 use crate::parse_csv;
 use crate::sample::Sample;

@@ -1,7 +1,8 @@
 //! The table of promises in a terminal, where names are long and columns few.
 
+use bakeoff_analysis::{Document, OtherCuts, PromiseView, RuleView};
 use bakeoff_report::{Format, Options, render};
-use bakeoff_results::{Document, OtherCuts, PromiseView, Promised, RuleView};
+use bakeoff_results::Promised;
 
 use super::broken;
 

@@ -1,8 +1,8 @@
 //! What a report says of a promise where an engine has much to say, or little.
 
+use bakeoff_analysis::{Document, Found, RuleView};
 use bakeoff_report::{Format, verdict};
-use bakeoff_results::document::Status;
-use bakeoff_results::{Cut, Document, Found, Promised, RuleView};
+use bakeoff_results::{Cut, Promised, Status};
 
 use super::{broken, text};
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::document::{
-    CellView, Comparison, Document, FactsView, OperationView, RunState, SCHEMA, Status, TrialView,
-    Verdict,
+use bakeoff_analysis::document::Verdict;
+use bakeoff_analysis::{
+    CellView, Comparison, Cost, CostView, Counter, Cpu, Document, FactsView, SCHEMA, Syncs,
 };
 use bakeoff_results::{
-    Applied, Cost, CostView, Counter, Cpu, EngineFact, Facts, Levels, Machine, Neighbour, Run,
-    Setting, Syncs,
+    Applied, EngineFact, Facts, Levels, Machine, Neighbour, OperationSummary, Run, RunState,
+    Setting, Status, TrialSummary,
 };
 
 /// What a synthetic run consists of.
@@ -79,7 +79,7 @@ impl Sample {
         settings
     }
 
-    fn trials(&self, settings: &[Levels]) -> Vec<TrialView> {
+    fn trials(&self, settings: &[Levels]) -> Vec<TrialSummary> {
         let mut trials = Vec::new();
         for repetition in 0..self.blocks {
             for (number, setting) in settings.iter().enumerate() {
@@ -88,7 +88,7 @@ impl Sample {
                     // A ripple, so that sorting has something to sort.
                     let ripple = 1.0 + 0.03 * f64::from((repetition * 7 + order as u32) % 5);
                     let cell = self.cell(&levels, ripple);
-                    trials.push(TrialView {
+                    trials.push(TrialSummary {
                         repetition,
                         block: repetition * settings.len() as u32 + number as u32,
                         attempt: 0,
@@ -118,7 +118,7 @@ impl Sample {
 
     fn cell(&self, levels: &Levels, ripple: f64) -> CellView {
         let clients: f64 = levels.get("clients").and_then(|c| c.parse().ok()).unwrap_or(1.0);
-        let operations: Vec<OperationView> = self
+        let operations: Vec<OperationSummary> = self
             .operations
             .iter()
             .map(|name| figures(name, (self.mean)(name, levels) * ripple, clients))
@@ -271,10 +271,10 @@ fn with(setting: &Levels, factor: &str, level: &str) -> Levels {
     levels
 }
 
-fn figures(name: &str, mean: f64, clients: f64) -> OperationView {
+fn figures(name: &str, mean: f64, clients: f64) -> OperationSummary {
     let count = (8.0 * clients / mean) as u64;
     let backed = |q: f64, value: f64| (count as f64 * (1.0 - q) >= 100.0).then_some(value);
-    OperationView {
+    OperationSummary {
         name: name.into(),
         count,
         mean_s: Some(mean),

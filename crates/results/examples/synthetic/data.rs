@@ -1,11 +1,11 @@
 //! Synthetic test data: records of a run that never was, plausible and seeded. Its figures say
 //! nothing of any engine.
 
+use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, Cost, Counter, Cpu, CutPlan, Disk, EngineFact, Facts, Io, Levels, Machine, Measured,
-    Memory, Neighbour, Operation, Run, Setting, Slot, Syncs, Trial,
+    Applied, CutPlan, EngineFact, Levels, Machine, Measured, Operation, Run, Setting, Slot, Trial,
+    histogram,
 };
-use hdrhistogram::Histogram;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
@@ -14,10 +14,13 @@ pub const ENGINES: [(&str, f64); 4] =
     [("alpha", 1.0), ("beta", 2.0), ("gamma", 0.5), ("alpha@again", 1.0)];
 
 /// The operations, and their mean latency in seconds on an engine of slowness 1.
-const OPERATIONS: [(&str, f64); 2] = [("create_issue", 0.004), ("process_issues", 0.010)];
+const KINDS: [(&str, f64); 2] = [("create_issue", 0.004), ("process_issues", 0.010)];
 
 /// Seconds that a trial's clients run, which is also its number of slots.
 const SECONDS: u32 = 20;
+
+/// Why recording can't fail.
+const GROWS: &str = "a histogram that grows takes any value";
 
 /// Seconds dropped at either end of a trial.
 const DROPPED: u32 = 2;
@@ -29,7 +32,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         name: "synthetic".to_owned(),
         title: "Synthetic test data: no engine was run".to_owned(),
         workload: "none".to_owned(),
-        operations: names(&OPERATIONS.map(|(name, _)| name)),
+        operations: names(&KINDS.map(|(name, _)| name)),
         compare: "engine".to_owned(),
         baseline: "alpha".to_owned(),
         factors: vec![
@@ -50,6 +53,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             name: "alpha".to_owned(),
             version: "0".to_owned(),
             settings: vec![("strict".to_owned(), "sync = always".to_owned())],
+            stores: true,
         }],
         harness_s: 5e-8,
         neighbour_alone_per_second: Some(800.0),
@@ -114,63 +118,27 @@ impl Trials {
         Measured {
             ran_s: f64::from(SECONDS),
             window_s: (f64::from(DROPPED), f64::from(SECONDS - DROPPED)),
-            operations: OPERATIONS
-                .map(|(name, mean_s)| self.operation(name, mean_s * slowness))
-                .into(),
-            facts: Facts {
-                space_bytes: Some(50_000_000),
-                cpu_s: Cpu { client: 1.5, engine: 9.25 },
-                io: Io { write_bytes: 1 << 30, device_write_bytes: Some(3 << 29), ..Io::default() },
-                neighbour: Neighbour {
-                    achieved_per_second: 700.0,
-                    mean_s: 0.001,
-                    ..Neighbour::default()
-                },
-                disk: Some(Disk {
-                    host_writes: 900,
-                    writes: 500,
-                    drain_write_bytes: Some(1 << 20),
-                    syncs: Some(12_000),
-                    modelled_mean_s: Some(0.0125),
-                    achieved_mean_s: Some(0.0126),
-                    ..Disk::default()
-                }),
-                memory: Some(Memory {
-                    limit_bytes: 1 << 29,
-                    peak_bytes: Some(1 << 29),
-                    cached_bytes: 1 << 28,
-                }),
-                cost: Some(Cost {
-                    operations: 400,
-                    commits: 10_000,
-                    application_bytes: 1 << 29,
-                    device_bytes: Some(1 << 30),
-                    engine_cpu_s: Some(9.25),
-                    syncs: Some(Syncs { counted_by: Counter::Disk, count: 12_000 }),
-                }),
-                littles_law: 1.0,
-                steady: Some(true),
-                counters: [("commits".to_owned(), 12_345)].into(),
-                warnings: Vec::new(),
-            },
+            operations: KINDS.map(|(name, mean_s)| self.operation(name, mean_s * slowness)).into(),
+            measures: measures(),
+            warnings: Vec::new(),
         }
     }
 
     fn operation(&mut self, name: &str, mean_s: f64) -> Operation {
-        let mut kept = histogram();
+        let mut kept = histogram::empty();
         let slots = (0..SECONDS).map(|second| {
-            let mut histogram = histogram();
+            let mut histogram = histogram::empty();
             for _ in 0..self.per_slot {
                 let nanoseconds = (mean_s * self.spread(0.3) * 1e9) as u64;
-                histogram.saturating_record(nanoseconds);
+                histogram.record(nanoseconds).expect(GROWS);
                 if (DROPPED..SECONDS - DROPPED).contains(&second) {
-                    kept.saturating_record(nanoseconds);
+                    kept.record(nanoseconds).expect(GROWS);
                 }
             }
             Slot { start_s: f64::from(second), end_s: f64::from(second + 1), histogram }
         });
         let slots = slots.collect();
-        Operation { name: name.to_owned(), kept, slots, errors: 0, retries: 3 }
+        Operation { name: name.to_owned(), kept, service: None, slots, errors: 0, retries: 3 }
     }
 
     /// Around 1, log-normal but for the far tails: twelve uniform numbers are as good as normal.
@@ -180,7 +148,34 @@ impl Trials {
     }
 }
 
-/// Nanoseconds up to an hour, to three digits.
-fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are sane")
+/// What a trial on a virtual disk measures besides latencies.
+fn measures() -> Measures {
+    let mut measures = Measures::default();
+    for (measure, scope, value) in [
+        (&SPACE, Scope::Trial, 50e6),
+        (&SETTLED, Scope::Trial, 1.0),
+        (&WORK_WRITTEN, Scope::Trial, f64::from(1 << 30)),
+        (&OPERATIONS, Scope::Clients, 400.0),
+        (&COMMITS, Scope::Clients, 10e3),
+        (&PAYLOAD, Scope::Clients, f64::from(1 << 29)),
+        (&CPU, Scope::Clients, 1.5),
+        (&CPU, Scope::DATABASE, 9.25),
+        (&WRITTEN, Scope::DATABASE, f64::from(1 << 30)),
+        (&WRITTEN, Scope::Device, f64::from(3 << 29)),
+        (&RATE, Scope::Neighbours, 700.0),
+        (&MEAN_LATENCY, Scope::Neighbours, 0.001),
+        (&HOST_WRITES, Scope::Disk, 900.0),
+        (&WRITES, Scope::Disk, 500.0),
+        (&DRAIN_WRITTEN, Scope::Disk, f64::from(1 << 20)),
+        (&SYNCS, Scope::Disk, 12e3),
+        (&MODELLED_LATENCY, Scope::Disk, 0.0125),
+        (&ACHIEVED_LATENCY, Scope::Disk, 0.0126),
+        (&MEMORY_LIMIT, Scope::DATABASE, f64::from(1 << 29)),
+        (&MEMORY_PEAK, Scope::DATABASE, f64::from(1 << 29)),
+        (&MEMORY_CACHED, Scope::DATABASE, f64::from(1 << 28)),
+    ] {
+        measures.set(measure, scope, value);
+    }
+    measures.count("commits", 12_345);
+    measures
 }

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use bakeoff_results::document::Status;
-use bakeoff_results::{Canary, Result, RunFolder};
+use bakeoff_results::{Canary, Result, RunFolder, Status};
 
 use crate::data::{self, Trials};
 

@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::{CONFIDENCE, Estimate, MARGIN, holm, paired};
 
 use crate::cells::{Rank, rank};
-use crate::document::{Comparison, OperationView, Verdict};
-use crate::read::TrialRow;
-use crate::record::{Levels, Run};
+use crate::document::{Comparison, Verdict};
 
 /// What of an operation of a trial is compared.
-pub(crate) type Mean = fn(&OperationView) -> Option<f64>;
+pub(crate) type Mean = fn(&OperationSummary) -> Option<f64>;
 
 /// Blocks that differ in nothing but the repetition.
 #[derive(Default)]
@@ -18,7 +17,7 @@ struct Group<'a> {
     /// The compared factor's levels that were run or tried, in the plan's order.
     levels: BTreeSet<(Rank, &'a str)>,
     /// For each block, the trials that count, by level.
-    blocks: BTreeMap<u32, BTreeMap<&'a str, &'a TrialRow>>,
+    blocks: BTreeMap<u32, BTreeMap<&'a str, &'a TrialSummary>>,
 }
 
 /// All comparisons against the baseline (or, where it has no trial that counts, against the first
@@ -26,8 +25,8 @@ struct Group<'a> {
 /// (`sqlite@again`), each in the order of the workload's operations, then of the plan's factors.
 pub(crate) fn all(
     run: &Run,
-    rows: &[TrialRow],
-    counted: &[&TrialRow],
+    rows: &[TrialSummary],
+    counted: &[&TrialSummary],
     mean: Mean,
 ) -> (Vec<Comparison>, Vec<Comparison>) {
     let groups = groups(run, rows, counted);
@@ -82,25 +81,25 @@ fn baseline<'a>(run: &'a Run, group: &Group<'a>) -> &'a str {
 /// The trials, by the levels of all factors but the compared one.
 fn groups<'a>(
     run: &Run,
-    rows: &'a [TrialRow],
-    counted: &[&'a TrialRow],
+    rows: &'a [TrialSummary],
+    counted: &[&'a TrialSummary],
 ) -> BTreeMap<(Rank, Levels), Group<'a>> {
-    let key = |row: &TrialRow| {
-        let mut others = row.view.levels.clone();
+    let key = |row: &TrialSummary| {
+        let mut others = row.levels.clone();
         others.remove(&run.compare);
         (rank(run, &others), others)
     };
     let mut groups: BTreeMap<(Rank, Levels), Group> = BTreeMap::new();
     for row in rows {
-        if let Some(level) = row.view.levels.get(&run.compare) {
-            let place = rank(run, &row.view.levels);
+        if let Some(level) = row.levels.get(&run.compare) {
+            let place = rank(run, &row.levels);
             groups.entry(key(row)).or_default().levels.insert((place, level));
         }
     }
     for &row in counted {
-        if let Some(level) = row.view.levels.get(&run.compare) {
+        if let Some(level) = row.levels.get(&run.compare) {
             let group = groups.entry(key(row)).or_default();
-            group.blocks.entry(row.view.block).or_default().insert(level, row);
+            group.blocks.entry(row.block).or_default().insert(level, row);
         }
     }
     groups
@@ -130,12 +129,12 @@ fn judge(family: &mut [Comparison], group: &Group, mean: Mean) {
 
 /// The means of the baseline and of the level in every block that has both.
 fn pairs(comparison: &Comparison, group: &Group, mean: Mean) -> Vec<(f64, f64)> {
-    let of = |row: &TrialRow| {
-        let operations = &row.view.operations;
+    let of = |row: &TrialSummary| {
+        let operations = &row.operations;
         let found = operations.iter().find(|view| view.name == comparison.operation)?;
         mean(found).filter(|mean| *mean > 0.0)
     };
-    let pair = |block: &BTreeMap<&str, &TrialRow>| {
+    let pair = |block: &BTreeMap<&str, &TrialSummary>| {
         let baseline = of(block.get(comparison.baseline.as_str())?)?;
         Some((baseline, of(block.get(comparison.level.as_str())?)?))
     };

@@ -1,9 +1,9 @@
 //! How long the document of 10,000 synthetic trials takes, and how much memory: at most 3 s and
 //! 300 MB, so that a whole report stays below 5 s and 500 MB.
 
-#[path = "../examples/synthetic/data.rs"]
+#[path = "../../results/examples/synthetic/data.rs"]
 mod data;
-#[path = "../examples/synthetic/folder.rs"]
+#[path = "../../results/examples/synthetic/folder.rs"]
 mod folder;
 
 use std::time::Instant;
@@ -20,7 +20,7 @@ fn main() {
     println!("{TRIALS} trials written in {:.2} s", start.elapsed().as_secs_f64());
     let start = Instant::now();
     let folder = RunFolder::open(&path).expect("the folder can be opened");
-    let document = folder.document().expect("the folder can be read");
+    let document = bakeoff_analysis::document(&folder).expect("the folder can be read");
     let seconds = start.elapsed().as_secs_f64();
     let peak = peak_megabytes();
     println!(

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bakeoff_results::{Applied, Cut, CutPlan, Run};
 use serde::{Deserialize, Serialize};
 
-use crate::cuts::PromiseView;
 use crate::document::Document;
-use crate::power_cut::{Cut, CutPlan};
-use crate::record::{Applied, Run};
+use crate::promises::PromiseView;
 
 /// What another run's power cuts found of an engine at a level that this run has, too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

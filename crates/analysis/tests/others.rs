@@ -1,13 +1,14 @@
 //! Power cuts of another run, held together with a run that made none.
 
-#[path = "../examples/synthetic/data.rs"]
+#[path = "../../results/examples/synthetic/data.rs"]
 mod data;
-#[path = "../examples/synthetic/cuts.rs"]
+#[path = "../../results/examples/synthetic/cuts.rs"]
 mod power;
 
 use std::sync::LazyLock;
 
-use bakeoff_results::{Applied, Document, RunFolder, Setting};
+use bakeoff_analysis::{Document, document};
+use bakeoff_results::{Applied, RunFolder, Setting};
 use data::{Trials, run};
 use power::cuts;
 
@@ -31,7 +32,7 @@ fn make() -> [Document; 2] {
     }
     let mut of_cuts = RunFolder::create(&dir.path().join("cuts"), &of_cuts, "").unwrap();
     cuts().iter().for_each(|cut| of_cuts.commit_cut(cut).unwrap());
-    [timed, of_cuts].map(|folder| folder.document().unwrap())
+    [timed, of_cuts].map(|folder| document(&folder).unwrap())
 }
 
 /// What is left out, with its reason.

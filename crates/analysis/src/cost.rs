@@ -1,29 +1,40 @@
 //! What the clients' work cost: raw sums, so that trials can be added up, and the figures that
 //! follow from them.
 
+use bakeoff_results::measure::{COMMITS, CPU, OPERATIONS, PAYLOAD, SYNCS, WORK_WRITTEN};
+use bakeoff_results::{Measures, Scope};
 use serde::{Deserialize, Serialize};
+
+/// Processor seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// What bakeoff's own clients used.
+    pub client: f64,
+    /// What the engine used: its calls and its own threads or processes.
+    pub engine: f64,
+}
 
 /// What the clients did over the whole time that they ran, and what it cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Operations that ended, those with an error among them.
     pub operations: u64,
-    /// Transactions that changed a row and were committed.
-    pub commits: u64,
+    /// Transactions that changed a row and were committed; `None` for work that has none.
+    pub commits: Option<u64>,
     /// Bytes that these transactions wrote, as the application sees them: the parameters of their
     /// inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own.
-    pub application_bytes: u64,
+    pub application_bytes: Option<u64>,
     /// Bytes that went to the device for them, those of the drain afterwards among them: what a
     /// virtual disk's device was given, or the lesser of what the kernel counted for the engine's
     /// processes and of what anybody wrote to the whole device. `None` for a server elsewhere.
     pub device_bytes: Option<u64>,
     /// Processor seconds of the engine; `None` for a server elsewhere.
     pub engine_cpu_s: Option<f64>,
-    /// What was made lasting; `None` where nobody could count it.
+    /// What was made durable; `None` where nobody could count it.
     pub syncs: Option<Syncs>,
 }
 
-/// How often an engine had something made lasting.
+/// How often an engine had something made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Syncs {
     /// Who counted.
@@ -63,15 +74,28 @@ impl Counter {
 }
 
 impl Cost {
+    /// Of one trial; `None` where its operations were not counted.
+    pub fn of(measures: &Measures) -> Option<Self> {
+        let count = |measure, scope| measures.get(measure, &scope).map(|value| value as u64);
+        Some(Self {
+            operations: count(&OPERATIONS, Scope::Clients)?,
+            commits: count(&COMMITS, Scope::Clients),
+            application_bytes: count(&PAYLOAD, Scope::Clients),
+            device_bytes: count(&WORK_WRITTEN, Scope::Trial),
+            engine_cpu_s: measures.of_database(&CPU),
+            syncs: Syncs::of(measures),
+        })
+    }
+
     /// Write amplification: bytes that went to the device for each byte that the application
     /// wrote.
     pub fn write_amplification(&self) -> Option<f64> {
-        per(self.device_bytes? as f64, self.application_bytes)
+        per(self.device_bytes? as f64, self.application_bytes?)
     }
 
     /// Syncs for each commit.
     pub fn syncs_per_commit(&self) -> Option<f64> {
-        per(self.syncs?.count as f64, self.commits)
+        per(self.syncs?.count as f64, self.commits?)
     }
 
     /// Processor seconds of the engine for each operation.
@@ -84,12 +108,32 @@ impl Cost {
         let syncs = self.syncs.zip(other.syncs).filter(|(a, b)| a.counted_by == b.counted_by);
         Self {
             operations: self.operations + other.operations,
-            commits: self.commits + other.commits,
-            application_bytes: self.application_bytes + other.application_bytes,
+            commits: self.commits.zip(other.commits).map(|(a, b)| a + b),
+            application_bytes: self
+                .application_bytes
+                .zip(other.application_bytes)
+                .map(|(a, b)| a + b),
             device_bytes: self.device_bytes.zip(other.device_bytes).map(|(a, b)| a + b),
             engine_cpu_s: self.engine_cpu_s.zip(other.engine_cpu_s).map(|(a, b)| a + b),
             syncs: syncs.map(|(a, b)| Syncs { count: a.count + b.count, ..a }),
         }
+    }
+}
+
+impl Syncs {
+    /// By whoever knows best: a virtual disk and the kernel see each sync of the engine and nothing
+    /// else, a device sees flushes.
+    fn of(measures: &Measures) -> Option<Self> {
+        let counters = [
+            (Counter::Disk, Scope::Disk),
+            (Counter::Kernel, Scope::DATABASE),
+            (Counter::Device, Scope::Device),
+        ];
+        let counted = |(counted_by, scope)| {
+            let count = measures.get(&SYNCS, &scope)? as u64;
+            Some(Self { counted_by, count })
+        };
+        counters.into_iter().find_map(counted)
     }
 }
 
@@ -130,8 +174,8 @@ mod tests {
 
     const COST: Cost = Cost {
         operations: 10,
-        commits: 4,
-        application_bytes: 1000,
+        commits: Some(4),
+        application_bytes: Some(1000),
         device_bytes: Some(3500),
         engine_cpu_s: Some(0.5),
         syncs: Some(Syncs { counted_by: Counter::Disk, count: 6 }),
@@ -139,12 +183,12 @@ mod tests {
 
     #[test]
     fn figures_follow_from_the_sums() {
-        let both = COST.plus(&Cost { commits: 0, ..COST });
+        let both = COST.plus(&Cost { commits: Some(0), ..COST });
         assert_eq!(both.write_amplification(), Some(3.5));
         assert_eq!(both.syncs_per_commit(), Some(3.0));
         assert_eq!(both.engine_cpu_per_operation_s(), Some(0.05));
         assert_eq!(Cost::default().write_amplification(), None);
-        assert_eq!(Cost { commits: 0, ..COST }.syncs_per_commit(), None);
+        assert_eq!(Cost { commits: Some(0), ..COST }.syncs_per_commit(), None);
     }
 
     #[test]
@@ -154,5 +198,20 @@ mod tests {
         let both = COST.plus(&other);
         assert_eq!((both.device_bytes, both.syncs), (None, None));
         assert_eq!(both.engine_cpu_s, Some(1.0));
+    }
+
+    #[test]
+    fn the_best_witness_counts_the_syncs() {
+        let mut measures = Measures::default();
+        assert_eq!(Syncs::of(&measures), None);
+        for (scope, counted_by, count) in [
+            (Scope::Device, Counter::Device, 1),
+            (Scope::DATABASE, Counter::Kernel, 2),
+            (Scope::Disk, Counter::Disk, 3),
+        ] {
+            measures.set(&SYNCS, scope, count as f64);
+            assert_eq!(Syncs::of(&measures), Some(Syncs { counted_by, count }));
+        }
+        assert_eq!(Cost::of(&measures), None, "its operations were not counted");
     }
 }

@@ -1,15 +1,8 @@
-//! Power cuts: how a run folder keeps them, and what those of an engine at a level come to.
+//! What the power cuts of an engine at a level of durability come to.
 
+use bakeoff_results::{Cut, Judged, Promised, Run};
 use bakeoff_stats::quantile::median;
-use rusqlite::Connection;
-use rusqlite::types::Type;
 use serde::{Deserialize, Serialize};
-
-use crate::power_cut::{Cut, Judged, Promised};
-use crate::record::Run;
-use crate::store::RunFolder;
-use crate::write::unfit;
-use crate::{Error, Result};
 
 /// What was found of an engine's promise at a level of durability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,58 +74,6 @@ impl Found {
         self.cuts += u32::from(number > 0);
         self.most = self.most.max(number);
     }
-}
-
-impl RunFolder {
-    /// Keeps a power cut. It takes the place of a failed attempt at the same one, which says nothing.
-    ///
-    /// # Errors
-    /// As [`RunFolder::commit_trial`].
-    pub fn commit_cut(&mut self, cut: &Cut) -> Result<()> {
-        let facts = serde_json::to_string(cut).map_err(|error| Error::Unfit(error.to_string()))?;
-        let failed = self.failed();
-        self.connection
-            .transaction()
-            .and_then(|transaction| {
-                replace(&transaction, cut, &facts)?;
-                transaction.commit()
-            })
-            .map_err(|cause| unfit(cause, failed))
-    }
-
-    /// Every power cut, in the order in which they were made; none in a folder of a bakeoff that
-    /// made none.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] where they can't be read.
-    pub fn cuts(&self) -> Result<Vec<Cut>> {
-        let table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'cut'";
-        if self.rows(table, |_| Ok(()))?.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.rows("SELECT facts FROM cut ORDER BY id", |row| {
-            let facts = row.get_ref(0)?.as_str()?;
-            serde_json::from_str(facts).map_err(|error| {
-                rusqlite::Error::FromSqlConversionFailure(0, Type::Text, error.into())
-            })
-        })
-    }
-}
-
-fn replace(database: &Connection, cut: &Cut, facts: &str) -> rusqlite::Result<()> {
-    database.execute(
-        "DELETE FROM cut
-         WHERE engine = ?1 AND durability = ?2 AND number = ?3 AND failed IS NOT NULL",
-        (&cut.engine, &cut.durability, cut.number),
-    )?;
-    let broken = cut.broken().count() as u64;
-    database
-        .execute(
-            "INSERT INTO cut (engine, durability, number, broken, failed, facts)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            (&cut.engine, &cut.durability, cut.number, broken, &cut.failed, facts),
-        )
-        .map(drop)
 }
 
 /// What the cuts come to, an entry for each engine and level, in the plan's order.

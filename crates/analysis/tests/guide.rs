@@ -1,10 +1,11 @@
 //! docs/results.md against what is really there.
 
-#[path = "../examples/synthetic/data.rs"]
+#[path = "../../results/examples/synthetic/data.rs"]
 mod data;
-#[path = "../examples/synthetic/cuts.rs"]
+#[path = "../../results/examples/synthetic/cuts.rs"]
 mod power;
 
+use bakeoff_results::measure::{MEASURES, Unit};
 use bakeoff_results::{Canary, DATABASE, RunFolder};
 use data::{ENGINES, Trials, run};
 use power::cuts;
@@ -68,7 +69,7 @@ fn every_query_of_the_guide_answers_its_question() {
     assert!((0.006..0.011).contains(&mean), "beta takes 8 ms: {mean}");
     // Each trial wrote 1 GiB for 2 operations, 10 a second each over 20 seconds, the window or not.
     assert_eq!(written.len(), ENGINES.len());
-    assert_eq!(written[0][1], ((1u64 << 30) / 400).to_string());
+    assert_eq!(written[0][1], (f64::from(1 << 30) / 400.0).to_string());
     assert_eq!(aside.len(), 4);
     assert_eq!((aside[0][0].as_str(), aside[0][3].as_str()), ("2", "the canary was off"));
     assert_eq!(broken.len(), 2);
@@ -91,8 +92,29 @@ fn the_guide_names_every_table_and_column() {
         let internal = table == "run" && column == "id";
         assert!(internal || line.contains(&format!("`{column}`")), "{table}.{column}");
     }
-    for (pragma, value) in [("application_id", "1650551653"), ("user_version", "1")] {
+    for (pragma, value) in [("application_id", "1650551653"), ("user_version", "2")] {
         let found: i64 = connection.pragma_query_value(None, pragma, |row| row.get(0)).unwrap();
         assert_eq!(found.to_string(), value);
     }
+}
+
+/// The guide's table of measures is the catalogue's.
+#[test]
+fn the_guide_has_every_measure() {
+    let unit = |unit| match unit {
+        Unit::Seconds => "s",
+        Unit::Bytes => "B",
+        Unit::Count => "1",
+        Unit::PerSecond => "1/s",
+        Unit::Share => "share",
+    };
+    let row = |measure: &&bakeoff_results::Measure| {
+        let scopes: Vec<String> = measure.scopes.iter().map(ToString::to_string).collect();
+        let (name, unit, scopes) = (measure.name, unit(measure.unit), scopes.join(", "));
+        format!("| `{name}` | {unit} | {scopes} | {} |\n", measure.about)
+    };
+    let table: String = MEASURES.iter().map(row).collect();
+    let head = "| name | unit | of | what it says |\n|---|---|---|---|\n";
+    let expected = format!("{head}{table}\n");
+    assert!(GUIDE.contains(&expected), "the table of docs/results.md must be:\n{expected}");
 }

@@ -1,12 +1,13 @@
 //! The published JSON Schema against real documents.
 
-#[path = "../examples/synthetic/data.rs"]
+#[path = "../../results/examples/synthetic/data.rs"]
 mod data;
-#[path = "../examples/synthetic/cuts.rs"]
+#[path = "../../results/examples/synthetic/cuts.rs"]
 mod power;
 
-use bakeoff_results::document::Status;
-use bakeoff_results::{Canary, Cut, Document, JSON_SCHEMA, RunFolder};
+use bakeoff_analysis::{Document, JSON_SCHEMA, document};
+use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
+use bakeoff_results::{Canary, Cut, RunFolder, Scope, Status, Trial};
 use data::{Trials, run};
 use power::cuts;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ fn documents() -> [Value; 3] {
     let dir = tempfile::tempdir().unwrap();
     let mut folder =
         RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0", "25%"], 16), "").unwrap();
-    let json = |folder: &RunFolder| serde_json::to_value(folder.document().unwrap()).unwrap();
+    let json = |folder: &RunFolder| serde_json::to_value(document(folder).unwrap()).unwrap();
     let empty = json(&folder);
 
     let canary = Canary {
@@ -53,16 +54,30 @@ fn documents() -> [Value; 3] {
         Cut { number: 2, judged: Vec::new(), failed: Some("no".into()), ..cuts()[0].clone() };
     folder.commit_cut(&refused).unwrap();
     for block in 2..6 {
-        for trial in trials.block(block, block, ["1", "0"]) {
+        for mut trial in trials.block(block, block, ["1", "0"]) {
+            open(&mut trial);
             folder.commit_trial(&trial).unwrap();
         }
     }
     folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
-    let mut finished = folder.document().unwrap();
+    let mut finished = document(&folder).unwrap();
     let other = finished.clone();
     finished.run.run.factors[1].1.push("relaxed".to_owned());
     assert_eq!(finished.take_cuts("cuts", &other), 1);
     [empty, interrupted, serde_json::to_value(finished).unwrap()]
+}
+
+/// Makes a trial one in an open loop.
+fn open(trial: &mut Trial) {
+    let measured = trial.measured.as_mut().unwrap();
+    for (measure, value) in
+        [(&OFFERED, 40.0), (&NOT_STARTED, 2.0), (&BACKLOG, 5.0), (&START_DELAY_P99, 0.25)]
+    {
+        measured.measures.set(measure, Scope::Clients, value);
+    }
+    for operation in &mut measured.operations {
+        operation.service = Some(operation.kept.clone());
+    }
 }
 
 fn schema() -> Value {
@@ -119,20 +134,30 @@ fn a_failed_trial_has_all_fields() {
     let [_, interrupted, _] = documents();
     let [failed, measured] = [1, 0].map(|at| interrupted["trials"][at].as_object().unwrap());
     assert_eq!(failed.keys().collect::<Vec<_>>(), measured.keys().collect::<Vec<_>>());
-    for field in ["io", "neighbour", "disk", "littles_law", "steady", "space_bytes", "cpu_s"] {
+    for field in ["ran_s", "window_s"] {
         assert!(failed[field].is_null() && !measured[field].is_null(), "{field}");
     }
+    for field in ["operations", "measures"] {
+        assert!(failed[field] == json!([]) && measured[field] != json!([]), "{field}");
+    }
     assert_eq!((&failed["reason"], &failed["valid"]), (&json!("it crashed"), &json!(false)));
-    assert_eq!((&failed["counters"], &failed["warnings"]), (&json!({}), &json!([])));
+    assert_eq!(failed["warnings"], json!([]));
 }
 
 /// Takes out every field of every object of the document in turn, and puts a wrong type into it.
 #[test]
 fn no_field_can_be_missing_or_of_another_type() {
     let [_, _, mut finished] = documents();
+    // The last trial, which ran in an open loop.
+    finished["trials"].as_array_mut().unwrap().reverse();
     for list in ["trials", "cells", "comparisons", "noise", "canaries", "cuts"] {
         finished[list].as_array_mut().unwrap().truncate(1);
     }
+    let of_processes = |reading: &Value| reading["scope"].is_object();
+    let measures = finished["trials"][0]["measures"].as_array_mut().unwrap();
+    let group = measures.iter().position(of_processes).expect("of the engine's processes");
+    measures.swap(0, group);
+    measures.truncate(2);
     // In the form of this run's own.
     finished["other_cuts"][0]["cuts"] = json!([]);
     finished["other_cuts"][0]["promise"]["rules"] = json!([]);
@@ -177,7 +202,7 @@ fn fields(value: &Value, path: String, paths: &mut Vec<String>) {
 fn values_out_of_range_do_not_fit() {
     let [_, _, finished] = documents();
     for (path, value) in [
-        ("/schema", json!(2)),
+        ("/schema", json!(1)),
         ("/run/status", json!("done")),
         ("/comparisons/0/verdict", json!("winner")),
         ("/comparisons/0/metric", json!("p99_s")),
@@ -186,6 +211,10 @@ fn values_out_of_range_do_not_fit() {
         ("/trials/0/operations/0/mean_s", json!(-0.5)),
         ("/trials/0/block", json!(0.5)),
         ("/trials/0/valid", json!(1)),
+        ("/trials/0/measures/0/unit", json!("ms")),
+        ("/trials/0/measures/0/scope", json!("engine")),
+        ("/trials/0/measures/0/value", json!(null)),
+        ("/trials/0/window_s", json!([1.0])),
     ] {
         let mut wrong = finished.clone();
         *wrong.pointer_mut(path).expect(path) = value;

@@ -1,10 +1,12 @@
 //! What the document says of known trials.
 
-#[path = "../examples/synthetic/data.rs"]
+#[path = "../../results/examples/synthetic/data.rs"]
 mod data;
 
-use bakeoff_results::document::{Comparison, Verdict};
-use bakeoff_results::{Canary, Disk, Document, Measured, RunFolder, Trial};
+use bakeoff_analysis::document::Verdict;
+use bakeoff_analysis::{Comparison, Document};
+use bakeoff_results::measure::*;
+use bakeoff_results::{Canary, Measured, RunFolder, Trial};
 use data::{Trials, run};
 
 /// The document of `trials` and `canaries`, by way of a run folder.
@@ -15,7 +17,7 @@ fn document_with(trials: &[Trial], canaries: &[Canary]) -> Document {
     let mut folder = RunFolder::create(&path, &run, "").unwrap();
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
     canaries.iter().for_each(|canary| folder.commit_canary(canary).unwrap());
-    folder.document().unwrap()
+    bakeoff_analysis::document(&folder).unwrap()
 }
 
 fn document(trials: &[Trial]) -> Document {
@@ -37,8 +39,19 @@ fn measured(trial: &mut Trial) -> &mut Measured {
     trial.measured.as_mut().expect("synthetic trials are measured")
 }
 
-fn disk(trial: &mut Trial) -> &mut Disk {
-    measured(trial).facts.disk.as_mut().expect("synthetic trials have a virtual disk")
+fn set(trial: &mut Trial, measure: &'static Measure, scope: Scope, value: f64) {
+    measured(trial).measures.set(measure, scope, value);
+}
+
+/// So much of the clients' time in latencies as Little's law says where none is lost.
+fn balance(trial: &mut Trial, law: f64) {
+    let measured = measured(trial);
+    let sum = |operation: &bakeoff_results::Operation| {
+        operation.kept.len() as f64 * operation.kept.mean() / 1e9
+    };
+    let busy: f64 = measured.operations.iter().map(sum).sum();
+    let window_s = measured.window_s.1 - measured.window_s.0;
+    measured.measures.set(&CONCURRENCY, Scope::Clients, busy / window_s / law);
 }
 
 /// Gives the trial `count` operations of the first kind that all took `seconds`.
@@ -184,8 +197,8 @@ fn a_cell_merges_histograms_and_takes_the_typical_mean() {
     constant(&mut trials[4], 0.100, 1_000);
     measured(&mut trials[0]).operations[0].errors = 2;
     measured(&mut trials[4]).operations[0].errors = 5;
-    measured(&mut trials[0]).facts.space_bytes = Some(100);
-    measured(&mut trials[4]).facts.space_bytes = Some(300);
+    set(&mut trials[0], &SPACE, Scope::Trial, 100.0);
+    set(&mut trials[4], &SPACE, Scope::Trial, 300.0);
     let document = document(&trials);
     let cell = &document.cells[0];
     let found = &cell.operations[0];
@@ -249,6 +262,12 @@ fn warnings(change: impl Fn(&mut Trial)) -> Vec<String> {
     let mut trials = blocks(8);
     trials.iter_mut().for_each(constant_ten_thousand);
     trials.iter_mut().for_each(change);
+    // Whatever was changed, no time is lost unless that was the change.
+    let lost = |trial: &Trial| {
+        let measures = trial.measured.as_ref().map(|measured| &measured.measures);
+        measures.is_none_or(|measures| measures.get(&CONCURRENCY, &Scope::Clients).is_some())
+    };
+    trials.iter_mut().filter(|trial| !lost(trial)).for_each(|trial| balance(trial, 1.0));
     document(&trials).warnings
 }
 
@@ -293,25 +312,27 @@ fn each_trouble_brings_its_warning_alone() {
             &["4 of 32 trials do not count", "the canary was off"],
         ),
         (
-            |trial| measured(trial).facts.steady = Some(!is(trial, 1, "gamma")),
+            |trial| {
+                let settled = f64::from(u8::from(!is(trial, 1, "gamma")));
+                set(trial, &SETTLED, Scope::Trial, settled);
+            },
             &["1 of 32 trials had not settled when it ended", "engine gamma"],
         ),
         (
             |trial| {
-                if is(trial, 2, "beta") {
-                    measured(trial).facts.littles_law = 0.8;
-                } else if is(trial, 4, "gamma") {
-                    measured(trial).facts.littles_law = 1.15;
-                } else {
-                    measured(trial).facts.littles_law = 0.91;
-                }
+                let law = match () {
+                    () if is(trial, 2, "beta") => 0.8,
+                    () if is(trial, 4, "gamma") => 1.15,
+                    () => 0.91,
+                };
+                balance(trial, law);
             },
             &["in 2 of 32 trials", "add up", "20 %", "engine beta"],
         ),
         (
             |trial| {
                 if is(trial, 3, "beta") {
-                    disk(trial).achieved_mean_s = Some(0.0145);
+                    set(trial, &ACHIEVED_LATENCY, Scope::Disk, 0.0145);
                 }
             },
             &["in 1 of 32 trials the virtual disk", "16 %", "engine beta"],
@@ -319,8 +340,8 @@ fn each_trouble_brings_its_warning_alone() {
         (
             |trial| {
                 if is(trial, 3, "beta") {
-                    disk(trial).modelled_mean_s = Some(80e-6);
-                    disk(trial).achieved_mean_s = Some(120e-6);
+                    set(trial, &MODELLED_LATENCY, Scope::Disk, 80e-6);
+                    set(trial, &ACHIEVED_LATENCY, Scope::Disk, 120e-6);
                 }
             },
             &["in 1 of 32 trials", "took 1.5 times", "engine beta"],
@@ -328,7 +349,7 @@ fn each_trouble_brings_its_warning_alone() {
         (
             |trial| {
                 if is(trial, 2, "gamma") {
-                    measured(trial).facts.cpu_s.client = 16.0;
+                    set(trial, &CPU, Scope::Clients, 16.0);
                 }
             },
             &["in 1 of 32 trials", "80 %", "engine gamma"],
@@ -352,7 +373,7 @@ fn each_trouble_brings_its_warning_alone() {
         (
             |trial| {
                 let short = if is(trial, 6, "gamma") { 0.5 } else { 0.85 };
-                measured(trial).facts.neighbour.achieved_per_second *= short;
+                set(trial, &RATE, Scope::Neighbours, 700.0 * short);
             },
             &["in 1 of 32 trials the neighbours", "41 %", "engine gamma"],
         ),
@@ -414,6 +435,7 @@ fn a_stalled_trial_is_told() {
 fn a_trial_that_was_set_aside_is_no_failure() {
     let mut trials = blocks(8);
     trials.iter_mut().for_each(constant_ten_thousand);
+    trials.iter_mut().for_each(|trial| balance(trial, 1.0));
     let mut aside = trials[28..30].to_vec();
     for trial in &mut aside {
         (trial.valid, trial.reason) = (false, Some("the run was interrupted".to_owned()));
@@ -504,6 +526,7 @@ fn a_machine_that_drifts_is_told() {
         .collect();
     let mut trials = blocks(8);
     trials.iter_mut().for_each(constant_ten_thousand);
+    trials.iter_mut().for_each(|trial| balance(trial, 1.0));
     let found = document_with(&trials, &canaries).warnings;
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("arithmetic 17 % slower"), "{found:?}");

@@ -1,0 +1,146 @@
+//! Which trials count, and what the trials of each cell have in common.
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::measure::{CPU, RATE, SPACE};
+use bakeoff_results::{
+    Levels, Measure, OperationSummary, Run, RunFolder, Scope, TrialSummary, Window,
+};
+use bakeoff_stats::quantile::median;
+
+use crate::Result;
+use crate::cost::{Cost, CostView, Cpu};
+use crate::document::{Attempts, CellView};
+use crate::open_loop::OpenLoop;
+
+/// Where levels stand in the plan's factors: what cells and comparisons are sorted by. Names that
+/// the plan does not know come last.
+pub(crate) type Rank = Vec<usize>;
+
+/// The rank of `levels`.
+pub(crate) fn rank(run: &Run, levels: &Levels) -> Rank {
+    let place = |(factor, known): &(String, Vec<String>)| {
+        let level = levels.get(factor)?;
+        known.iter().position(|name| name == level)
+    };
+    run.factors.iter().map(|factor| place(factor).unwrap_or(usize::MAX)).collect()
+}
+
+/// The trials that count: the valid ones of the latest attempt at each block that has any.
+/// Trials of two attempts were not run back to back, so they never stand against each other.
+pub(crate) fn counted(trials: &[TrialSummary]) -> Vec<&TrialSummary> {
+    let latest = Attempts::of(trials.iter().filter(|trial| trial.valid));
+    let counts = |trial: &&TrialSummary| trial.valid && latest.is_latest(trial);
+    trials.iter().filter(counts).collect()
+}
+
+/// Each cell that has a trial that counts, in the plan's order. The histograms of one cell at a
+/// time are in memory.
+pub(crate) fn cells(
+    folder: &RunFolder,
+    run: &Run,
+    counted: &[&TrialSummary],
+) -> Result<Vec<CellView>> {
+    let mut cells: BTreeMap<(Rank, &Levels), Vec<&TrialSummary>> = BTreeMap::new();
+    for &trial in counted {
+        let levels = &trial.levels;
+        cells.entry((rank(run, levels), levels)).or_default().push(trial);
+    }
+    let mut windows = folder.windows()?;
+    let mut views = Vec::with_capacity(cells.len());
+    for ((_, levels), trials) in cells {
+        let mut merged = Vec::new();
+        for trial in &trials {
+            merge(&mut merged, windows.of(trial)?);
+        }
+        views.push(cell(levels, &trials, &merged));
+    }
+    Ok(views)
+}
+
+/// Adds the windows of one trial to those of the trials before it, an entry an operation.
+fn merge(merged: &mut Vec<Window>, windows: Vec<Window>) {
+    const GROWS: &str = "a histogram that grows takes any other";
+    for (number, window) in windows.into_iter().enumerate() {
+        let Some(sum) = merged.get_mut(number) else {
+            merged.push(window);
+            continue;
+        };
+        sum.kept.add(&window.kept).expect(GROWS);
+        match (&mut sum.service, window.service) {
+            (Some(sum), Some(service)) => sum.add(&service).expect(GROWS),
+            (sum @ None, service) => *sum = service,
+            (Some(_), None) => {}
+        }
+    }
+}
+
+fn cell(levels: &Levels, trials: &[&TrialSummary], merged: &[Window]) -> CellView {
+    let each = |measure: &Measure, scope: &Scope| -> Vec<f64> {
+        trials.iter().filter_map(|trial| trial.measures.get(measure, scope)).collect()
+    };
+    let space = each(&SPACE, &Scope::Trial);
+    let mean_of = |measure, scope| mean(&each(measure, scope)).unwrap_or_default();
+    let operations = merged.iter().enumerate();
+    CellView {
+        levels: levels.clone(),
+        trials: trials.len() as u32,
+        operations: operations.map(|(at, merged)| operation(trials, at, merged)).collect(),
+        space_bytes: median(&space).map(|bytes| bytes as u64),
+        cpu_s: Cpu {
+            client: mean_of(&CPU, &Scope::Clients),
+            engine: mean_of(&CPU, &Scope::DATABASE),
+        },
+        neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),
+        open_loop: OpenLoop::of_cell(trials),
+        cost: cost(trials),
+        counters: counters(trials),
+    }
+}
+
+/// What all trials cost together, where each of them knows.
+fn cost(trials: &[&TrialSummary]) -> Option<CostView> {
+    let costs: Option<Vec<Cost>> = trials.iter().map(|trial| Cost::of(&trial.measures)).collect();
+    costs?.into_iter().reduce(|sum, cost| sum.plus(&cost)).map(CostView::from)
+}
+
+/// The target's own counters, summed over the trials.
+fn counters(trials: &[&TrialSummary]) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for (name, count) in trials.iter().flat_map(|trial| trial.measures.counters()) {
+        match sums.get_mut(name) {
+            Some(sum) => *sum += count,
+            None => drop(sums.insert(name.to_owned(), count)),
+        }
+    }
+    sums
+}
+
+/// The operation at place `at` of the workload, over all trials of a cell.
+fn operation(trials: &[&TrialSummary], at: usize, merged: &Window) -> OperationSummary {
+    let views: Vec<&OperationSummary> =
+        trials.iter().filter_map(|trial| trial.operations.get(at)).collect();
+    let name = views.first().map_or("", |view| &view.name);
+    let means: Vec<f64> = views.iter().filter_map(|view| view.mean_s).collect();
+    let services: Vec<f64> = views.iter().filter_map(|view| view.service_mean_s).collect();
+    let rates: Vec<f64> = views.iter().map(|view| view.per_second).collect();
+    OperationSummary {
+        mean_s: geometric_mean(&means),
+        service_mean_s: geometric_mean(&services),
+        per_second: mean(&rates).unwrap_or_default(),
+        errors: views.iter().map(|view| view.errors).sum(),
+        retries: views.iter().map(|view| view.retries).sum(),
+        ..OperationSummary::of_histograms(name, &merged.kept, merged.service.as_ref())
+    }
+}
+
+/// exp(mean of ln x): what is twice too slow weighs as much as what is twice too fast, and one
+/// trial that stalled does not make the cell.
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    mean(&logarithms).map(f64::exp)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

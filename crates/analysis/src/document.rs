@@ -1,0 +1,204 @@
+//! The documented JSON of a run: plain figures, no histograms. Times in seconds, sizes in bytes.
+//!
+//! `docs/results.schema.json` describes it; a change that readers could trip over raises
+//! [`SCHEMA`].
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::{Canary, Cut, Levels, OperationSummary, RunFolder, RunState, TrialSummary};
+use serde::{Deserialize, Serialize};
+
+use crate::cost::{CostView, Cpu};
+use crate::open_loop::OpenLoop;
+use crate::others::OtherCuts;
+use crate::promises::{self, PromiseView};
+use crate::{Result, cells, compare, warnings};
+
+/// The version of the document's form.
+pub const SCHEMA: u32 = 2;
+
+/// The JSON Schema (2020-12) of the document.
+pub const JSON_SCHEMA: &str = include_str!("../../../docs/results.schema.json");
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// What was run, and on what.
+    pub run: RunState,
+    /// Every trial that ended, in the order in which they ran.
+    pub trials: Vec<TrialSummary>,
+    /// What the valid trials of each cell have in common, in the order of the plan's factors.
+    pub cells: Vec<CellView>,
+    /// The compared factor's levels against the baseline, paired inside blocks.
+    pub comparisons: Vec<Comparison>,
+    /// The same for a level entered twice: what is measured where there is no difference.
+    pub noise: Vec<Comparison>,
+    /// The machine alone, before each block.
+    pub canaries: Vec<Canary>,
+    /// Every power cut, in the order in which they were made.
+    #[serde(default)]
+    pub cuts: Vec<Cut>,
+    /// What they come to, for each engine and level of durability.
+    #[serde(default)]
+    pub promises: Vec<PromiseView>,
+    /// What power cuts of other runs found, where a report was asked to take them
+    /// ([`Document::take_cuts`]).
+    #[serde(default)]
+    pub other_cuts: Vec<OtherCuts>,
+    /// What a reader should know of the run as a whole, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// What the valid trials of a cell have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellView {
+    /// The cell.
+    pub levels: Levels,
+    /// How many trials back it.
+    pub trials: u32,
+    /// Operations: `mean_s` is the geometric mean of the trials' means, the rate the mean of their
+    /// rates, quantiles come from the merged histograms, counts are sums.
+    ///
+    /// The geometric mean, so that the ratio of two cells is the ratio of their pairs where both
+    /// have trials in the same blocks: exp(mean of ln a) / exp(mean of ln b) = exp(mean of ln a/b).
+    pub operations: Vec<OperationSummary>,
+    /// Median size on disk; `None` where the files are somebody else's.
+    pub space_bytes: Option<u64>,
+    /// Mean processor seconds a trial.
+    pub cpu_s: Cpu,
+    /// Mean requests a second of the neighbours.
+    pub neighbour_per_second: f64,
+    /// What was offered, all trials together; `None` for a closed loop.
+    pub open_loop: Option<OpenLoop>,
+    /// What the clients' work cost, all trials together; `None` where it was not counted.
+    pub cost: Option<CostView>,
+    /// What the target counted of itself while the clients ran, all trials together.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// Two levels of the compared factor against each other, all other levels equal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The operation.
+    pub operation: String,
+    /// What is compared.
+    pub metric: String,
+    /// The compared factor.
+    pub factor: String,
+    /// The other factors' levels.
+    pub levels: Levels,
+    /// The level that the other is held against.
+    pub baseline: String,
+    /// The level.
+    pub level: String,
+    /// The level's mean over the baseline's: above 1 is slower. `None` without a pair.
+    pub ratio: Option<f64>,
+    /// The 95 % interval's lower end; `None` with fewer than two pairs.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
+    /// How many blocks back it.
+    pub blocks: u32,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// What a comparison says, with a margin of 5 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The interval lies wholly below the margin.
+    Faster,
+    /// The interval lies wholly above the margin.
+    Slower,
+    /// The interval lies within the margin.
+    Same,
+    /// None of these.
+    Undecided,
+    /// The paired mean and the Hodges-Lehmann estimate disagree.
+    Spiky,
+}
+
+/// The latest attempt at each block.
+pub struct Attempts(BTreeMap<u32, u32>);
+
+impl Attempts {
+    /// Of these trials' blocks.
+    pub fn of<'a>(trials: impl IntoIterator<Item = &'a TrialSummary>) -> Self {
+        let mut latest = BTreeMap::new();
+        for trial in trials {
+            let attempt = latest.entry(trial.block).or_insert(trial.attempt);
+            *attempt = trial.attempt.max(*attempt);
+        }
+        Self(latest)
+    }
+
+    /// Whether a trial was set aside: it doesn't count, but its block was run again later. That is
+    /// no failure.
+    pub fn set_aside(&self, trial: &TrialSummary) -> bool {
+        !trial.valid && !self.is_latest(trial)
+    }
+
+    /// Whether a trial belongs to the latest attempt at its block.
+    pub(crate) fn is_latest(&self, trial: &TrialSummary) -> bool {
+        self.0.get(&trial.block) == Some(&trial.attempt)
+    }
+}
+
+/// What a run folder has to tell, as it is at this moment.
+///
+/// # Errors
+/// [`bakeoff_results::Error::Damaged`] where it can't be read.
+pub fn document(folder: &RunFolder) -> Result<Document> {
+    let _snapshot = folder.snapshot()?;
+    let run = folder.state()?;
+    let trials = folder.trials()?;
+    let counted = cells::counted(&trials);
+    let cells = cells::cells(folder, &run.run, &counted)?;
+    let (comparisons, noise) = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
+    let cuts = folder.cuts()?;
+    let mut document = Document {
+        schema: SCHEMA,
+        promises: promises::promises(&run.run, &cuts),
+        cuts,
+        other_cuts: Vec::new(),
+        run,
+        trials: Vec::new(),
+        cells,
+        comparisons,
+        noise,
+        canaries: folder.canaries()?,
+        warnings: Vec::new(),
+    };
+    document.warnings = warnings::all(&document, &trials, &counted);
+    document.trials = trials;
+    Ok(document)
+}
+
+impl Verdict {
+    /// The word of the JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
+            Self::Spiky => "spiky",
+        }
+    }
+}
+
+impl From<bakeoff_stats::Verdict> for Verdict {
+    fn from(verdict: bakeoff_stats::Verdict) -> Self {
+        use bakeoff_stats::Verdict as From;
+        match verdict {
+            From::Faster => Self::Faster,
+            From::Slower => Self::Slower,
+            From::Same => Self::Same,
+            From::Undecided => Self::Undecided,
+            From::Spiky => Self::Spiky,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! From the records of a run to findings: what the trials of a cell have in common, how the compared
+//! levels stand against each other, what power cuts left of each promise, and what a reader should
+//! be warned of.
+//!
+//! It must never know how a trial is run, or how a report looks.
+
+mod books;
+mod cells;
+mod compare;
+mod cost;
+pub mod document;
+mod open_loop;
+mod others;
+mod promises;
+mod warnings;
+
+pub use books::{concurrency, littles_law};
+pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
+pub use document::{Attempts, CellView, Comparison, Document, JSON_SCHEMA, SCHEMA, document};
+pub use open_loop::OpenLoop;
+pub use others::OtherCuts;
+pub use promises::{Found, PromiseView, RuleView};
+
+/// What comes of reading a run folder.
+pub type Result<T> = bakeoff_results::Result<T>;

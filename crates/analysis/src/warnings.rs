@@ -1,0 +1,118 @@
+//! What a reader should know of a run as a whole: one sentence a kind, with how often it is so
+//! and where it is worst.
+
+mod figures;
+mod lost;
+mod machine;
+mod work;
+
+use bakeoff_results::{Levels, Run, TrialSummary};
+
+use crate::document::{Attempts, Document};
+
+/// All warnings of a run, the gravest first.
+pub(crate) fn all(
+    document: &Document,
+    trials: &[TrialSummary],
+    counted: &[&TrialSummary],
+) -> Vec<String> {
+    let run = &document.run.run;
+    let cells = &document.cells;
+    let attempts = Attempts::of(trials);
+    let (aside, standing): (Vec<&TrialSummary>, Vec<&TrialSummary>) =
+        trials.iter().partition(|trial| attempts.set_aside(trial));
+    let [failed, disturbed] = lost::lost(run, &standing);
+    let warnings = [
+        failed,
+        disturbed,
+        lost::elsewhere(run),
+        machine::drifted(&document.canaries),
+        figures::noise(run, &document.noise),
+        work::unsynced(run, cells, counted),
+        work::behind(run, cells),
+        figures::stalled(run, cells, counted),
+        work::errors(run, counted),
+        machine::starved(run, counted),
+        machine::strayed(run, counted),
+        machine::too_fast(run, counted),
+        machine::busy_clients(run, counted),
+        work::unbalanced(run, counted),
+        work::unsteady(run, counted),
+        work::retries(run, counted),
+        figures::untrimmed(run, trials, counted, &document.comparisons),
+        figures::few_operations(run, cells, counted),
+        lost::set_aside(&aside),
+    ];
+    warnings.into_iter().flatten().map(|text| sentence(&text)).collect()
+}
+
+/// The text with a capital at its start and a full stop at its end.
+fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", rest.as_str())
+}
+
+/// How often something is so, and where it is worst.
+struct Tally<'a> {
+    times: usize,
+    of: usize,
+    /// How bad it is at its worst, and where that is.
+    worst: Option<(f64, &'a Levels)>,
+}
+
+impl<'a> Tally<'a> {
+    /// Goes through `items`; `how_bad` is above 0 where there is something to say.
+    fn of<T>(
+        items: impl IntoIterator<Item = T>,
+        levels: impl Fn(&T) -> &'a Levels,
+        how_bad: impl Fn(&T) -> f64,
+    ) -> Self {
+        let mut tally = Self { times: 0, of: 0, worst: None };
+        for item in items {
+            tally.of += 1;
+            let bad = how_bad(&item);
+            if bad > 0.0 {
+                tally.times += 1;
+                if tally.worst.is_none_or(|(worst, _)| bad > worst) {
+                    tally.worst = Some((bad, levels(&item)));
+                }
+            }
+        }
+        tally
+    }
+
+    /// As [`Tally::of`], over trials.
+    fn of_trials(trials: &[&'a TrialSummary], how_bad: impl Fn(&'a TrialSummary) -> f64) -> Self {
+        Self::of(trials.iter().copied(), |trial| &trial.levels, |trial| how_bad(trial))
+    }
+
+    /// The sentence: how often, of how many, the worst, and where.
+    fn say(
+        &self,
+        run: &Run,
+        sentence: impl FnOnce(usize, usize, f64, &str) -> String,
+    ) -> Option<String> {
+        let (worst, levels) = self.worst?;
+        Some(sentence(self.times, self.of, worst, &place(run, levels)))
+    }
+}
+
+/// The levels of the factors that the run varies, in the plan's order.
+fn place(run: &Run, levels: &Levels) -> String {
+    let varied = run.factors.iter().filter(|(_, known)| known.len() > 1);
+    let words: Vec<String> = varied
+        .filter_map(|(factor, _)| levels.get(factor).map(|level| format!("{factor} {level}")))
+        .collect();
+    if words.is_empty() { "the only cell".to_owned() } else { words.join(", ") }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// "2 of 32 trials".
+fn part(number: usize, of: usize) -> String {
+    let noun = if of == 1 { "trial" } else { "trials" };
+    format!("{number} of {of} {noun}")
+}

@@ -1,0 +1,146 @@
+//! How much the figures of cells and comparisons are worth.
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
+use bakeoff_stats::quantile;
+
+use super::{Tally, part, percent, place};
+use crate::compare::{self, Mean};
+use crate::document::{CellView, Comparison};
+
+/// How many times a cell's mean a trial's may be, or what part of it.
+const STALLED: f64 = 2.0;
+
+/// Fewer operations in a trial's window make a rough mean.
+const FEW: u64 = 100;
+/// By fewer it is not told how long a trial would have to be.
+const SURE: u64 = 10;
+
+/// The quantile whose absence is worth a word.
+const WANTED: f64 = 0.99;
+
+pub(super) fn noise(run: &Run, noise: &[Comparison]) -> Option<String> {
+    // How far the nearer end of the interval is from 1.
+    let off = |comparison: &&Comparison| match (comparison.low, comparison.high) {
+        (Some(low), Some(high)) => (low - 1.0).max(1.0 - high),
+        _ => 0.0,
+    };
+    Tally::of(noise, |comparison| &comparison.levels, off).say(run, |n, m, worst, at| {
+        format!(
+            "a level entered twice differs from itself in {n} of {m} comparisons, at worst by {} \
+             or more, at {at}: take differences of that size for noise (one in twenty is off \
+             by chance)",
+            percent(worst)
+        )
+    })
+}
+
+/// Cells with a trial whose mean is far from the cell's. Where a cell did not keep up, its response
+/// times run away, and no two trials need be alike.
+pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) -> Option<String> {
+    let kept_up = cells.iter().filter(|cell| cell.open_loop.is_none_or(|open| open.kept_up));
+    let known: BTreeMap<&Levels, &CellView> = kept_up.map(|cell| (&cell.levels, cell)).collect();
+    let mut furthest: BTreeMap<&Levels, f64> = BTreeMap::new();
+    for trial in counted {
+        let Some(cell) = known.get(&trial.levels) else { continue };
+        for (own, whole) in trial.operations.iter().zip(&cell.operations) {
+            let Some((own, whole)) = own.mean_s.zip(whole.mean_s) else { continue };
+            let off = (own / whole).max(whole / own);
+            let furthest = furthest.entry(&cell.levels).or_default();
+            *furthest = off.max(*furthest);
+        }
+    }
+    let above = |(_, off): &(&Levels, f64)| if *off > STALLED { *off } else { 0.0 };
+    Tally::of(furthest, |(levels, _)| levels, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} cells a trial's mean is more than twice the cell's, or less than half of \
+             it, at worst by a factor of {worst:.1}, at {at}: that trial, or the machine under it, \
+             was not like the others; look at them one by one"
+        )
+    })
+}
+
+/// Where the mean over whole trials leads to another verdict than the mean over the window.
+pub(super) fn untrimmed(
+    run: &Run,
+    trials: &[TrialSummary],
+    counted: &[&TrialSummary],
+    trimmed: &[Comparison],
+) -> Option<String> {
+    let mean: Mean = |view| view.untrimmed_mean_s;
+    let (whole, _) = compare::all(run, trials, counted, mean);
+    let differ: Vec<_> =
+        trimmed.iter().zip(&whole).filter(|(a, b)| a.verdict != b.verdict).collect();
+    let (first, other) = differ.first()?;
+    let mut levels = first.levels.clone();
+    levels.insert(first.factor.clone(), first.level.clone());
+    Some(format!(
+        "with nothing dropped at the start and the end of trials, {} of {} verdicts would differ; \
+         the first is {} at {}: {} instead of {}",
+        differ.len(),
+        trimmed.len(),
+        first.operation,
+        place(run, &levels),
+        other.verdict.word(),
+        first.verdict.word()
+    ))
+}
+
+/// Too few operations for a trial's mean, and for a cell's p99, in one sentence.
+pub(super) fn few_operations(
+    run: &Run,
+    cells: &[CellView],
+    counted: &[&TrialSummary],
+) -> Option<String> {
+    let parts: Vec<String> =
+        [few_in_trials(run, counted), few_for_quantile(run, cells)].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Each operation is looked at alone: the rarest has as much to say as the others.
+fn few_in_trials(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let rarest = |trial: &TrialSummary| trial.operations.iter().map(|op| op.count).min();
+    let short = |trial| FEW.saturating_sub(rarest(trial).unwrap_or(FEW)) as f64;
+    Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
+        let fewest = FEW - worst as u64;
+        let more = match fewest {
+            0..SURE => "longer trials (--seconds) show how many there are".into(),
+            _ => {
+                let seconds = enough(run, FEW as f64 / fewest as f64);
+                format!("--seconds {seconds} would keep {FEW} of each there")
+            }
+        };
+        format!(
+            "in {} fewer than {FEW} of an operation ended in the window, so that its mean is \
+             rough; fewest ({fewest}) at {at}: {more}",
+            part(n, m)
+        )
+    })
+}
+
+fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<String> {
+    let needed = quantile::needed(WANTED)?;
+    let all = cells.iter().flat_map(|cell| cell.operations.iter().map(move |op| (cell, op)));
+    // The fewer, the worse.
+    let lack = |(_, op): &(&CellView, &OperationSummary)| needed as f64 / op.count.max(1) as f64;
+    let above = |item: &(&CellView, &OperationSummary)| {
+        Some(lack(item)).filter(|lack| *lack > 1.0).unwrap_or_default()
+    };
+    Tally::of(all, |(cell, _)| &cell.levels, above).say(run, |n, m, worst, at| {
+        let more = if needed as f64 / worst < SURE as f64 {
+            String::new()
+        } else {
+            format!("; --seconds {} would bring enough there", enough(run, worst))
+        };
+        format!(
+            "the p99 is left out for {n} of {m} operations of cells: fewer than {needed} of them \
+             back it, fewest at {at}{more}"
+        )
+    })
+}
+
+/// The `--seconds` that bring so many times more operations.
+fn enough(run: &Run, times: f64) -> f64 {
+    (run.seconds * times).ceil()
+}

@@ -1,0 +1,56 @@
+//! Trials that say nothing, and engines of which little is known.
+
+use std::collections::BTreeSet;
+
+use bakeoff_results::{Run, TrialSummary};
+
+use super::{part, place};
+
+/// Trials that failed or don't count; those that were set aside aren't among `trials`.
+pub(super) fn lost(run: &Run, trials: &[&TrialSummary]) -> [Option<String>; 2] {
+    let say = |lost: Vec<&TrialSummary>, how: &str| {
+        let first = lost.first()?;
+        let reason = first.reason.as_deref().unwrap_or("no reason was given");
+        let (part, place) = (part(lost.len(), trials.len()), place(run, &first.levels));
+        Some(format!("{part} {how}; the first at {place}: {reason}"))
+    };
+    let (failed, disturbed): (Vec<&TrialSummary>, Vec<&TrialSummary>) =
+        trials.iter().copied().filter(|trial| !trial.valid).partition(|trial| trial.failed());
+    let how = if disturbed.len() == 1 {
+        "does not count, though it ended"
+    } else {
+        "do not count, though they ended"
+    };
+    [say(failed, "failed"), say(disturbed, how)]
+}
+
+pub(super) fn set_aside(aside: &[&TrialSummary]) -> Option<String> {
+    let blocks: BTreeSet<u32> = aside.iter().map(|trial| trial.block).collect();
+    let (trials, was) = match aside.len() {
+        0 => return None,
+        1 => ("1 trial".to_owned(), "was"),
+        number => (format!("{number} trials"), "were"),
+    };
+    let again = match (aside.len(), blocks.len()) {
+        (1, _) => "its block was",
+        (_, 1) => "their block was",
+        _ => "their blocks were",
+    };
+    Some(format!("{trials} {was} set aside when the run was interrupted; {again} run again"))
+}
+
+/// Engines that are known by a URL: no image of their data is restored.
+pub(super) fn elsewhere(run: &Run) -> Option<String> {
+    let (_, levels) = run.factors.iter().find(|(factor, _)| factor == "engine")?;
+    let levels = levels.iter().filter(|level| run.alias("engine", level).is_none());
+    let urls: Vec<&str> =
+        levels.map(String::as_str).filter(|level| level.contains("://")).collect();
+    (!urls.is_empty()).then(|| {
+        format!(
+            "somebody else runs {}: its database is emptied and loaded anew for each trial \
+             that can start, so that trials do not start from the same bytes; its settings, memory and disk are what \
+             its owner gave it, and who else uses it is not known",
+            urls.join(" and ")
+        )
+    })
+}

@@ -1,0 +1,132 @@
+//! Where the machine, the disk or the clients were slow rather than what was measured.
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::measure::{ACHIEVED_LATENCY, CPU, MODELLED_LATENCY, RATE};
+use bakeoff_results::{Canary, Measure, Run, Scope, TrialSummary};
+use bakeoff_stats::drift;
+
+use super::{Tally, part, percent};
+
+/// The share of a processor that a client may use before it measures itself.
+const CLIENT_BUSY: f64 = 0.70;
+
+/// The share of another level's neighbours that a level's may fall short by.
+const STARVED: f64 = 0.20;
+
+/// How far a virtual disk's mean latency may be from the model's.
+const STRAYED: f64 = 0.05;
+
+/// Below this mean latency, in seconds, a file system in user space is no longer small beside the
+/// device: a round trip through it takes 30 to 100 microseconds.
+const FLOOR: f64 = 200e-6;
+
+pub(super) fn drifted(canaries: &[Canary]) -> Option<String> {
+    let changes: Vec<String> = Canary::MEASUREMENTS
+        .iter()
+        .filter_map(|(name, value)| {
+            let series: Vec<f64> = canaries.iter().filter_map(value).collect();
+            let drift = drift::drift(&series).filter(drift::Drift::matters)?;
+            let direction = if drift.change > 0.0 { "slower" } else { "faster" };
+            Some(format!("{name} {} {direction}", percent(drift.change.abs())))
+        })
+        .collect();
+    (!changes.is_empty()).then(|| {
+        format!(
+            "the machine itself changed during the run ({} at its end); comparisons inside blocks \
+             bear that, figures of cells do not",
+            changes.join(", ")
+        )
+    })
+}
+
+/// The neighbours' requests a second.
+fn achieved(trial: &TrialSummary) -> Option<f64> {
+    trial.measures.get(&RATE, &Scope::Neighbours)
+}
+
+/// The neighbours of one level against the other levels' of the same block: an engine whose
+/// neighbours got less had more of the disk for itself.
+pub(super) fn starved(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    if run.compare == "neighbours" {
+        return None;
+    }
+    let mut most: BTreeMap<u32, f64> = BTreeMap::new();
+    for (trial, achieved) in counted.iter().filter_map(|trial| Some((trial, achieved(trial)?))) {
+        let most = most.entry(trial.block).or_default();
+        *most = most.max(achieved);
+    }
+    let short = |trial: &TrialSummary| {
+        let most = most.get(&trial.block).copied().unwrap_or_default();
+        let short = 1.0 - achieved(trial).unwrap_or_default() / most;
+        if most > 0.0 && short > STARVED { short } else { 0.0 }
+    };
+    Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
+        format!(
+            "in {} the neighbours reached over {} less than beside another level of the same \
+             block, at worst {} less, at {at}: a starved neighbour makes a level look good",
+            part(n, m),
+            percent(STARVED),
+            percent(worst)
+        )
+    })
+}
+
+/// The mean latencies of a trial's virtual disk: modelled and achieved.
+fn disk_means(trial: &TrialSummary) -> Option<(f64, f64)> {
+    let of = |measure: &Measure| trial.measures.get(measure, &Scope::Disk);
+    of(&MODELLED_LATENCY).zip(of(&ACHIEVED_LATENCY)).filter(|(modelled, _)| *modelled > 0.0)
+}
+
+pub(super) fn strayed(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let off = |trial| match disk_means(trial) {
+        Some((modelled, achieved)) if modelled >= FLOOR => (achieved / modelled - 1.0).abs(),
+        _ => 0.0,
+    };
+    let above = |trial| Some(off(trial)).filter(|off| *off > STRAYED).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {} the virtual disk did not keep its model's time, at worst off by \
+             {}, at {at}: the machine was too busy to wake in time",
+            part(n, m),
+            percent(worst)
+        )
+    })
+}
+
+pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    // The faster the device, the worse.
+    let slowed = |trial| match disk_means(trial) {
+        Some((modelled, achieved)) if modelled < FLOOR && achieved > modelled => {
+            achieved / modelled
+        }
+        _ => 0.0,
+    };
+    Tally::of_trials(counted, slowed).say(run, |n, m, worst, at| {
+        format!(
+            "in {} the modelled disk is about as fast as a file system in user \
+             space can be, at worst its answers took {worst:.1} times what the model says, at \
+             {at}: there its latencies are too long by up to 0.1 ms",
+            part(n, m)
+        )
+    })
+}
+
+/// In either loop: a client that has no processor left starts and takes its operations late.
+pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let share = |trial: &TrialSummary| {
+        let clients: f64 = trial.levels.get("clients")?.parse().ok()?;
+        let used = trial.measures.get(&CPU, &Scope::Clients)?;
+        Some(used / (trial.ran_s? * clients))
+    };
+    let above = |trial| share(trial).filter(|share| *share > CLIENT_BUSY).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {} a client used over {} of a processor itself, at worst {}, at {at}: there the \
+             clients are measured more than what serves them",
+            part(n, m),
+            percent(CLIENT_BUSY),
+            percent(worst)
+        )
+    })
+}

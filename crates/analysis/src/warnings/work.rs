@@ -1,0 +1,121 @@
+//! What the clients' work shows of itself: errors, retries, commits without a sync, operations that
+//! did not keep up, time that is in no latency.
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::measure::SETTLED;
+use bakeoff_results::{Levels, OperationSummary, Run, Scope, TrialSummary};
+
+use super::{Tally, part, percent};
+use crate::books::{concurrency, littles_law};
+use crate::document::CellView;
+use crate::open_loop::OpenLoop;
+
+/// How far the sum of latencies may be from the clients' time.
+const LITTLE_OFF: f64 = 0.10;
+
+/// Transactions run again, for each operation, that are worth a word.
+const RETRIES: f64 = 0.01;
+
+/// The share of the syncs that strict commits need at least; fewer, and some were not synced for.
+const SYNCED: f64 = 0.5;
+
+/// Strict cells that did not sync for their commits. Commits that are under way at once can share a
+/// sync, so that one is needed for each round of the clients at least.
+pub(super) fn unsynced(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) -> Option<String> {
+    let at_once: BTreeMap<&Levels, f64> =
+        counted.iter().filter_map(|trial| Some((&trial.levels, concurrency(trial)?))).collect();
+    let strict = |cell: &&CellView| {
+        let level = cell.levels.get("durability");
+        level.is_some_and(|level| run.alias("durability", level).unwrap_or(level) == "strict")
+    };
+    let stores = |cell: &&CellView| cell.levels.get("engine").is_none_or(|it| run.stores(it));
+    let strict: Vec<&CellView> = cells.iter().filter(strict).filter(stores).collect();
+    // The part of the syncs that is missing.
+    let missing = |cell: &&CellView| {
+        let share = || {
+            let cost = cell.cost?;
+            cost.sums.syncs.filter(|syncs| syncs.counted_by.is_exact())?;
+            Some(cost.syncs_per_commit? * at_once.get(&cell.levels)?)
+        };
+        share().filter(|share| *share < SYNCED).map_or(0.0, |share| 1.0 - share)
+    };
+    Tally::of(strict, |cell| &cell.levels, missing).say(run, |n, m, worst, at| {
+        format!(
+            "in {n} of {m} strict cells the engine did not sync for its commits, at worst it made \
+             {:.2} of the syncs that its clients' commits need at least, at {at}: a power cut would \
+             take commits that it had acknowledged, so do not compare it with engines that sync; \
+             look for a setting that turns syncs off",
+            1.0 - worst
+        )
+    })
+}
+
+pub(super) fn errors(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let errors = |trial: &TrialSummary| trial.operations.iter().map(|op| op.errors).sum::<u64>();
+    let sum: u64 = counted.iter().map(|trial| errors(trial)).sum();
+    Tally::of_trials(counted, |trial| errors(trial) as f64).say(run, |n, m, worst, at| {
+        let operations = if sum == 1 { "operation" } else { "operations" };
+        format!("{sum} {operations} ended in an error, in {}; most ({worst}) at {at}", part(n, m))
+    })
+}
+
+pub(super) fn retries(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let share = |trial: &TrialSummary| {
+        let sum = |of: fn(&OperationSummary) -> u64| trial.operations.iter().map(of).sum::<u64>();
+        sum(|op| op.retries) as f64 / sum(|op| op.count).max(1) as f64
+    };
+    let above = |trial| Some(share(trial)).filter(|share| *share > RETRIES).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {} transactions were run again (a conflict in the engine, or a stale version of \
+             the row), at worst {worst:.2} for each operation, at {at}; the latencies include it",
+            part(n, m)
+        )
+    })
+}
+
+/// Cells whose operations were due faster than they were done.
+pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<String> {
+    let open = cells.iter().filter_map(|cell| Some((cell, cell.open_loop?)));
+    let lag = |(_, open): &(&CellView, OpenLoop)| match open.kept_up {
+        true => 0.0,
+        // Even where it rounds to nothing over all trials.
+        false => open.share_not_started().max(f64::MIN_POSITIVE),
+    };
+    Tally::of(open, |(cell, _)| &cell.levels, lag).say(run, |n, m, worst, at| {
+        format!(
+            "{n} of {m} cells did not keep up with the rate that was offered, at worst {} of what \
+             was due had not started when the time was over, at {at}: response times there only \
+             grow with the length of the trial; offer less to learn what it can serve",
+            percent(worst)
+        )
+    })
+}
+
+/// Trials of a closed loop in which clients waited for something that is in no latency.
+pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let off = |trial: &TrialSummary| littles_law(trial).map(|law| (law - 1.0).abs());
+    let above = |trial| off(trial).filter(|off| *off > LITTLE_OFF).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {} the latencies do not add up to the clients' time, at worst by {}, at {at}: \
+             clients waited for something that is in no latency, or operations are long beside the \
+             trial (a longer --seconds mends that)",
+            part(n, m),
+            percent(worst)
+        )
+    })
+}
+
+/// In an open loop, too: there the throughput falls where it no longer keeps up.
+pub(super) fn unsteady(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let unsteady = |trial: &TrialSummary| trial.measures.get(&SETTLED, &Scope::Trial) == Some(0.0);
+    Tally::of_trials(counted, |trial| f64::from(u8::from(unsteady(trial)))).say(run, |n, m, _, at| {
+        format!(
+            "{} had not settled when {}, first at {at}; a longer --seconds shows what comes then",
+            part(n, m),
+            if n == 1 { "it ended" } else { "they ended" }
+        )
+    })
+}

@@ -1,0 +1,64 @@
+//! The document of a run folder of form 1 against what the bakeoff that wrote it printed of it.
+
+use std::path::Path;
+
+use bakeoff_analysis::littles_law;
+use bakeoff_results::RunFolder;
+use serde_json::{Value, json};
+
+const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/form1");
+
+/// Whether two documents say the same, but for the last bits of a number.
+fn same(path: &str, new: &Value, old: &Value) {
+    match (new, old) {
+        (Value::Object(new), Value::Object(old)) => {
+            assert_eq!(new.keys().collect::<Vec<_>>(), old.keys().collect::<Vec<_>>(), "{path}");
+            new.iter().for_each(|(key, value)| same(&format!("{path}/{key}"), value, &old[key]));
+        }
+        (Value::Array(new), Value::Array(old)) => {
+            assert_eq!(new.len(), old.len(), "{path}");
+            new.iter().zip(old).for_each(|(new, old)| same(path, new, old));
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            let [a, b] = [a, b].map(|number| number.as_f64().unwrap());
+            assert!((a - b).abs() <= 1e-9 * b.abs(), "{path}: {a} instead of {b}");
+        }
+        _ => assert_eq!(new, old, "{path}"),
+    }
+}
+
+/// What the new document has more, taken away where it must be nothing.
+fn without(value: &mut Value, fields: &[&str]) {
+    let object = value.as_object_mut().unwrap();
+    for field in fields {
+        assert_eq!(object.remove(*field), Some(Value::Null), "{field}");
+    }
+}
+
+#[test]
+fn every_finding_is_as_it_was() {
+    let old = std::fs::read_to_string(Path::new(RUN).join("document.json")).unwrap();
+    let old: Value = serde_json::from_str(&old).unwrap();
+    let document = bakeoff_analysis::document(&RunFolder::open(Path::new(RUN)).unwrap()).unwrap();
+    let mut new = serde_json::to_value(&document).unwrap();
+    for cell in new["cells"].as_array_mut().unwrap() {
+        without(cell, &["open_loop"]);
+        for operation in cell["operations"].as_array_mut().unwrap() {
+            without(operation, &["service_mean_s", "service_p99_s"]);
+        }
+    }
+    for engine in new["run"]["engines"].as_array_mut().unwrap() {
+        let stores = engine.as_object_mut().unwrap().remove("stores");
+        assert_eq!(stores, Some(json!(engine["name"] != "null")));
+    }
+    for part in
+        ["run", "cells", "comparisons", "noise", "canaries", "cuts", "promises", "other_cuts"]
+    {
+        same(part, &new[part], &old[part]);
+    }
+    same("warnings", &new["warnings"], &old["warnings"]);
+    assert!(!document.warnings.is_empty() && document.promises.len() == 1);
+    for (trial, old) in document.trials.iter().zip(old["trials"].as_array().unwrap()) {
+        same("littles_law", &json!(littles_law(trial)), &old["littles_law"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! Histograms on their way: as JSON between processes, as bytes in the database. All are of
+//! nanoseconds, keep three significant digits, and grow with what is put in.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as _, V2Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// The significant digits that are kept.
+const DIGITS: u8 = 3;
+
+/// An empty histogram, as all of a trial's are.
+pub fn empty() -> Histogram<u64> {
+    Histogram::new(DIGITS).expect("three is a number of digits that a histogram can have")
+}
+
+/// Writes the values that occur, each with its count: few, however wide the range.
+///
+/// # Errors
+/// Those of the format.
+pub fn serialize<S: Serializer>(histogram: &Histogram<u64>, to: S) -> Result<S::Ok, S::Error> {
+    let steps = histogram.iter_recorded();
+    to.collect_seq(steps.map(|step| (step.value_iterated_to(), step.count_at_value())))
+}
+
+/// Reads what [`serialize`] wrote.
+///
+/// # Errors
+/// Those of the format, and more values than a histogram can count.
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Histogram<u64>, D::Error> {
+    let mut histogram = empty();
+    for (value, count) in Vec::<(u64, u64)>::deserialize(from)? {
+        histogram.record_n(value, count).map_err(de::Error::custom)?;
+    }
+    Ok(histogram)
+}
+
+/// The same, for a histogram that need not be there.
+pub mod optional {
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Sparse(#[serde(with = "super")] Histogram<u64>);
+
+    /// Writes a histogram, or that there is none.
+    ///
+    /// # Errors
+    /// Those of the format.
+    pub fn serialize<S: Serializer>(
+        histogram: &Option<Histogram<u64>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        match histogram {
+            Some(histogram) => super::serialize(histogram, to),
+            None => to.serialize_none(),
+        }
+    }
+
+    /// Reads what [`serialize`] wrote.
+    ///
+    /// # Errors
+    /// As [`deserialize`](super::deserialize).
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Histogram<u64>>, D::Error> {
+        Ok(Option::<Sparse>::deserialize(from)?.map(|Sparse(histogram)| histogram))
+    }
+}
+
+/// HdrHistogram's V2 form, uncompressed: runs of empty buckets take a byte or two as it is.
+pub(crate) fn to_bytes(histogram: &Histogram<u64>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    V2Serializer::new()
+        .serialize(histogram, &mut bytes)
+        .expect("a histogram of sane bounds fits into memory twice");
+    bytes
+}
+
+/// The histogram that [`to_bytes`] wrote; what is wrong with the bytes where it did not.
+pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Histogram<u64>, String> {
+    // The length of the payload stands behind the cookie, and memory is taken for it before it
+    // is read: a broken one must not ask for gigabytes.
+    let length = bytes.get(4..8).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
+    if length.is_none_or(|length| length as usize > bytes.len()) {
+        return Err("a histogram is cut short".to_owned());
+    }
+    let mut histogram: Histogram<u64> = V2Deserializer::new()
+        .deserialize(&mut &*bytes)
+        .map_err(|error| format!("a histogram can't be read: {error}"))?;
+    histogram.auto(true);
+    Ok(histogram)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Carried {
+        #[serde(with = "super")]
+        kept: Histogram<u64>,
+        #[serde(with = "super::optional")]
+        service: Option<Histogram<u64>>,
+    }
+
+    /// From a nanosecond to an hour: three digits are kept, and what comes back grows on.
+    #[test]
+    fn a_histogram_survives_the_journey_and_still_grows() {
+        let mut kept = empty();
+        for (value, count) in [(1, 3), (999, 1), (123_456_789, 7), (3_600_000_000_000, 2)] {
+            kept.record_n(value, count).unwrap();
+        }
+        let carried = Carried { service: Some(kept.clone()), kept };
+        let json = serde_json::to_string(&carried).unwrap();
+        assert!(json.len() < 200, "only what occurs is written: {json}");
+        let mut back: Carried = serde_json::from_str(&json).unwrap();
+        assert_eq!(back, carried);
+        assert_eq!((back.kept.sigfig(), back.kept.len()), (3, 13));
+        back.kept.record(u64::MAX / 2).unwrap();
+        let bytes = from_bytes(&to_bytes(&carried.kept)).unwrap();
+        assert_eq!(bytes, carried.kept);
+    }
+
+    #[test]
+    fn none_is_none_and_an_empty_one_is_empty() {
+        let carried = Carried { kept: empty(), service: None };
+        let json = serde_json::to_string(&carried).unwrap();
+        assert_eq!(json, r#"{"kept":[],"service":null}"#);
+        assert_eq!(serde_json::from_str::<Carried>(&json).unwrap(), carried);
+        assert!(serde_json::from_str::<Carried>(r#"{"kept":[[1]],"service":null}"#).is_err());
+    }
+}

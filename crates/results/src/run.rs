@@ -1,0 +1,174 @@
+//! What is recorded of a run as a whole: what is known before its first trial, and how far it came.
+
+use serde::{Deserialize, Serialize};
+
+use crate::power_cut::CutPlan;
+
+/// What the run was made on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The operating system's name and version.
+    pub system: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The processor's name.
+    pub processor: String,
+    /// How many processors this process may use.
+    pub processors: u32,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// The type of the file system under the run folder.
+    pub file_system: String,
+    /// The device under the run folder.
+    pub device: String,
+}
+
+/// What is known of a run before its first trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The experiment's name.
+    pub name: String,
+    /// One line on what it asks.
+    pub title: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The operations of the workload, in its order.
+    pub operations: Vec<String>,
+    /// The compared factor.
+    pub compare: String,
+    /// The compared factor's level that the others are held against.
+    pub baseline: String,
+    /// The levels of each factor, in the order in which they were given.
+    pub factors: Vec<(String, Vec<String>)>,
+    /// Seconds that the clients of a trial run.
+    pub seconds: f64,
+    /// How often each block is repeated.
+    pub repetitions: u32,
+    /// The seed of everything that is random.
+    pub seed: u64,
+    /// How many trials are planned.
+    pub planned: u32,
+    /// The command that repeats the run.
+    pub command: String,
+    /// bakeoff's version.
+    pub version: String,
+    /// When it started, in seconds since 1970.
+    pub started_s: f64,
+    /// The machine.
+    pub machine: Machine,
+    /// Each engine of the run: its name, version and settings a durability level.
+    pub engines: Vec<EngineFact>,
+    /// What timing and recording an operation costs bakeoff on this machine, in seconds of
+    /// processor time; measured when the run begins.
+    pub harness_s: f64,
+    /// Requests a second that one neighbour stream reached alone, where it was measured.
+    pub neighbour_alone_per_second: Option<f64>,
+    /// Where the workload's text comes from.
+    pub text: String,
+    /// What engines were opened with, under the terms of each trial that ran: noted as they are.
+    #[serde(default)]
+    pub applied: Vec<Applied>,
+    /// The power cuts that are planned, if any.
+    #[serde(default)]
+    pub cuts: Option<CutPlan>,
+}
+
+impl Run {
+    /// The level of the plan that `level` of `factor` is an alias of, entered as `sqlite@again`.
+    pub fn alias<'a>(&self, factor: &str, level: &'a str) -> Option<&'a str> {
+        let (base, _) = level.rsplit_once('@')?;
+        let (_, levels) = self.factors.iter().find(|(name, _)| name == factor)?;
+        levels.iter().any(|known| known == base).then_some(base)
+    }
+
+    /// Whether an engine, by its name or by a level that is an alias of it, stores anything. One
+    /// that is not known is taken to.
+    pub fn stores(&self, engine: &str) -> bool {
+        let name = self.alias("engine", engine).unwrap_or(engine);
+        self.engines.iter().find(|fact| fact.name == name).is_none_or(|fact| fact.stores)
+    }
+}
+
+/// The settings that an engine was opened with under some terms, and that differ from its own
+/// defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    /// The engine's name.
+    pub engine: String,
+    /// The durability level.
+    pub durability: String,
+    /// The memory level.
+    pub memory: String,
+    /// The settings.
+    pub settings: Vec<Setting>,
+}
+
+/// A setting that differs from an engine's own default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Its name, as the engine's users write it.
+    pub name: String,
+    /// Its value, as they write it.
+    pub value: String,
+    /// Why it differs; `None` for one of the user's own, from the experiment.
+    pub reason: Option<String>,
+}
+
+/// What a report says of an engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineFact {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Durability level and the settings that give it.
+    pub settings: Vec<(String, String)>,
+    /// Whether it stores anything; one that does not measures the harness, and is no contender.
+    #[serde(default = "yes")]
+    pub stores: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The run, and how far it came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunState {
+    /// What was known before the first trial.
+    #[serde(flatten)]
+    pub run: Run,
+    /// How it ended.
+    pub status: Status,
+    /// When it ended, in seconds since 1970; `None` while it is running, and when it was killed.
+    pub ended_s: Option<f64>,
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It is running, or was killed.
+    Unfinished,
+    /// It was asked to stop.
+    Interrupted,
+    /// All planned trials have ended.
+    Finished,
+}
+
+impl Status {
+    const NAMES: [(Self, &str); 3] = [
+        (Self::Unfinished, "unfinished"),
+        (Self::Interrupted, "interrupted"),
+        (Self::Finished, "finished"),
+    ];
+
+    /// Its name, as in the JSON and in the tables.
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES[self as usize].1
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(status, _)| *status)
+    }
+}
