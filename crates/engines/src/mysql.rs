@@ -58,13 +58,7 @@ impl Engine for MariaDb {
                 "MariaDB with Aria, in a private server: locks whole tables, can't roll back",
             ),
         };
-        About {
-            name,
-            summary,
-            promises: self.0.promises(),
-            home: Home::Server,
-            stores: true,
-        }
+        About { name, summary, promises: self.0.promises(), home: Home::Server, stores: true }
     }
 
     fn version(&self) -> String {

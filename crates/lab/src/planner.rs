@@ -104,9 +104,9 @@ impl<P: Planner> Planner for OnceMore<P> {
             return Ok(None);
         }
         let disturbed = so_far.disturbed()?;
-        let fresh = disturbed.iter().find(|it| {
-            !self.again.contains(&it.block) && self.blocks.contains_key(&it.block)
-        });
+        let fresh = disturbed
+            .iter()
+            .find(|it| !self.again.contains(&it.block) && self.blocks.contains_key(&it.block));
         let Some(found) = fresh else { return Ok(None) };
         self.left -= 1;
         self.again.insert(found.block);

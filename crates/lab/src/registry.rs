@@ -52,9 +52,8 @@ impl Registry {
     /// # Errors
     /// When there is no such workload.
     pub fn target_of(&self, workload: &str) -> Result<&dyn Target, TrialError> {
-        let runs = |target: &&dyn Target| {
-            target.workloads().iter().any(|names| names.name == workload)
-        };
+        let runs =
+            |target: &&dyn Target| target.workloads().iter().any(|names| names.name == workload);
         let found = self.targets.iter().map(|target| &**target).find(runs);
         found.ok_or_else(|| TrialError::User(format!("there is no workload {workload}")))
     }

@@ -245,8 +245,7 @@ impl Lab<'_> {
     /// Says which engines can't be used, before anything is loaded.
     fn look_for_engines(&self, stage: &mut Stage<'_>, fixed: &Fixed) {
         let cells = fixed.left().flat_map(|due| &due.block.trials).map(|trial| &trial.cell);
-        let engines: BTreeSet<&str> =
-            cells.filter_map(|cell| cell.level(Factor::Engine)).collect();
+        let engines: BTreeSet<&str> = cells.filter_map(|cell| cell.level(Factor::Engine)).collect();
         for engine in engines {
             if let Err(reason) = self.available(engine) {
                 let reason = &reason.to_string();
@@ -300,12 +299,14 @@ impl Lab<'_> {
             let left_s = self.left_s(way);
             stage.watch.event(Event::Begins { number, of, cell, left_s });
             let (start, started_s) = (Instant::now(), now_s());
-            let answer = self.resolve(cell, due.block.number).and_then(|(trial, procedure)| {
-                match procedure.run(stage, &trial)? {
+            let answer =
+                self.resolve(cell, due.block.number).and_then(|(trial, procedure)| match procedure
+                    .run(
+                    stage, &trial,
+                )? {
                     Outcome::Measured(measured) => Ok(*measured),
                     Outcome::Cut(_) => Err(TrialError::process("a cut in the place of a trial")),
-                }
-            });
+                });
             let (measured, reason) = match answer {
                 Ok(measured) => (Some(measured), None),
                 Err(error) if error.stops_the_run() => return Err(error.into()),

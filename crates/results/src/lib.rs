@@ -3,6 +3,7 @@
 //! It must never know what a figure means, how a trial is run, how an engine works, or how a report
 //! looks.
 
+mod disturbed;
 mod error;
 mod form1;
 pub mod histogram;
@@ -15,6 +16,7 @@ mod store;
 mod summary;
 mod write;
 
+pub use disturbed::Disturbed;
 pub use error::Error;
 pub use measure::{Measure, Measures, Reading, Scope, Unit};
 pub use power_cut::{Again, Cut, CutPlan, Judged, Promised, Verdict};

@@ -17,6 +17,14 @@ CREATE TABLE canary (
     off TEXT                    -- what was off against the readings before it
 ) STRICT;
 
+-- Blocks that began while the machine alone was not as before.
+CREATE TABLE disturbed (
+    block INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    what TEXT NOT NULL,
+    PRIMARY KEY (block, attempt)
+) STRICT;
+
 CREATE TABLE trial (
     id INTEGER PRIMARY KEY,
     repetition INTEGER NOT NULL,

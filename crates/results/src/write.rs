@@ -142,7 +142,7 @@ fn fit(measured: &Measured) -> Result<()> {
 }
 
 /// A constraint says that the caller is at fault, not the disk.
-fn unfit(cause: rusqlite::Error, failed: impl Fn(rusqlite::Error) -> Error) -> Error {
+pub(crate) fn unfit(cause: rusqlite::Error, failed: impl Fn(rusqlite::Error) -> Error) -> Error {
     match cause.sqlite_error_code() {
         Some(rusqlite::ErrorCode::ConstraintViolation) => Error::Unfit(cause.to_string()),
         _ => failed(cause),

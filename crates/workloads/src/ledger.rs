@@ -146,12 +146,18 @@ impl Audited for Books {
         claims.iter().map(|records| Account::read(records, off_at_ns).count()).sum()
     }
 
-    fn audit(&self, database: &dyn Database, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Findings> {
+    fn audit(
+        &self,
+        database: &dyn Database,
+        claims: &[Vec<u8>],
+        off_at_ns: u64,
+    ) -> Result<Findings> {
         let accounts: Vec<Account> =
             claims.iter().map(|records| Account::read(records, off_at_ns)).collect();
         let claims: Vec<Claim> = accounts.iter().map(Account::claim).collect();
         let (mut findings, first_lost) = self.compare(database, &claims)?;
-        let times = first_lost.iter().filter_map(|(client, first)| accounts.get(*client)?.when(*first));
+        let times =
+            first_lost.iter().filter_map(|(client, first)| accounts.get(*client)?.when(*first));
         findings.oldest_lost_at_ns = times.min();
         Ok(findings)
     }

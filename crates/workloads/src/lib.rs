@@ -107,7 +107,12 @@ pub trait Audited {
     ///
     /// # Errors
     /// The engine's own, where something can't be read.
-    fn audit(&self, database: &dyn Database, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Findings>;
+    fn audit(
+        &self,
+        database: &dyn Database,
+        claims: &[Vec<u8>],
+        off_at_ns: u64,
+    ) -> Result<Findings>;
 }
 
 /// Who takes a client's claims: a place that a power cut leaves alone.

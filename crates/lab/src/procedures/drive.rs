@@ -52,8 +52,11 @@ impl Procedure for DriveProcedure {
     }
 
     fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError> {
-        let measured =
-            if trial.setup.external { self.external(stage, trial) } else { self.here(stage, trial) };
+        let measured = if trial.setup.external {
+            self.external(stage, trial)
+        } else {
+            self.here(stage, trial)
+        };
         measured.map(|measured| Outcome::Measured(Box::new(measured)))
     }
 }

@@ -41,7 +41,9 @@ static DEPTH: Declared = Declared {
     default: "1",
     canonical: |text| match text.parse::<usize>() {
         Ok(depth @ 1..=DEEPEST) => Ok(depth.to_string()),
-        Ok(_) => Err(format!("a client can't have {text} requests in flight\nvalid: 1 to {DEEPEST}")),
+        Ok(_) => {
+            Err(format!("a client can't have {text} requests in flight\nvalid: 1 to {DEEPEST}"))
+        }
         Err(_) => Err(format!("`{text}` is no depth\nvalid: 1 to {DEEPEST}")),
     },
 };
@@ -235,7 +237,11 @@ mod tests {
             let (wanted, seen) = ((clients * depth) as f64, in_flight(&outcome));
             assert!((0.8 * wanted..=1.01 * wanted).contains(&seen), "{clients} × {depth}: {seen}");
             assert_eq!(outcome.kinds[0].errors, 0);
-            assert_eq!(outcome.in_flight, (clients * depth) as u64, "all are followed to their end");
+            assert_eq!(
+                outcome.in_flight,
+                (clients * depth) as u64,
+                "all are followed to their end"
+            );
         }
     }
 

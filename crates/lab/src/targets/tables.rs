@@ -334,8 +334,8 @@ impl Running for Open<'_> {
         let failed = |error| TrialError::place("open files can't be counted", error);
         let before = open_files::count().map_err(failed)?;
         let one = self.database.session();
-        let one = one
-            .map_err(|error| TrialError::Engine(format!("no client could connect: {error}")))?;
+        let one =
+            one.map_err(|error| TrialError::Engine(format!("no client could connect: {error}")))?;
         let each = open_files::count().map_err(failed)?.saturating_sub(before);
         drop(one);
         Ok(each)

@@ -138,9 +138,8 @@ impl Account {
         directory: Option<&Path>,
         syncs: Option<&syncs::Counter>,
     ) -> Result<Self, TrialError> {
-        let failed = |error: std::io::Error| {
-            TrialError::place("no account of what the engine uses", error)
-        };
+        let failed =
+            |error: std::io::Error| TrialError::place("no account of what the engine uses", error);
         let own = Usage::own().map_err(failed)?;
         let mut groups = Vec::new();
         for (name, processes) in running.groups() {
@@ -174,7 +173,8 @@ impl Used {
         let Self { before, after, end } = self;
         let mut clients = (after.own - before.own).cpu;
         for (at, (name, processes, then)) in before.groups.iter().enumerate() {
-            let (used, drained) = (after.groups[at].2 - *then, end.groups[at].2 - after.groups[at].2);
+            let (used, drained) =
+                (after.groups[at].2 - *then, end.groups[at].2 - after.groups[at].2);
             let scope = || Scope::Processes((*name).into());
             let mut cpu = used.cpu;
             if *processes == Processes::Own {
