@@ -5,6 +5,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use bakeoff_lab::{LabError, MachineError, TrialError};
+
 /// What the exit code says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -53,6 +55,27 @@ impl Exit {
             Self::Trials => 5,
             Self::Promise => 6,
             Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<&LabError> for Exit {
+    /// What a failed run ends with. A trial that fails alone is recorded, and the run goes on.
+    fn from(error: &LabError) -> Self {
+        use bakeoff_results::Error as Results;
+        match error {
+            LabError::Results(Results::Full { .. }) => Self::Full,
+            LabError::Results(_) => Self::Folder,
+            LabError::Trial(TrialError::User(_)) => Self::Usage,
+            LabError::Trial(TrialError::Engine(_)) => Self::Trials,
+            LabError::Trial(TrialError::Machine(error)) => match error {
+                MachineError::Full { .. } => Self::Full,
+                MachineError::Neighbours(_) => Self::Usage,
+                MachineError::Interrupted => Self::Interrupted,
+                MachineError::System { .. }
+                | MachineError::Process(_)
+                | MachineError::Place(_) => Self::Failed,
+            },
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use bakeoff_experiment::{Experiment, Factor};
-use bakeoff_lab::{Event, Watch, job::Data};
+use bakeoff_lab::{Event, Watch};
 use bakeoff_results::Cut;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
@@ -179,10 +179,6 @@ fn live() -> Show {
     Show::Live { all, run, trial }
 }
 
-fn what(data: &Data) -> String {
-    format!("{} {} into {}", data.workload, data.scale, data.engine)
-}
-
 impl Watch for Progress {
     fn event(&mut self, event: Event<'_>) {
         match event {
@@ -193,15 +189,15 @@ impl Watch for Progress {
                 self.complain(&format!("{engine} can't be used, its trials fail: {reason}"));
             }
             Event::MeasuringNeighbour => self.now("measuring one neighbour alone".into()),
-            Event::Loading { data, rows: 0 } => self.now(format!("loading {}", what(data))),
+            Event::Loading { data, rows: 0 } => self.now(format!("loading {}", data.about)),
             Event::Loading { data, rows } => {
-                self.now(format!("loading {}: {rows} rows", what(data)));
+                self.now(format!("loading {}: {rows} rows", data.about));
             }
             Event::Loaded { data, seconds, failure: None } => {
-                self.say(&format!("loaded {} in {seconds:.1} s", what(data)));
+                self.say(&format!("loaded {} in {seconds:.1} s", data.about));
             }
             Event::Loaded { data, failure: Some(reason), .. } => {
-                self.complain(&format!("could not load {}: {reason}", what(data)));
+                self.complain(&format!("could not load {}: {reason}", data.about));
             }
             Event::Unsettled(text) => {
                 self.now(format!("waiting for the machine to settle: {text}"));

@@ -30,6 +30,7 @@ pub fn presets() -> &'static [Preset] {
     &[
         Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },
         Preset { name: "power-cut", toml: include_str!("../../../experiments/power-cut.toml") },
+        Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") },
     ]
 }
 

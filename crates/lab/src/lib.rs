@@ -17,6 +17,7 @@ pub mod spec;
 pub mod targets;
 
 pub use error::{LabError, MachineError, TrialError};
+pub use machine::describe as describe_machine;
 pub use place::disk::try_virtual_disk;
 pub use place::memory::try_memory_limit;
 pub use process::child::child;

@@ -82,9 +82,10 @@ pub struct Setup {
 pub struct Recipe {
     /// Tells recipes apart.
     pub key: String,
-    /// What is loaded, in a few words: "large, sqlite".
+    /// What is loaded into what, in a few words.
     pub about: String,
-    /// What is loaded into.
+    /// What is loaded into: two recipes with the same can't be there at once where somebody else
+    /// keeps the data.
     pub into: String,
 }
 

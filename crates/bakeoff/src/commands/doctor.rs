@@ -125,7 +125,7 @@ fn machine(folder: &Path) -> Result<String, String> {
 }
 
 fn room(folder: &Path) -> Result<String, String> {
-    let free = bakeoff_lab::accounts::free(folder).map_err(|error| error.to_string())?;
+    let free = bakeoff_lab::machine::accounts::free(folder).map_err(|error| error.to_string())?;
     let text = format!("{} MB free for run folders", free / 1_000_000);
     if free < ROOM {
         return Err(format!("{text}, {} MB are wanted", ROOM / 1_000_000));
@@ -153,9 +153,8 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
         }
         Ok(start.elapsed() / COMMITS)
     };
-    let about = engine.about();
     let each = try_it().map_err(|error| error.to_string())?.as_secs_f64() * 1e3;
-    Ok(format!("{}, a strict commit takes {each:.3} ms here", about.version))
+    Ok(format!("{}, a strict commit takes {each:.3} ms here", engine.version()))
 }
 
 /// Mounts a disk, writes to it and reads it again.

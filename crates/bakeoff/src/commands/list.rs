@@ -1,6 +1,7 @@
 //! `bakeoff list`: what there is to choose from.
 
 use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, WorkloadNames};
+use bakeoff_lab::Registry;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use super::report::print;
@@ -24,7 +25,7 @@ pub fn run(arguments: &cli::List) -> Result<Exit, Failure> {
 }
 
 fn list(what: Listed) -> Table {
-    let vocabulary = bakeoff_lab::vocabulary();
+    let vocabulary = Registry::standard().vocabulary();
     match what {
         Listed::Presets => presets_table(&vocabulary),
         Listed::Engines => engines(),
@@ -56,7 +57,7 @@ fn engines() -> Table {
     for engine in bakeoff_engines::ENGINES {
         let about = engine.about();
         table.add_row([
-            format!("{} {}", about.name, about.version),
+            format!("{} {}", about.name, engine.version()),
             String::new(),
             about.summary.into(),
             String::new(),
@@ -162,7 +163,7 @@ mod tests {
 
     /// What is valid in fact, with factors that two of its workloads declare.
     fn vocabulary() -> Vocabulary {
-        let mut vocabulary = bakeoff_lab::vocabulary();
+        let mut vocabulary = Registry::standard().vocabulary();
         vocabulary.workloads[0].factors = vec![Factor::Disk, Factor::Declared(&DEPTH)];
         vocabulary.workloads[1].factors.push(Factor::Declared(&DEPTH_OF_TREE));
         vocabulary
@@ -198,6 +199,6 @@ mod tests {
         assert_eq!(rows[0].1, "depth: how many requests are in flight");
         assert_eq!(rows[1].1, "depth: how deep the folders are");
         assert!(rows[2..].iter().all(|row| row.1.is_empty()), "{rows:?}");
-        assert!(!workloads(&bakeoff_lab::vocabulary()).to_string().contains("its own factors"));
+        assert!(!workloads(&Registry::standard().vocabulary()).to_string().contains("its own factors"));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_engines::Home;
 use bakeoff_experiment::{Block, Cuts, Experiment, Plan};
+use bakeoff_lab::Registry;
 
 use crate::progress::span;
 
@@ -16,11 +17,11 @@ const EMBEDDED_S: (f64, f64) = (0.3, 0.07);
 const SERVER_S: (f64, f64) = (0.6, 0.7);
 
 /// The plan, for a reader.
-pub fn describe(experiment: &Experiment, plan: &Plan) -> String {
+pub fn describe(registry: &Registry, experiment: &Experiment, plan: &Plan) -> String {
     let total = total(experiment, plan);
     let blocks: String = plan.blocks.iter().map(|block| line(experiment, block)).collect();
     let again = if plan.blocks.len() > LONG { &*total } else { "" };
-    format!("{}\n{total}{blocks}{}{again}", experiment.title, refusals(experiment, plan))
+    format!("{}\n{total}{blocks}{}{again}", experiment.title, refusals(registry, experiment, plan))
 }
 
 /// How many trials and power cuts there are, and how long they take.
@@ -63,8 +64,7 @@ fn cuts_s(experiment: &Experiment, cuts: &Cuts) -> f64 {
     // A second cut is another recovery, by each rule.
     let recoveries = cuts.keep.len() as f64 * if cuts.recovery { 2.0 } else { 1.0 };
     let each = |engine: &str| {
-        let found = bakeoff_engines::find(engine);
-        let server = found.is_some_and(|engine| engine.home() == Home::Server);
+        let server = bakeoff_engines::find(engine).is_some_and(|it| it.home() == Home::Server);
         let (first, recovery) = if server { SERVER_S } else { EMBEDDED_S };
         first + recoveries * recovery
     };
@@ -99,11 +99,15 @@ fn line(experiment: &Experiment, block: &Block) -> String {
 }
 
 /// The trials that can't be run, with the reasons.
-fn refusals(experiment: &Experiment, plan: &Plan) -> String {
-    let trials = plan.blocks.iter().flat_map(|block| &block.trials);
+fn refusals(registry: &Registry, experiment: &Experiment, plan: &Plan) -> String {
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
-    for reason in trials.filter_map(|trial| bakeoff_lab::refusal(experiment, &trial.cell)) {
-        *refused.entry(reason).or_default() += 1;
+    for block in &plan.blocks {
+        for trial in &block.trials {
+            let resolved = bakeoff_lab::resolve(registry, experiment, &trial.cell, block.number);
+            if let Err(reason) = resolved {
+                *refused.entry(reason.to_string()).or_default() += 1;
+            }
+        }
     }
     let line = |(reason, trials)| format!("{trials} of them can't be run: {reason}\n");
     refused.into_iter().map(line).collect()

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
+use bakeoff_disk::mount::Launcher;
 use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan, base, without_passwords};
-use bakeoff_lab::{Ending, Lab, LabError};
+use bakeoff_lab::{Ending, Lab, LabError, MachineError, Registry, TrialError};
 use bakeoff_results::{
     CutPlan, Document, EngineFact, Error, Run, RunFolder,
     document::{Attempts, Status},
 };
 use bakeoff_workloads::Text;
 
-use super::{plan, report};
+use super::{disk_daemon, plan, report, trial};
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
@@ -32,7 +33,7 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         name_unused_settings(&experiment);
     }
     if arguments.dry_run {
-        report::print(&plan::describe(&experiment, &experiment.plan()))?;
+        report::print(&plan::describe(&Registry::standard(), &experiment, &experiment.plan()))?;
         // Nothing is mounted to find out more.
         if let Some(levels) = virtual_disks(&experiment)
             && let Err(reason) = bakeoff_disk::daemon::can_mount()
@@ -41,9 +42,8 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Done);
     }
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(Exit::Failed, format!("bakeoff's own file: {error}")))?;
-    let experiment = on_disks_that_work(experiment, arguments, &program)?;
+    let (program, launcher) = (trial::program()?, disk_daemon::launcher()?);
+    let experiment = on_disks_that_work(experiment, arguments, &launcher)?;
     let plan = experiment.plan();
     let mut folder = match resumed {
         Some(mut folder) => {
@@ -57,16 +57,17 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     heed_signals(&stop)?;
     let mut progress = Progress::new(arguments.quiet, &experiment);
     let ended = Lab {
+        registry: &Registry::standard(),
         program: &program,
+        launcher: &launcher,
         experiment: &experiment,
+        plan: &plan,
         folder: &mut folder,
         stop: &stop,
-        watch: &mut progress,
-        plan: &plan,
         reuse: arguments.reuse,
         keep_images: arguments.keep_images,
     }
-    .run();
+    .run(&mut progress);
     progress.finish();
     let empty = folder.done().is_ok_and(|done| done.is_empty())
         && folder.cuts().is_ok_and(|cuts| cuts.is_empty());
@@ -144,7 +145,7 @@ fn new_experiment(arguments: &cli::Run) -> Result<Experiment, Failure> {
 }
 
 fn load(name: &str, changes: &Changes) -> Result<Experiment, Failure> {
-    Experiment::load(name, changes, &bakeoff_lab::vocabulary()).map_err(usage)
+    Experiment::load(name, changes, &Registry::standard().vocabulary()).map_err(usage)
 }
 
 /// The levels of the disk, if one of them is virtual.
@@ -159,12 +160,12 @@ fn virtual_disks(experiment: &Experiment) -> Option<String> {
 fn on_disks_that_work(
     experiment: Experiment,
     arguments: &cli::Run,
-    program: &Path,
+    launcher: &Launcher,
 ) -> Result<Experiment, Failure> {
     let Some(levels) = virtual_disks(&experiment) else { return Ok(experiment) };
     let place = tempfile::tempdir()
         .map_err(|error| Failure::new(Exit::Failed, format!("a temporary folder: {error}")))?;
-    let Err(reason) = bakeoff_lab::try_virtual_disk(program, place.path()) else {
+    let Err(reason) = bakeoff_lab::try_virtual_disk(launcher, place.path()) else {
         return Ok(experiment);
     };
     let name = arguments.experiment.as_deref().unwrap_or_default();
@@ -302,12 +303,14 @@ fn describe_run(dir: &Path, experiment: &Experiment, plan: &Plan) -> Result<Run,
     let above = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let machine = bakeoff_lab::describe_machine(above)
         .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
-    let workload = bakeoff_workloads::find(&experiment.workload).expect("it was checked");
+    let registry = Registry::standard();
+    let target = registry.target_of(&experiment.workload).map_err(usage)?;
+    let operations = target.operations(&experiment.workload);
     Ok(Run {
         name: experiment.name.clone(),
         title: experiment.title.clone(),
         workload: experiment.workload.clone(),
-        operations: workload.operations().iter().map(|name| (*name).into()).collect(),
+        operations: operations.into_iter().map(Into::into).collect(),
         compare: experiment.compare.name().into(),
         baseline: experiment.factors[&experiment.compare][0].clone(),
         factors: experiment
@@ -370,13 +373,15 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
     let engines = experiment.levels(Factor::Engine);
     let durabilities = experiment.levels(Factor::Durability);
     let fact = |level: &String| {
-        let about = bakeoff_engines::find(base(level))?.about();
+        let engine = bakeoff_engines::find(base(level))?;
+        let about = engine.about();
         let settings = about.promises.iter().filter(|promise| {
             durabilities.iter().any(|level| base(level) == promise.durability.name())
         });
         Some(EngineFact {
             name: about.name.into(),
-            version: about.version.clone(),
+            version: engine.version(),
+            stores: about.stores,
             settings: settings
                 .map(|promise| {
                     let settings = promise.settings.unwrap_or("can't be had");
@@ -429,23 +434,17 @@ fn usage(error: impl std::fmt::Display) -> Failure {
 
 /// A failure of the run folder, under its exit code.
 pub fn folder_failure(error: Error) -> Failure {
-    let exit = match &error {
-        Error::Full { .. } => Exit::Full,
-        _ => Exit::Folder,
-    };
-    Failure::new(exit, error)
+    lab_failure(error.into(), None)
 }
 
 /// What stopped a run; `folder` is where there is something to resume.
 fn lab_failure(error: LabError, folder: Option<&Path>) -> Failure {
-    match (error, folder) {
-        (LabError::Results(error), _) => folder_failure(error),
-        (error @ LabError::Full { .. }, Some(folder)) => Failure::new(
-            Exit::Full,
-            format!("{error}\nwhat is finished is kept: bakeoff run --resume {}", folder.display()),
-        ),
-        (error @ LabError::Full { .. }, None) => Failure::new(Exit::Full, error),
-        (error @ LabError::Neighbour(_), _) => Failure::new(Exit::Usage, error),
-        (error @ LabError::Io { .. }, _) => Failure::new(Exit::Failed, error),
+    let exit = Exit::from(&error);
+    let mut message = error.to_string();
+    let full = matches!(error, LabError::Trial(TrialError::Machine(MachineError::Full { .. })));
+    if let Some(folder) = folder.filter(|_| full) {
+        let folder = folder.display();
+        message += &format!("\nwhat is finished is kept: bakeoff run --resume {folder}");
     }
+    Failure::new(exit, message)
 }

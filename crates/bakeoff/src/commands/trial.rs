@@ -2,10 +2,21 @@
 
 use std::io;
 
+use bakeoff_lab::{Program, Registry};
+
 use crate::exit::{Exit, Failure};
 
 /// Does the job that comes on standard input.
 pub fn run() -> Result<Exit, Failure> {
-    bakeoff_lab::child(&mut io::stdin().lock(), &mut io::stdout());
+    let registry = Registry::standard();
+    bakeoff_lab::child(&registry, &mut io::stdin().lock(), &mut io::stdout());
     Ok(Exit::Done)
+}
+
+/// This program as such a process.
+pub fn program() -> Result<Program, Failure> {
+    let path = std::env::current_exe().map_err(|error| {
+        Failure::new(Exit::Failed, format!("bakeoff does not find itself: {error}"))
+    })?;
+    Ok(Program { path, arguments: vec!["trial".into()] })
 }

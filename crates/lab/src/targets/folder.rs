@@ -104,8 +104,8 @@ impl Target for Folder {
             subject: serde_json::to_value(resolved).expect("it is plain data"),
             recipe: Recipe {
                 key: format!("{WORKLOAD} {scale}"),
-                about: scale.into(),
-                into: "a file".into(),
+                about: format!("{WORKLOAD} {scale} into a file"),
+                into: WORKLOAD.into(),
             },
             groups: Vec::new(),
             runtime: false,

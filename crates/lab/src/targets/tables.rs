@@ -152,7 +152,7 @@ impl Target for Tables {
             target: self.name(),
             recipe: Recipe {
                 key: format!("{} {} {}", workload.name(), scale, name),
-                about: scale.into(),
+                about: format!("{} {scale} into {name}", workload.name()),
                 into: name.into(),
             },
             subject: serde_json::to_value(&resolved).expect("it is plain data"),
