@@ -187,6 +187,11 @@ pub trait Engine: Send + Sync {
         self.about().home
     }
 
+    /// Whether it stores anything; one that does not measures the harness, and is no contender.
+    fn stores(&self) -> bool {
+        true
+    }
+
     /// Whether it can be used on this machine, and if not, what is missing and the command that
     /// brings it.
     ///

@@ -34,6 +34,10 @@ impl Engine for Null {
         }
     }
 
+    fn stores(&self) -> bool {
+        false
+    }
+
     fn open(
         &self,
         _: &Path,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use bakeoff_engines::Home;
 use bakeoff_experiment::{Block, Cuts, Experiment, Factor, Plan};
-use bakeoff_results::HARNESS;
 
 use crate::progress::span;
 
@@ -69,7 +68,8 @@ fn cuts_s(experiment: &Experiment, cuts: &Cuts) -> f64 {
         let (first, recovery) = if server { SERVER_S } else { EMBEDDED_S };
         first + recoveries * recovery
     };
-    let cells = experiment.cut_cells().into_iter().filter(|(engine, _)| *engine != HARNESS);
+    let stores = |engine: &str| bakeoff_engines::find(engine).is_none_or(|it| it.stores());
+    let cells = experiment.cut_cells().into_iter().filter(|(engine, _)| stores(engine));
     cells.map(|(engine, _)| cuts.numbers().len() as f64 * each(engine)).sum()
 }
 

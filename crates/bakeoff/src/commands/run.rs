@@ -5,12 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
+use bakeoff_analysis::{Attempts, Document};
 use bakeoff_experiment::{Changes, Experiment, Factor, HOST, without_passwords};
 use bakeoff_lab::{Ending, Lab, LabError};
-use bakeoff_results::{
-    CutPlan, Document, EngineFact, Error, Run, RunFolder,
-    document::{Attempts, Status},
-};
+use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder, Status};
 use bakeoff_workloads::Text;
 
 use super::{plan, report};
@@ -91,7 +89,7 @@ fn conclude(
     let noted = folder.set_status(status, Some(now_s())).map_err(folder_failure);
     let ending = ended.map_err(|error| lab_failure(error, Some(folder.dir())))?;
     noted?;
-    let document = folder.document().map_err(folder_failure)?;
+    let document = bakeoff_analysis::document(folder).map_err(folder_failure)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
         show(folder, &document, quiet)?;
     }
@@ -362,7 +360,8 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
     let engines = experiment.levels(Factor::Engine);
     let durabilities = experiment.levels(Factor::Durability);
     let fact = |level: &String| {
-        let about = bakeoff_engines::find(bakeoff_experiment::base(level))?.about();
+        let engine = bakeoff_engines::find(bakeoff_experiment::base(level))?;
+        let about = engine.about();
         let settings = about.promises.iter().filter(|promise| {
             durabilities
                 .iter()
@@ -377,6 +376,7 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
                     (promise.durability.name().into(), settings.into())
                 })
                 .collect(),
+            stores: engine.stores(),
         })
     };
     let entered_once = |level: &&String| bakeoff_experiment::base(level) == level.as_str();
