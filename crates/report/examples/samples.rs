@@ -36,6 +36,7 @@ fn samples() -> Vec<(&'static str, Document)> {
         ("pairs15", pairs15()),
         ("durability", durability()),
         ("failed", failed()),
+        ("open", open()),
         ("extreme", extreme()),
         ("large", large()),
     ]
@@ -106,6 +107,20 @@ fn failed() -> Document {
     document.warnings = vec![
         "The disk got 9 % slower during the run (Mann-Kendall p = 0.003): do not compare single trials.".into(),
         "sqlite retried 3 % of its transactions.".into(),
+    ];
+    document
+}
+
+/// Operations that were due at a rate, and an engine that could not keep up with it.
+fn open() -> Document {
+    let mut document = pairs4();
+    sample::open(&mut document, "sqlite");
+    document.warnings = vec![
+        "4 of 16 cells did not keep up with the rate that was offered, at worst 30 % of what was \
+         due had not started when the time was over, at engine sqlite, clients 1, neighbours 0: \
+         response times there only grow with the length of the trial; offer less to learn what it \
+         can serve."
+            .into(),
     ];
     document
 }

@@ -27,6 +27,8 @@ pub struct Grouped {
     pub groups: Vec<Group>,
     /// What the ratios are held against.
     pub baseline: String,
+    /// What the bars are, as `mean time`.
+    pub metric: &'static str,
 }
 
 /// Bars that stand together.
@@ -125,7 +127,7 @@ impl Grouped {
         let (scale, unit) = words::second_unit(most);
         let axis = Linear::up_to(most * scale);
         let y = |value: f64| frame.base - axis.place(value) * BAR_BAND;
-        text(out, "axis-title", LEFT, frame.bars_top - 12.0, &format!("mean time, {unit}"));
+        text(out, "axis-title", LEFT, frame.bars_top - 12.0, &format!("{}, {unit}", self.metric));
         for tick in &axis.ticks {
             line(out, "grid", (LEFT, y(*tick)), (frame.right(), y(*tick)));
             text(out, "tick end", LEFT - 8.0, y(*tick) + 4.0, &tick_label(*tick));

@@ -38,7 +38,7 @@ pub fn costs(layout: &Layout<'_>) -> Option<Figures> {
                 first: std::mem::take(&mut first),
                 level: (*level).into(),
                 series,
-                mark: tables::mark(layout, setting, level),
+                marks: tables::marks(layout, setting, level),
                 cells: cells.into(),
             });
         }
@@ -46,7 +46,8 @@ pub fn costs(layout: &Layout<'_>) -> Option<Figures> {
     let kept = tables::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
     tables::keep(&mut figures.columns, &kept);
     figures.rows.iter_mut().for_each(|row| tables::keep(&mut row.cells, &kept));
-    (!figures.rows.is_empty()).then_some(figures)
+    let says_something = !figures.rows.is_empty() && !figures.columns.is_empty();
+    says_something.then_some(figures)
 }
 
 /// A heading of [`COLUMNS`] as a terminal has room for it.

@@ -3,9 +3,10 @@
 
 mod cuts;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_analysis::{CostView, Document};
+use bakeoff_analysis::{Cost, CostView, Document, OpenLoop, Syncs, littles_law};
+use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
 use crate::{Rows, layout};
@@ -28,52 +29,106 @@ const OPERATION: [&str; 12] = [
     "retries",
 ];
 
-const FACTS: [&str; 44] = [
-    "space_bytes",
-    "cpu_client_s",
-    "cpu_engine_s",
-    "operations",
-    "commits",
-    "application_bytes",
-    "device_bytes",
-    "syncs",
-    "syncs_counted_by",
-    "write_amplification",
-    "syncs_per_commit",
-    "engine_cpu_per_operation_s",
-    "settings",
-    "read_call_bytes",
-    "write_call_bytes",
-    "read_bytes",
-    "write_bytes",
-    "drain_write_bytes",
-    "device_read_bytes",
-    "device_write_bytes",
-    "drain_device_write_bytes",
-    "neighbour_intended_per_second",
-    "neighbour_per_second",
-    "neighbour_mean_s",
-    "disk_host_writes",
-    "disk_host_write_bytes",
-    "disk_reads",
-    "disk_read_bytes",
-    "disk_writes",
-    "disk_write_bytes",
-    "disk_drain_write_bytes",
-    "disk_syncs",
-    "disk_flushes",
-    "disk_utilisation",
-    "disk_modelled_mean_s",
-    "disk_achieved_mean_s",
-    "disk_error_median",
-    "disk_error_p99",
-    "memory_limit_bytes",
-    "memory_peak_bytes",
-    "memory_cached_bytes",
-    "littles_law",
-    "steady",
-    "warnings",
+/// What a column says of a trial.
+enum Says {
+    /// A measure of a scope.
+    Measure(&'static Measure, Scope),
+    /// What follows from several.
+    Follows(fn(&Facts) -> String),
+}
+
+/// A trial, with what follows from its measures.
+struct Facts<'a> {
+    trial: &'a TrialSummary,
+    cost: Option<CostView>,
+    open_loop: Option<OpenLoop>,
+    settings: String,
+}
+
+use Says::{Follows, Measure as Of};
+
+static FACTS: [(&str, Says); 49] = [
+    ("space_bytes", Of(&SPACE, Scope::Trial)),
+    ("cpu_client_s", Of(&CPU, Scope::Clients)),
+    ("cpu_engine_s", Of(&CPU, Scope::DATABASE)),
+    ("operations", Of(&OPERATIONS, Scope::Clients)),
+    ("commits", Of(&COMMITS, Scope::Clients)),
+    ("application_bytes", Of(&PAYLOAD, Scope::Clients)),
+    ("device_bytes", Of(&WORK_WRITTEN, Scope::Trial)),
+    ("syncs", Follows(|of| maybe(of.syncs().map(|syncs| syncs.count)))),
+    ("syncs_counted_by", Follows(|of| maybe(of.syncs().map(|syncs| syncs.counted_by.name())))),
+    ("write_amplification", Follows(|of| maybe(of.cost.and_then(|it| it.write_amplification)))),
+    ("syncs_per_commit", Follows(|of| maybe(of.cost.and_then(|it| it.syncs_per_commit)))),
+    (
+        "engine_cpu_per_operation_s",
+        Follows(|of| maybe(of.cost.and_then(|it| it.engine_cpu_per_operation_s))),
+    ),
+    ("settings", Follows(|of| of.settings.clone())),
+    ("read_call_bytes", Of(&READ_CALLS, Scope::DATABASE)),
+    ("write_call_bytes", Of(&WRITE_CALLS, Scope::DATABASE)),
+    ("read_bytes", Of(&READ, Scope::DATABASE)),
+    ("write_bytes", Of(&WRITTEN, Scope::DATABASE)),
+    ("drain_write_bytes", Of(&DRAIN_WRITTEN, Scope::DATABASE)),
+    ("device_read_bytes", Of(&READ, Scope::Device)),
+    ("device_write_bytes", Of(&WRITTEN, Scope::Device)),
+    ("drain_device_write_bytes", Of(&DRAIN_WRITTEN, Scope::Device)),
+    ("neighbour_intended_per_second", Of(&OFFERED, Scope::Neighbours)),
+    ("neighbour_per_second", Of(&RATE, Scope::Neighbours)),
+    ("neighbour_mean_s", Of(&MEAN_LATENCY, Scope::Neighbours)),
+    ("disk_host_writes", Of(&HOST_WRITES, Scope::Disk)),
+    ("disk_host_write_bytes", Of(&HOST_WRITTEN, Scope::Disk)),
+    ("disk_reads", Of(&READS, Scope::Disk)),
+    ("disk_read_bytes", Of(&READ, Scope::Disk)),
+    ("disk_writes", Of(&WRITES, Scope::Disk)),
+    ("disk_write_bytes", Of(&WRITTEN, Scope::Disk)),
+    ("disk_drain_write_bytes", Of(&DRAIN_WRITTEN, Scope::Disk)),
+    ("disk_syncs", Of(&SYNCS, Scope::Disk)),
+    ("disk_flushes", Of(&FLUSHES, Scope::Disk)),
+    ("disk_utilisation", Of(&UTILISATION, Scope::Disk)),
+    ("disk_modelled_mean_s", Of(&MODELLED_LATENCY, Scope::Disk)),
+    ("disk_achieved_mean_s", Of(&ACHIEVED_LATENCY, Scope::Disk)),
+    ("disk_error_median", Of(&LATENCY_ERROR_MEDIAN, Scope::Disk)),
+    ("disk_error_p99", Of(&LATENCY_ERROR_P99, Scope::Disk)),
+    ("memory_limit_bytes", Of(&MEMORY_LIMIT, Scope::DATABASE)),
+    ("memory_peak_bytes", Of(&MEMORY_PEAK, Scope::DATABASE)),
+    ("memory_cached_bytes", Of(&MEMORY_CACHED, Scope::DATABASE)),
+    ("littles_law", Follows(|of| maybe(littles_law(of.trial)))),
+    (
+        "steady",
+        Follows(|of| maybe(of.trial.measures.get(&SETTLED, &Scope::Trial).map(|it| it > 0.0))),
+    ),
+    ("warnings", Follows(|of| of.trial.warnings.join(" "))),
+    ("offered_per_second", Of(&OFFERED, Scope::Clients)),
+    ("not_started", Of(&NOT_STARTED, Scope::Clients)),
+    ("backlog", Of(&BACKLOG, Scope::Clients)),
+    ("start_delay_p99_s", Of(&START_DELAY_P99, Scope::Clients)),
+    ("kept_up", Follows(|of| maybe(of.open_loop.map(|open| open.kept_up)))),
 ];
+
+/// Of an operation in an open loop.
+const SERVICE: [&str; 2] = ["service_mean_s", "service_p99_s"];
+
+impl<'a> Facts<'a> {
+    fn of(document: &Document, trial: &'a TrialSummary) -> Self {
+        Self {
+            trial,
+            cost: Cost::of(&trial.measures).map(CostView::from),
+            open_loop: OpenLoop::of(trial),
+            settings: layout::applied(document, &trial.levels).map_or_else(String::new, settings),
+        }
+    }
+
+    fn syncs(&self) -> Option<Syncs> {
+        self.cost.and_then(|cost| cost.sums.syncs)
+    }
+
+    fn say(&self, says: &Says) -> String {
+        match says {
+            Of(measure, scope) => maybe(self.trial.measures.get(measure, scope)),
+            Follows(from) => from(self),
+        }
+    }
+}
 
 /// The run as comma-separated values; unless it is said of what, of its trials, or of its power
 /// cuts where it has no trial.
@@ -85,33 +140,33 @@ pub fn render(document: &Document, rows: Option<Rows>) -> String {
     }
 }
 
-/// A row a trial and operation. The factors' columns come after the trial's, by their
-/// names; the engines' own counters come last, as `counter.` and their names.
+/// A row a trial and operation. The factors' columns come after the trial's, by their names; the
+/// targets' own counters come last, as `counter.` and their names.
 fn trials(document: &Document) -> String {
     let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
-    let counters: BTreeSet<&str> = document
-        .trials
-        .iter()
-        .filter_map(|trial| trial.facts.as_ref())
-        .flat_map(|facts| facts.counters.keys().map(String::as_str))
-        .collect();
-    let header = TRIAL.into_iter().chain(factors.iter().copied()).chain(OPERATION).chain(FACTS);
-    let mut header: Vec<String> = header.map(str::to_owned).collect();
+    let counters = document.trials.iter().flat_map(|trial| trial.measures.counters());
+    let counters: BTreeSet<&str> = counters.map(|(name, _)| name).collect();
+    let facts = FACTS.iter().map(|(name, _)| *name);
+    let header = TRIAL.into_iter().chain(factors.iter().copied()).chain(OPERATION).chain(facts);
+    let mut header: Vec<String> = header.chain(SERVICE).map(str::to_owned).collect();
     header.extend(counters.iter().map(|name| format!("counter.{name}")));
 
     let mut out = String::new();
     line(&mut out, &header);
     for trial in &document.trials {
         let start = trial_fields(trial, &factors);
-        let settings = layout::applied(document, &trial.levels).map_or_else(String::new, settings);
-        let end = fact_fields(trial, settings, &counters);
+        let facts = Facts::of(document, trial);
+        let facts: Vec<String> = FACTS.iter().map(|(_, says)| facts.say(says)).collect();
+        let counted: BTreeMap<&str, u64> = trial.measures.counters().collect();
+        let counted: Vec<String> = counters.iter().map(|name| maybe(counted.get(name))).collect();
         // A trial that failed has a row too.
-        let operations: Vec<Vec<String>> = match trial.operations.as_slice() {
-            [] => vec![vec![String::new(); OPERATION.len()]],
-            operations => operations.iter().map(operation_fields).collect(),
+        let operations: Vec<Option<&OperationSummary>> = match trial.operations.as_slice() {
+            [] => vec![None],
+            operations => operations.iter().map(Some).collect(),
         };
         for operation in operations {
-            let fields: Vec<String> = start.iter().chain(&operation).chain(&end).cloned().collect();
+            let (figures, service) = operation_fields(operation);
+            let fields = [&start[..], &figures, &facts, &service, &counted].concat();
             line(&mut out, &fields);
         }
     }
@@ -132,8 +187,12 @@ fn trial_fields(trial: &TrialSummary, factors: &[&str]) -> Vec<String> {
     fields
 }
 
-fn operation_fields(operation: &OperationSummary) -> Vec<String> {
-    vec![
+/// The fields of an operation, and those of its service times.
+fn operation_fields(
+    operation: Option<&OperationSummary>,
+) -> ([String; OPERATION.len()], [String; SERVICE.len()]) {
+    let Some(operation) = operation else { return Default::default() };
+    let figures = [
         operation.name.clone(),
         operation.count.to_string(),
         maybe(operation.mean_s),
@@ -146,81 +205,8 @@ fn operation_fields(operation: &OperationSummary) -> Vec<String> {
         operation.per_second.to_string(),
         operation.errors.to_string(),
         operation.retries.to_string(),
-    ]
-}
-
-fn fact_fields(trial: &TrialSummary, settings: String, counters: &BTreeSet<&str>) -> Vec<String> {
-    let mut fields = vec![
-        maybe(trial.space_bytes),
-        maybe(trial.cpu_s.map(|cpu| cpu.client)),
-        maybe(trial.cpu_s.map(|cpu| cpu.engine)),
     ];
-    let cost = trial.facts.as_ref().and_then(|facts| facts.cost);
-    fields.extend(cost_fields(cost.as_ref()));
-    fields.push(settings);
-    let Some(facts) = &trial.facts else {
-        fields.resize(FACTS.len() + counters.len(), String::new());
-        return fields;
-    };
-    let (io, neighbour) = (facts.io, facts.neighbour);
-    fields.extend([
-        io.read_call_bytes.to_string(),
-        io.write_call_bytes.to_string(),
-        io.read_bytes.to_string(),
-        io.write_bytes.to_string(),
-        io.drain_write_bytes.to_string(),
-        maybe(io.device_read_bytes),
-        maybe(io.device_write_bytes),
-        maybe(io.drain_device_write_bytes),
-        maybe(neighbour.intended_per_second),
-        neighbour.achieved_per_second.to_string(),
-        neighbour.mean_s.to_string(),
-    ]);
-    let disk = facts.disk.as_ref();
-    fields.extend([
-        maybe(disk.map(|disk| disk.host_writes)),
-        maybe(disk.map(|disk| disk.host_write_bytes)),
-        maybe(disk.map(|disk| disk.reads)),
-        maybe(disk.map(|disk| disk.read_bytes)),
-        maybe(disk.map(|disk| disk.writes)),
-        maybe(disk.map(|disk| disk.write_bytes)),
-        maybe(disk.and_then(|disk| disk.drain_write_bytes)),
-        maybe(disk.and_then(|disk| disk.syncs)),
-        maybe(disk.map(|disk| disk.flushes)),
-        maybe(disk.map(|disk| disk.utilisation)),
-        maybe(disk.and_then(|disk| disk.modelled_mean_s)),
-        maybe(disk.and_then(|disk| disk.achieved_mean_s)),
-        maybe(disk.and_then(|disk| disk.error_median)),
-        maybe(disk.and_then(|disk| disk.error_p99)),
-    ]);
-    let memory = facts.memory.as_ref();
-    fields.extend([
-        maybe(memory.map(|memory| memory.limit_bytes)),
-        maybe(memory.and_then(|memory| memory.peak_bytes)),
-        maybe(memory.map(|memory| memory.cached_bytes)),
-    ]);
-    fields.extend([
-        facts.littles_law.to_string(),
-        facts.steady.map(|steady| steady.to_string()).unwrap_or_default(),
-        facts.warnings.join(" "),
-    ]);
-    fields.extend(counters.iter().map(|name| maybe(facts.counters.get(*name))));
-    fields
-}
-
-fn cost_fields(cost: Option<&CostView>) -> [String; 9] {
-    let syncs = cost.and_then(|cost| cost.sums.syncs);
-    [
-        maybe(cost.map(|cost| cost.sums.operations)),
-        maybe(cost.map(|cost| cost.sums.commits)),
-        maybe(cost.map(|cost| cost.sums.application_bytes)),
-        maybe(cost.and_then(|cost| cost.sums.device_bytes)),
-        maybe(syncs.map(|syncs| syncs.count)),
-        maybe(syncs.map(|syncs| syncs.counted_by.name())),
-        maybe(cost.and_then(|cost| cost.write_amplification)),
-        maybe(cost.and_then(|cost| cost.syncs_per_commit)),
-        maybe(cost.and_then(|cost| cost.engine_cpu_per_operation_s)),
-    ]
+    (figures, [maybe(operation.service_mean_s), maybe(operation.service_p99_s)])
 }
 
 /// "name=value; name=value".

@@ -87,7 +87,22 @@ impl<'a> Layout<'a> {
 
     /// Whether a level of the compared factor measures the harness and not an engine.
     pub fn is_harness(&self, level: &str) -> bool {
-        self.compare == "engine" && level == HARNESS
+        self.compare == "engine" && !self.document.run.run.stores(level)
+    }
+
+    /// Whether operations were due at a rate in some cell.
+    pub fn is_open(&self) -> bool {
+        self.document.cells.iter().any(|cell| cell.open_loop.is_some())
+    }
+
+    /// What is compared, in words.
+    pub fn metric(&self) -> &'static str {
+        if self.is_open() { "mean response time" } else { "mean time" }
+    }
+
+    /// Whether the run is of engines, whatever it compares.
+    pub fn has_engines(&self) -> bool {
+        self.document.run.run.factors.iter().any(|(factor, _)| factor == "engine")
     }
 
     /// The number of the style that a level keeps in every chart; the last is the harness's.

@@ -11,6 +11,7 @@ mod html;
 mod layout;
 mod loss;
 mod markdown;
+mod offered;
 mod page;
 mod promises;
 mod scale;

@@ -7,6 +7,7 @@ use bakeoff_analysis::Document;
 use crate::costs;
 use crate::durability::{self, Durability};
 use crate::layout::Layout;
+use crate::offered;
 use crate::sentence;
 use crate::tables::{self, Figures};
 
@@ -22,6 +23,11 @@ pub fn render(document: &Document) -> String {
     for operation in layout.operations() {
         let _ = writeln!(out, "\n## {}\n", escape(operation));
         figures_table(&mut out, &layout, &tables::operation(&layout, operation));
+    }
+    if let Some(figures) = offered::offered(&layout) {
+        out.push_str("\n## What was offered\n\n");
+        figures_table(&mut out, &layout, &figures);
+        let _ = writeln!(out, "\n{}", escape(offered::EXPLAINED));
     }
     if let Some(durability) = durability::durability(document) {
         promises(&mut out, &durability);
@@ -67,9 +73,10 @@ fn figures_table(out: &mut String, layout: &Layout<'_>, figures: &Figures) {
     row(out, head.chain(figures.columns.iter().map(|column| column.name.as_str())));
     rule(out, layout.varying.len() + 1, figures.columns.len());
     for line in &figures.rows {
-        let level = match line.mark {
-            "" => line.level.clone(),
-            mark => format!("{} ({mark})", line.level),
+        let marks: Vec<&str> = line.marks.iter().map(|mark| mark.text).collect();
+        let level = match marks.as_slice() {
+            [] => line.level.clone(),
+            marks => format!("{} ({})", line.level, marks.join(", ")),
         };
         row(out, line.setting.iter().chain([&level]).chain(&line.cells).map(String::as_str));
     }

@@ -1,6 +1,7 @@
 //! What the page's template shows: text and charts, ready to be set.
 
-use bakeoff_analysis::{Attempts, Document};
+use bakeoff_analysis::{Attempts, Document, OpenLoop};
+use bakeoff_results::measure::*;
 use bakeoff_results::{EngineFact, Machine, OperationSummary, TrialSummary};
 use serde::Serialize;
 
@@ -8,6 +9,7 @@ use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
 use crate::costs::{self, Counters, Differing};
 use crate::durability::{self, Durability};
 use crate::layout::Layout;
+use crate::offered;
 use crate::sentence;
 use crate::tables::{self, Column, Figures, LOAD, Panel, Space};
 use crate::words;
@@ -25,13 +27,17 @@ pub struct Page<'a> {
     compare: &'a str,
     baseline: &'a str,
     compared: bool,
-    harness: bool,
+    harness: String,
     varying: Vec<&'a str>,
     levels: Vec<Level>,
     operations: Vec<Operation>,
     durability: Option<Durability>,
     timed: bool,
+    offered: Option<Figures>,
+    offered_explained: &'static str,
+    metric: &'static str,
     costs: Option<Figures>,
+    has_engines: bool,
     counted_by: String,
     counters: Vec<Counters>,
     differing: Vec<Differing>,
@@ -119,7 +125,7 @@ pub fn page(document: &Document) -> Page<'_> {
         compare: layout.compare,
         baseline: &run.baseline,
         compared: layout.levels.len() > 1,
-        harness: layout.charted().len() < layout.levels.len(),
+        harness: harness(&layout),
         levels: layout.levels.iter().map(|level| level_key(&layout, level)).collect(),
         operations: layout
             .operations()
@@ -132,7 +138,11 @@ pub fn page(document: &Document) -> Page<'_> {
             .collect(),
         durability: durability::durability(document),
         timed: crate::layout::is_timed(document),
+        offered: offered::offered(&layout),
+        offered_explained: offered::EXPLAINED,
+        metric: layout.metric(),
         costs: costs::costs(&layout),
+        has_engines: layout.has_engines(),
         counted_by: costs::counted_by(&layout),
         counters: costs::counters(&layout),
         differing: costs::settings(run),
@@ -147,6 +157,13 @@ pub fn page(document: &Document) -> Page<'_> {
         method: method(document),
         varying: layout.varying,
     }
+}
+
+/// The levels that measure the harness and stand beside others: charts leave them out.
+fn harness(layout: &Layout<'_>) -> String {
+    let charted = layout.charted();
+    let hidden = layout.levels.iter().filter(|level| !charted.contains(level));
+    words::list(&hidden.collect::<Vec<_>>())
 }
 
 fn level_key(layout: &Layout<'_>, level: &str) -> Level {
@@ -208,7 +225,7 @@ fn grouped<'a>(
     let of = if caption.is_empty() { String::new() } else { format!(", {caption}") };
     Grouped {
         id,
-        title: format!("Mean time of {operation}{of}"),
+        title: format!("{} of {operation}{of}", words::capital(layout.metric())),
         description: format!(
             "A bar for each of {}; above, the ratio to {}. The table below has every figure.",
             words::list(&levels),
@@ -218,6 +235,7 @@ fn grouped<'a>(
         series: levels.iter().map(|level| ((*level).into(), layout.style(level))).collect(),
         groups,
         baseline: layout.document.run.run.baseline.clone(),
+        metric: layout.metric(),
     }
 }
 
@@ -307,14 +325,24 @@ fn trial_columns(layout: &Layout<'_>) -> Vec<Column> {
     let factors = layout.varying.iter().copied().chain([layout.compare]);
     columns.extend(factors.map(|factor| Column { name: factor.into(), class: "" }));
     for operation in layout.operations() {
-        let figures = ["mean, ms", "p99, ms", "per s"];
+        let figures = ["mean, ms", "p99, ms", "service, ms", "per s"];
         columns.extend(figures.map(|figure| number(format!("{operation} {figure}"))));
     }
-    let rest =
-        ["errors", "retries", "space, MB", "client CPU, s", "engine CPU, s", "neighbours, 1/s"];
-    columns.extend(rest.map(str::to_owned).map(number));
+    columns.extend(REST.map(str::to_owned).map(number));
     columns
 }
+
+/// The columns after those of the operations.
+const REST: [&str; 8] = [
+    "offered, 1/s",
+    "not started",
+    "errors",
+    "retries",
+    "space, MB",
+    "client CPU, s",
+    "engine CPU, s",
+    "neighbours, 1/s",
+];
 
 /// A text for each of [`trial_columns`].
 fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
@@ -327,27 +355,35 @@ fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
         let operation = trial.operations.iter().find(|o| o.name == name);
         cells.push(figure(operation.and_then(|o| o.mean_s).map(|s| s * 1e3)));
         cells.push(figure(operation.and_then(|o| o.p99_s).map(|s| s * 1e3)));
+        cells.push(figure(operation.and_then(|o| o.service_mean_s).map(|s| s * 1e3)));
         cells.push(figure(operation.map(|o| o.per_second)));
     }
     let sum =
         |of: fn(&OperationSummary) -> u64| words::count(trial.operations.iter().map(of).sum());
-    cells.push(sum(|o| o.errors));
-    cells.push(sum(|o| o.retries));
-    cells.push(figure(trial.space_bytes.map(|bytes| bytes as f64 / 1e6)));
-    cells.push(figure(trial.cpu_s.map(|cpu| cpu.client)));
-    cells.push(figure(trial.cpu_s.map(|cpu| cpu.engine)));
-    cells.push(figure(trial.facts.as_ref().map(|facts| facts.neighbour.achieved_per_second)));
+    let measured = |measure: &Measure, scope| trial.measures.get(measure, &scope);
+    let rest: [String; REST.len()] = [
+        figure(measured(&OFFERED, Scope::Clients)),
+        figure(measured(&NOT_STARTED, Scope::Clients)),
+        sum(|o| o.errors),
+        sum(|o| o.retries),
+        figure(measured(&SPACE, Scope::Trial).map(|bytes| bytes / 1e6)),
+        figure(measured(&CPU, Scope::Clients)),
+        figure(measured(&CPU, Scope::DATABASE)),
+        figure(measured(&RATE, Scope::Neighbours)),
+    ];
+    cells.extend(rest);
     cells
 }
 
 /// Why a trial doesn't count, or what a reader of it should know.
 fn note(trial: &TrialSummary, attempts: &Attempts) -> String {
     let mut notes: Vec<&str> = trial.reason.iter().map(String::as_str).collect();
-    if let Some(facts) = &trial.facts {
-        notes.extend(facts.warnings.iter().map(String::as_str));
-        if facts.steady == Some(false) {
-            notes.push("not steady");
-        }
+    notes.extend(trial.warnings.iter().map(String::as_str));
+    if trial.measures.get(&SETTLED, &Scope::Trial) == Some(0.0) {
+        notes.push("not steady");
+    }
+    if OpenLoop::of(trial).is_some_and(|open| !open.kept_up) {
+        notes.push(offered::BEHIND);
     }
     let notes = notes.join("; ");
     match (trial.valid, attempts.set_aside(trial)) {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use bakeoff_analysis::Document;
 
 use crate::layout::{self, Layout};
+use crate::offered;
 use crate::promises;
 use crate::verdict::{self, Case, Outcome};
 use crate::words;
@@ -30,6 +31,7 @@ pub fn verdict_parts(document: &Document) -> [String; 2] {
         clauses.push(finding(&layout, &cases));
         clauses.extend(caveats::rough(&layout, &cases));
     }
+    clauses.extend(offered::behind(&layout));
     clauses.extend(promises::kept(document));
     clauses.extend(caveats::below_noise(&cases));
     clauses.extend(caveats::missing(&layout, &cases));

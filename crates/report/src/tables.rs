@@ -5,6 +5,7 @@ use bakeoff_results::{CutPlan, Machine, OperationSummary, Run, Status};
 use serde::Serialize;
 
 use crate::layout::{self, Layout, Setting};
+use crate::offered;
 use crate::promises;
 use crate::verdict;
 use crate::words;
@@ -44,15 +45,31 @@ pub struct Row {
     pub level: String,
     /// Its place among the levels.
     pub series: usize,
-    /// What is wrong with the cell as a whole: that power cuts have broken its promise, or nothing.
-    pub mark: &'static str,
+    /// What is wrong with the cell as a whole.
+    pub marks: Vec<Mark>,
     /// A text for each column.
     pub cells: Vec<String>,
 }
 
-/// What is wrong with a cell as a whole, whatever is measured of it.
-pub fn mark<'a>(layout: &Layout<'a>, setting: &Setting<'a>, level: &'a str) -> &'static str {
-    if layout.is_broken(setting, level) { promises::BROKEN } else { "" }
+/// Something that is wrong with a cell as a whole.
+#[derive(Clone, Copy, Serialize)]
+pub struct Mark {
+    /// What, in a word or two.
+    pub text: &'static str,
+    /// The section of a page that says more.
+    pub section: &'static str,
+}
+
+/// What is wrong with a cell as a whole, whatever is measured of it: that power cuts have broken its
+/// promise, and that it did not keep up with the rate that was offered.
+pub fn marks<'a>(layout: &Layout<'a>, setting: &Setting<'a>, level: &'a str) -> Vec<Mark> {
+    let broken = Mark { text: promises::BROKEN, section: "promises" };
+    let behind = Mark { text: offered::BEHIND, section: "offered" };
+    let is_behind = layout.cell(setting, level).is_some_and(offered::is_behind);
+    [(layout.is_broken(setting, level), broken), (is_behind, behind)]
+        .into_iter()
+        .filter_map(|(is, mark)| is.then_some(mark))
+        .collect()
 }
 
 /// Where a setting is, in words, for a heading.
@@ -64,7 +81,7 @@ pub fn spot(layout: &Layout<'_>, setting: &Setting<'_>) -> String {
 }
 
 /// The columns that a cell can have.
-const COLUMNS: [(&str, &str); 9] = [
+const COLUMNS: [(&str, &str); 11] = [
     ("mean", "n strong"),
     ("ratio", "n strong"),
     ("95 % interval", "n"),
@@ -73,12 +90,18 @@ const COLUMNS: [(&str, &str); 9] = [
     ("p50", "n"),
     ("p95", "n"),
     ("p99", "n"),
+    ("service mean", "n"),
+    ("service p99", "n"),
     ("trials", "n"),
 ];
 
 /// A row for each setting and level of an operation.
 pub fn operation<'a>(layout: &Layout<'a>, operation: &'a str) -> Figures {
-    let columns = COLUMNS.map(|(name, class)| Column { name: name.into(), class }).into();
+    let mut columns: Vec<Column> =
+        COLUMNS.map(|(name, class)| Column { name: name.into(), class }).into();
+    if layout.is_open() {
+        columns[0].name = "mean response".into();
+    }
     let mut rows = Vec::new();
     for setting in &layout.settings {
         for (series, level) in layout.levels.iter().enumerate() {
@@ -88,7 +111,7 @@ pub fn operation<'a>(layout: &Layout<'a>, operation: &'a str) -> Figures {
                 first: series == 0,
                 level: (*level).into(),
                 series,
-                mark: mark(layout, setting, level),
+                marks: marks(layout, setting, level),
                 cells: cells(layout, operation, setting, level).into(),
             });
         }
@@ -122,6 +145,8 @@ fn cells<'a>(
         quantile(|f| f.p50_s),
         quantile(|f| f.p95_s),
         quantile(|f| f.p99_s),
+        quantile(|f| f.service_mean_s),
+        quantile(|f| f.service_p99_s),
         layout.cell(setting, level).map_or(0, |cell| cell.trials).to_string(),
     ]
 }
@@ -223,8 +248,9 @@ pub fn space(layout: &Layout<'_>) -> Vec<Space> {
     rows
 }
 
-/// The factors that are load: a chart has a group of bars for each pair of their levels.
-pub const LOAD: [&str; 2] = ["clients", "neighbours"];
+/// The factors that are load: a chart has a group of bars for each combination of their
+/// levels.
+pub const LOAD: [&str; 4] = ["clients", "neighbours", "rate", "depth"];
 
 /// The settings that share all levels but the load's: what one chart shows.
 pub struct Panel<'a> {

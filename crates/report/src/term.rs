@@ -9,9 +9,10 @@ use crate::Options;
 use crate::costs;
 use crate::durability;
 use crate::layout::{Layout, Setting};
+use crate::offered::{self, BEHIND};
 use crate::promises::BROKEN;
 use crate::sentence;
-use crate::tables;
+use crate::tables::{self, Figures};
 use crate::words;
 
 /// The widest text of a level's column: "0.47 (0.42–0.53)", and what the table puts around it.
@@ -32,7 +33,13 @@ pub fn render(document: &Document, options: &Options) -> String {
         }
         out += &harness(&layout, operation);
     }
-    out += &costs(&layout, width, &paint);
+    if let Some(figures) = offered::offered(&layout) {
+        out += &cells("what was offered", &layout, &figures, offered::short, width, &paint);
+        out += &format!("\n{}\n", fill(offered::EXPLAINED, width));
+    }
+    if let Some(figures) = costs::costs(&layout) {
+        out += &cells("what it cost", &layout, &figures, costs::short, width, &paint);
+    }
     out += &durability(document, width, &paint);
     out.push('\n');
     for (name, value) in tables::key_facts(document) {
@@ -53,19 +60,27 @@ pub fn render(document: &Document, options: &Options) -> String {
 
 fn heading(layout: &Layout<'_>, operation: &str) -> String {
     let baseline = &layout.document.run.run.baseline;
-    match layout.levels.len() {
-        0 | 1 => format!("{operation}: mean time"),
-        _ => format!("{operation}: mean time, and its ratio to {baseline}’s (95 % interval)"),
-    }
+    let metric = layout.metric();
+    let heading = match layout.levels.len() {
+        0 | 1 => format!("{operation}: {metric}"),
+        _ => format!("{operation}: {metric}, and its ratio to {baseline}’s (95 % interval)"),
+    };
+    if layout.is_open() { heading + "; below, mean service time" } else { heading }
 }
 
-/// What the clients' work cost, a line a cell.
-fn costs(layout: &Layout<'_>, width: usize, paint: &Paint) -> String {
-    let Some(figures) = costs::costs(layout) else { return String::new() };
+/// Figures of cells, a line a cell; `short` is what a terminal has room for of a heading.
+fn cells(
+    title: &str,
+    layout: &Layout<'_>,
+    figures: &Figures,
+    short: fn(&str) -> &str,
+    width: usize,
+    paint: &Paint,
+) -> String {
     let mut table = Table::new();
     table.load_style(style()).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    let columns = figures.columns.iter().map(|column| costs::short(&column.name));
+    let columns = figures.columns.iter().map(|column| short(&column.name));
     table.set_header(layout.varying.iter().copied().chain([layout.compare]).chain(columns));
     for row in &figures.rows {
         table.add_row(row.setting.iter().chain([&row.level]).chain(&row.cells));
@@ -73,8 +88,7 @@ fn costs(layout: &Layout<'_>, width: usize, paint: &Paint) -> String {
     for column in table.column_iter_mut().skip(layout.varying.len() + 1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let text: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    format!("\n{}\n{}\n", paint.bold("what it cost"), text.join("\n"))
+    format!("\n{}\n{}\n", paint.bold(title), paint.verdicts(&table))
 }
 
 /// What power cuts have left of each promise.
@@ -157,10 +171,10 @@ fn cell<'a>(
         Some(comparison) => format!("{} {standing}\n{}", words::seconds(mean), against(comparison)),
         None => format!("{}\n{standing}", words::seconds(mean)),
     };
-    match tables::mark(layout, setting, level) {
-        "" => text,
-        mark => format!("{text}\n{mark}"),
-    }
+    let service = figures.and_then(|f| f.service_mean_s);
+    let service = service.map(|mean| format!("{} service", words::seconds(mean)));
+    let marks = tables::marks(layout, setting, level).into_iter().map(|mark| mark.text.to_owned());
+    [text].into_iter().chain(service).chain(marks).collect::<Vec<_>>().join("\n")
 }
 
 /// "0.47 (0.42–0.53)".
@@ -218,7 +232,9 @@ impl Paint {
         {
             text = text.replace(&format!(" {word} "), &format!(" {} ", self.with(code, word)));
         }
-        text = text.replace(BROKEN, &self.red(BROKEN));
+        for mark in [BROKEN, BEHIND] {
+            text = text.replace(mark, &self.red(mark));
+        }
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 }

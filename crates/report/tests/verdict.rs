@@ -325,6 +325,21 @@ fn the_harness_never_wins() {
 }
 
 #[test]
+fn who_did_not_keep_up_is_told_with_the_finding() {
+    let mut document = Sample::default().document();
+    sample::open(&mut document, "sqlite");
+    let sentence = verdict(&document);
+    let caveat = "; not kept up with the offered rate, so that response times only grow with the \
+                  length of a trial: sqlite in 4 of 4 cells.";
+    assert!(
+        sentence.starts_with("lmdb is fastest in all 8") && sentence.ends_with(caveat),
+        "{sentence}"
+    );
+    sample::open(&mut document, "nobody");
+    assert!(!verdict(&document).contains("kept up"));
+}
+
+#[test]
 fn an_alias_is_no_level() {
     let mut document = single(twice, 0.1).document();
     let mut again = document.trials[0].clone();

@@ -3,8 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+use bakeoff_analysis::Document;
 use bakeoff_report::{Format, Options, Rows};
-use bakeoff_results::{Document, RunFolder};
+use bakeoff_results::RunFolder;
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
@@ -79,7 +80,9 @@ impl From<cli::Format> for Format {
 
 /// What a run folder holds.
 pub fn document(dir: &Path) -> Result<Document, Failure> {
-    RunFolder::open(dir).and_then(|folder| folder.document()).map_err(super::run::folder_failure)
+    RunFolder::open(dir)
+        .and_then(|folder| bakeoff_analysis::document(&folder))
+        .map_err(super::run::folder_failure)
 }
 
 /// The document as text, in a format and with the rows that it is to have; `terminal`: it is going

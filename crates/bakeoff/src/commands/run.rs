@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
+use bakeoff_analysis::{Attempts, Document};
 use bakeoff_disk::mount::Launcher;
 use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan, base, without_passwords};
 use bakeoff_lab::{Ending, Lab, LabError, MachineError, Registry, TrialError};
-use bakeoff_results::{
-    CutPlan, Document, EngineFact, Error, Run, RunFolder,
-    document::{Attempts, Status},
-};
+use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder, Status};
 use bakeoff_workloads::Text;
 
 use super::{disk_daemon, plan, report, trial};
@@ -93,7 +91,7 @@ fn conclude(
     let noted = folder.set_status(status, Some(now_s())).map_err(folder_failure);
     let ending = ended.map_err(|error| lab_failure(error, Some(folder.dir())))?;
     noted?;
-    let document = folder.document().map_err(folder_failure)?;
+    let document = bakeoff_analysis::document(folder).map_err(folder_failure)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
         show(folder, &document, quiet)?;
     }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{
-    CellView, Comparison, Cost, CostView, Counter, Cpu, Document, FactsView, SCHEMA, Syncs,
+    CellView, Comparison, Cost, Counter, Cpu, Document, OpenLoop, SCHEMA, Syncs,
 };
+use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, EngineFact, Facts, Levels, Machine, Neighbour, OperationSummary, Run, RunState,
-    Setting, Status, TrialSummary,
+    Applied, EngineFact, Levels, Machine, OperationSummary, Run, RunState, Setting, Status,
+    TrialSummary,
 };
 
 /// What a synthetic run consists of.
@@ -95,10 +96,11 @@ impl Sample {
                         order: order as u32,
                         levels,
                         started_s: 1_760_000_000.0 + 12.0 * trials.len() as f64,
+                        ran_s: Some(10.0),
+                        window_s: Some((1.0, 9.0)),
+                        measures: measures(&cell),
                         operations: cell.operations,
-                        space_bytes: cell.space_bytes,
-                        cpu_s: Some(cell.cpu_s),
-                        facts: Some(facts(cell.neighbour_per_second, cell.cost)),
+                        warnings: Vec::new(),
                         valid: true,
                         reason: None,
                     });
@@ -132,6 +134,7 @@ impl Sample {
             space_bytes: Some(48_000_000 + engine * 21_000_000 + 1_500_000 * clients as u64),
             cpu_s: Cpu { client: 0.4, engine: 3.1 * ripple },
             neighbour_per_second: if busy { 1834.0 * ripple } else { 0.0 },
+            open_loop: None,
             cost: Some(cost(engine, clients).into()),
             counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),
         }
@@ -252,7 +255,7 @@ pub fn noise(document: &Document, ratio: f64, low: f64, high: f64) -> Comparison
 pub fn fail(document: &mut Document, engine: &str, reason: &str) {
     for trial in document.trials.iter_mut().filter(|t| t.levels["engine"] == engine) {
         trial.operations.clear();
-        (trial.space_bytes, trial.cpu_s, trial.facts) = (None, None, None);
+        (trial.ran_s, trial.window_s, trial.measures) = (None, None, Measures::default());
         (trial.valid, trial.reason) = (false, Some(reason.into()));
     }
     document.cells.retain(|cell| cell.levels["engine"] != engine);
@@ -283,6 +286,8 @@ fn figures(name: &str, mean: f64, clients: f64) -> OperationSummary {
         p99_s: backed(0.99, mean * 4.0),
         p999_s: backed(0.999, mean * 9.0),
         max_s: Some(mean * 21.0),
+        service_mean_s: None,
+        service_p99_s: None,
         untrimmed_mean_s: Some(mean * 1.02),
         per_second: clients / mean,
         errors: 0,
@@ -293,8 +298,8 @@ fn figures(name: &str, mean: f64, clients: f64) -> OperationSummary {
 fn cost(engine: u64, clients: f64) -> Cost {
     Cost {
         operations: 8000,
-        commits: 2000,
-        application_bytes: 1_000_000,
+        commits: Some(2000),
+        application_bytes: Some(1_000_000),
         device_bytes: Some(4_500_000 + 2_000_000 * engine),
         engine_cpu_s: Some(3.1),
         syncs: Some(Syncs {
@@ -304,19 +309,62 @@ fn cost(engine: u64, clients: f64) -> Cost {
     }
 }
 
-fn facts(neighbour: f64, cost: Option<CostView>) -> FactsView {
-    FactsView::of(&Facts {
-        cost: cost.map(|cost| cost.sums),
-        neighbour: Neighbour {
-            intended_per_second: None,
-            achieved_per_second: neighbour,
-            mean_s: 0.0011,
-        },
-        littles_law: 1.0,
-        steady: Some(true),
-        counters: BTreeMap::from([("pages".to_owned(), 12)]),
-        ..Facts::default()
-    })
+/// What a trial measured besides latencies, so that it comes to what its cell says.
+fn measures(cell: &CellView) -> Measures {
+    let mut measures = Measures::default();
+    let cost = cell.cost.expect("a cost").sums;
+    let space = cell.space_bytes.map(|bytes| bytes as f64);
+    measures.set_some(&SPACE, Scope::Trial, space);
+    measures.set(&SETTLED, Scope::Trial, 1.0);
+    measures.set(&CPU, Scope::Clients, cell.cpu_s.client);
+    measures.set(&CPU, Scope::DATABASE, cell.cpu_s.engine);
+    measures.set(&RATE, Scope::Neighbours, cell.neighbour_per_second);
+    measures.set(&MEAN_LATENCY, Scope::Neighbours, 0.0011);
+    for (measure, scope, sum) in [
+        (&OPERATIONS, Scope::Clients, Some(cost.operations)),
+        (&COMMITS, Scope::Clients, cost.commits),
+        (&PAYLOAD, Scope::Clients, cost.application_bytes),
+        (&WORK_WRITTEN, Scope::Trial, cost.device_bytes),
+        (&SYNCS, Scope::Disk, cost.syncs.map(|syncs| syncs.count)),
+    ] {
+        measures.set_some(measure, scope, sum.map(|sum| sum as f64));
+    }
+    measures.count("pages", 12);
+    measures
+}
+
+/// Makes every trial one in an open loop: service takes half of the response time, and the level
+/// that is named is offered 1.3 times of what it gets done.
+pub fn open(document: &mut Document, behind: &str) {
+    let serve = |operation: &mut OperationSummary| {
+        operation.service_mean_s = operation.mean_s.map(|mean| mean / 2.0);
+        operation.service_p99_s = operation.p99_s.map(|p99| p99 / 2.0);
+    };
+    let mut started = Vec::new();
+    for trial in &mut document.trials {
+        let cell = document.cells.iter().find(|cell| cell.levels == trial.levels);
+        let operations = &cell.expect("no cell is missing").operations;
+        let done: f64 = operations.iter().map(|operation| operation.per_second).sum();
+        let (offered, not_started) = match trial.levels.values().any(|level| level == behind) {
+            true => (1.3 * done, (0.3 * done * 10.0).round()),
+            false => (done, 2.0),
+        };
+        for (measure, value) in [
+            (&OFFERED, offered),
+            (&NOT_STARTED, not_started),
+            (&BACKLOG, not_started + 8.0),
+            (&START_DELAY_P99, not_started / offered),
+        ] {
+            trial.measures.set(measure, Scope::Clients, value);
+        }
+        trial.operations.iter_mut().for_each(serve);
+        started.extend(OpenLoop::of(trial).map(|open| (trial.levels.clone(), open)));
+    }
+    for cell in &mut document.cells {
+        let mut own = started.iter().filter(|(levels, _)| *levels == cell.levels);
+        cell.open_loop = own.next().map(|(_, open)| *open);
+        cell.operations.iter_mut().for_each(serve);
+    }
 }
 
 fn machine() -> Machine {
@@ -341,5 +389,6 @@ fn settings_of(engine: &str) -> EngineFact {
         name: engine.into(),
         version: "1.2.3".into(),
         settings: settings.iter().map(|(d, s)| ((*d).into(), (*s).into())).collect(),
+        stores: engine != "null",
     }
 }

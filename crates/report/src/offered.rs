@@ -1,0 +1,105 @@
+//! What was offered to each cell in an open loop, and whether it kept up: text that is ready to be
+//! set.
+
+use bakeoff_analysis::{CellView, OpenLoop};
+
+use crate::layout::Layout;
+use crate::tables::{self, Column, Figures, NONE, Row};
+use crate::words;
+
+/// What is said of a cell that did not keep up.
+pub const BEHIND: &str = "not kept up";
+
+/// What the figures mean, for a reader.
+pub const EXPLAINED: &str = "Operations were due at the offered rate, whether or not those before \
+     them had ended. Response time counts from the moment at which an operation was due, service \
+     time from its start. Not started: due, and not begun when the time was over. Where a cell did \
+     not keep up, its response times grow for as long as a trial runs: they say that it can’t serve \
+     this rate, and nothing else.";
+
+/// The columns that a cell can have: for a page, and shorter for a terminal.
+const COLUMNS: [(&str, &str, &str); 6] = [
+    ("offered per second", "offered/s", "n strong"),
+    ("done per second", "done/s", "n"),
+    ("not started", "not started", "n"),
+    ("most waiting at once", "backlog", "n"),
+    ("start delay, p99", "delay p99", "n"),
+    ("outcome", "outcome", "v"),
+];
+
+/// A row for each cell in an open loop; `None` where there is none.
+pub fn offered(layout: &Layout<'_>) -> Option<Figures> {
+    let column = |(name, _, class): (&str, _, _)| Column { name: name.into(), class };
+    let mut figures = Figures { columns: COLUMNS.map(column).into(), rows: Vec::new() };
+    for setting in &layout.settings {
+        let mut first = true;
+        for (series, level) in layout.levels.iter().enumerate() {
+            let cell = layout.cell(setting, level);
+            let Some((cell, open)) = cell.and_then(|cell| Some((cell, cell.open_loop?))) else {
+                continue;
+            };
+            figures.rows.push(Row {
+                setting: setting.iter().map(|l| (*l).into()).collect(),
+                place: layout.place(setting).trim_start_matches(" with ").into(),
+                first: std::mem::take(&mut first),
+                level: (*level).into(),
+                series,
+                marks: Vec::new(),
+                cells: cells(cell, &open).into(),
+            });
+        }
+    }
+    let kept = tables::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
+    tables::keep(&mut figures.columns, &kept);
+    figures.rows.iter_mut().for_each(|row| tables::keep(&mut row.cells, &kept));
+    (!figures.rows.is_empty()).then_some(figures)
+}
+
+/// A heading of [`COLUMNS`] as a terminal has room for it.
+pub fn short(name: &str) -> &str {
+    COLUMNS.iter().find(|(long, ..)| *long == name).map_or(name, |(_, short, _)| short)
+}
+
+/// A text for each of [`COLUMNS`].
+fn cells(cell: &CellView, open: &OpenLoop) -> [String; COLUMNS.len()] {
+    let done: f64 = cell.operations.iter().map(|operation| operation.per_second).sum();
+    let share = match open.kept_up {
+        true => String::new(),
+        false => format!(" ({})", words::percent(open.share_not_started())),
+    };
+    [
+        words::digits(open.offered_per_second),
+        words::digits(done),
+        words::count(open.not_started) + &share,
+        open.backlog.map_or(NONE.into(), words::count),
+        tables::latency(open.start_delay_p99_s),
+        if open.kept_up { "kept up" } else { BEHIND }.into(),
+    ]
+}
+
+/// Whether a cell did not keep up with what was offered.
+pub fn is_behind(cell: &CellView) -> bool {
+    cell.open_loop.is_some_and(|open| !open.kept_up)
+}
+
+/// The levels that did not keep up, each with in how many of its cells.
+pub fn behind(layout: &Layout<'_>) -> Option<String> {
+    let clause = |level: &&str| {
+        let cells: Vec<&CellView> =
+            layout.settings.iter().filter_map(|setting| layout.cell(setting, level)).collect();
+        let behind = cells.iter().filter(|cell| is_behind(cell)).count();
+        let name = words::contender(layout.compare, level);
+        (behind > 0).then(|| match cells.len() {
+            1 => name,
+            all => format!("{name} in {behind} of {}", words::many(all, "cell")),
+        })
+    };
+    let names: Vec<String> = layout.contenders().iter().filter_map(clause).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "not kept up with the offered rate, so that response times only grow with the length of \
+             a trial: {}",
+            words::list(&names)
+        )
+    })
+}
