@@ -72,9 +72,9 @@ impl From<&LabError> for Exit {
                 MachineError::Full { .. } => Self::Full,
                 MachineError::Neighbours(_) => Self::Usage,
                 MachineError::Interrupted => Self::Interrupted,
-                MachineError::System { .. }
-                | MachineError::Process(_)
-                | MachineError::Place(_) => Self::Failed,
+                MachineError::System { .. } | MachineError::Process(_) | MachineError::Place(_) => {
+                    Self::Failed
+                }
             },
         }
     }

@@ -14,9 +14,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
-use bakeoff_lab::job::{Job, Staging};
-use bakeoff_lab::memory::Group;
-use bakeoff_lab::page_cache;
+use bakeoff_lab::place::memory::Group;
+use bakeoff_lab::place::{Place, ProcessGroup, page_cache};
+use bakeoff_lab::process::job::{Job, Task};
 use tempfile::TempDir;
 
 /// The command under test.
@@ -50,7 +50,7 @@ fn can(disk: bool) -> bool {
         return false;
     }
     let folder = folder();
-    match bakeoff_lab::try_virtual_disk(Path::new(BAKEOFF), folder.path()) {
+    match bakeoff_lab::try_virtual_disk(&launcher(), folder.path()) {
         Err(why) if disk => {
             skip(&why);
             false
@@ -144,9 +144,15 @@ impl Stage {
 
 /// Reads all files below a folder, in a trial's own process.
 fn read(directory: &Path, group: Option<&Group>) {
-    let groups = group.iter().map(|group| group.processes()).collect();
-    let staging = Staging { directory: directory.into(), groups, ..Staging::default() };
-    let job = serde_json::to_string(&Job::Warm { staging }).unwrap();
+    let groups = group.iter().map(|group| ProcessGroup {
+        name: "readers".into(),
+        memory_bytes: Some(group.limit()),
+        cgroups: vec![group.processes()],
+    });
+    let place = Place { groups: groups.collect(), ..Place::folder(directory) };
+    let (target, subject) = ("tables".into(), serde_json::Value::Null);
+    let job = Job { target, subject, place, task: Task::Read };
+    let job = serde_json::to_string(&job).unwrap();
     let mut process = Command::new(BAKEOFF)
         .arg("trial")
         .stdin(Stdio::piped())

@@ -165,9 +165,10 @@ pub trait Running: Sync {
         Measures::default()
     }
 
-    /// What its clients did on the whole, when they have stopped.
-    fn tally(&self) -> Tally {
-        Tally::default()
+    /// What its clients did on the whole, when they have stopped; `None` for work without
+    /// transactions that runs on nobody's threads but its own.
+    fn tally(&self) -> Option<Tally> {
+        None
     }
 
     /// Holds what is there against what clients claimed; nobody else uses it meanwhile.

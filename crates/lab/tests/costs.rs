@@ -4,19 +4,27 @@ use std::io::Cursor;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use bakeoff_lab::job::{Data, GO, Job, Measured, Message, Staging};
+use bakeoff_analysis::Cost;
+use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_lab::place::Place;
+use bakeoff_lab::process::job::{GO, Job, Message, Task};
+use bakeoff_lab::targets::{Setup, Wanted};
+use bakeoff_lab::{Registry, resolve};
 use bakeoff_results as results;
-use bakeoff_results::{Counter, Facts, Levels, RunFolder};
+use bakeoff_results::measure::{CPU, DRAIN_WRITTEN, WRITTEN};
+use bakeoff_results::{Levels, Measured, RunFolder, Scope};
 
 const CLIENTS: usize = 2;
 
-/// Does a job on this thread, as a trial's process does.
-fn perform(job: &Job) -> Option<Box<Measured>> {
-    let input = format!("{}\n{GO}\n", serde_json::to_string(job).unwrap());
+/// Does a task on this thread, as a trial's process does.
+fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>> {
+    let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
+    let job = Job { target, subject, place: place.clone(), task };
+    let input = format!("{}\n{GO}\n", serde_json::to_string(&job).unwrap());
     let mut output = Vec::new();
-    bakeoff_lab::child(&mut Cursor::new(input), &mut output);
-    let said = String::from_utf8(output).unwrap();
-    let last = said.lines().last().expect("it says something");
+    bakeoff_lab::child(&Registry::standard(), &mut Cursor::new(input), &mut output);
+    let sent = String::from_utf8(output).unwrap();
+    let last = sent.lines().last().expect("it sends something");
     match serde_json::from_str(last).unwrap() {
         Message::Done(measured) => measured,
         other => panic!("{other:?}"),
@@ -29,34 +37,48 @@ fn measure(engine: &str, durability: &str, place: &Path) -> Measured {
 }
 
 fn measure_with(workload: &str, engine: &str, durability: &str, place: &Path) -> Measured {
-    let data = Data {
-        engine: engine.into(),
-        workload: workload.into(),
-        scale: "small".into(),
-        seed: 1,
-        text: None,
-    };
     // A server runs as another user, who must come by.
     std::fs::set_permissions(place, PermissionsExt::from_mode(0o755)).unwrap();
+    let file = place.join("one.toml");
+    let keys = [("workload", workload), ("engine", engine), ("durability", durability)];
+    let text: String = keys.iter().map(|(key, value)| format!("{key} = '{value}'\n")).collect();
+    std::fs::write(&file, format!("{text}clients = {CLIENTS}\nseconds = 2\n")).unwrap();
+    let registry = Registry::standard();
+    let (file, changes) = (file.to_string_lossy(), Changes::default());
+    let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
+    let plan = experiment.plan();
+    let cell = &plan.blocks[0].trials[0].cell;
+    let wanted = Wanted { experiment: &experiment, cell, workload };
+    let setup = registry.target_of(workload).unwrap().resolve(&wanted).unwrap();
+    let (_, drive) = resolve(&registry, &experiment, cell, 0).unwrap();
     let directory = place.join("data");
     std::fs::create_dir(&directory).unwrap();
-    let staging = Staging { directory, ..Staging::default() };
-    let (data_, staging_) = (data.clone(), staging.clone());
-    perform(&Job::Load { data: data_, staging: staging_, durability: "none".into() });
-    let durability = durability.into();
-    let trial = Job::Trial { data, staging, durability, clients: CLIENTS, seconds: 2.0 };
-    *perform(&trial).expect("a trial measures")
+    let place = Place::folder(&directory);
+    perform(&setup, &place, Task::Load);
+    *perform(&setup, &place, Task::Drive(drive.0)).expect("a trial measures")
 }
 
-/// Whether the kernel can count syncs here; says so where it can't.
-fn counted(measured: &Measured) -> bool {
-    let exact = measured.cost.syncs.is_some_and(|syncs| syncs.counted_by == Counter::Kernel);
-    if !exact {
+/// Syncs for each commit, by the kernel's count; says so where it can't count.
+fn syncs_per_commit(measured: &Measured) -> Option<f64> {
+    let counted = measured.measures.of_database(&results::measure::SYNCS);
+    if counted.is_none() {
         let why = "the kernel's count of syncs takes root and ext4, xfs, btrfs or f2fs";
         assert!(std::env::var_os("CI").is_none(), "{why}");
         println!("skipped: {why}");
+        return None;
     }
-    exact
+    Some(cost(measured).syncs_per_commit().expect("something was committed"))
+}
+
+/// What the trial cost.
+fn cost(measured: &Measured) -> Cost {
+    Cost::of(&measured.measures).expect("operations are counted")
+}
+
+/// Bytes that the engine's processes wrote, those of the drain among them.
+fn written(measured: &Measured) -> u64 {
+    let of = |measure| measured.measures.of_database(measure).expect("bytes are counted") as u64;
+    of(&WRITTEN) + of(&DRAIN_WRITTEN)
 }
 
 /// The warnings of a run whose only trial this is.
@@ -75,8 +97,6 @@ fn warnings(measured: Measured, durability: &str) -> Vec<String> {
     .unwrap();
     let run = results::Run { factors, ..run };
     let mut folder = RunFolder::create(&folder.path().join("run"), &run, "").unwrap();
-    let facts =
-        Facts { cost: Some(measured.cost), littles_law: measured.littles_law, ..Facts::default() };
     let trial = results::Trial {
         repetition: 0,
         block: 0,
@@ -86,15 +106,10 @@ fn warnings(measured: Measured, durability: &str) -> Vec<String> {
         started_s: 0.0,
         valid: true,
         reason: None,
-        measured: Some(results::Measured {
-            ran_s: measured.ran_s,
-            window_s: measured.window_s,
-            operations: measured.operations.into_iter().map(Into::into).collect(),
-            facts,
-        }),
+        measured: Some(measured),
     };
     folder.commit_trial(&trial).unwrap();
-    let warnings = folder.document().unwrap().warnings;
+    let warnings = bakeoff_analysis::document(&folder).unwrap().warnings;
     warnings.into_iter().filter(|warning| warning.contains("did not sync")).collect()
 }
 
@@ -102,34 +117,31 @@ fn warnings(measured: Measured, durability: &str) -> Vec<String> {
 fn an_engine_that_syncs_is_seen_to_and_a_liar_is_told() {
     let place = tempfile::tempdir().unwrap();
     let honest = measure("sqlite", "strict", place.path());
-    let cost = honest.cost;
-    assert!(cost.operations > 0 && cost.commits > 0 && cost.application_bytes > 0, "{cost:?}");
-    assert!(cost.device_bytes.unwrap() > cost.application_bytes, "{cost:?}");
-    assert!(cost.engine_cpu_per_operation_s().unwrap() > 0.0, "{cost:?}");
-    if !counted(&honest) {
-        return;
-    }
+    let found = cost(&honest);
+    let payload = found.application_bytes.unwrap();
+    assert!(found.operations > 0 && found.commits > Some(0) && payload > 0, "{found:?}");
+    assert!(written(&honest) > payload, "{found:?}");
+    assert!(found.engine_cpu_per_operation_s().unwrap() > 0.0, "{found:?}");
     // A sync a commit, and some of checkpoints.
-    let each = cost.syncs_per_commit().unwrap();
-    assert!((0.99..2.0).contains(&each), "{cost:?}");
+    let Some(each) = syncs_per_commit(&honest) else { return };
+    assert!((0.99..2.0).contains(&each), "{found:?}");
     assert_eq!(warnings(honest, "strict"), [""; 0]);
 
     // SQLite with its syncs off, which says that it is strict.
     let place = tempfile::tempdir().unwrap();
     let liar = measure("sqlite", "none", place.path());
-    assert!(liar.cost.commits > 0);
+    assert!(cost(&liar).commits > Some(0));
     assert_eq!(warnings(liar.clone(), "none"), [""; 0]);
     assert_eq!(warnings(liar, "strict").len(), 1);
 }
 
-/// LMDB makes its meta page lasting by a write, and calls nothing for it.
+/// LMDB makes its meta page durable by a write, and calls nothing for it.
 #[test]
 fn a_write_through_a_synced_descriptor_counts() {
     let place = tempfile::tempdir().unwrap();
     let measured = measure("lmdb", "strict", place.path());
-    if counted(&measured) {
-        let each = measured.cost.syncs_per_commit().unwrap();
-        assert!((1.9..2.2).contains(&each), "{:?}", measured.cost);
+    if let Some(each) = syncs_per_commit(&measured) {
+        assert!((1.9..2.2).contains(&each), "{:?}", cost(&measured));
     }
 }
 
@@ -142,15 +154,19 @@ fn a_server_is_accounted_for(name: &str, counter: &str) {
     }
     let place = tempfile::tempdir().unwrap();
     let measured = measure(name, "strict", place.path());
-    let (cost, cpu) = (measured.cost, measured.cpu_s);
-    assert!(cost.commits > 0 && cost.device_bytes.unwrap() > cost.application_bytes, "{cost:?}");
-    assert!(cpu.engine > 0.05 && cpu.client > 0.0, "{cpu:?}");
-    assert_eq!(cost.engine_cpu_s, Some(cpu.engine));
-    assert!(measured.io.write_bytes > 0, "{:?}", measured.io);
-    assert!(measured.counters[counter] > 0, "{:?}", measured.counters);
-    if counted(&measured) {
+    let (found, measures) = (cost(&measured), &measured.measures);
+    assert!(found.commits > Some(0), "{found:?}");
+    assert!(written(&measured) > found.application_bytes.unwrap(), "{found:?}");
+    let engine = measures.of_database(&CPU).unwrap();
+    let clients = measures.get(&CPU, &Scope::Clients).unwrap();
+    assert!(engine > 0.05 && clients > 0.0, "{engine} {clients}");
+    assert_eq!(found.engine_cpu_s, Some(engine));
+    assert!(measures.of_database(&WRITTEN) > Some(0.0), "{measures:?}");
+    let mut counters = measures.counters();
+    assert!(counters.any(|(name, count)| name == counter && count > 0), "{measures:?}");
+    if let Some(each) = syncs_per_commit(&measured) {
         // Two clients can share a sync.
-        assert!(cost.syncs_per_commit().unwrap() > 0.5 / CLIENTS as f64, "{cost:?}");
+        assert!(each > 0.5 / CLIENTS as f64, "{found:?}");
     }
 }
 
@@ -173,8 +189,8 @@ fn a_weaker_level_syncs_less_than_it_commits() {
         }
         let place = tempfile::tempdir().unwrap();
         let measured = measure_with("ledger", name, durability, place.path());
-        if counted(&measured) {
-            assert!(measured.cost.syncs_per_commit().unwrap() < 0.5, "{name}: {:?}", measured.cost);
+        if let Some(each) = syncs_per_commit(&measured) {
+            assert!(each < 0.5, "{name}: {:?}", cost(&measured));
         }
     }
 }

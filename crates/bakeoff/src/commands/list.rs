@@ -199,6 +199,8 @@ mod tests {
         assert_eq!(rows[0].1, "depth: how many requests are in flight");
         assert_eq!(rows[1].1, "depth: how deep the folders are");
         assert!(rows[2..].iter().all(|row| row.1.is_empty()), "{rows:?}");
-        assert!(!workloads(&Registry::standard().vocabulary()).to_string().contains("its own factors"));
+        assert!(
+            !workloads(&Registry::standard().vocabulary()).to_string().contains("its own factors")
+        );
     }
 }

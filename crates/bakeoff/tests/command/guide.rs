@@ -98,7 +98,12 @@ fn the_experiments_on_the_pages_are_right() {
         let path = folder.path().join("mine.toml");
         std::fs::write(&path, block.split("```").next().unwrap()).unwrap();
         let path = path.to_str().unwrap();
-        Experiment::load(path, &Changes::default(), &bakeoff_lab::vocabulary()).unwrap();
+        Experiment::load(
+            path,
+            &Changes::default(),
+            &bakeoff_lab::Registry::standard().vocabulary(),
+        )
+        .unwrap();
     }
 }
 

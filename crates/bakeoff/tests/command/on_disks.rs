@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use bakeoff_disk::mount::Launcher;
+
 use super::{Place, trials, wait_until};
 
 /// Strict commits on a disk whose time is modelled, beside one that takes none.
@@ -23,8 +25,9 @@ cache = "16M"
 /// Whether virtual disks can be had: not everywhere, but always in CI.
 pub fn can_mount() -> bool {
     let place = tempfile::tempdir().unwrap();
-    let program = Path::new(env!("CARGO_BIN_EXE_bakeoff"));
-    match bakeoff_lab::try_virtual_disk(program, place.path()) {
+    let program = env!("CARGO_BIN_EXE_bakeoff").into();
+    let launcher = Launcher { program, arguments: vec!["disk-daemon".into()] };
+    match bakeoff_lab::try_virtual_disk(&launcher, place.path()) {
         Ok(()) => true,
         Err(reason) => {
             assert!(std::env::var_os("CI").is_none(), "{reason}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use bakeoff_lab::memory::Group;
+use bakeoff_lab::place::memory::Group;
 
 use super::{ROUNDING, Stage, can, read};
 
@@ -68,7 +68,7 @@ fn what_is_written_through_a_disk_leaves_the_page_cache_too() {
     fill(&stage.seen);
     let start = std::time::Instant::now();
     // The machine's own disk has to write it first.
-    while bakeoff_lab::page_cache::resident(&stage.backing).unwrap() > ROUNDING {
+    while bakeoff_lab::place::page_cache::resident(&stage.backing).unwrap() > ROUNDING {
         assert!(start.elapsed().as_secs() < 60, "it is still there");
         // As anybody who reads or writes does.
         fs::write(stage.seen.join("later"), "more").unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use bakeoff_lab::memory::Group;
+use bakeoff_lab::place::memory::Group;
 use bakeoff_servers::{Launch, Program, Server};
 
 use super::{Stage, can, skip};

@@ -228,7 +228,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     std::fs::write(folder.path().join("data/pg_hba.conf"), rules).expect("written");
     run("SELECT pg_reload_conf()");
     let ours = elsewhere(&folder, "ours", "hidden");
-    assert!(ours.about().version.starts_with(char::is_numeric), "{}", ours.about().version);
+    assert!(ours.version().starts_with(char::is_numeric), "{}", ours.version());
     let nowhere = Path::new("/nonexistent");
     let open = |engine: &Elsewhere, terms: &Terms| {
         engine.open(nowhere, terms, &schema(), &statements()).map_err(|error| error.to_string())

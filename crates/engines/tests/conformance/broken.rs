@@ -40,6 +40,10 @@ impl Engine for Broken {
         About { name: "broken", ..engine("sqlite").about() }
     }
 
+    fn version(&self) -> String {
+        engine("sqlite").version()
+    }
+
     fn open(
         &self,
         directory: &std::path::Path,

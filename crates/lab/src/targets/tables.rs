@@ -381,9 +381,10 @@ impl Running for Open<'_> {
         measures
     }
 
-    fn tally(&self) -> Tally {
+    fn tally(&self) -> Option<Tally> {
         let (split, written) = *self.total.lock().unwrap_or_else(PoisonError::into_inner);
-        Tally { commits: written.commits, bytes: written.bytes, inside: split.engine_share() }
+        let inside = split.engine_share();
+        Some(Tally { commits: written.commits, bytes: written.bytes, inside })
     }
 
     fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {

@@ -119,6 +119,10 @@ impl Engine for Liar {
         About { name: self.name, ..self.behind().about() }
     }
 
+    fn version(&self) -> String {
+        self.behind().version()
+    }
+
     fn available(&self) -> std::result::Result<(), String> {
         self.behind().available()
     }

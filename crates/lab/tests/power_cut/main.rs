@@ -22,6 +22,7 @@ use std::time::Instant;
 
 use bakeoff_disk::daemon;
 use bakeoff_engines::Engine;
+use bakeoff_lab::Registry;
 
 /// The engines that a trial's process knows beside those that are built in.
 fn engines() -> Vec<&'static dyn Engine> {
@@ -40,7 +41,8 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("trial") => {
             let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout());
-            bakeoff_lab::child_with(&engines(), &mut input, &mut output);
+            let registry = Registry::standard().with_engines(engines());
+            bakeoff_lab::child(&registry, &mut input, &mut output);
             ExitCode::SUCCESS
         }
         Some("disk-daemon") => mount(),

@@ -1,17 +1,25 @@
 //! Where power is cut in these tests.
 
+use std::cell::RefCell;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::spec::Spec;
+use bakeoff_disk::mount::Launcher;
 use bakeoff_engines::{Durability, Engine};
-use bakeoff_lab::job::Data;
-use bakeoff_lab::power_cut::{self, Subject};
-use bakeoff_lab::{Ending, LabError, accounts};
+use bakeoff_experiment::{Changes, Experiment, Memory};
+use bakeoff_lab::machine::accounts;
+use bakeoff_lab::place::images::Images;
+use bakeoff_lab::procedures::cut::{self, CutProcedure};
+use bakeoff_lab::procedures::{self, Outcome, Procedure};
+use bakeoff_lab::spec::{DiskSpec, MemoryLimit, TrialSpec};
+use bakeoff_lab::targets::Wanted;
+use bakeoff_lab::{Event, Program, Registry, Watch};
 use bakeoff_results::{Cut, Promised, Verdict};
 use tempfile::TempDir;
 
@@ -24,9 +32,10 @@ const ROOM: u64 = 4 << 30;
 /// An engine with its data loaded, ready to be cut.
 pub struct Stage {
     folder: TempDir,
-    engine: &'static dyn Engine,
-    data: Data,
-    disk: Spec,
+    name: &'static str,
+    registry: Registry,
+    experiment: Experiment,
+    images: RefCell<Images>,
     durability: Durability,
     promised: Promised,
     metadata: Metadata,
@@ -37,6 +46,13 @@ pub struct Stage {
     stop: AtomicBool,
 }
 
+/// Nobody is told.
+struct Nobody;
+
+impl Watch for Nobody {
+    fn event(&mut self, _: Event<'_>) {}
+}
+
 /// Why this machine can't cut the power of a disk, if it can't.
 pub fn can_cut() -> Result<(), String> {
     let opened = File::options().read(true).write(true).open("/dev/fuse");
@@ -44,7 +60,7 @@ pub fn can_cut() -> Result<(), String> {
 }
 
 /// This program: see `main.rs`.
-pub fn program() -> PathBuf {
+fn this() -> PathBuf {
     std::env::current_exe().expect("a program has a path")
 }
 
@@ -63,37 +79,80 @@ impl Stage {
         let folder = place();
         // A server's user has to get through.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
-        let data = Data {
-            engine: engine.about().name.into(),
-            workload: "ledger".into(),
-            scale: "small".into(),
-            seed: 1,
-            text: Some(folder.path().join("text")),
-        };
         // Read much faster than text is made, by each of a cut's processes.
         let lines = (0..10_000).map(|number| format!("Line {number} is unlike any other line.\n"));
         fs::write(folder.path().join("text"), lines.collect::<String>()).expect("room");
-        let image = folder.path().join("image");
-        fs::create_dir(&image).expect("a new folder");
-        let stop = AtomicBool::new(false);
-        let places = (image.as_path(), folder.path());
-        power_cut::load(&program(), engine, &data, &[], places, &stop)
-            .expect("the lab works")
-            .unwrap_or_else(|reason| panic!("{}: {reason}", data.engine));
-        Self {
+        let name = engine.about().name;
+        let file = folder.path().join("ledger.toml");
+        let text = format!("workload = 'ledger'\nengine = '{name}'\ntext = 'text'\n");
+        fs::write(&file, text).expect("room");
+        let registry = Registry::standard().with_engines(crate::engines());
+        let (file, changes) = (file.to_string_lossy(), Changes::default());
+        let experiment = Experiment::load(&file, &changes, &registry.vocabulary());
+        let stage = Self {
             folder,
-            engine,
-            data,
-            disk: Spec::parse("null").expect("a model"),
+            name,
+            registry,
+            experiment: experiment.unwrap_or_else(|error| panic!("{error}")),
+            images: RefCell::default(),
             durability: Durability::Strict,
             promised: Promised::Everything,
             metadata: Metadata::Ordered,
             keep: Keep::ALL.to_vec(),
             recovery: false,
             keep_images: None,
-            patience: power_cut::PATIENCE,
-            stop,
+            patience: cut::PATIENCE,
+            stop: AtomicBool::new(false),
+        };
+        let trial = stage.trial();
+        let loaded = stage.at_work(|lab| lab.image(&trial.setup));
+        loaded.unwrap_or_else(|reason| panic!("{name}: {reason}"));
+        stage
+    }
+
+    /// What each cut is staged with.
+    fn trial(&self) -> TrialSpec {
+        let (experiment, workload) = (&self.experiment, "ledger");
+        let cell = &experiment.cut_cell(self.name, self.durability.name());
+        let target = self.registry.target_of(workload).expect("a target");
+        let setup = target.resolve(&Wanted { experiment, cell, workload }).expect("levels");
+        TrialSpec {
+            setup,
+            memory: MemoryLimit(Memory::Unlimited),
+            disk: DiskSpec::Virtual(Spec::parse("null").expect("a model")),
+            neighbours: Level::None,
+            seed: 1,
+            levels: cell.to_map(),
         }
+    }
+
+    /// The lab in this stage's folder, with the images that it has by now.
+    fn at_work<T>(&self, work: impl FnOnce(&mut procedures::Stage<'_>) -> T) -> T {
+        let program = Program { path: this(), arguments: vec!["trial".into()] };
+        let launcher = Launcher { program: this(), arguments: vec!["disk-daemon".into()] };
+        let mut lab = procedures::Stage {
+            registry: &self.registry,
+            program: &program,
+            launcher: &launcher,
+            work: self.folder.path(),
+            images: self.images.take(),
+            hired: None,
+            reuse: false,
+            filled: Default::default(),
+            applied: Vec::new(),
+            stop: &self.stop,
+            watch: &mut Nobody,
+        };
+        let answer = work(&mut lab);
+        self.images.replace(lab.images);
+        answer
+    }
+
+    /// Where the image is.
+    pub fn image(&self) -> PathBuf {
+        let images = self.images.borrow();
+        let image = images.get(&self.trial().setup.recipe).expect("it was loaded");
+        image.as_ref().expect("it was loaded").folder.clone()
     }
 
     pub fn with(self, metadata: Metadata, keep: &[Keep]) -> Self {
@@ -115,33 +174,25 @@ impl Stage {
 
     /// Makes the cuts of these numbers, until `enough` of them.
     fn cut(&self, numbers: std::ops::Range<u32>, enough: impl Fn(&Cut) -> bool) -> Vec<Cut> {
-        let subject = Subject {
-            program: &program(),
-            work: self.folder.path(),
-            engine: self.engine,
-            data: &self.data,
-            image: &self.folder.path().join("image"),
-            durability: self.durability,
-            promised: self.promised,
-            settings: Vec::new(),
-            clients: 4,
-            disk: &self.disk,
-            metadata: self.metadata,
-            keep: &self.keep,
-            recovery: self.recovery,
-            seed: 1,
-            keep_images: self.keep_images.as_deref(),
-            patience: self.patience,
-            stop: &self.stop,
-        };
+        let trial = self.trial();
         let mut cuts = Vec::new();
         for number in numbers {
-            let mut done = |cut| -> Result<(), LabError> {
-                cuts.push(cut);
-                Ok(())
+            let procedure = CutProcedure {
+                engine: self.name.into(),
+                durability: self.durability,
+                promised: self.promised,
+                number,
+                clients: 4,
+                keep: self.keep.clone(),
+                recovery: self.recovery,
+                metadata: self.metadata,
+                keep_images: self.keep_images.clone(),
+                patience: self.patience,
             };
-            let ending = subject.run([number], &mut done).expect("the lab works");
-            assert!(matches!(ending, Ending::Finished { .. }));
+            match self.at_work(|lab| procedure.run(lab, &trial)).expect("the lab works") {
+                Outcome::Cut(cut) => cuts.push(*cut),
+                other => panic!("{other:?}"),
+            }
             if cuts.last().is_some_and(&enough) {
                 break;
             }
@@ -153,7 +204,7 @@ impl Stage {
     pub fn cuts(&self, count: u32) -> Vec<Cut> {
         let start = std::time::Instant::now();
         let cuts = self.cut(0..count, |_| false);
-        let (name, level) = (&self.data.engine, self.durability.name());
+        let (name, level) = (self.name, self.durability.name());
         let acknowledged: u64 = cuts.iter().map(|cut| cut.acknowledged).sum();
         let lost = cuts.iter().flat_map(|cut| &cut.judged).filter(|it| it.verdict.lost > 0);
         let (lost, seconds) = (lost.count(), start.elapsed().as_secs_f64());
@@ -168,8 +219,8 @@ impl Stage {
     pub fn caught(&self, how: impl Fn(&Cut) -> bool) -> Cut {
         let cuts = self.cut(0..MOST, &how);
         let last = cuts.last().expect("at least one cut");
-        assert!(how(last), "{} was not caught in {MOST} cuts: {last:#?}", self.data.engine);
-        let (name, cut) = (&self.data.engine, last.number + 1);
+        assert!(how(last), "{} was not caught in {MOST} cuts: {last:#?}", self.name);
+        let (name, cut) = (self.name, last.number + 1);
         println!("  {name} is caught by cut {cut}, {}", last.moment);
         for judged in last.broken() {
             let Verdict { lost, phantom, torn, hole, index_broken, corrupt, .. } = &judged.verdict;

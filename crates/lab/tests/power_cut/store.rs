@@ -80,10 +80,14 @@ impl Engine for Store {
         About {
             name: self.name,
             summary: "a small store of the tests",
-            version: "1".into(),
             promises: Durability::ALL.map(promise),
             home: Home::Process,
+            stores: true,
         }
+    }
+
+    fn version(&self) -> String {
+        "1".into()
     }
 
     fn open(

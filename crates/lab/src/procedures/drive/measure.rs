@@ -104,11 +104,12 @@ fn named(names: &[&'static str]) -> impl Fn(load::DriveError<TrialError>) -> Tri
 fn of_clients(measures: &mut Measures, running: &dyn Running, drive: &Drive, outcome: &Outcome) {
     let scope = || Scope::Clients;
     let ended: u64 = outcome.kinds.iter().map(|kind| kind.count() + kind.errors).sum();
-    let tally = running.tally();
+    if let Some(tally) = running.tally() {
+        measures.set(&measure::COMMITS, scope(), tally.commits as f64);
+        measures.set(&measure::PAYLOAD, scope(), tally.bytes as f64);
+    }
     let counts = [
         (&measure::OPERATIONS, ended + outcome.in_flight),
-        (&measure::COMMITS, tally.commits),
-        (&measure::PAYLOAD, tally.bytes),
         (&measure::CONCURRENCY, running.concurrency(drive.clients) as u64),
         (&measure::IN_FLIGHT, outcome.in_flight),
     ];
@@ -180,7 +181,8 @@ impl Used {
             if *processes == Processes::Own {
                 // The target works on the drivers' threads, and may have threads of its own.
                 let threads: Duration = outcome.drivers.iter().map(|driver| driver.cpu).sum();
-                let outside = threads.mul_f64(1.0 - running.tally().inside.clamp(0.0, 1.0));
+                let inside = running.tally().map_or(0.0, |tally| tally.inside);
+                let outside = threads.mul_f64(1.0 - inside.clamp(0.0, 1.0));
                 clients = (outside + outcome.collector_cpu).min(used.cpu);
                 cpu = used.cpu - clients;
             }
