@@ -5,6 +5,7 @@
 //! It knows targets, engines, workloads and disks by their contracts alone. It must never know how a
 //! figure is shown or judged: it records, and says what it is doing through [`Watch`].
 
+mod child;
 mod error;
 pub mod machine;
 pub mod place;
@@ -15,24 +16,18 @@ mod registry;
 mod run;
 pub mod spec;
 pub mod targets;
+mod watch;
 
+pub use child::child;
 pub use error::{LabError, MachineError, TrialError};
 pub use machine::describe as describe_machine;
 pub use place::disk::try_virtual_disk;
 pub use place::memory::try_memory_limit;
-pub use process::child::child;
+pub use process::Program;
 pub use registry::Registry;
-pub use run::{Ending, Event, Lab, OVERHEAD_S, Watch, can_be_cut, planned_cuts};
+pub use run::{Ending, Lab, OVERHEAD_S, can_be_cut, planned_cuts};
 pub use spec::resolve;
-
-/// A program and the arguments that make it a trial's process: its `main` calls [`child`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// The program's file.
-    pub path: std::path::PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<std::ffi::OsString>,
-}
+pub use watch::{Event, Watch};
 
 /// What timing and recording one operation costs on this machine, in processor time: measured
 /// anew at each call, in about 20 ms.

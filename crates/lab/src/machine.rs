@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod canary;
 mod describe;
+pub mod open_files;
 pub mod syncs;
 pub mod usage;
 

@@ -18,7 +18,6 @@ use self::disk::Disk;
 use self::memory::Group;
 use crate::error::wanting;
 use crate::machine::accounts;
-use crate::targets::Setup;
 use crate::{MachineError, TrialError};
 
 pub use image::{Sync, copy};
@@ -98,27 +97,23 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Stages a target over the files in `files`, on a disk that is seen in `disk`'s own folder.
-    /// `work` takes what a server keeps beside its data; `limit` holds all its groups to their
-    /// memory.
+    /// Stages `groups` of processes over the files in `files`, on a disk that is seen in its own
+    /// folder. `runtime` is the new folder for what a server keeps beside its data, if there is
+    /// one; `limit` holds all groups to their memory.
     ///
     /// # Errors
     /// What can't be had.
     pub fn new(
-        setup: &Setup,
+        groups: &[&'static str],
         disk: Disk,
         files: &Path,
-        work: &Path,
+        runtime: Option<PathBuf>,
         limit: Option<Group>,
     ) -> Result<Self, TrialError> {
-        let mut folders = Vec::new();
-        let mut runtime = None;
-        if setup.runtime {
-            let folder = work.join("server");
-            wanting("the server's folder", fs::create_dir(&folder))?;
-            folders.push(folder.clone());
-            runtime = Some(folder);
+        if let Some(folder) = &runtime {
+            wanting("the server's folder", fs::create_dir(folder))?;
         }
+        let folders = runtime.iter().cloned().collect();
         let group = |name: &&'static str| ProcessGroup {
             name: (*name).into(),
             memory_bytes: limit.as_ref().map(Group::limit),
@@ -127,7 +122,7 @@ impl Staged {
         let place = Place {
             directory: Some(disk.seen_at().unwrap_or(files).to_owned()),
             runtime,
-            groups: setup.groups.iter().map(group).collect(),
+            groups: groups.iter().map(group).collect(),
             reuse: false,
         };
         Ok(Self { place, disk, limit, folders })

@@ -18,12 +18,13 @@ use crate::error::wanting;
 use crate::place::disk::Hired;
 use crate::place::images::{Image, Images};
 use crate::place::{self, Place};
+use crate::process::Program;
 use crate::process::job::{Job, Message, Task};
 use crate::process::{Heard, Process};
-use crate::run::{Event, Watch};
 use crate::spec::TrialSpec;
 use crate::targets::Setup;
-use crate::{MachineError, Program, Registry, TrialError};
+use crate::watch::{Event, Watch};
+use crate::{MachineError, Registry, TrialError};
 
 /// How often it is looked whether to stop.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
@@ -102,11 +103,9 @@ impl Stage<'_> {
             return known.map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")));
         }
         let folder = self.images.folder(self.work)?;
-        let mut runtime = None;
-        if setup.runtime {
-            let server = self.work.join("server");
-            wanting("the server's folder", std::fs::create_dir(&server))?;
-            runtime = Some(server);
+        let runtime = setup.runtime(self.work);
+        if let Some(server) = &runtime {
+            wanting("the server's folder", std::fs::create_dir(server))?;
         }
         let place = Place { runtime: runtime.clone(), ..Place::folder(&folder) };
         let loaded = self.load(setup, place);

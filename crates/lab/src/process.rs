@@ -1,11 +1,10 @@
 //! Processes of bakeoff's own: each trial has one, so that nothing of it outlives it. They are
 //! spoken to by lines.
 
-pub mod child;
 mod family;
 pub mod job;
-pub mod open_files;
+mod output;
 mod parent;
 
-pub use child::Output;
-pub use parent::{Heard, Process};
+pub use output::Output;
+pub use parent::{Heard, Process, Program};

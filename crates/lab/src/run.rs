@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
 use bakeoff_experiment::{Cell, Experiment, Factor, Plan};
-use bakeoff_results::{Canary, Cut, Measured, RunFolder, Trial};
+use bakeoff_results::{Canary, Measured, RunFolder, Trial};
 
 use crate::error::wanting;
 use crate::machine::canary::Cage;
@@ -18,9 +18,11 @@ use crate::place::{RESERVE, images::Images, memory, room};
 use crate::planner::{Due, Fixed, OnceMore, Planner};
 use crate::procedures::drive::DriveProcedure;
 use crate::procedures::{Outcome, Procedure, Stage};
+use crate::process::Program;
+use crate::process::job::Drive;
 use crate::spec::{self, TrialSpec};
-use crate::targets::Recipe;
-use crate::{LabError, MachineError, Program, Registry, TrialError};
+use crate::watch::{Event, Watch};
+use crate::{LabError, MachineError, Registry, TrialError};
 
 mod cuts;
 
@@ -43,77 +45,6 @@ pub enum Ending {
     },
     /// It was asked to stop.
     Interrupted,
-}
-
-/// What a run is doing.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// What a killed run had left was removed.
-    Swept(&'a Path),
-    /// An engine can't be used on this machine; its trials are going to fail.
-    Unavailable {
-        /// Its name.
-        engine: &'a str,
-        /// What is missing, and what brings it.
-        reason: &'a str,
-    },
-    /// One neighbour stream is measured alone.
-    MeasuringNeighbour,
-    /// Data are being loaded; so many rows so far.
-    Loading {
-        /// The data.
-        data: &'a Recipe,
-        /// Rows so far.
-        rows: u64,
-    },
-    /// Data are loaded, or can't be.
-    Loaded {
-        /// The data.
-        data: &'a Recipe,
-        /// How long it took.
-        seconds: f64,
-        /// Why they can't be.
-        failure: Option<&'a str>,
-    },
-    /// The machine is disturbed; the run waits a little.
-    Unsettled(&'a str),
-    /// A trial begins.
-    Begins {
-        /// Which, from 1, counting those that were done before.
-        number: usize,
-        /// Of how many.
-        of: usize,
-        /// Its cell.
-        cell: &'a Cell,
-        /// Seconds until the whole run will be done, if all goes on like this.
-        left_s: f64,
-    },
-    /// Its clients are at work.
-    Progress {
-        /// Operations a second, lately.
-        per_second: f64,
-        /// Mean latency in seconds, lately.
-        mean_s: f64,
-    },
-    /// It has ended.
-    Ends(&'a Trial),
-    /// The power was cut, and what was left is judged.
-    Cut {
-        /// How many are made, those that were made before among them.
-        made: usize,
-        /// Of how many.
-        of: usize,
-        /// What was found.
-        cut: &'a Cut,
-        /// Seconds until the last one, if all goes on like this.
-        left_s: f64,
-    },
-}
-
-/// Somebody who wants to know what a run is doing.
-pub trait Watch {
-    /// Called on the lab's thread; must return at once.
-    fn event(&mut self, event: Event<'_>);
 }
 
 /// A run in the making.
@@ -139,7 +70,7 @@ pub struct Lab<'a> {
 }
 
 /// What is resolved of a cell in a block, or why it can't be had.
-type Resolved = Result<(TrialSpec, DriveProcedure), TrialError>;
+type Resolved = Result<(TrialSpec, Drive), TrialError>;
 
 /// What a run knows of itself on its way.
 struct Way {
@@ -299,14 +230,7 @@ impl Lab<'_> {
             let left_s = self.left_s(way);
             stage.watch.event(Event::Begins { number, of, cell, left_s });
             let (start, started_s) = (Instant::now(), now_s());
-            let answer =
-                self.resolve(cell, due.block.number).and_then(|(trial, procedure)| match procedure
-                    .run(
-                    stage, &trial,
-                )? {
-                    Outcome::Measured(measured) => Ok(*measured),
-                    Outcome::Cut(_) => Err(TrialError::process("a cut in the place of a trial")),
-                });
+            let answer = self.measure(stage, cell, due.block.number);
             let (measured, reason) = match answer {
                 Ok(measured) => (Some(measured), None),
                 Err(error) if error.stops_the_run() => return Err(error.into()),
@@ -338,6 +262,20 @@ impl Lab<'_> {
             self.folder.note_disturbed(due.block.number, due.attempt, &what)?;
         }
         Ok(failed)
+    }
+
+    /// Stages, drives and measures a cell in a block.
+    fn measure(
+        &self,
+        stage: &mut Stage<'_>,
+        cell: &Cell,
+        block: u32,
+    ) -> Result<Measured, TrialError> {
+        let (trial, drive) = self.resolve(cell, block)?;
+        match DriveProcedure(drive).run(stage, &trial)? {
+            Outcome::Measured(measured) => Ok(*measured),
+            Outcome::Cut(_) => Err(TrialError::process("a cut in the place of a trial")),
+        }
     }
 
     /// Notes for the report what targets were opened with.

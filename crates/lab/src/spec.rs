@@ -8,7 +8,7 @@ use bakeoff_experiment::{
 use bakeoff_load::{Arrivals as Spread, Pace};
 use bakeoff_results::Levels;
 
-use crate::procedures::drive::{Drive, DriveProcedure};
+use crate::process::job::Drive;
 use crate::targets::{Setup, Wanted};
 use crate::{Registry, TrialError};
 
@@ -66,7 +66,7 @@ pub fn resolve(
     experiment: &Experiment,
     cell: &Cell,
     block: u32,
-) -> Result<(TrialSpec, DriveProcedure), TrialError> {
+) -> Result<(TrialSpec, Drive), TrialError> {
     let target = registry.target_of(&experiment.workload)?;
     let setup = target.resolve(&Wanted { experiment, cell, workload: &experiment.workload })?;
     let disk = disk(experiment, cell)?;
@@ -91,7 +91,7 @@ pub fn resolve(
     };
     let (clients, seconds) = (cell.clients(), experiment.seconds);
     let seed = SplitMix64::of(&[experiment.seed, STARTS, block.into()]).next();
-    Ok((trial, DriveProcedure(Drive { clients, seconds, pace: pace(cell.rate(), seed) })))
+    Ok((trial, Drive { clients, seconds, pace: pace(cell.rate(), seed) }))
 }
 
 /// The disk of a cell.

@@ -7,6 +7,8 @@
 pub mod folder;
 pub mod tables;
 
+use std::path::{Path, PathBuf};
+
 use bakeoff_experiment::{Cell, Experiment, WorkloadNames};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::{Measures, Setting};
@@ -15,6 +17,7 @@ use serde_json::Value;
 
 use crate::TrialError;
 use crate::place::Place;
+use crate::place::images::Recipe;
 
 /// A kind of thing that clients can drive.
 pub trait Target: Send + Sync {
@@ -70,23 +73,18 @@ pub struct Setup {
     /// The groups of processes that work for it; those share the trial's limit of memory.
     pub groups: Vec<&'static str>,
     /// Whether it has a server, which wants a folder beside its data for its socket and log.
-    pub runtime: bool,
+    pub has_server: bool,
     /// Whether somebody else runs it: it has no files here, and nothing of it can be limited,
     /// restored, cut or killed. It is loaded anew for each trial.
     pub external: bool,
 }
 
-/// How the data come about that a trial starts from. Trials of equal recipes start from the same
-/// image.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Recipe {
-    /// Tells recipes apart.
-    pub key: String,
-    /// What is loaded into what, in a few words.
-    pub about: String,
-    /// What is loaded into: two recipes with the same can't be there at once where somebody else
-    /// keeps the data.
-    pub into: String,
+impl Setup {
+    /// The folder for what its server keeps beside its data, below `work`; `None` where there is no
+    /// server.
+    pub fn runtime(&self, work: &Path) -> Option<PathBuf> {
+        self.has_server.then(|| work.join("server"))
+    }
 }
 
 /// A target at a trial's levels, ready to be loaded and opened.

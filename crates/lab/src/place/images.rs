@@ -8,12 +8,24 @@ use std::sync::atomic::AtomicBool;
 use super::{RESERVE, page_cache, room};
 use crate::error::wanting;
 use crate::machine::accounts;
-use crate::targets::Recipe;
 use crate::{MachineError, TrialError, place};
 
 /// A restored image may keep so many bytes in the page cache when it is to have none there: pages
 /// that somebody looks at that moment.
 const LITTLE: u64 = 1 << 20;
+
+/// How the data come about that a trial starts from. Trials of equal recipes start from the same
+/// image.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Recipe {
+    /// Tells recipes apart.
+    pub key: String,
+    /// What is loaded into what, in a few words.
+    pub about: String,
+    /// What is loaded into: two recipes with the same can't be there at once where somebody else
+    /// keeps the data.
+    pub into: String,
+}
 
 /// Data in a target's own form.
 #[derive(Clone, Debug)]

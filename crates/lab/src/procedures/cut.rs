@@ -190,7 +190,8 @@ impl Bench<'_, '_> {
         let metadata = self.procedure.metadata;
         let options = Options { spec, level: Level::None, seed, uncached: false, metadata };
         let disk = Disk::mount(self.stage.launcher, options, files, at)?;
-        Staged::new(&self.trial.setup, disk, files, self.work, None)
+        let setup = &self.trial.setup;
+        Staged::new(&setup.groups, disk, files, setup.runtime(self.work), None)
     }
 
     /// Starts a process that is to recover, check and audit what is in a place.

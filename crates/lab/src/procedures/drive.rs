@@ -11,10 +11,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::plug::Metadata;
-use bakeoff_load::Pace;
 use bakeoff_results::Measured;
 use bakeoff_results::measure::{self as measures, DATABASE_GROUP, Measures, Scope};
-use serde::{Deserialize, Serialize};
 
 use super::{GRACE, Outcome, PATIENCE, Procedure, Stage};
 use crate::error::wanting;
@@ -22,25 +20,13 @@ use crate::machine::accounts;
 use crate::place::disk::{Disk, Options, Seen};
 use crate::place::memory::Group;
 use crate::place::{self, Place, RESERVE, Staged, room};
-use crate::process::job::{Message, Task};
+use crate::process::job::{Drive, Message, Task};
 use crate::process::{Heard, Process};
-use crate::run::Event;
 use crate::spec::{DiskSpec, TrialSpec};
+use crate::watch::Event;
 use crate::{MachineError, TrialError};
 
 pub use measure::measure;
-
-/// How the clients of a trial are driven.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Drive {
-    /// How many there are.
-    pub clients: usize,
-    /// How long they run, in seconds.
-    pub seconds: f64,
-    /// When their operations start.
-    #[serde(with = "pace")]
-    pub pace: Pace,
-}
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +107,8 @@ impl DriveProcedure {
             }
         };
         let is_virtual = disk.is_virtual();
-        let mut staged = Staged::new(&trial.setup, disk, files, stage.work, limit)?;
+        let mut staged =
+            Staged::new(&trial.setup.groups, disk, files, trial.setup.runtime(stage.work), limit)?;
         let measured = self.in_place(stage, trial, &mut staged);
         let measured = match staged.limit() {
             None => measured,
@@ -276,35 +263,6 @@ fn device_bytes(processes: u64, device: Option<u64>, neighbours: u64) -> u64 {
     others.map_or(processes, |device| device.min(processes))
 }
 
-/// A pace on its way to another process.
-mod pace {
-    use bakeoff_load::{Arrivals, Pace};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    /// Operations a second, whether they are Poisson's, and the seed.
-    type Open = Option<(f64, bool, u64)>;
-
-    pub fn serialize<S: Serializer>(pace: &Pace, to: S) -> Result<S::Ok, S::Error> {
-        let open: Open = match *pace {
-            Pace::Closed => None,
-            Pace::Open { per_second, arrivals, seed } => {
-                Some((per_second, arrivals == Arrivals::Poisson, seed))
-            }
-        };
-        open.serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Pace, D::Error> {
-        Ok(match Open::deserialize(from)? {
-            None => Pace::Closed,
-            Some((per_second, poisson, seed)) => {
-                let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Even };
-                Pace::Open { per_second, arrivals, seed }
-            }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,16 +273,5 @@ mod tests {
         assert_eq!(device_bytes(9000, Some(10_500), 8000), 2500);
         assert_eq!(device_bytes(9000, Some(1500), 8000), 0);
         assert_eq!(device_bytes(9000, None, 8000), 9000, "a file system without a device");
-    }
-
-    #[test]
-    fn a_pace_survives_the_journey() {
-        use bakeoff_load::Arrivals;
-        let open = Pace::Open { per_second: 0.5, arrivals: Arrivals::Poisson, seed: u64::MAX };
-        for pace in [Pace::Closed, open] {
-            let drive = Drive { clients: 1, seconds: 1.5, pace };
-            let json = serde_json::to_string(&drive).unwrap();
-            assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);
-        }
     }
 }

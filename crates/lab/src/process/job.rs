@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use bakeoff_load::Pace;
 use bakeoff_results::{Measured, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::TrialError;
 use crate::place::Place;
-use crate::procedures::drive::Drive;
 
 /// What a process is to do: the first line that it reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,18 @@ pub enum Task {
         /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`.
         off_at_ns: u64,
     },
+}
+
+/// How the clients of a trial are driven.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drive {
+    /// How many there are.
+    pub clients: usize,
+    /// How long they run, in seconds.
+    pub seconds: f64,
+    /// When their operations start.
+    #[serde(with = "pace")]
+    pub pace: Pace,
 }
 
 /// The second line that a process reads, unless it loads or reads.
@@ -92,4 +104,49 @@ pub enum Message {
     Done(Option<Box<Measured>>),
     /// The job can't be done.
     Failed(TrialError),
+}
+
+/// A pace on its way to another process.
+mod pace {
+    use bakeoff_load::{Arrivals, Pace};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Operations a second, whether they are Poisson's, and the seed.
+    type Open = Option<(f64, bool, u64)>;
+
+    pub fn serialize<S: Serializer>(pace: &Pace, to: S) -> Result<S::Ok, S::Error> {
+        let open: Open = match *pace {
+            Pace::Closed => None,
+            Pace::Open { per_second, arrivals, seed } => {
+                Some((per_second, arrivals == Arrivals::Poisson, seed))
+            }
+        };
+        open.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Pace, D::Error> {
+        Ok(match Open::deserialize(from)? {
+            None => Pace::Closed,
+            Some((per_second, poisson, seed)) => {
+                let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Even };
+                Pace::Open { per_second, arrivals, seed }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_survives_the_journey() {
+        use bakeoff_load::Arrivals;
+        let open = Pace::Open { per_second: 0.5, arrivals: Arrivals::Poisson, seed: u64::MAX };
+        for pace in [Pace::Closed, open] {
+            let drive = Drive { clients: 1, seconds: 1.5, pace };
+            let json = serde_json::to_string(&drive).unwrap();
+            assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! A trial's process, from outside: bakeoff started again, spoken to by lines, and ended with
 //! everything that it has started.
 
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -12,13 +14,22 @@ use rustix::process::Pid;
 
 use super::family;
 use super::job::{GO, Job, Message};
-use crate::{Program, TrialError};
+use crate::TrialError;
 
 /// How much of what a process says on its standard error is kept for the record.
 const TAIL: usize = 4096;
 
 /// How long the last words of a process that was ended may take to come.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A program and the arguments that make it a trial's process: its `main` calls [`crate::child()`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The program's file.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+}
 
 /// A running process; killed when dropped.
 pub struct Process {

@@ -10,12 +10,13 @@ use bakeoff_engines::{Durability, Engine, Home};
 use bakeoff_experiment::{Cell, Cuts, Experiment, Factor, Memory};
 use bakeoff_results::{Cut, Promised};
 
-use super::{Event, Lab};
+use super::Lab;
 use crate::error::wanting;
 use crate::procedures::cut::{self, CutProcedure};
 use crate::procedures::{Outcome, Procedure, Stage};
 use crate::spec::{DiskSpec, MemoryLimit, TrialSpec, named_disk};
 use crate::targets::Wanted;
+use crate::watch::Event;
 use crate::{LabError, MachineError, Registry, TrialError};
 
 /// After so many failed cuts of an engine in a row no other is tried.

@@ -18,9 +18,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::file::{BLOCK, DataFile};
-use super::{Processes, Recipe, Running, Setup, Subject, Target, Wanted};
+use super::{Processes, Running, Setup, Subject, Target, Wanted};
 use crate::TrialError;
 use crate::place::Place;
+use crate::place::images::Recipe;
 
 /// Its workload.
 const WORKLOAD: &str = "fileio";
@@ -108,7 +109,7 @@ impl Target for Folder {
                 into: WORKLOAD.into(),
             },
             groups: Vec::new(),
-            runtime: false,
+            has_server: false,
             external: false,
         })
     }

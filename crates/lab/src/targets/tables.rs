@@ -19,10 +19,11 @@ use serde_json::Value;
 
 use self::meter::{Metered, Split};
 use self::written::{Written, size};
-use super::{Audit, Processes, Recipe, Running, Setup, Subject, Tally, Target, Wanted};
+use super::{Audit, Processes, Running, Setup, Subject, Tally, Target, Wanted};
 use crate::TrialError;
+use crate::machine::open_files;
 use crate::place::Place;
-use crate::process::open_files;
+use crate::place::images::Recipe;
 
 /// The factors of a workload over tables.
 const FACTORS: [Factor; 8] = [
@@ -157,7 +158,7 @@ impl Target for Tables {
             },
             subject: serde_json::to_value(&resolved).expect("it is plain data"),
             groups: if external { Vec::new() } else { vec![DATABASE_GROUP] },
-            runtime: engine.home() == Home::Server,
+            has_server: engine.home() == Home::Server,
             external,
         })
     }

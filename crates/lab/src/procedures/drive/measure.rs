@@ -8,14 +8,14 @@ use bakeoff_load::{self as load, Outcome};
 use bakeoff_results::measure::{self, Measures, Scope};
 use bakeoff_results::{Measured, Operation, Slot};
 
-use super::Drive;
 use crate::TrialError;
 use crate::machine::accounts::{Device, space};
+use crate::machine::open_files;
 use crate::machine::syncs;
 use crate::machine::usage::Usage;
 use crate::place::Place;
-use crate::process::job::Message;
-use crate::process::{Output, open_files};
+use crate::process::Output;
+use crate::process::job::{Drive, Message};
 use crate::targets::{Processes, Running};
 
 /// The share of a trial that is dropped at each end for the headline figures.

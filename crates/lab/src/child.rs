@@ -3,29 +3,12 @@
 use std::fs;
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
-use std::sync::Mutex;
 
-use super::job::{GO, Job, Message, Task};
-use super::open_files;
-use crate::machine::syncs;
+use crate::machine::{open_files, syncs};
 use crate::procedures::{cut, drive};
+use crate::process::Output;
+use crate::process::job::{GO, Job, Message, Task};
 use crate::{Registry, TrialError};
-
-/// Where a process sends its messages: whole lines, from any thread.
-pub struct Output<'a>(Mutex<&'a mut (dyn Write + Send)>);
-
-impl<'a> Output<'a> {
-    pub(crate) fn new(output: &'a mut (dyn Write + Send)) -> Self {
-        Self(Mutex::new(output))
-    }
-
-    /// Sends one message. A lab that no longer listens has killed this process, or is about to.
-    pub fn send(&self, message: &Message) {
-        let line = serde_json::to_string(message).expect("a message is plain data");
-        let mut output = self.0.lock().expect("nobody panics while sending");
-        let _ = writeln!(output, "{line}").and_then(|()| output.flush());
-    }
-}
 
 /// Reads a job from `input`, does it, and says on `output` what came of it.
 pub fn child(registry: &Registry, input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {

@@ -1,0 +1,23 @@
+//! Where a trial's process sends its messages.
+
+use std::io::Write;
+use std::sync::Mutex;
+
+use super::job::Message;
+
+/// Whole lines, from any thread.
+pub struct Output<'a>(Mutex<&'a mut (dyn Write + Send)>);
+
+impl<'a> Output<'a> {
+    /// Sends them there.
+    pub fn new(output: &'a mut (dyn Write + Send)) -> Self {
+        Self(Mutex::new(output))
+    }
+
+    /// Sends one message. A lab that no longer listens has killed this process, or is about to.
+    pub fn send(&self, message: &Message) {
+        let line = serde_json::to_string(message).expect("a message is plain data");
+        let mut output = self.0.lock().expect("nobody panics while sending");
+        let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+    }
+}

@@ -1,0 +1,79 @@
+//! What a run says while it goes on.
+
+use std::path::Path;
+
+use bakeoff_experiment::Cell;
+use bakeoff_results::{Cut, Trial};
+
+use crate::place::images::Recipe;
+
+/// What a run is doing.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// What a killed run had left was removed.
+    Swept(&'a Path),
+    /// An engine can't be used on this machine; its trials are going to fail.
+    Unavailable {
+        /// Its name.
+        engine: &'a str,
+        /// What is missing, and what brings it.
+        reason: &'a str,
+    },
+    /// One neighbour stream is measured alone.
+    MeasuringNeighbour,
+    /// Data are being loaded; so many rows so far.
+    Loading {
+        /// The data.
+        data: &'a Recipe,
+        /// Rows so far.
+        rows: u64,
+    },
+    /// Data are loaded, or can't be.
+    Loaded {
+        /// The data.
+        data: &'a Recipe,
+        /// How long it took.
+        seconds: f64,
+        /// Why they can't be.
+        failure: Option<&'a str>,
+    },
+    /// The machine is disturbed; the run waits a little.
+    Unsettled(&'a str),
+    /// A trial begins.
+    Begins {
+        /// Which, from 1, counting those that were done before.
+        number: usize,
+        /// Of how many.
+        of: usize,
+        /// Its cell.
+        cell: &'a Cell,
+        /// Seconds until the whole run will be done, if all goes on like this.
+        left_s: f64,
+    },
+    /// Its clients are at work.
+    Progress {
+        /// Operations a second, lately.
+        per_second: f64,
+        /// Mean latency in seconds, lately.
+        mean_s: f64,
+    },
+    /// It has ended.
+    Ends(&'a Trial),
+    /// The power was cut, and what was left is judged.
+    Cut {
+        /// How many are made, those that were made before among them.
+        made: usize,
+        /// Of how many.
+        of: usize,
+        /// What was found.
+        cut: &'a Cut,
+        /// Seconds until the last one, if all goes on like this.
+        left_s: f64,
+    },
+}
+
+/// Somebody who wants to know what a run is doing.
+pub trait Watch {
+    /// Called on the lab's thread; must return at once.
+    fn event(&mut self, event: Event<'_>);
+}
