@@ -51,8 +51,8 @@ pub fn costs(layout: &Layout<'_>) -> Option<Figures> {
 }
 
 /// A heading of [`COLUMNS`] as a terminal has room for it.
-pub fn short(name: &str) -> &str {
-    COLUMNS.iter().find(|(long, _)| *long == name).map_or(name, |(_, short)| short)
+pub fn short(name: &str) -> Option<&str> {
+    COLUMNS.iter().find(|(long, _)| *long == name).map(|(_, short)| *short)
 }
 
 /// A text for each of [`COLUMNS`].

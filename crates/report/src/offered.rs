@@ -13,18 +13,21 @@ pub const BEHIND: &str = "not kept up";
 /// What the figures mean, for a reader.
 pub const EXPLAINED: &str = "Operations were due at the offered rate, whether or not those before \
      them had ended. Response time counts from the moment at which an operation was due, service \
-     time from its start. Not started: due, and not begun when the time was over. Where a cell did \
+     time from its start. Not started (left): due, and not begun when the time was over. Backlog: the \
+     most that were due and had not started at any moment. Where a cell did \
      not keep up, its response times grow for as long as a trial runs: they say that it can’t serve \
      this rate, and nothing else.";
 
-/// The columns that a cell can have: for a page, and shorter for a terminal.
-const COLUMNS: [(&str, &str, &str); 6] = [
-    ("offered per second", "offered/s", "n strong"),
-    ("done per second", "done/s", "n"),
-    ("not started", "not started", "n"),
-    ("most waiting at once", "backlog", "n"),
-    ("start delay, p99", "delay p99", "n"),
-    ("outcome", "outcome", "v"),
+/// The columns that a cell can have: what matters most comes first; and shorter for a terminal, which
+/// has no room for some.
+const COLUMNS: [(&str, Option<&str>, &str); 7] = [
+    ("offered per second", Some("offered/s"), "n strong"),
+    ("outcome", Some("outcome"), "v"),
+    ("done per second", None, "n"),
+    ("not started", Some("left"), "n"),
+    ("of what was due", None, "n"),
+    ("backlog", Some("backlog"), "n"),
+    ("start delay, p99", None, "n"),
 ];
 
 /// A row for each cell in an open loop; `None` where there is none.
@@ -55,25 +58,23 @@ pub fn offered(layout: &Layout<'_>) -> Option<Figures> {
     (!figures.rows.is_empty()).then_some(figures)
 }
 
-/// A heading of [`COLUMNS`] as a terminal has room for it.
-pub fn short(name: &str) -> &str {
-    COLUMNS.iter().find(|(long, ..)| *long == name).map_or(name, |(_, short, _)| short)
+/// A heading of [`COLUMNS`] as a terminal has room for it, if it has.
+pub fn short(name: &str) -> Option<&str> {
+    COLUMNS.iter().find(|(long, ..)| *long == name).and_then(|(_, short, _)| *short)
 }
 
 /// A text for each of [`COLUMNS`].
 fn cells(cell: &CellView, open: &OpenLoop) -> [String; COLUMNS.len()] {
     let done: f64 = cell.operations.iter().map(|operation| operation.per_second).sum();
-    let share = match open.kept_up {
-        true => String::new(),
-        false => format!(" ({})", words::percent(open.share_not_started())),
-    };
+    let share = (!open.kept_up).then(|| words::percent(open.share_not_started()));
     [
         words::digits(open.offered_per_second),
+        if open.kept_up { "kept up" } else { BEHIND }.into(),
         words::digits(done),
-        words::count(open.not_started) + &share,
+        words::count(open.not_started),
+        share.unwrap_or_else(|| NONE.into()),
         open.backlog.map_or(NONE.into(), words::count),
         tables::latency(open.start_delay_p99_s),
-        if open.kept_up { "kept up" } else { BEHIND }.into(),
     ]
 }
 

@@ -68,22 +68,27 @@ fn heading(layout: &Layout<'_>, operation: &str) -> String {
     if layout.is_open() { heading + "; below, mean service time" } else { heading }
 }
 
-/// Figures of cells, a line a cell; `short` is what a terminal has room for of a heading.
+/// Figures of cells, a line a cell; `short` is what a terminal has room for of a heading, or nothing
+/// where it has none for the column.
 fn cells(
     title: &str,
     layout: &Layout<'_>,
     figures: &Figures,
-    short: fn(&str) -> &str,
+    short: fn(&str) -> Option<&str>,
     width: usize,
     paint: &Paint,
 ) -> String {
     let mut table = Table::new();
     table.load_style(style()).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    let columns = figures.columns.iter().map(|column| short(&column.name));
-    table.set_header(layout.varying.iter().copied().chain([layout.compare]).chain(columns));
+    let headings: Vec<Option<&str>> =
+        figures.columns.iter().map(|column| short(&column.name)).collect();
+    let shown = headings.iter().copied().flatten();
+    table.set_header(layout.varying.iter().copied().chain([layout.compare]).chain(shown));
     for row in &figures.rows {
-        table.add_row(row.setting.iter().chain([&row.level]).chain(&row.cells));
+        let cells = row.cells.iter().zip(&headings);
+        let cells = cells.filter_map(|(cell, heading)| heading.map(|_| cell));
+        table.add_row(row.setting.iter().chain([&row.level]).chain(cells));
     }
     for column in table.column_iter_mut().skip(layout.varying.len() + 1) {
         column.set_cell_alignment(CellAlignment::Right);
