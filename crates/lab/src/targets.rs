@@ -27,8 +27,8 @@ pub trait Target: Send + Sync {
     /// The workloads that it runs, and the factors that each has.
     fn workloads(&self) -> Vec<WorkloadNames>;
 
-    /// The operations of one of its workloads, in order.
-    fn operations(&self, workload: &str) -> Vec<&'static str>;
+    /// What a user should know of one of its workloads; `None` for a workload of another target.
+    fn about(&self, workload: &str) -> Option<About>;
 
     /// Turns a trial's levels into what this target needs to know, once: below this nobody parses a
     /// level again. Nothing is started to find out.
@@ -48,6 +48,17 @@ pub trait Target: Send + Sync {
         let _ = (subject, place);
         Vec::new()
     }
+}
+
+/// What a user should know of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// One line on what it stands for.
+    pub summary: String,
+    /// What its clients do, in the order in which results have it.
+    pub operations: Vec<&'static str>,
+    /// Its scales from small to large, each with what it holds.
+    pub scales: Vec<(&'static str, String)>,
 }
 
 /// The levels that a target is to resolve.

@@ -303,12 +303,12 @@ fn describe_run(dir: &Path, experiment: &Experiment, plan: &Plan) -> Result<Run,
         .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
     let registry = Registry::standard();
     let target = registry.target_of(&experiment.workload).map_err(usage)?;
-    let operations = target.operations(&experiment.workload);
+    let about = target.about(&experiment.workload).expect("the target that runs it");
     Ok(Run {
         name: experiment.name.clone(),
         title: experiment.title.clone(),
         workload: experiment.workload.clone(),
-        operations: operations.into_iter().map(Into::into).collect(),
+        operations: about.operations.into_iter().map(Into::into).collect(),
         compare: experiment.compare.name().into(),
         baseline: experiment.factors[&experiment.compare][0].clone(),
         factors: experiment

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::common::{GOOD, OF_FILES, load, vocabulary};
-use bakeoff_experiment::{Arrivals, Changes, Cuts, Experiment, Factor, KEEPS, Rate, base, presets};
+use bakeoff_experiment::{
+    Arrivals, Changes, Cuts, Experiment, Factor, KEEPS, Rate, WorkloadNames, base, presets,
+};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
@@ -100,10 +102,13 @@ fn the_noise_floor_is_the_first_level_once_more() {
 
 #[test]
 fn presets_are_right_and_as_long_as_they_say() {
+    let mut vocabulary = vocabulary();
+    let files = vocabulary.workload("files").expect("a workload").clone();
+    vocabulary.workloads.push(WorkloadNames { name: "fileio".to_owned(), ..files });
     for preset in presets() {
         for quick in [false, true] {
             let changes = Changes { quick, ..Changes::default() };
-            let experiment = Experiment::load(preset.name, &changes, &vocabulary())
+            let experiment = Experiment::load(preset.name, &changes, &vocabulary)
                 .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(experiment.name, preset.name);
             let trials = experiment.plan().trials();

@@ -17,8 +17,8 @@ use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::file::{BLOCK, DataFile};
-use super::{Processes, Running, Setup, Subject, Target, Wanted};
+use self::file::{ALIGNMENT, DataFile};
+use super::{About, Processes, Running, Setup, Subject, Target, Wanted};
 use crate::TrialError;
 use crate::place::Place;
 use crate::place::images::Recipe;
@@ -49,6 +49,31 @@ static DEPTH: Declared = Declared {
     },
 };
 
+/// How much a request reads.
+static BLOCK: Declared = Declared {
+    name: "block",
+    summary: "bytes that each request reads",
+    syntax: "4K to 1M, a multiple of 4K",
+    default: "4K",
+    canonical: |text| match block_bytes(text) {
+        Some(bytes) if bytes % (1 << 20) == 0 => Ok(format!("{}M", bytes >> 20)),
+        Some(bytes) => Ok(format!("{}K", bytes >> 10)),
+        None => Err(format!("`{text}` is no size of a block\nvalid: 4K to 1M, a multiple of 4K")),
+    },
+};
+
+/// The bytes of a level of [`BLOCK`].
+fn block_bytes(text: &str) -> Option<usize> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let unit = match unit {
+        "K" | "k" => 1 << 10,
+        "M" | "m" => 1 << 20,
+        _ => return None,
+    };
+    let bytes = digits.parse::<usize>().ok()?.checked_mul(unit)?;
+    (bytes % ALIGNMENT == 0 && (ALIGNMENT..=1 << 20).contains(&bytes)).then_some(bytes)
+}
+
 /// See the module.
 pub struct Folder;
 
@@ -57,6 +82,8 @@ pub struct Folder;
 struct Resolved {
     /// Bytes of the file.
     bytes: u64,
+    /// Bytes of a request.
+    block: usize,
     depth: usize,
     seed: u64,
 }
@@ -76,6 +103,7 @@ impl Target for Folder {
                 Factor::Clients,
                 Factor::Rate,
                 Factor::Scale,
+                Factor::Declared(&BLOCK),
                 Factor::Declared(&DEPTH),
             ],
             reads_back: false,
@@ -85,8 +113,13 @@ impl Target for Folder {
         }]
     }
 
-    fn operations(&self, _: &str) -> Vec<&'static str> {
-        OPERATIONS.into()
+    fn about(&self, workload: &str) -> Option<About> {
+        let scale = |(name, bytes)| (name, format!("a file of {} MiB", bytes >> 20));
+        (workload == WORKLOAD).then(|| About {
+            summary: "reads blocks of a file at random, around the page cache".into(),
+            operations: OPERATIONS.into(),
+            scales: SCALES.map(scale).into(),
+        })
     }
 
     fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, TrialError> {
@@ -99,7 +132,8 @@ impl Target for Folder {
         if depth > 1 {
             ring::probe().map_err(|error| no_ring(depth, &error))?;
         }
-        let resolved = Resolved { bytes, depth, seed: experiment.seed };
+        let block = block_bytes(cell.base(Factor::Declared(&BLOCK))).expect("a checked level");
+        let resolved = Resolved { bytes, block, depth, seed: experiment.seed };
         Ok(Setup {
             target: self.name(),
             subject: serde_json::to_value(resolved).expect("it is plain data"),
@@ -145,13 +179,13 @@ impl Subject for Resolved {
             random.fill_bytes(&mut piece);
             file.write_all(&piece).map_err(failed)?;
             written += PIECE as u64;
-            loaded(written / BLOCK as u64, written);
+            loaded(written / PIECE as u64, written);
         }
         file.sync_all().map_err(failed)
     }
 
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
-        let file = DataFile::open(folder(place)?)?;
+        let file = DataFile::open(folder(place)?, self.block)?;
         Ok(Box::new(Open { file, resolved: *self }))
     }
 }
@@ -211,13 +245,27 @@ mod tests {
 
     const BYTES: u64 = 4 << 20;
 
+    fn of_depth(depth: usize) -> Resolved {
+        Resolved { bytes: BYTES, block: 4096, depth, seed: 3 }
+    }
+
+    #[test]
+    fn blocks_are_written_in_one_way_and_bounded() {
+        let canonical = |text| (BLOCK.canonical)(text).ok();
+        assert_eq!(canonical("16k").as_deref(), Some("16K"));
+        assert_eq!(canonical("1024K").as_deref(), Some("1M"));
+        for wrong in ["", "K", "4", "3K", "6K", "2M", "0K", "4KB", "99999999999999999999K", "é"] {
+            assert_eq!(canonical(wrong), None, "{wrong}");
+        }
+    }
+
     /// Drives a file of its own on the machine's disk.
     fn driven(clients: usize, depth: usize, pace: Pace) -> Outcome {
         // Not the system's temporary folder: that may be in memory.
         let program = std::env::current_exe().unwrap();
         let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
         let place = Place::folder(folder.path());
-        let resolved = Resolved { bytes: BYTES, depth, seed: 3 };
+        let resolved = of_depth(depth);
         resolved.load(&place, &mut |_, _| ()).unwrap();
         let running = resolved.open(&place).unwrap();
         assert_eq!(running.concurrency(clients), clients * depth);
@@ -264,11 +312,11 @@ mod tests {
         for depth in [1, 4] {
             let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
             let place = Place::folder(folder.path());
-            let resolved = Resolved { bytes: BYTES, depth, seed: 3 };
+            let resolved = of_depth(depth);
             resolved.load(&place, &mut |_, _| ()).unwrap();
             let running = resolved.open(&place).unwrap();
             let file = File::options().write(true).open(folder.path().join(file::NAME)).unwrap();
-            file.set_len(BLOCK as u64).unwrap();
+            file.set_len(4096).unwrap();
             let connect = |share: &Share| running.driver(share, None);
             let plan = Plan::closed(1, 1, Duration::from_secs(5));
             let error = drive(&plan, connect, &AtomicBool::new(false), &mut |_| ()).unwrap_err();

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use self::meter::{Metered, Split};
 use self::written::{Written, size};
-use super::{Audit, Processes, Running, Setup, Subject, Tally, Target, Wanted};
+use super::{About, Audit, Processes, Running, Setup, Subject, Tally, Target, Wanted};
 use crate::TrialError;
 use crate::machine::open_files;
 use crate::place::Place;
@@ -115,8 +115,14 @@ impl Target for Tables {
         self.workloads.iter().map(names).collect()
     }
 
-    fn operations(&self, workload: &str) -> Vec<&'static str> {
-        self.workload(workload).map_or_else(|_| Vec::new(), |it| it.operations().to_vec())
+    fn about(&self, workload: &str) -> Option<About> {
+        let workload = self.workload(workload).ok()?;
+        let scales = workload.scales().iter();
+        Some(About {
+            summary: workload.summary().into(),
+            operations: workload.operations().to_vec(),
+            scales: scales.map(|scale| (scale.name, scale.summary.into())).collect(),
+        })
     }
 
     fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, TrialError> {

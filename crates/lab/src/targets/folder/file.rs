@@ -11,19 +11,21 @@ use crate::TrialError;
 
 /// Its name in the target's folder.
 pub const NAME: &str = "data";
-/// Bytes of a read, and what memory and offsets are aligned to.
-pub const BLOCK: usize = 4096;
+/// What memory, offsets and lengths of direct reads are aligned to, in bytes.
+pub const ALIGNMENT: usize = 4096;
 
 /// An open file.
 pub struct DataFile {
     pub file: File,
+    /// Bytes of a block.
+    pub block: usize,
     /// How many blocks it has.
     blocks: u64,
 }
 
 impl DataFile {
-    /// Opens the file in `folder`.
-    pub fn open(folder: &Path) -> Result<Self, TrialError> {
+    /// Opens the file in `folder`, to be read in blocks of so many bytes.
+    pub fn open(folder: &Path, block: usize) -> Result<Self, TrialError> {
         let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
         let opened = OpenOptions::new().read(true).custom_flags(direct).open(folder.join(NAME));
         let file = opened.map_err(|error| match error.raw_os_error() {
@@ -35,27 +37,28 @@ impl DataFile {
             _ => TrialError::place("its file can't be opened", error),
         })?;
         let length = file.metadata().map_err(|e| TrialError::place("its file", e))?.len();
-        Ok(Self { file, blocks: length / BLOCK as u64 })
+        Ok(Self { file, block, blocks: length / block as u64 })
     }
 
     /// The blocks that a client reads.
     pub fn blocks(&self, seed: u64, client: usize) -> Blocks {
         let spread = (client as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(spread));
-        Blocks { random, count: self.blocks }
+        Blocks { random, block: self.block as u64, count: self.blocks }
     }
 }
 
 /// An endless row of blocks, each as likely as any other.
 pub struct Blocks {
     random: Xoshiro256PlusPlus,
+    block: u64,
     count: u64,
 }
 
 impl Blocks {
     /// Where the next one starts, in bytes.
     pub fn next_offset(&mut self) -> u64 {
-        self.random.random_range(0..self.count.max(1)) * BLOCK as u64
+        self.random.random_range(0..self.count.max(1)) * self.block
     }
 }
 
@@ -63,19 +66,20 @@ impl Blocks {
 pub struct Buffers {
     memory: Vec<u8>,
     start: usize,
+    block: usize,
 }
 
 impl Buffers {
-    /// Of so many blocks.
-    pub fn new(count: usize) -> Self {
+    /// Of so many blocks of so many bytes.
+    pub fn new(count: usize, block: usize) -> Self {
         // Room to move up to the next boundary.
-        let memory = vec![0; (count + 1) * BLOCK];
-        let start = memory.as_ptr().align_offset(BLOCK);
-        Self { memory, start }
+        let memory = vec![0; count * block + ALIGNMENT];
+        let start = memory.as_ptr().align_offset(ALIGNMENT);
+        Self { memory, start, block }
     }
 
     /// The memory of one block.
     pub fn block(&mut self, number: usize) -> &mut [u8] {
-        &mut self.memory[self.start + number * BLOCK..][..BLOCK]
+        &mut self.memory[self.start + number * self.block..][..self.block]
     }
 }

@@ -16,7 +16,8 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Reads these blocks of the file.
     pub fn new(file: &'a DataFile, blocks: Blocks) -> Self {
-        Self { file, blocks, buffer: Buffers::new(1) }
+        let buffer = Buffers::new(1, file.block);
+        Self { file, blocks, buffer }
     }
 }
 

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use bakeoff_load::{Clock, Done, Driver, Nanos, Operation, Pacer, Record};
 use io_uring::{IoUring, opcode, types};
 
-use super::file::{BLOCK, Blocks, Buffers, DataFile};
+use super::file::{Blocks, Buffers, DataFile};
 
 /// With less time than this until a start, the ring is looked at again and again instead of waited
 /// for: a thread that sleeps wakes some tens of microseconds late.
@@ -50,7 +50,7 @@ impl<'a> Ring<'a> {
     /// When the kernel gives no ring.
     pub fn new(file: &'a DataFile, blocks: Blocks, depth: usize) -> io::Result<Self> {
         let ring = IoUring::new(depth.next_power_of_two() as u32)?;
-        let (buffers, slots) = (Buffers::new(depth), vec![(0, 0); depth]);
+        let (buffers, slots) = (Buffers::new(depth, file.block), vec![(0, 0); depth]);
         Ok(Self { ring, file, blocks, buffers, slots, in_flight: 0 })
     }
 
@@ -58,10 +58,14 @@ impl<'a> Ring<'a> {
     fn start(&mut self, slot: usize, intended: Nanos, now: Nanos) {
         self.slots[slot] = (intended, now);
         let memory = self.buffers.block(slot).as_mut_ptr();
-        let read = opcode::Read::new(types::Fd(self.file.file.as_raw_fd()), memory, BLOCK as u32)
-            .offset(self.blocks.next_offset())
-            .build()
-            .user_data(slot as u64);
+        let read = opcode::Read::new(
+            types::Fd(self.file.file.as_raw_fd()),
+            memory,
+            self.file.block as u32,
+        )
+        .offset(self.blocks.next_offset())
+        .build()
+        .user_data(slot as u64);
         // SAFETY: the buffer and the file live as long as the ring, the slot's earlier request has
         // ended, and the ring has room for as many entries as there are slots.
         unsafe { self.ring.submission().push(&read) }.expect("a ring has an entry for each slot");
@@ -121,8 +125,10 @@ impl<'a> Ring<'a> {
             let (intended, started) = self.slots[slot];
             self.in_flight -= 1;
             let error = match entry.result() {
-                read if read == BLOCK as i32 => None,
-                read @ 0.. => Some(format!("{read} bytes were read instead of {BLOCK}")),
+                read if read == self.file.block as i32 => None,
+                read @ 0.. => {
+                    Some(format!("{read} bytes were read instead of {}", self.file.block))
+                }
                 errno => Some(io::Error::from_raw_os_error(-errno).to_string()),
             };
             let done = Done { error, ..Done::default() };
