@@ -72,13 +72,21 @@ impl Lab<'_> {
         let durability = Durability::parse(level).expect("a checked level");
         let (mut failed, mut in_a_row) = (0, 0);
         let first = self.procedure(engine, durability, 0, common)?;
-        let trial = match self.cut_spec(engine, level) {
+        if numbers.is_empty() {
+            return Ok(0);
+        }
+        // What keeps all of them from being made is told once.
+        let ready = self.cut_spec(engine, level).and_then(|trial| {
+            stage.image(&trial.setup)?;
+            Ok(trial)
+        });
+        let trial = match ready {
             Ok(trial) => trial,
-            Err(reason) if !numbers.is_empty() => {
+            Err(reason) if reason.stops_the_run() => return Err(reason.into()),
+            Err(reason) => {
                 self.keep_cut(stage, &first.refused(reason.to_string()), common)?;
                 return Ok(1);
             }
-            Err(_) => return Ok(0),
         };
         for number in numbers {
             stage.go_on()?;
