@@ -27,7 +27,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use bakeoff_results::Measures;
 use serde_json::Value;
+
+/// What a trial of a run's JSON measured besides latencies.
+fn measured(trial: &Value) -> Measures {
+    serde_json::from_value(trial["measures"].clone()).unwrap()
+}
 
 /// A folder of a test's own, where bakeoff is started and where it keeps its registry.
 struct Place(tempfile::TempDir);

@@ -4,10 +4,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use bakeoff_results::measure::{SPACE, Scope};
 use bakeoff_servers::{Launch, Program, Server};
 
 use super::servers::{installed, trials};
-use super::{Done, Place};
+use super::{Done, Place, measured};
 
 const PASSWORD: &str = "s3cr%2Ft+Word";
 /// What of it stands in no file and no output, however it is escaped.
@@ -107,7 +108,8 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     assert!(command.contains(&shown), "{command}");
     // How much room it takes is known of bakeoff's own files alone.
     for (engine, trial) in trials(&document) {
-        assert_eq!(trial["space_bytes"].is_null(), engine != "sqlite", "{engine}: {trial}");
+        let space = measured(trial).get(&SPACE, &Scope::Trial);
+        assert_eq!(space.is_none(), engine != "sqlite", "{engine}: {trial}");
     }
     let url = theirs.url("me:wrong");
     let wrong = ["run", "mine.toml", "--out", "w", "--engine", &url];

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use bakeoff_disk::mount::Launcher;
+use bakeoff_results::measure::*;
 
-use super::{Place, trials, wait_until};
+use super::{Place, measured, trials, wait_until};
 
 /// Strict commits on a disk whose time is modelled, beside one that takes none.
 const DISKS: &str = r#"
@@ -65,13 +66,15 @@ fn a_slow_disk_is_slow_and_says_what_it_did() {
     let fits = slow > 0.0 && slow <= 120.0 / 11.0 && null > 3.0 * slow;
     assert!(fits, "null {null}, hdd-7200 {slow} operations a second");
     for trial in document["trials"].as_array().unwrap() {
-        let (disk, level) = (&trial["disk"], trial["levels"]["disk"].as_str().unwrap());
-        assert!(disk["host_writes"].as_u64().unwrap() > 0, "{trial}");
-        assert!(disk["writes"].as_u64().unwrap() > 0 && disk["flushes"].as_u64().unwrap() > 0);
-        let utilisation = disk["utilisation"].as_f64().unwrap();
+        let (measures, level) = (measured(trial), trial["levels"]["disk"].as_str().unwrap());
+        let of_disk = |measure| measures.get(measure, &Scope::Disk);
+        for counted in [&HOST_WRITES, &WRITES, &FLUSHES] {
+            assert!(of_disk(counted).unwrap() > 0.0, "{}: {trial}", counted.name);
+        }
+        let utilisation = of_disk(&UTILISATION).unwrap();
         assert!(utilisation <= 1.0 && (utilisation > 0.5) == (level == "hdd-7200"), "{trial}");
-        assert_eq!(disk["modelled_mean_s"].is_null(), level == "null", "{trial}");
-        assert!(trial["space_bytes"].as_u64().unwrap() > 100_000, "{trial}");
+        assert_eq!(of_disk(&MODELLED_LATENCY).is_none(), level == "null", "{trial}");
+        assert!(measures.get(&SPACE, &Scope::Trial).unwrap() > 100e3, "{trial}");
     }
 }
 
@@ -89,8 +92,8 @@ fn neighbours_are_in_the_disk_s_own_queue() {
     let document = place.json("r");
     assert!(document["run"]["neighbour_alone_per_second"].is_null(), "the host's were not hired");
     for trial in document["trials"].as_array().unwrap() {
-        let neighbour = &trial["neighbour"];
-        let achieved = neighbour["achieved_per_second"].as_f64().unwrap();
+        let measures = measured(trial);
+        let achieved = measures.get(&RATE, &Scope::Neighbours).unwrap_or(0.0);
         let expected = match trial["levels"]["neighbours"].as_str().unwrap() {
             "0" => 0.0..=0.0,
             // Of about 78 a second; 200 requests have a standard error of 7 %.
@@ -99,7 +102,8 @@ fn neighbours_are_in_the_disk_s_own_queue() {
         };
         assert!(expected.contains(&achieved), "{trial}");
         let intends = trial["levels"]["neighbours"] == "25%";
-        assert_eq!(neighbour["intended_per_second"].is_number(), intends, "{trial}");
+        let intended = measures.get(&OFFERED, &Scope::Neighbours);
+        assert_eq!(intended.is_some(), intends, "{trial}");
     }
     // A device without a queue has no place for them: the cell is not run, and says why; the plan
     // does so before.

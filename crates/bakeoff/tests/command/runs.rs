@@ -1,6 +1,8 @@
 //! Runs that go to their end, and the reports of them.
 
-use super::{Place, SMALL};
+use bakeoff_results::measure::*;
+
+use super::{Place, SMALL, measured};
 
 #[test]
 fn a_run_leaves_its_results_and_nothing_else() {
@@ -23,9 +25,11 @@ fn a_run_leaves_its_results_and_nothing_else() {
         // A closed loop: the clients are always in an operation, for four tenths of a second.
         let books = count * mean_s / (0.4 * clients);
         assert!((0.5..1.1).contains(&books), "{books} of the clients' time: {trial}");
-        assert!(trial["cpu_s"]["client"].as_f64().unwrap() > 0.0, "{trial}");
-        assert!(trial["cpu_s"]["engine"].as_f64().unwrap() > 0.0, "{trial}");
-        assert!(trial["space_bytes"].as_u64().unwrap() > 1_000_000, "{trial}");
+        let measures = measured(trial);
+        for scope in [Scope::Clients, Scope::DATABASE] {
+            assert!(measures.get(&CPU, &scope).unwrap() > 0.0, "{scope}: {trial}");
+        }
+        assert!(measures.get(&SPACE, &Scope::Trial).unwrap() > 1e6, "{trial}");
     }
     assert_eq!(document["comparisons"].as_array().unwrap().len(), 2, "lmdb, for 1 and 2 clients");
     assert_eq!(document["noise"].as_array().unwrap().len(), 2, "sqlite, for 1 and 2 clients");
@@ -188,7 +192,7 @@ fn redmine_runs_on_every_engine_with_neighbours() {
         assert_eq!(names, ["create_issue", "process_issues"]);
         assert!(trial["operations"][1]["count"].as_u64().unwrap() > 0, "{trial}");
         assert_eq!(trial["operations"][0]["errors"], 0, "{trial}");
-        let achieved = trial["neighbour"]["achieved_per_second"].as_f64().unwrap();
+        let achieved = measured(trial).get(&RATE, &Scope::Neighbours).unwrap_or(0.0);
         match trial["levels"]["neighbours"].as_str().unwrap() {
             "0" => assert_eq!(achieved, 0.0),
             "25%" => assert!((0.05..0.3).contains(&(achieved / alone)), "{achieved} of {alone}"),

@@ -3,7 +3,9 @@
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 
-use super::{Place, wait_until};
+use bakeoff_results::measure::MEMORY_LIMIT;
+
+use super::{Place, measured, wait_until};
 
 /// A trial that is as short as can be.
 const SHORT: [&str; 10] = [
@@ -64,7 +66,8 @@ fn servers_run_under_equal_memory_with_the_settings_of_the_user() {
     let document = place.json("r");
     for (engine, trial) in trials(&document) {
         assert_eq!(trial["valid"], true, "{engine}: {trial}");
-        assert_eq!(trial["memory"]["limit_bytes"], 256 << 20, "{engine}");
+        let limit = measured(trial).of_database(&MEMORY_LIMIT);
+        assert_eq!(limit, Some(f64::from(256 << 20)), "{engine}");
     }
     let own: Vec<(&str, &str)> =
         vec![("innodb_buffer_pool_size", "64M"), ("random_page_cost", "1.25")];

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use bakeoff_results::measure::*;
 use serde_json::Value;
 
 use super::{BAKEOFF, can, folder, skip};
@@ -48,7 +49,8 @@ fn limits_are_kept_and_told_on(disk: &str) {
     let trials = trials(place.path(), "r");
     assert_eq!(trials.len(), 4);
     for (level, trial) in trials {
-        let limit = trial["memory"]["limit_bytes"].as_u64();
+        let measures: Measures = serde_json::from_value(trial["measures"].clone()).unwrap();
+        let limit = measures.of_database(&MEMORY_LIMIT);
         if level == "1M" {
             let reason = trial["reason"].as_str().unwrap();
             assert!(reason.contains("out of memory: limit 1 MiB"), "{reason}");
@@ -57,15 +59,15 @@ fn limits_are_kept_and_told_on(disk: &str) {
         assert_eq!(trial["valid"], true, "{trial}");
         match &*level {
             "unlimited" => assert_eq!(limit, None),
-            "64M" => assert_eq!(limit, Some(64 << 20)),
+            "64M" => assert_eq!(limit, Some(f64::from(64 << 20))),
             // 10,000 rows of a key and a text, together about 100 bytes, four times over.
-            _ => assert!(limit.is_some_and(|limit| (4_000_000..4_400_000).contains(&limit))),
+            _ => assert!(limit.is_some_and(|limit| (4e6..4.4e6).contains(&limit))),
         }
         if let Some(limit) = limit {
-            let peak = trial["memory"]["peak_bytes"].as_u64();
-            assert!(peak.is_none_or(|peak| 0 < peak && peak <= limit), "{trial}");
-            let cached = trial["memory"]["cached_bytes"].as_u64().unwrap();
-            assert!(0 < cached && cached <= limit, "{trial}");
+            let peak = measures.of_database(&MEMORY_PEAK);
+            assert!(peak.is_none_or(|peak| 0.0 < peak && peak <= limit), "{trial}");
+            let cached = measures.of_database(&MEMORY_CACHED).unwrap();
+            assert!(0.0 < cached && cached <= limit, "{trial}");
         }
     }
     assert!(!place.path().join("r/work").exists());
