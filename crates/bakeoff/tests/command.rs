@@ -8,12 +8,16 @@ mod clients;
 mod disk;
 #[path = "command/elsewhere.rs"]
 mod elsewhere;
+#[path = "command/fileio.rs"]
+mod fileio;
 #[path = "command/guide.rs"]
 mod guide;
 #[path = "command/interrupted.rs"]
 mod interrupted;
 #[path = "command/on_disks.rs"]
 mod on_disks;
+#[path = "command/open_loop.rs"]
+mod open_loop;
 #[path = "command/power_cut.rs"]
 mod power_cut;
 #[path = "command/reports_of_cuts.rs"]

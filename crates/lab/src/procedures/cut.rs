@@ -27,7 +27,7 @@ use self::moment::Moment;
 use super::{Outcome, Procedure, Stage};
 use crate::error::wanting;
 use crate::place::disk::{Disk, Options};
-use crate::place::{self, RESERVE, Staged, remove, room};
+use crate::place::{self, Place, RESERVE, Staged, remove, room};
 use crate::process::Process;
 use crate::process::job::{Message, Task};
 use crate::spec::{DiskSpec, TrialSpec};
@@ -78,6 +78,7 @@ impl Procedure for CutProcedure {
         let moment = Moment::draw(seed, self.durability);
         let mut record = self.record(seed, &moment);
         let work = stage.work.join("cut");
+        stage.note_settings(trial, &Place::default());
         let made = stage.image(&trial.setup).and_then(|image| {
             wanting("the cut's folder", fs::create_dir(&work))?;
             let files = work.join("data");
