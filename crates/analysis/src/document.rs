@@ -172,7 +172,8 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         canaries: folder.canaries()?,
         warnings: Vec::new(),
     };
-    document.warnings = warnings::all(&document, &trials, &counted);
+    let disturbed = folder.disturbed()?;
+    document.warnings = warnings::all(&document, &trials, &counted, &disturbed);
     document.trials = trials;
     Ok(document)
 }

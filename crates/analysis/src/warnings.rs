@@ -6,7 +6,7 @@ mod lost;
 mod machine;
 mod work;
 
-use bakeoff_results::{Levels, Run, TrialSummary};
+use bakeoff_results::{Disturbed, Levels, Run, TrialSummary};
 
 use crate::document::{Attempts, Document};
 
@@ -15,6 +15,7 @@ pub(crate) fn all(
     document: &Document,
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
+    blocks: &[Disturbed],
 ) -> Vec<String> {
     let run = &document.run.run;
     let cells = &document.cells;
@@ -26,6 +27,7 @@ pub(crate) fn all(
         failed,
         disturbed,
         lost::elsewhere(run),
+        machine::disturbed(counted, blocks),
         machine::drifted(&document.canaries),
         figures::noise(run, &document.noise),
         work::unsynced(run, cells, counted),
@@ -41,7 +43,7 @@ pub(crate) fn all(
         work::retries(run, counted),
         figures::untrimmed(run, trials, counted, &document.comparisons),
         figures::few_operations(run, cells, counted),
-        lost::set_aside(&aside),
+        lost::set_aside(&aside, blocks),
     ];
     warnings.into_iter().flatten().map(|text| sentence(&text)).collect()
 }

@@ -11,12 +11,20 @@ use data::{Trials, run};
 
 /// The document of `trials` and `canaries`, by way of a run folder.
 fn document_with(trials: &[Trial], canaries: &[Canary]) -> Document {
+    document_of(trials, canaries, &[])
+}
+
+/// As it is where attempts at blocks were disturbed.
+fn document_of(trials: &[Trial], canaries: &[Canary], disturbed: &[(u32, u32)]) -> Document {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run");
     let run = run(&["1", "4"], &["0"], 32);
     let mut folder = RunFolder::create(&path, &run, "").unwrap();
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
     canaries.iter().for_each(|canary| folder.commit_canary(canary).unwrap());
+    for (block, attempt) in disturbed {
+        folder.note_disturbed(*block, *attempt, "a random read takes 9 ms").unwrap();
+    }
     bakeoff_analysis::document(&folder).unwrap()
 }
 
@@ -452,6 +460,15 @@ fn a_trial_that_was_set_aside_is_no_failure() {
         found,
         ["2 trials were set aside when the run was interrupted; their block was run again."]
     );
+    let found = document_of(&[&aside[..1], &trials].concat(), &[], &[(7, 0)]).warnings;
+    assert_eq!(
+        found,
+        ["1 trial was set aside because the machine was disturbed; its block was run again."]
+    );
+    // The second attempt was no better, and counts.
+    let found = document_of(&[&aside[..1], &trials].concat(), &[], &[(7, 0), (7, 1)]).warnings;
+    let first = "1 of 8 blocks began while the machine was disturbed, first block 7 (a random read";
+    assert!(found.len() == 2 && found[0].starts_with(first), "{found:?}");
     // Nothing replaced it.
     trials[28].valid = false;
     let found = document(&[&aside[..1], &trials].concat()).warnings;

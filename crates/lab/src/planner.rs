@@ -116,3 +116,102 @@ impl<P: Planner> Planner for OnceMore<P> {
         Ok(Some(Due { block, attempt: found.attempt + 1 }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_experiment::{Changes, Experiment};
+    use bakeoff_results::{Machine, Run, Trial};
+
+    use super::*;
+    use crate::Registry;
+
+    /// A plan of four blocks, and an empty run folder for it.
+    fn four(place: &std::path::Path) -> (Plan, RunFolder) {
+        let file = place.join("four.toml");
+        let toml = "workload = 'point'\nengine = ['null', 'sqlite']\nrepetitions = 4\n";
+        std::fs::write(&file, toml).unwrap();
+        let (file, changes) = (file.to_string_lossy(), Changes::default());
+        let vocabulary = Registry::standard().vocabulary();
+        let plan = Experiment::load(&file, &changes, &vocabulary).unwrap().plan();
+        let run: Run = serde_json::from_value(serde_json::json!({
+            "name": "", "title": "", "workload": "", "operations": [], "compare": "engine",
+            "baseline": "null", "factors": [], "seconds": 2.0, "repetitions": 4, "seed": 1,
+            "planned": 8, "command": "", "version": "", "started_s": 0.0, "engines": [],
+            "machine": Machine::default(), "harness_s": 0.0, "neighbour_alone_per_second": null,
+            "text": "",
+        }))
+        .unwrap();
+        let folder = RunFolder::create(&place.join("run"), &run, "").unwrap();
+        (plan, folder)
+    }
+
+    /// Records so many trials of a block, as failed ones.
+    fn record(folder: &mut RunFolder, due: &Due, trials: usize) {
+        for planned in due.block.trials.iter().take(trials) {
+            let trial = Trial {
+                repetition: due.block.repetition,
+                block: due.block.number,
+                attempt: due.attempt,
+                order: planned.order,
+                levels: planned.cell.to_map(),
+                started_s: 0.0,
+                valid: false,
+                reason: None,
+                measured: None,
+            };
+            folder.commit_trial(&trial).unwrap();
+        }
+    }
+
+    /// Runs all that a planner asks for; the blocks and attempts. Blocks in `noisy` are disturbed.
+    fn carry_out(
+        mut planner: impl Planner,
+        folder: &mut RunFolder,
+        noisy: &[u32],
+    ) -> Vec<(u32, u32)> {
+        let mut run = Vec::new();
+        while let Some(due) = planner.next(folder).unwrap() {
+            record(folder, &due, 2);
+            if noisy.contains(&due.block.number) {
+                folder.note_disturbed(due.block.number, due.attempt, "reading is slow").unwrap();
+            }
+            run.push((due.block.number, due.attempt));
+        }
+        run
+    }
+
+    #[test]
+    fn a_fixed_plan_goes_on_where_it_was_cut_short() {
+        let place = tempfile::tempdir().unwrap();
+        let (plan, mut folder) = four(place.path());
+        let mut fixed = Fixed::new(&plan, &mut folder).unwrap();
+        assert_eq!(fixed.trials(), 8);
+        let first = fixed.next(&mut folder).unwrap().unwrap();
+        record(&mut folder, &first, 2);
+        let second = fixed.next(&mut folder).unwrap().unwrap();
+        record(&mut folder, &second, 1);
+        let again = Fixed::new(&plan, &mut folder).unwrap();
+        assert_eq!(again.trials(), 6);
+        assert_eq!(carry_out(again, &mut folder, &[]), [(1, 1), (2, 0), (3, 0)]);
+        assert_eq!(Fixed::new(&plan, &mut folder).unwrap().trials(), 0);
+    }
+
+    #[test]
+    fn a_disturbed_block_is_run_again_once_after_the_plan_and_within_bounds() {
+        let place = tempfile::tempdir().unwrap();
+        let (plan, mut folder) = four(place.path());
+        let fixed = Fixed::new(&plan, &mut folder).unwrap();
+        // It is disturbed both times, which is the end of it.
+        let run = carry_out(OnceMore::new(fixed, 5), &mut folder, &[1]);
+        assert_eq!(run, [(0, 0), (1, 0), (2, 0), (3, 0), (1, 1)]);
+        let trial = folder.trial(1, 0, 0).unwrap().unwrap();
+        let reason = trial.reason.unwrap();
+        assert!(reason.contains("the machine was disturbed (reading is slow)"), "{reason}");
+
+        let place = tempfile::tempdir().unwrap();
+        let (plan, mut folder) = four(place.path());
+        let fixed = Fixed::new(&plan, &mut folder).unwrap();
+        let run = carry_out(OnceMore::new(fixed, 2), &mut folder, &[0, 2, 3]);
+        assert_eq!(run[4..], [(0, 1), (2, 1)], "no more than two");
+    }
+}

@@ -1,7 +1,7 @@
 //! Blocks that the machine disturbed.
 
 use crate::Result;
-use crate::store::RunFolder;
+use crate::store::{Form, RunFolder};
 use crate::write::unfit;
 
 /// A block that began while the machine alone was not as it had been before.
@@ -9,7 +9,7 @@ use crate::write::unfit;
 pub struct Disturbed {
     /// Its number.
     pub block: u32,
-    /// Which attempt at it.
+    /// Which attempt at it, from 0.
     pub attempt: u32,
     /// What was not as before, in a few words.
     pub what: String,
@@ -26,12 +26,15 @@ impl RunFolder {
         noted.map(drop).map_err(|cause| unfit(cause, self.failed()))
     }
 
-    /// The blocks that were disturbed, each with its last attempt that was.
+    /// The attempts at blocks that were disturbed; a bakeoff that wrote form 1 noted none.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] where they can't be read.
     pub fn disturbed(&self) -> Result<Vec<Disturbed>> {
-        let sql = "SELECT block, max(attempt), what FROM disturbed GROUP BY block ORDER BY block";
+        if self.form == Form::First {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT block, attempt, what FROM disturbed ORDER BY block, attempt";
         self.rows(sql, |row| {
             Ok(Disturbed { block: row.get(0)?, attempt: row.get(1)?, what: row.get(2)? })
         })

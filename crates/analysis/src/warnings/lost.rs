@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::{Run, TrialSummary};
+use bakeoff_results::{Disturbed, Run, TrialSummary};
 
 use super::{part, place};
 
@@ -24,7 +24,16 @@ pub(super) fn lost(run: &Run, trials: &[&TrialSummary]) -> [Option<String>; 2] {
     [say(failed, "failed"), say(disturbed, how)]
 }
 
-pub(super) fn set_aside(aside: &[&TrialSummary]) -> Option<String> {
+/// Trials that don't count because their block was run again, and why it was.
+pub(super) fn set_aside(aside: &[&TrialSummary], disturbed: &[Disturbed]) -> Option<String> {
+    let by_machine = |trial: &&&TrialSummary| {
+        disturbed.iter().any(|it| (it.block, it.attempt) == (trial.block, trial.attempt))
+    };
+    let why = match aside.iter().filter(by_machine).count() {
+        0 => "when the run was interrupted",
+        all if all == aside.len() => "because the machine was disturbed",
+        _ => "when the run was interrupted or the machine disturbed",
+    };
     let blocks: BTreeSet<u32> = aside.iter().map(|trial| trial.block).collect();
     let (trials, was) = match aside.len() {
         0 => return None,
@@ -36,7 +45,7 @@ pub(super) fn set_aside(aside: &[&TrialSummary]) -> Option<String> {
         (_, 1) => "their block was",
         _ => "their blocks were",
     };
-    Some(format!("{trials} {was} set aside when the run was interrupted; {again} run again"))
+    Some(format!("{trials} {was} set aside {why}; {again} run again"))
 }
 
 /// Engines that are known by a URL: no image of their data is restored.

@@ -1,9 +1,9 @@
 //! Where the machine, the disk or the clients were slow rather than what was measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::measure::{ACHIEVED_LATENCY, CPU, MODELLED_LATENCY, RATE};
-use bakeoff_results::{Canary, Measure, Run, Scope, TrialSummary};
+use bakeoff_results::{Canary, Disturbed, Measure, Run, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
 use super::{Tally, part, percent};
@@ -20,6 +20,21 @@ const STRAYED: f64 = 0.05;
 /// Below this mean latency, in seconds, a file system in user space is no longer small beside the
 /// device: a round trip through it takes 30 to 100 microseconds.
 const FLOOR: f64 = 200e-6;
+
+/// Blocks that count though the machine alone was not as before when they began.
+pub(super) fn disturbed(counted: &[&TrialSummary], disturbed: &[Disturbed]) -> Option<String> {
+    let blocks: BTreeSet<(u32, u32)> =
+        counted.iter().map(|trial| (trial.block, trial.attempt)).collect();
+    let counts = |it: &&Disturbed| blocks.contains(&(it.block, it.attempt));
+    let first = disturbed.iter().find(counts)?;
+    let (number, of) = (disturbed.iter().filter(counts).count(), blocks.len());
+    let noun = if of == 1 { "block" } else { "blocks" };
+    Some(format!(
+        "{number} of {of} {noun} began while the machine was disturbed, first block {} ({}); as many \
+         as could be were run again",
+        first.block, first.what
+    ))
+}
 
 pub(super) fn drifted(canaries: &[Canary]) -> Option<String> {
     let changes: Vec<String> = Canary::MEASUREMENTS
