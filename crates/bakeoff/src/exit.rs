@@ -3,8 +3,10 @@
 //! docs/exit-codes.md lists them for users; a test holds it against the codes here.
 
 use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 
+use bakeoff_disk::mount as disk;
 use bakeoff_lab::{LabError, MachineError, TrialError};
 
 /// What the exit code says.
@@ -99,6 +101,34 @@ impl Failure {
     /// A failure that ends in `exit`.
     pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
         Self { exit, message: message.to_string() }
+    }
+
+    /// A failure of the run folder, under its exit code.
+    pub fn folder(error: bakeoff_results::Error) -> Self {
+        Self::lab(error.into(), None)
+    }
+
+    /// What stopped a run; `folder` is where there is something to resume.
+    pub fn lab(error: LabError, folder: Option<&Path>) -> Self {
+        let exit = Exit::from(&error);
+        let mut message = error.to_string();
+        let full = matches!(error, LabError::Trial(TrialError::Machine(MachineError::Full { .. })));
+        if let Some(folder) = folder.filter(|_| full) {
+            let folder = folder.display();
+            message += &format!("\nwhat is finished is kept: bakeoff run --resume {folder}");
+        }
+        Self::new(exit, message)
+    }
+}
+
+impl From<disk::Error> for Failure {
+    fn from(error: disk::Error) -> Self {
+        let exit = match error {
+            disk::Error::Usage(_) => Exit::Usage,
+            disk::Error::Folder(_) => Exit::Folder,
+            disk::Error::Failed(_) => Exit::Failed,
+        };
+        Self::new(exit, error)
     }
 }
 

@@ -1,8 +1,12 @@
 //! The `bakeoff` command: wiring only. What it can do is in `commands`, a file a command.
+//!
+//! It must never know how load is made, how a disk works, how results are stored or how a report
+//! looks: it asks the crates that do.
 
 mod cli;
 mod commands;
 mod exit;
+mod output;
 mod progress;
 
 use clap::Parser;

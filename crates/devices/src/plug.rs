@@ -51,9 +51,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use content::Content;
+pub use data::Before;
 pub use image::{Image, Item};
 pub use names::{Attributes, Kind, Place};
-pub use pending::{Before, Mark, Pending};
+pub use pending::{Mark, Pending};
 
 /// A file's number. It names one file, directory or other thing for ever: a number that was in
 /// use must not be given out again, not even after the thing is gone.

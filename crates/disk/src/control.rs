@@ -16,9 +16,10 @@ use bakeoff_devices::station::StationCounts;
 use bakeoff_devices::trigger::Trigger;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 use crate::executor::Accuracy;
 use crate::fault::{self, FaultRule};
-use crate::mount::{Error, table};
+use crate::table;
 
 /// How long a daemon may take to end after it was unmounted.
 const ENDING: Duration = Duration::from_secs(10);

@@ -18,12 +18,13 @@ use bakeoff_devices::trigger::Trigger;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::control::{Answer, Ask, Image, Listening, Stat};
+use crate::error::Error;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
-use crate::mount::launcher::{self, Reply};
-use crate::mount::table::{self, How};
-use crate::mount::{self, Error, MountOptions};
+use crate::launcher::{self, Reply};
+use crate::options::{MountOptions, check_neighbours};
 use crate::registry::{Claim, Note};
+use crate::table::{self, How};
 use crate::volume::{Volume, VolumeOptions};
 
 /// How long those who use the mount have to leave it after a signal.
@@ -41,7 +42,7 @@ enum Event {
     Unmounted(io::Result<()>),
 }
 
-/// Is the process that a [`Launcher`](mount::Launcher) starts: reads on `input` what to mount,
+/// Is the process that a [`Launcher`](launcher::Launcher) starts: reads on `input` what to mount,
 /// answers on `output` that it is mounted or why not, and serves it as [`serve`] does. For a `main`
 /// that gives its standard input and output.
 ///
@@ -74,7 +75,7 @@ pub fn serve(
     options: &MountOptions,
     ready: impl FnOnce(&Note) -> io::Result<()>,
 ) -> Result<(), Error> {
-    let spec = device(options)?;
+    let spec = options.device()?;
     let note = folders(options, &spec)?;
     can_mount()?;
     let claim = Claim::new(&note)?;
@@ -238,7 +239,7 @@ impl Disk {
 
     fn set_neighbours(&self, level: &str) -> Result<(), Error> {
         self.on()?;
-        let level: Level = level.parse().map_err(usage)?;
+        let level: Level = level.parse().map_err(Error::usage)?;
         check_neighbours(self.null, level)?;
         self.executor.set_neighbours(level);
         self.lock().neighbours = level;
@@ -269,7 +270,7 @@ impl Disk {
 
     /// The power off, if it is on, and an image.
     fn cut(&self, wanted: &Image) -> Result<(), Error> {
-        let keep = wanted.keep.parse().map_err(usage)?;
+        let keep = wanted.keep.parse().map_err(Error::usage)?;
         let folder = self.image_folder(&wanted.folder)?;
         let done = self.volume.cut(keep, wanted.seed, &folder);
         done.map_err(|error| match error.kind() {
@@ -283,7 +284,7 @@ impl Disk {
 
     fn arm(&self, trigger: Trigger) -> Result<(), Error> {
         self.volume.arm(trigger).map_err(|error| match error.kind() {
-            ErrorKind::InvalidInput => usage(error),
+            ErrorKind::InvalidInput => Error::usage(error),
             _ => Error::Failed(format!("{}: {error}", self.note.mountpoint.display())),
         })
     }
@@ -319,14 +320,14 @@ impl Disk {
 
     fn fault(&self, rule: &str) -> Result<(), Error> {
         self.on()?;
-        self.volume.inject(rule.parse().map_err(usage)?);
+        self.volume.inject(rule.parse().map_err(Error::usage)?);
         Ok(())
     }
 
     fn unmount(&self) -> Result<(), Error> {
         let at = &self.note.mountpoint;
         table::unmount(at, How::Now).map_err(|error| match error.kind() {
-            ErrorKind::ResourceBusy => mount::in_use(at),
+            ErrorKind::ResourceBusy => Error::in_use(at),
             _ => Error::Failed(format!("{} can't be unmounted: {error}", at.display())),
         })
     }
@@ -354,33 +355,6 @@ impl Disk {
             }
         }
     }
-}
-
-/// The device that is asked for.
-///
-/// # Errors
-/// There is none, or it can't have these neighbours.
-pub(crate) fn device(options: &MountOptions) -> Result<Spec, Error> {
-    if options.model == "host" {
-        let why = "host is this machine's own disk: use a folder on it as it is, or name a model \
-                   (bakeoff list disks)";
-        return Err(Error::Usage(why.into()));
-    }
-    let mut spec = Spec::parse(&options.model).map_err(usage)?;
-    if let Some(fraction) = options.used_fraction {
-        spec = spec.with_used_fraction(fraction).map_err(usage)?;
-    }
-    check_neighbours(spec.is_null(), options.neighbours)?;
-    Ok(spec)
-}
-
-fn check_neighbours(null: bool, level: Level) -> Result<(), Error> {
-    if null && level != Level::None {
-        let why = "the null device has no queue that neighbours could be in: take 0 neighbours, or \
-                   another model (bakeoff list disks)";
-        return Err(Error::Usage(why.into()));
-    }
-    Ok(())
 }
 
 /// Sees that both folders can be what they are asked to be; says where they are.
@@ -456,10 +430,6 @@ pub fn can_mount() -> Result<(), Error> {
         Err(error) => format!("can't be opened ({error})"),
     };
     Err(Error::Failed(format!("virtual disks need FUSE, and /dev/fuse {why}: {MEND}")))
-}
-
-fn usage(error: impl std::fmt::Display) -> Error {
-    Error::Usage(error.to_string())
 }
 
 fn failed(what: &'static str) -> impl Fn(io::Error) -> Error {

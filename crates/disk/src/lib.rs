@@ -7,11 +7,15 @@
 
 pub mod control;
 pub mod daemon;
+mod error;
 pub mod executor;
 pub mod fault;
 pub mod fuse;
+mod launcher;
 pub mod materialise;
 pub mod mount;
 pub mod neighbour;
+mod options;
 pub mod registry;
+pub mod table;
 pub mod volume;

@@ -7,18 +7,14 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_devices::neighbour::Level;
-use bakeoff_devices::plug::Metadata;
 use rustix::process::{Pid, Signal};
-use serde::{Deserialize, Serialize};
 
 use crate::control::Control;
-use crate::registry;
+use crate::{launcher, registry, table};
 
-pub(crate) mod launcher;
-pub mod table;
-
-pub use launcher::Launcher;
+pub use crate::error::Error;
+pub use crate::launcher::Launcher;
+pub use crate::options::MountOptions;
 
 /// How long a daemon may take to end when it is told to.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,62 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const RELEASE: Duration = Duration::from_secs(10);
 /// How often a look is taken meanwhile.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// Why something could not be done with a disk.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Error {
-    /// What was asked for can't be: a model, a level or a rule that does not exist.
-    #[error("{0}")]
-    Usage(String),
-    /// A folder can't be used: it is not there, not empty, in use, or nothing is mounted on it.
-    #[error("{0}")]
-    Folder(String),
-    /// The system said no.
-    #[error("{0}")]
-    Failed(String),
-}
-
-/// What is to be mounted, and where.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MountOptions {
-    /// The folder that holds the files.
-    pub backing: PathBuf,
-    /// The empty folder where they are to be seen.
-    pub mountpoint: PathBuf,
-    /// The device's model.
-    pub model: String,
-    /// Who else is on the device.
-    pub neighbours: Level,
-    /// The seed of the device and of its neighbours.
-    pub seed: u64,
-    /// How much of a hard disk's stroke is in use, above 0 and at most 1; all of it if not said.
-    pub used_fraction: Option<f64>,
-    /// How names and attributes become lasting.
-    pub metadata: Metadata,
-    /// Whether work takes its time from the start.
-    pub timing: bool,
-    /// Whether the backing files are kept out of the page cache: see
-    /// [`crate::volume::Volume::keep_out_of_page_cache`].
-    pub uncached: bool,
-}
-
-impl MountOptions {
-    /// A disk without neighbours that takes its time.
-    pub fn new(backing: &Path, mountpoint: &Path, model: &str) -> Self {
-        Self {
-            backing: backing.to_owned(),
-            mountpoint: mountpoint.to_owned(),
-            model: model.to_owned(),
-            neighbours: Level::None,
-            seed: 1,
-            used_fraction: None,
-            metadata: Metadata::default(),
-            timing: true,
-            uncached: false,
-        }
-    }
-}
 
 /// A disk that is mounted as long as this is there.
 #[derive(Debug)]
@@ -167,20 +107,12 @@ pub fn unmount(mountpoint: &Path) -> Result<(), Error> {
         // A daemon that nobody can reach any more ends when its mount is gone.
         Ok(place) if table::is_ours(&place) => {
             table::unmount(&place, table::How::Now).map_err(|error| match error.kind() {
-                ErrorKind::ResourceBusy => in_use(&place),
+                ErrorKind::ResourceBusy => Error::in_use(&place),
                 _ => unreachable,
             })
         }
         _ => Err(unreachable),
     }
-}
-
-/// Why a disk can't be unmounted now.
-pub(crate) fn in_use(mountpoint: &Path) -> Error {
-    let at = mountpoint.display();
-    Error::Folder(format!(
-        "{at} is in use: end what uses it (fuser -vm {at} lists it), then unmount it"
-    ))
 }
 
 /// Mounts a disk by a daemon that goes on when this process ends, and waits until it is ready.

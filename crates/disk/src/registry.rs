@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use crate::mount::{Error, table};
+use crate::error::Error;
+use crate::table;
 use crate::volume::HIDDEN;
 
 /// The folder of the notes of mounts; only there while there are some.

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_disk::daemon;
-use bakeoff_disk::mount::{self, Error, Launcher, MountOptions, Mounted, table};
+use bakeoff_disk::mount::{self, Error, Launcher, MountOptions, Mounted};
+use bakeoff_disk::table;
 use tempfile::TempDir;
 
 type Test = (&'static str, fn());

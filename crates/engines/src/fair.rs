@@ -1,8 +1,7 @@
 //! What is fair between engines, in one readable place: the share of a memory limit that each
 //! engine takes for caches of its own, and every other setting that differs from its default.
 
-use crate::mysql::Storage;
-use crate::{Durability, Error, Result, Terms, lmdb};
+use crate::{Durability, Error, Result, Terms};
 
 /// Bytes of cache that every engine gets where memory is not limited.
 pub const UNLIMITED_CACHE: u64 = 256 << 20;
@@ -68,11 +67,11 @@ pub fn sqlite(terms: &Terms) -> Vec<Setting> {
     settings
 }
 
-/// What LMDB's environment gets.
-pub fn lmdb(terms: &Terms) -> Vec<Setting> {
+/// What LMDB's environment gets, whose map takes so many bytes and that has so many readers.
+pub fn lmdb(terms: &Terms, map_bytes: usize, most_readers: u32) -> Vec<Setting> {
     let mut settings = vec![
-        Setting::new("mapsize", lmdb::MAP_BYTES, "room for any data that a disk holds"),
-        Setting::new("maxreaders", lmdb::MOST_READERS, "1,024 clients, and bakeoff itself"),
+        Setting::new("mapsize", map_bytes, "room for any data that a disk holds"),
+        Setting::new("maxreaders", most_readers, "1,024 clients, and bakeoff itself"),
     ];
     let mut flag = |name| settings.push(Setting::new(name, "on", DURABILITY));
     match terms.durability {
@@ -196,52 +195,73 @@ const ROCKSDB_TABLES: &str = "compression=kLZ4Compression;\
     level_compaction_dynamic_level_bytes=true;\
     block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1}";
 
-/// What a private MariaDB server gets. The binary log is off, doublewrite on, InnoDB's pages are
-/// not compressed; all of these are its defaults.
-pub fn mariadb(storage: Storage, terms: &Terms) -> Vec<Setting> {
-    let mut settings = Vec::new();
+/// What a private MariaDB server gets whose tables are in InnoDB. `durable` gives the level of
+/// durability. The binary log is off, doublewrite on, InnoDB's pages are not compressed; all of
+/// these are its defaults.
+pub fn innodb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+    let mut settings = mariadb(durable);
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
-    for (name, value) in storage.durable(terms.durability) {
-        set(name, value, DURABILITY);
-    }
-    set("max_connections", "1040", "1,024 clients, and bakeoff itself");
-    set("max_prepared_stmt_count", "1048576", "each client prepares all of its statements");
-    let bytes = |share: Share| share.bytes(terms).to_string();
-    if storage == Storage::InnoDb {
-        set("innodb_buffer_pool_size", &bytes(INNODB), INNODB.reason);
+    set("innodb_buffer_pool_size", &INNODB.bytes(terms).to_string(), INNODB.reason);
+    set(
+        "innodb_buffer_pool_load_at_startup",
+        "OFF",
+        "what is in its cache when the clients start is decided by the same reads for all",
+    );
+    if terms.durability != Durability::Strict {
         set(
-            "innodb_buffer_pool_load_at_startup",
-            "OFF",
-            "what is in its cache when the clients start is decided by the same reads for all",
+            "loose_innodb_log_file_buffering",
+            "ON",
+            "a commit that need not be synced need not wait for the disk either: MyRocks and \
+             PostgreSQL write their logs through the page cache too",
         );
-        if terms.durability != Durability::Strict {
-            set(
-                "loose_innodb_log_file_buffering",
-                "ON",
-                "a commit that need not be synced need not wait for the disk either: MyRocks and \
-                 PostgreSQL write their logs through the page cache too",
-            );
-        }
-    } else {
-        set("innodb_buffer_pool_size", "8M", "no table of the experiment is in InnoDB");
     }
-    if storage == Storage::Aria {
-        set("aria_pagecache_buffer_size", &bytes(ARIA), ARIA.reason);
-        if let Some(limit) = terms.memory_bytes {
-            let sorting = (limit / 16).min(256 << 20).to_string();
-            set("aria_sort_buffer_size", &sorting, "a sort must fit beside the cache");
-        }
-    } else {
-        set("aria_pagecache_buffer_size", "8M", "Aria has the server's own tables only");
-    }
-    if storage == Storage::RocksDb {
-        settings.extend(rocksdb(terms));
+    settings.push(little_aria());
+    settings
+}
+
+/// What a private MariaDB server gets whose tables are in MyRocks.
+pub fn rocksdb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+    let mut settings = mariadb(durable);
+    settings.extend([little_innodb(), little_aria()]);
+    settings.extend(myrocks(terms));
+    settings
+}
+
+/// What a private MariaDB server gets whose tables are in Aria.
+pub fn aria(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+    let mut settings = mariadb(durable);
+    settings.push(little_innodb());
+    let cache = ARIA.bytes(terms);
+    settings.push(Setting::new("aria_pagecache_buffer_size", cache, ARIA.reason));
+    if let Some(limit) = terms.memory_bytes {
+        let (sorting, why) = ((limit / 16).min(256 << 20), "a sort must fit beside the cache");
+        settings.push(Setting::new("aria_sort_buffer_size", sorting, why));
     }
     settings
 }
 
+/// What a private MariaDB server gets, wherever its tables are.
+fn mariadb(durable: &[(&str, &str)]) -> Vec<Setting> {
+    let durable = durable.iter().map(|(name, value)| Setting::new(name, value, DURABILITY));
+    let mut settings: Vec<_> = durable.collect();
+    let mut set = |name, value, reason| settings.push(Setting::new(name, value, reason));
+    set("max_connections", "1040", "1,024 clients, and bakeoff itself");
+    set("max_prepared_stmt_count", "1048576", "each client prepares all of its statements");
+    settings
+}
+
+/// InnoDB's cache in a server whose tables are elsewhere.
+fn little_innodb() -> Setting {
+    Setting::new("innodb_buffer_pool_size", "8M", "no table of the experiment is in InnoDB")
+}
+
+/// Aria's cache in a server whose tables are elsewhere.
+fn little_aria() -> Setting {
+    Setting::new("aria_pagecache_buffer_size", "8M", "Aria has the server's own tables only")
+}
+
 /// What MyRocks gets beside its durability.
-fn rocksdb(terms: &Terms) -> Vec<Setting> {
+fn myrocks(terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
         Setting::new("rocksdb", "FORCE", "without it the server is not to start"),
@@ -283,24 +303,4 @@ fn rocksdb(terms: &Terms) -> Vec<Setting> {
         ));
     }
     settings
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
-        let mut terms = Terms::new(Durability::Strict);
-        let kept = |terms: &Terms| keep_level(&mariadb(Storage::InnoDb, terms), terms);
-        terms.settings = vec![("innodb_doublewrite".into(), "OFF".into())];
-        assert!(kept(&terms).is_ok());
-        terms.settings.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));
-        for level in Durability::ALL {
-            terms.durability = level;
-            let answer = kept(&terms);
-            let named = |what: &str| what.starts_with("innodb_flush_log_at_trx_commit=0 among");
-            assert!(matches!(&answer, Err(Error::Usage(what)) if named(what)), "{answer:?}");
-        }
-    }
 }

@@ -26,10 +26,10 @@ pub struct Lmdb;
 
 /// The address space that is set aside for the map, in bytes, and so the largest database. The
 /// file takes only what is written to it.
-pub(crate) const MAP_BYTES: usize = 1 << 38;
+const MAP_BYTES: usize = 1 << 38;
 
 /// The most transactions that may read at the same time; each takes 64 bytes of the lock file.
-pub(crate) const MOST_READERS: u32 = 16_384;
+const MOST_READERS: u32 = 16_384;
 
 impl Engine for Lmdb {
     fn about(&self) -> About {
@@ -75,7 +75,7 @@ impl Engine for Lmdb {
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        fair::lmdb(terms)
+        fair::lmdb(terms, MAP_BYTES, MOST_READERS)
     }
 
     fn open(

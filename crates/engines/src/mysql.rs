@@ -74,7 +74,7 @@ impl Engine for MariaDb {
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        fair::with_overrides(fair::mariadb(self.0, terms), terms)
+        fair::with_overrides(self.0.settings(terms), terms)
     }
 
     fn open(
@@ -86,7 +86,7 @@ impl Engine for MariaDb {
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
         self.available().map_err(Error::engine)?;
-        fair::keep_level(&fair::mariadb(self.0, terms), terms)?;
+        fair::keep_level(&self.0.settings(terms), terms)?;
         let settings = self.settings(terms).into_iter();
         let launch = Launch {
             directory: directory.into(),

@@ -2,7 +2,6 @@
 
 use toml::Table;
 
-use crate::Vocabulary;
 use crate::message::Problem;
 
 /// The level of the machine's own disk, under the run folder.
@@ -40,6 +39,11 @@ impl Disks {
         device: fn(&Table) -> Result<(), Vec<DeviceProblem>>,
     ) -> Self {
         Self { models, example, level, device, own: Vec::new() }
+    }
+
+    /// The same, with devices of the experiment's own by these names.
+    pub(crate) fn with_own<'a>(&self, own: impl Iterator<Item = &'a String>) -> Self {
+        Self { own: own.cloned().collect(), ..self.clone() }
     }
 
     /// A virtual disk to propose.
@@ -84,14 +88,5 @@ impl Disks {
     pub(crate) fn own(&self, device: &Table) -> Vec<(Option<String>, Problem)> {
         let problems = (self.device)(device).err().unwrap_or_default().into_iter();
         problems.map(|DeviceProblem { key, message }| (key, Problem::in_lines(&message))).collect()
-    }
-}
-
-impl Vocabulary {
-    /// The same, with the names of an experiment's own devices.
-    pub(crate) fn with_disks<'a>(&self, own: impl Iterator<Item = &'a String>) -> Self {
-        let mut vocabulary = self.clone();
-        vocabulary.disks.own = own.cloned().collect();
-        vocabulary
     }
 }

@@ -1,7 +1,6 @@
 //! What may be said of engines: their names, and the URLs of databases that somebody else runs.
 
-use crate::level::one_of;
-use crate::message::Problem;
+use crate::message::{Problem, one_of};
 
 /// The engines that an experiment may name. What they are is known to others.
 #[derive(Clone, Debug)]

@@ -3,24 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use toml::{Table, Value};
 
-use crate::layer::{Layer, Levels};
-use crate::message::{Place, Problem, Source};
-use crate::plan::{self, Plan};
-use crate::{Changes, Cuts, Error, Factor, Vocabulary, WorkloadNames, cuts, file, level};
-
-/// How many trials a plan may have.
-pub const MOST_TRIALS: u64 = 100_000;
-
-/// Settings of a server, by name, as it takes them.
-pub type Settings = BTreeMap<String, String>;
-
-const DEFAULT_SECONDS: f64 = 10.0;
-const DEFAULT_REPETITIONS: u32 = 5;
-const DEFAULT_SEED: u64 = 1;
+use crate::level::{self, base, each_once};
+use crate::{Cuts, Factor, HOST, Settings, keys};
 
 /// A workload, its factors and how to measure; every level is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,42 +43,6 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Loads a preset, or a file by its path, and lays the flags' changes over it.
-    ///
-    /// # Errors
-    /// Whatever is wrong with the file or the flags, all of it at once.
-    ///
-    /// # Panics
-    /// When the vocabulary is not sound: a workload without a factor, or a declared factor whose name
-    /// is taken or whose default is not in its canonical form.
-    pub fn load(
-        preset_or_path: &str,
-        changes: &Changes,
-        vocabulary: &Vocabulary,
-    ) -> Result<Self, Error> {
-        vocabulary.check();
-        let source = Arc::new(file::open(preset_or_path)?);
-        let mut problems = Vec::new();
-        let (mut layer, quick) = file::read(&source, vocabulary, changes.quick, &mut problems);
-        match quick {
-            Some(quick) if changes.quick => layer = layer.under(quick),
-            None if changes.quick && problems.is_empty() => problems.push(
-                Problem::new("`--quick` asks for the table `[quick]`, and there is none")
-                    .at(&Place { source: Arc::clone(&source), span: None })
-                    .help("add a line `[quick]`, and below it the keys that make the run short"),
-            ),
-            _ => {}
-        }
-        let own = &vocabulary.with_disks(layer.disks.keys());
-        let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
-        layer = layer.under(changes.layer(own, workload, &mut problems));
-        if problems.is_empty() {
-            Self::settle(layer, &source, vocabulary)
-        } else {
-            Err(problems.into())
-        }
-    }
-
     /// The levels of a factor that are run: those given, and the one that the noise floor needs; none
     /// where the workload has no such factor.
     pub fn levels(&self, factor: Factor) -> Vec<String> {
@@ -102,13 +53,8 @@ impl Experiment {
         levels
     }
 
-    /// All trials, in the order in which they run: the same for the same experiment, always.
-    pub fn plan(&self) -> Plan {
-        plan::lay_out(self)
-    }
-
     /// How many trials the plan has; saturates.
-    fn trials(&self) -> u64 {
+    pub(crate) fn trials(&self) -> u64 {
         let levels = self.factors.keys().map(|factor| self.levels(*factor).len() as u64);
         levels.fold(self.repetitions.into(), u64::saturating_mul)
     }
@@ -148,136 +94,46 @@ impl Experiment {
             }
         };
         let own = self.disks.iter().map(|(name, table)| (name.clone(), table.clone().into()));
-        put(file::DISKS, own.collect());
+        put(keys::DISKS, own.collect());
         let settings = self.settings.iter().map(|(engine, settings)| {
             let own = settings.iter().map(|(name, value)| (name.clone(), value.clone().into()));
             (engine.clone(), Value::Table(own.collect()))
         });
-        put(file::SETTINGS, settings.collect());
+        put(keys::SETTINGS, settings.collect());
         toml
     }
 
-    /// Makes the experiment out of all that was said, and checks what can only be checked
-    /// together.
-    fn settle(layer: Layer, source: &Arc<Source>, vocabulary: &Vocabulary) -> Result<Self, Error> {
-        let place = Place { source: Arc::clone(source), span: None };
-        let workload = named(&layer, vocabulary, &place)?;
-        let compare = layer.compare.unwrap_or_else(|| default_compare(workload, &layer.factors));
-        let factors = with_defaults(&layer.factors, workload);
-        let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
-        let asked = cuts::asked(&layer).cloned();
-        let mut problems = check_together(&layer.factors, compare, &workload.scales);
-        let name = layer.name.unwrap_or_else(|| file::default_name(source));
-        let experiment = Self {
-            title: layer.title.unwrap_or_else(|| name.clone()),
-            name,
-            workload: workload.name.clone(),
-            text: layer.text,
-            compare,
-            factors,
-            disks: layer.disks,
-            settings: layer.settings,
-            seconds: layer.seconds.unwrap_or(DEFAULT_SECONDS),
-            repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
-            seed: layer.seed.unwrap_or(DEFAULT_SEED),
-            noise_floor: layer.noise_floor.unwrap_or(false),
-            cuts,
-        };
-        let wrong = cuts::check(&experiment, &layer.factors, asked.as_ref(), workload, vocabulary);
-        problems.extend(wrong);
-        if experiment.trials() > MOST_TRIALS {
-            problems.push(too_many(experiment.trials()));
-        }
-        if problems.is_empty() {
-            return Ok(experiment);
-        }
-        let problems: Vec<Problem> = problems.into_iter().map(|it| it.at(&place)).collect();
-        Err(problems.into())
+    /// The disk that the power is cut of: the first that is a virtual one.
+    pub fn cut_disk(&self) -> Option<&str> {
+        let levels = self.factors.get(&Factor::Disk).into_iter().flatten();
+        levels.map(|level| base(level)).find(|level| *level != HOST)
     }
-}
 
-/// The workload, where that is named, and an engine, too, where it has that factor.
-fn named<'v>(
-    layer: &Layer,
-    vocabulary: &'v Vocabulary,
-    place: &Place,
-) -> Result<&'v WorkloadNames, Error> {
-    let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
-    let takes_engine = workload.is_none_or(|workload| workload.has(Factor::Engine));
-    let mut problems = Vec::new();
-    if workload.is_none() {
-        let workloads: Vec<&str> = vocabulary.workloads.iter().map(|w| &*w.name).collect();
-        problems.push(missing("workload", &workloads, place));
+    /// How many clients are at work when the power goes: the most that the experiment names.
+    ///
+    /// # Panics
+    /// When [`Experiment::factors`] holds what was not checked.
+    pub fn cut_clients(&self) -> usize {
+        let levels = self.factors[&Factor::Clients].iter();
+        let numbers = levels.map(|level| base(level).parse().expect("a checked level"));
+        numbers.max().expect("a factor has a level")
     }
-    if takes_engine && !layer.factors.contains_key(&Factor::Engine) {
-        problems.push(missing("engine", &vocabulary.engines.names(), place));
+
+    /// The workload whose clients are at work when the power goes.
+    ///
+    /// # Panics
+    /// When no power is cut.
+    pub fn cut_workload(&self) -> &str {
+        &self.cuts.as_ref().expect("an experiment that cuts the power").workload
     }
-    workload.filter(|_| problems.is_empty()).ok_or_else(|| problems.into())
-}
 
-/// The compared factor where an experiment names none: the engine where the workload has it, else
-/// the first with several levels, else the first.
-fn default_compare(workload: &WorkloadNames, given: &BTreeMap<Factor, Levels>) -> Factor {
-    if workload.has(Factor::Engine) {
-        return Factor::Engine;
+    /// The engines and levels of durability whose power is cut, each once; none where no power is
+    /// cut.
+    pub fn cut_cells(&self) -> Vec<(&str, &str)> {
+        let engines = self.cuts.iter().flat_map(|cuts| &cuts.engines);
+        let durabilities = each_once(self.factors.get(&Factor::Durability).into_iter().flatten());
+        let cells = engines
+            .flat_map(|engine| durabilities.iter().map(move |durability| (&**engine, *durability)));
+        cells.collect()
     }
-    let several = |factor: &&Factor| given.get(factor).is_some_and(|levels| levels.len() > 1);
-    *workload.factors.iter().find(several).unwrap_or(&workload.factors[0])
-}
-
-fn missing(key: &str, valid: &[&str], place: &Place) -> Problem {
-    Problem::new(format!("the experiment names no {key}"))
-        .at(place)
-        .help(format!("add a line `{key} = \"NAME\"`; valid: {}", valid.join(", ")))
-}
-
-fn too_many(trials: u64) -> Problem {
-    Problem::new(format!("the experiment comes to {trials} trials; at most {MOST_TRIALS} are run"))
-        .help(
-            "every level of one factor meets every level of the others in every repetition: \
-               name fewer levels, or lower `repetitions`",
-        )
-}
-
-/// Aliases and scales, which are right or wrong only beside other keys.
-fn check_together(
-    factors: &BTreeMap<Factor, Levels>,
-    compare: Factor,
-    scales: &[String],
-) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for (&factor, levels) in factors {
-        for given in levels {
-            if factor != compare && level::has_alias(&given.value) {
-                let title = format!(
-                    "an alias enters a level into a comparison once more, and `{factor}` is not \
-                     compared"
-                );
-                let problem = Problem::new(title).at(&given.place).help(format!(
-                    "write `{}`, or compare by `{factor}`",
-                    level::base(&given.value)
-                ));
-                problems.push(problem);
-            }
-            if factor == Factor::Scale {
-                let scale = level::base(&given.value);
-                if let Err(problem) = level::one_of("scale", scale, scales) {
-                    problems.push(problem.at(&given.place));
-                }
-            }
-        }
-    }
-    problems
-}
-
-/// The levels of every factor that the workload has.
-fn with_defaults(
-    given: &BTreeMap<Factor, Levels>,
-    workload: &WorkloadNames,
-) -> BTreeMap<Factor, Vec<String>> {
-    let levels = |factor: Factor| match given.get(&factor) {
-        Some(levels) => levels.iter().map(|level| level.value.clone()).collect(),
-        None => vec![factor.default_level().unwrap_or_else(|| &workload.scales[0]).to_owned()],
-    };
-    workload.factors.iter().map(|factor| (*factor, levels(*factor))).collect()
 }

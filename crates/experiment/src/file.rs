@@ -10,9 +10,10 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
+use crate::keys::{DISKS, KEYS, QUICK, SETTINGS};
 use crate::layer::{self, Given, Layer};
-use crate::message::{Place, Problem, Source};
-use crate::{Factor, Vocabulary, WorkloadNames, cuts, level};
+use crate::message::{Place, Problem, Source, one_of};
+use crate::{Factor, Vocabulary, WorkloadNames, cuts};
 
 mod settings;
 
@@ -32,33 +33,6 @@ pub fn presets() -> &'static [Preset] {
         Preset { name: "power-cut", toml: include_str!("../../../experiments/power-cut.toml") },
         Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") },
     ]
-}
-
-/// The keys that are not factors.
-const KEYS: [&str; 13] = [
-    "name",
-    "title",
-    "workload",
-    "text",
-    "compare",
-    "seconds",
-    "repetitions",
-    "seed",
-    "noise_floor",
-    "cuts",
-    "keep",
-    "cut_recovery",
-    "cut_number",
-];
-const QUICK: &str = "quick";
-/// The table of the devices of one's own.
-pub(crate) const DISKS: &str = "disks";
-/// The table of the settings of servers.
-pub(crate) const SETTINGS: &str = "settings";
-
-/// Whether the name is a key's that is no factor.
-pub(crate) fn is_key(name: &str) -> bool {
-    KEYS.contains(&name) || [QUICK, DISKS, SETTINGS].contains(&name)
 }
 
 /// How long a file may be; who names another one by mistake is told so at once.
@@ -267,7 +241,7 @@ impl Reader<'_> {
             "workload" => {
                 let workloads: Vec<&str> =
                     self.vocabulary.workloads.iter().map(|workload| &*workload.name).collect();
-                layer.workload = Some(level::one_of(name, string(name, value)?, &workloads)?);
+                layer.workload = Some(one_of(name, string(name, value)?, &workloads)?);
             }
             "text" => {
                 let folder = Path::new(&self.source.name).parent().unwrap_or(Path::new(""));

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::message::{Place, Problem};
-use crate::{Factor, Settings, Vocabulary, level};
+use crate::{Factor, Vocabulary, level};
+
+/// Settings of a server, by name, as it takes them.
+pub type Settings = BTreeMap<String, String>;
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]

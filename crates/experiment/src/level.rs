@@ -4,9 +4,10 @@
 //! into its canonical form where it comes in. A level may carry an alias, `NAME@again`, which
 //! enters it into a comparison once more under another name.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::message::Problem;
+use crate::message::{Problem, one_of};
 use crate::{Factor, Vocabulary, rate};
 
 /// What stands between a level and its alias.
@@ -119,6 +120,12 @@ fn split(level: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// Levels without their aliases, each once.
+pub(crate) fn each_once<'a>(levels: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    levels.map(|level| base(level)).filter(|name| seen.insert(*name)).collect()
+}
+
 /// Whether the level carries an alias.
 pub(crate) fn has_alias(level: &str) -> bool {
     split(level).1.is_some()
@@ -170,14 +177,6 @@ fn without_alias(factor: Factor, text: &str, vocabulary: &Vocabulary) -> Result<
             (declared.canonical)(text).map_err(|message| Problem::in_lines(&message))
         }
     }
-}
-
-/// Checks a name against all that there are; `kind` says what they are names of.
-pub(crate) fn one_of(kind: &str, text: &str, valid: &[impl AsRef<str>]) -> Result<String, Problem> {
-    if valid.iter().any(|name| name.as_ref() == text) {
-        return Ok(text.to_owned());
-    }
-    Err(Problem::unknown(kind, text, valid))
 }
 
 fn memory(text: &str) -> Result<String, Problem> {

@@ -147,3 +147,11 @@ fn nearest<'a>(name: &str, valid: &'a [impl AsRef<str>]) -> Option<&'a str> {
         .map(|(_, other)| other)
         .or_else(|| valid().find(|other| name.len() >= 2 && other.starts_with(&name)))
 }
+
+/// Checks a name against all that there are; `kind` says what they are names of.
+pub(crate) fn one_of(kind: &str, text: &str, valid: &[impl AsRef<str>]) -> Result<String, Problem> {
+    if valid.iter().any(|name| name.as_ref() == text) {
+        return Ok(text.to_owned());
+    }
+    Err(Problem::unknown(kind, text, valid))
+}

@@ -52,7 +52,7 @@ impl Plan {
 
 impl Cell {
     /// Of these levels.
-    pub(crate) fn new(levels: impl Iterator<Item = (Factor, String)>) -> Self {
+    fn new(levels: impl Iterator<Item = (Factor, String)>) -> Self {
         Self { levels: levels.collect() }
     }
 
@@ -111,12 +111,32 @@ impl Cell {
     }
 }
 
+impl Experiment {
+    /// All trials, in the order in which they run: the same for the same experiment, always.
+    pub fn plan(&self) -> Plan {
+        lay_out(self)
+    }
+
+    /// A cell with that engine at that level of durability: of each other factor the first level.
+    pub fn cut_cell(&self, engine: &str, durability: &str) -> Cell {
+        let level = |(factor, levels): (&Factor, &Vec<String>)| {
+            let level = match factor {
+                Factor::Engine => engine,
+                Factor::Durability => durability,
+                _ => level::base(&levels[0]),
+            };
+            (*factor, level.to_owned())
+        };
+        Cell::new(self.factors.iter().map(level))
+    }
+}
+
 /// What a generator is for; a word of its seed.
 const BLOCKS: u64 = 1;
 const ORDER: u64 = 2;
 
 /// Lays out the trials of an experiment.
-pub(crate) fn lay_out(experiment: &Experiment) -> Plan {
+fn lay_out(experiment: &Experiment) -> Plan {
     let compared = experiment.levels(experiment.compare);
     let combinations = combinations(experiment);
     let mut blocks = Vec::new();

@@ -1,7 +1,7 @@
 //! The names that are valid in an experiment. What they name is known to others.
 
 use crate::message::Problem;
-use crate::{Disks, Engines, Factor, file};
+use crate::{Disks, Engines, Factor, keys};
 
 /// The names that are valid in an experiment, in the order in which they are listed to a user.
 #[derive(Clone, Debug)]
@@ -45,6 +45,11 @@ impl Vocabulary {
     /// The workload of that name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadNames> {
         self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// The same, with the names of an experiment's own devices.
+    pub(crate) fn with_disks<'a>(&self, own: impl Iterator<Item = &'a String>) -> Self {
+        Self { disks: self.disks.with_own(own), ..self.clone() }
     }
 
     /// The factors of a workload; where none is known, every factor that there is, each name once.
@@ -102,7 +107,7 @@ impl Vocabulary {
                 assert_eq!(times, 1, "{name} has the factor {factor} so many times");
                 if let Factor::Declared(declared) = factor {
                     let free = !Factor::OWN.iter().any(|own| own.name() == declared.name)
-                        && !file::is_key(declared.name);
+                        && !keys::is_key(declared.name);
                     assert!(free, "the name of the declared factor {factor} is taken");
                     let default = (declared.canonical)(declared.default);
                     let canonical = default.as_deref() == Ok(declared.default);

@@ -7,9 +7,10 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use crate::clock::seconds;
+use crate::plan::{Plan, edges};
 use crate::recorder::{Batch, Sample};
-use crate::slot::{Slot, edges, histogram};
-use crate::{Clock, Nanos, Plan, cpu};
+use crate::slot::{Slot, histogram};
+use crate::{Clock, Nanos, cpu};
 
 /// How often progress is shown, in nanoseconds.
 const EVERY: u64 = 200_000_000;

@@ -8,39 +8,12 @@ use std::time::{Duration, Instant};
 
 use crate::clock::{nanoseconds, seconds};
 use crate::collector::{Collector, Progress};
+use crate::halt::{Halt, MOST_FAILURES};
 use crate::outcome::{Driven, Kind, Outcome};
+use crate::plan::{Plan, window};
 use crate::recorder::{BATCHES, Batch, Channel, Recorder, Sample, Tally, new_samples};
 use crate::schedule::Begun;
-use crate::slot::window;
 use crate::{Clock, Driver, Nanos, Pace, Share, cpu};
-
-/// How many failures in a row make a driver give up.
-pub const MOST_FAILURES: u32 = 10;
-
-/// How to drive.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
-    /// How many clients there are.
-    pub clients: usize,
-    /// How many drivers stand for them, at most as many; each has a thread.
-    pub drivers: usize,
-    /// How many kinds of operations there are.
-    pub kinds: usize,
-    /// How long they run.
-    pub duration: Duration,
-    /// The share of the duration that is left out of the window at each end: at least 0, below
-    /// 0.5.
-    pub trim: f64,
-    /// When operations start.
-    pub pace: Pace,
-}
-
-impl Plan {
-    /// A closed loop of clients with a driver each, nothing left out of the window.
-    pub const fn closed(clients: usize, kinds: usize, duration: Duration) -> Self {
-        Self { clients, drivers: clients, kinds, duration, trim: 0.0, pace: Pace::Closed }
-    }
-}
 
 /// Why a drive came to nothing; `E` is what making a driver may end in.
 #[derive(Debug, thiserror::Error)]
@@ -124,7 +97,7 @@ pub fn drive_when<'d, E: Send>(
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, DriveError<E>> {
     check(plan);
-    let halt = &Halt { asked: stop, failed: AtomicBool::new(false) };
+    let halt = &Halt::new(stop);
     let pace = plan.pace.begin(nanoseconds(plan.duration));
     thread::scope(|scope| {
         let (full, batches) = sync_channel(plan.drivers * BATCHES);
@@ -168,23 +141,6 @@ fn check(plan: &Plan) {
     assert!((0.0..0.5).contains(trim), "a trim of {trim} leaves no window");
     if let Pace::Open { per_second, .. } = pace {
         assert!(per_second.is_finite() && *per_second > 0.0, "a rate of {per_second}");
-    }
-}
-
-/// Why drivers stop before the end.
-pub(crate) struct Halt<'a> {
-    asked: &'a AtomicBool,
-    failed: AtomicBool,
-}
-
-impl Halt<'_> {
-    pub fn is_on(&self) -> bool {
-        self.asked.load(Relaxed) || self.failed.load(Relaxed)
-    }
-
-    /// A driver gave up.
-    pub fn fail(&self) {
-        self.failed.store(true, Relaxed);
     }
 }
 

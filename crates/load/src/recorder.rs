@@ -7,7 +7,7 @@
 
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use crate::drive::{Halt, MOST_FAILURES};
+use crate::halt::{Halt, MOST_FAILURES};
 use crate::{Clock, Nanos, Operation, Record};
 
 /// How many batches a driver has: it fills one while the others are with the collector.

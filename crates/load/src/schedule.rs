@@ -6,7 +6,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
 use crate::clock::seconds;
-use crate::drive::Halt;
+use crate::halt::Halt;
 use crate::outcome::OpenLoop;
 use crate::slot::histogram;
 use crate::{Clock, Nanos, Pacer};

@@ -72,8 +72,8 @@ pub enum Error {
     #[error("{file} was edited or removed after the run began; start a new run with --out, or \
         put the old experiment back: sqlite3 {database} \
         \"SELECT writefile('{file}', experiment) FROM run\"",
-        file = dir.join(crate::store::EXPERIMENT).display(),
-        database = dir.join(crate::store::DATABASE).display())]
+        file = dir.join(crate::files::EXPERIMENT).display(),
+        database = dir.join(crate::files::DATABASE).display())]
     ExperimentChanged {
         /// The run folder.
         dir: PathBuf,

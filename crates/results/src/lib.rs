@@ -5,6 +5,7 @@
 
 mod disturbed;
 mod error;
+mod files;
 mod form1;
 pub mod histogram;
 pub mod measure;
@@ -18,12 +19,13 @@ mod write;
 
 pub use disturbed::Disturbed;
 pub use error::Error;
+pub use files::{DATABASE, EXPERIMENT};
 pub use measure::{Measure, Measures, Reading, Scope, Unit};
 pub use power_cut::{Again, Cut, CutPlan, Judged, Promised, Verdict};
 pub use read::{Done, Snapshot, Window, Windows};
 pub use record::*;
 pub use run::*;
-pub use store::{DATABASE, EXPERIMENT, RunFolder};
+pub use store::RunFolder;
 pub use summary::{OperationSummary, TrialSummary};
 
 /// What comes of working on a run folder.

@@ -9,14 +9,9 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
+use crate::files::{DATABASE, EXPERIMENT};
 use crate::run::Run;
 use crate::{Error, Result, form1};
-
-/// The file of a run folder that holds its records.
-pub const DATABASE: &str = "run.sqlite";
-
-/// The file of a run folder that holds the experiment.
-pub const EXPERIMENT: &str = "experiment.toml";
 
 /// Marks a database as ours: "bake" in ASCII.
 const APPLICATION: i64 = 0x6261_6b65;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Program;
+use crate::program::Program;
 
 /// What can go wrong with a private server. Each message says what to do.
 #[derive(Debug, thiserror::Error)]

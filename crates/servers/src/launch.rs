@@ -1,13 +1,6 @@
-//! What a server is started with, and the folders that follow from it.
+//! What a server is started with, and where it keeps what.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use crate::account::Account;
-use crate::{Error, Program, Result};
-
-/// The longest path that a socket's address holds, in bytes (`sun_path` is 108 with its end).
-const SOCKET_PATH: usize = 107;
+use std::path::PathBuf;
 
 /// What a server is started with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,26 +14,6 @@ pub struct Launch {
     pub settings: Vec<(String, String)>,
     /// The control groups that its processes belong into: each group's `cgroup.procs`.
     pub groups: Vec<PathBuf>,
-}
-
-impl Launch {
-    /// Makes sure that its settings can be given.
-    pub(crate) fn check(&self, program: Program) -> Result<()> {
-        for (name, value) in &self.settings {
-            let reserved = program.kind().reserved().contains(&spelling(name).as_str());
-            let reason = if name.is_empty() || name.starts_with('-') || name.contains('=') {
-                "write its plain name"
-            } else if name.contains('\0') || value.contains('\0') {
-                "it has a zero byte"
-            } else if reserved {
-                "bakeoff sets it itself; leave it out"
-            } else {
-                continue;
-            };
-            return Err(Error::Setting { program, name: name.clone(), reason });
-        }
-        Ok(())
-    }
 }
 
 /// A setting's name in one of the spellings that it may have.
@@ -63,53 +36,4 @@ pub struct Places {
     pub socket: PathBuf,
     /// Its log.
     pub log: PathBuf,
-}
-
-impl Places {
-    /// The places that a launch means.
-    pub fn of(program: Program, launch: &Launch) -> Result<Self> {
-        let absolute =
-            |path: &Path| std::path::absolute(path).map_err(Error::at("find the folder", path));
-        let directory = absolute(&launch.directory)?;
-        let runtime = match &launch.runtime {
-            Some(runtime) => absolute(runtime)?,
-            None => directory.join("server"),
-        };
-        let socket = runtime.join(program.kind().socket());
-        let bytes = socket.as_os_str().len();
-        if bytes > SOCKET_PATH {
-            return Err(Error::SocketPath { program, path: socket, bytes, limit: SOCKET_PATH });
-        }
-        let temporary = directory.join("tmp");
-        if let Some(separator) = program.kind().separator()
-            && temporary.to_string_lossy().contains(separator)
-        {
-            return Err(Error::Separator { program, path: temporary, separator });
-        }
-        Ok(Self {
-            data: directory.join("data"),
-            temporary,
-            log: runtime.join("log"),
-            directory,
-            runtime,
-            socket,
-        })
-    }
-
-    /// Makes the folders that are not there, gives them to the server's user, and makes sure that
-    /// it can get into them.
-    pub fn make(&self, program: Program, account: &Account) -> Result<()> {
-        for folder in [&self.directory, &self.temporary, &self.runtime] {
-            fs::create_dir_all(folder).map_err(Error::at("make the folder", folder))?;
-            account.give(folder)?;
-        }
-        account.close(&self.runtime)?;
-        for folder in [&self.temporary, &self.runtime] {
-            if let Some(folder) = account.barrier(folder) {
-                let user = account.name().into();
-                return Err(Error::Unreachable { program, user, folder });
-            }
-        }
-        Ok(())
-    }
 }

@@ -7,11 +7,12 @@
 
 mod account;
 mod error;
+mod installed;
+mod kind;
 mod launch;
 mod lock;
 mod log;
-mod mariadb;
-mod postgres;
+mod places;
 mod process;
 mod program;
 mod server;
@@ -19,6 +20,7 @@ mod shared;
 mod sync;
 
 pub use error::{Error, Result};
+pub use installed::Installed;
 pub use launch::Launch;
-pub use program::{Installed, Program};
+pub use program::Program;
 pub use server::Server;

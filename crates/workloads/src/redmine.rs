@@ -18,6 +18,16 @@ mod statements;
 use client::Person;
 use people::Size;
 
+/// Where a row goes.
+type Put<'a> = &'a mut dyn FnMut(&[Value<'_>]) -> Result<()>;
+
+/// A second, in microseconds.
+const SECOND: i64 = 1_000_000;
+/// When the first issue was created: 2012-01-01.
+const BEGINNING: i64 = 1_325_376_000 * SECOND;
+/// When the last comment had been written for long, and clients start: 2017-01-01.
+const END: i64 = 1_483_228_800 * SECOND;
+
 /// See the module.
 pub struct Redmine;
 

@@ -11,17 +11,17 @@ use bakeoff_disk::control::{Control, Stat};
 use bakeoff_disk::daemon;
 use bakeoff_disk::executor::Quantiles;
 use bakeoff_disk::mount::{self, Error, MountOptions};
-use bakeoff_disk::registry::{self, Note};
+use bakeoff_disk::registry::Note;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use super::disk_daemon;
-use super::report::print;
 use crate::cli::{self, Switch};
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 
 /// Does what is asked of a disk, after what killed daemons left is gone.
 pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
-    sweep()?;
+    disk_daemon::sweep()?;
     let done = match what {
         cli::Disk::Mount(arguments) => mount(arguments),
         cli::Disk::Stat(arguments) => stat(arguments),
@@ -32,28 +32,6 @@ pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
         cli::Disk::Unmount(arguments) => unmount(arguments),
     };
     done.map(|()| Exit::Done)
-}
-
-/// Removes what killed daemons left.
-pub fn sweep() -> Result<(), Failure> {
-    let swept = registry::sweep().map_err(|error| {
-        Failure::new(Exit::Failed, format!("the notes of mounts can't be read: {error}"))
-    })?;
-    for mountpoint in swept {
-        eprintln!("{}: unmounted, since its daemon was gone", mountpoint.display());
-    }
-    Ok(())
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let exit = match error {
-            Error::Usage(_) => Exit::Usage,
-            Error::Folder(_) => Exit::Folder,
-            Error::Failed(_) => Exit::Failed,
-        };
-        Self::new(exit, error)
-    }
 }
 
 fn connect(mountpoint: &Path) -> Result<Control, Failure> {

@@ -5,13 +5,13 @@ use std::io;
 
 use bakeoff_disk::daemon;
 use bakeoff_disk::mount::Launcher;
+use bakeoff_disk::registry;
 
-use super::disk;
 use crate::exit::{Exit, Failure};
 
 /// Mounts what standard input says, and serves it until it is unmounted.
 pub fn run() -> Result<Exit, Failure> {
-    disk::sweep()?;
+    sweep()?;
     daemon::launched(&mut io::stdin().lock(), &mut io::stdout())?;
     Ok(Exit::Done)
 }
@@ -22,4 +22,15 @@ pub fn launcher() -> Result<Launcher, Failure> {
         Failure::new(Exit::Failed, format!("bakeoff does not find itself: {error}"))
     })?;
     Ok(Launcher { program, arguments: vec!["disk-daemon".into()] })
+}
+
+/// Removes what killed daemons left.
+pub fn sweep() -> Result<(), Failure> {
+    let swept = registry::sweep().map_err(|error| {
+        Failure::new(Exit::Failed, format!("the notes of mounts can't be read: {error}"))
+    })?;
+    for mountpoint in swept {
+        eprintln!("{}: unmounted, since its daemon was gone", mountpoint.display());
+    }
+    Ok(())
 }

@@ -13,9 +13,9 @@ use bakeoff_engines::{
 };
 
 use super::disk_daemon;
-use super::report::{plain, print};
 use crate::cli;
 use crate::exit::{Exit, Failure};
+use crate::output::{plain, print};
 
 /// Strict commits that are timed for each engine.
 const COMMITS: u32 = 20;

@@ -4,9 +4,9 @@ use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, WorkloadNames}
 use bakeoff_lab::Registry;
 use comfy_table::{ContentArrangement, Table, presets};
 
-use super::report::print;
 use crate::cli::{self, Listed};
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 
 /// Prints one list, or all of them.
 pub fn run(arguments: &cli::List) -> Result<Exit, Failure> {

@@ -1,6 +1,6 @@
 //! `bakeoff report`: a run folder, in a form that somebody reads.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use bakeoff_analysis::Document;
@@ -9,6 +9,7 @@ use bakeoff_results::RunFolder;
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
+use crate::output::{print, write};
 
 /// The width of tables where no terminal says otherwise.
 const WIDTH: usize = 100;
@@ -82,7 +83,7 @@ impl From<cli::Format> for Format {
 pub fn document(dir: &Path) -> Result<Document, Failure> {
     RunFolder::open(dir)
         .and_then(|folder| bakeoff_analysis::document(&folder))
-        .map_err(super::run::folder_failure)
+        .map_err(Failure::folder)
 }
 
 /// The document as text, in a format and with the rows that it is to have; `terminal`: it is going
@@ -101,51 +102,4 @@ pub fn render(
 fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
-}
-
-/// Writes a file whole or not at all; what is no file, such as a pipe or a device, is written to.
-pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    // A link stays a link: the file that it leads to is written.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let written = match std::fs::metadata(&target) {
-        Ok(there) if !there.is_file() => std::fs::write(&target, text),
-        _ => replace(&target, text),
-    };
-    written.map_err(|error| {
-        let exit = match error.kind() {
-            io::ErrorKind::StorageFull => Exit::Full,
-            _ => Exit::Failed,
-        };
-        let error = plain(&error);
-        Failure::new(exit, format!("{} can't be written: {error}", path.display()))
-    })
-}
-
-/// Puts a new file in the place of the old one, in one step.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// What the system said, without the name of a temporary file or folder that could not be made:
-/// nobody has given it that name.
-pub fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" at path ").next().unwrap_or(&text).to_owned()
-}
-
-/// Prints to standard output; a reader that has gone away is no mistake of ours.
-pub fn print(text: &str) -> Result<(), Failure> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::Failed, format!("standard output: {error}")))
-        }
-        _ => Ok(()),
-    }
 }

@@ -8,20 +8,21 @@ use std::time::SystemTime;
 use bakeoff_analysis::{Attempts, Document};
 use bakeoff_disk::mount::Launcher;
 use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan, base, without_passwords};
-use bakeoff_lab::{Ending, Lab, LabError, MachineError, Registry, TrialError};
+use bakeoff_lab::{Ending, Lab, LabError, Registry};
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder, Status};
 use bakeoff_workloads::Text;
 
 use super::{disk_daemon, plan, report, trial};
 use crate::cli;
 use crate::exit::{Exit, Failure};
+use crate::output::{print, write};
 use crate::progress::Progress;
 
 /// Runs an experiment, or goes on with one.
 pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     let (experiment, resumed) = match &arguments.resume {
         Some(dir) => {
-            let folder = RunFolder::resume(dir).map_err(folder_failure)?;
+            let folder = RunFolder::resume(dir).map_err(Failure::folder)?;
             (resumed_experiment(dir, arguments)?, Some(folder))
         }
         None => (new_experiment(arguments)?, None),
@@ -31,7 +32,7 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         name_unused_settings(&experiment);
     }
     if arguments.dry_run {
-        report::print(&plan::describe(&Registry::standard(), &experiment, &experiment.plan()))?;
+        print(&plan::describe(&Registry::standard(), &experiment, &experiment.plan()))?;
         // Nothing is mounted to find out more.
         if let Some(levels) = virtual_disks(&experiment)
             && let Err(reason) = bakeoff_disk::daemon::can_mount()
@@ -46,7 +47,7 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     let mut folder = match resumed {
         Some(mut folder) => {
             check_terms(&folder, &experiment, &plan)?;
-            folder.set_status(Status::Unfinished, None).map_err(folder_failure)?;
+            folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
         }
         None => create_folder(arguments, &experiment, &plan)?,
@@ -71,8 +72,8 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         && folder.cuts().is_ok_and(|cuts| cuts.is_empty());
     if ended.is_err() && arguments.resume.is_none() && empty {
         // Nothing was measured: the same command, mended, must find its place free.
-        folder.remove().map_err(folder_failure)?;
-        return Err(lab_failure(ended.expect_err("it was looked at"), None));
+        folder.remove().map_err(Failure::folder)?;
+        return Err(Failure::lab(ended.expect_err("it was looked at"), None));
     }
     conclude(&mut folder, ended, arguments.quiet)
 }
@@ -88,10 +89,10 @@ fn conclude(
         Ok(Ending::Interrupted) => Status::Interrupted,
         Err(_) => Status::Unfinished,
     };
-    let noted = folder.set_status(status, Some(now_s())).map_err(folder_failure);
-    let ending = ended.map_err(|error| lab_failure(error, Some(folder.dir())))?;
+    let noted = folder.set_status(status, Some(now_s())).map_err(Failure::folder);
+    let ending = ended.map_err(|error| Failure::lab(error, Some(folder.dir())))?;
     noted?;
-    let document = bakeoff_analysis::document(folder).map_err(folder_failure)?;
+    let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
         show(folder, &document, quiet)?;
     }
@@ -122,12 +123,12 @@ fn any_failed(document: &Document) -> bool {
 /// Writes the HTML report and prints the tables, or only the verdict.
 fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Failure> {
     let path = folder.dir().join("report.html");
-    report::write(&path, &report::render(document, (bakeoff_report::Format::Html, None), false)?)?;
+    write(&path, &report::render(document, (bakeoff_report::Format::Html, None), false)?)?;
     if quiet {
-        return report::print(&format!("{}\n", bakeoff_report::verdict(document)));
+        return print(&format!("{}\n", bakeoff_report::verdict(document)));
     }
-    report::print(&report::render(document, (bakeoff_report::Format::Term, None), true)?)?;
-    report::print(&format!("\nThe report: {}\n", path.display()))
+    print(&report::render(document, (bakeoff_report::Format::Term, None), true)?)?;
+    print(&format!("\nThe report: {}\n", path.display()))
 }
 
 fn new_experiment(arguments: &cli::Run) -> Result<Experiment, Failure> {
@@ -239,7 +240,7 @@ fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Fa
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
 /// another machine.
 fn check_terms(folder: &RunFolder, experiment: &Experiment, plan: &Plan) -> Result<(), Failure> {
-    let began = folder.run().map_err(folder_failure)?;
+    let began = folder.run().map_err(Failure::folder)?;
     let now = describe_run(folder.dir(), experiment, plan)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
@@ -281,14 +282,14 @@ fn create_folder(
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
     };
     if let Some(dir) = &arguments.out {
-        return create(dir)?.map_err(folder_failure);
+        return create(dir)?.map_err(Failure::folder);
     }
     // `bakeoff-NAME-1`, or the next number that is free; another run may take it meanwhile.
     for number in 1.. {
         let dir = PathBuf::from(format!("bakeoff-{}-{number}", experiment.name));
         match create(&dir)? {
             Err(Error::Exists(_) | Error::Busy(_)) => {}
-            created => return created.map_err(folder_failure),
+            created => return created.map_err(Failure::folder),
         }
     }
     unreachable!("numbers do not run out")
@@ -428,21 +429,4 @@ fn now_s() -> f64 {
 
 fn usage(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Usage, error)
-}
-
-/// A failure of the run folder, under its exit code.
-pub fn folder_failure(error: Error) -> Failure {
-    lab_failure(error.into(), None)
-}
-
-/// What stopped a run; `folder` is where there is something to resume.
-fn lab_failure(error: LabError, folder: Option<&Path>) -> Failure {
-    let exit = Exit::from(&error);
-    let mut message = error.to_string();
-    let full = matches!(error, LabError::Trial(TrialError::Machine(MachineError::Full { .. })));
-    if let Some(folder) = folder.filter(|_| full) {
-        let folder = folder.display();
-        message += &format!("\nwhat is finished is kept: bakeoff run --resume {folder}");
-    }
-    Failure::new(exit, message)
 }

@@ -45,7 +45,7 @@ impl Disks {
     }
 
     fn is_mounted(&self, name: &str) -> bool {
-        bakeoff_disk::mount::table::is_ours(&self.0.path(name))
+        bakeoff_disk::table::is_ours(&self.0.path(name))
     }
 
     /// Nothing is left but what the user put there.
@@ -395,8 +395,7 @@ fn a_signal_unmounts_a_disk_even_while_it_is_used() {
 fn another_way_to_unmount_ends_the_daemon_too() {
     let Some(disks) = Disks::new() else { return };
     let mut child = foreground(&disks);
-    bakeoff_disk::mount::table::unmount(&disks.0.path("m"), bakeoff_disk::mount::table::How::Now)
-        .unwrap();
+    bakeoff_disk::table::unmount(&disks.0.path("m"), bakeoff_disk::table::How::Now).unwrap();
     assert!(child.wait().unwrap().success());
     disks.assert_clean();
 }

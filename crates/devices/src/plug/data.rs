@@ -4,10 +4,20 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::content::{Content, Piece, Source};
-use super::pending::Before;
 use super::{Ino, SECTOR};
 
-/// What was there before a change.
+/// What was at the place of a change before it.
+#[derive(Clone, Copy, Debug)]
+pub enum Before<'a> {
+    /// These bytes; where they end before the place does, zeros. Zeros at their end take no memory.
+    Bytes(&'a [u8]),
+    /// What this number's [`Contents`](super::Contents) hold at the same offsets: for what is too
+    /// large for memory, as a copy that shares its blocks. It is given back when it is no longer
+    /// needed.
+    Kept(Ino),
+}
+
+/// What was there before a change, as it is kept.
 #[derive(Debug)]
 enum Old {
     /// These bytes, then zeros.

@@ -5,7 +5,7 @@ use std::io;
 use std::mem;
 
 use super::choice::Choice;
-use super::data::Edit;
+use super::data::{Before, Edit};
 use super::image::Image;
 use super::names::{Attributes, Change, Deed, Kind, Place, Step, Tree, with_ground};
 use super::{Contents, Ino, Keep, Metadata};
@@ -13,16 +13,6 @@ use super::{Contents, Ino, Keep, Metadata};
 /// A moment in the order of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(u64);
-
-/// What was at the place of a change before it.
-#[derive(Clone, Copy, Debug)]
-pub enum Before<'a> {
-    /// These bytes; where they end before the place does, zeros. Zeros at their end take no memory.
-    Bytes(&'a [u8]),
-    /// What this number's [`Contents`] hold at the same offsets: for what is too large for memory,
-    /// as a copy that shares its blocks. It is given back when it is no longer needed.
-    Kept(Ino),
-}
 
 /// All changes that a power cut would take now, with the tree of names that it would leave.
 ///

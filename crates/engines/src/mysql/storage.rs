@@ -6,7 +6,7 @@ use mysql::prelude::Queryable;
 use super::error;
 use std::time::Duration;
 
-use crate::{Durability, Error, Promise, Result};
+use crate::{Durability, Error, Promise, Result, Setting, Terms, fair};
 
 /// A storage engine of a MariaDB server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,16 @@ impl Storage {
                 &[("aria_group_commit", "soft"), ("aria_group_commit_interval", "1000000")]
             }
             (Self::Aria, Durability::Strict) => &[("aria_group_commit", "none")],
+        }
+    }
+
+    /// What a private server gets with all tables in it.
+    pub(super) fn settings(self, terms: &Terms) -> Vec<Setting> {
+        let durable = self.durable(terms.durability);
+        match self {
+            Self::InnoDb => fair::innodb(durable, terms),
+            Self::RocksDb => fair::rocksdb(durable, terms),
+            Self::Aria => fair::aria(durable, terms),
         }
     }
 
@@ -193,4 +203,24 @@ pub(super) fn confirm(server: &mut Conn, storage: Storage, wanted: Durability) -
         return differs("sync_binlog", "1");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
+        let mut terms = Terms::new(Durability::Strict);
+        let kept = |terms: &Terms| fair::keep_level(&Storage::InnoDb.settings(terms), terms);
+        terms.settings = vec![("innodb_doublewrite".into(), "OFF".into())];
+        assert!(kept(&terms).is_ok());
+        terms.settings.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));
+        for level in Durability::ALL {
+            terms.durability = level;
+            let answer = kept(&terms);
+            let named = |what: &str| what.starts_with("innodb_flush_log_at_trx_commit=0 among");
+            assert!(matches!(&answer, Err(Error::Usage(what)) if named(what)), "{answer:?}");
+        }
+    }
 }

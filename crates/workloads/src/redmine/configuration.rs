@@ -4,8 +4,8 @@ use bakeoff_engines::Result;
 use bakeoff_engines::Value::{self, Int, Null, Text as Words};
 
 use super::people::{MEMBERS, Size};
-use super::rows::{BEGINNING, Put};
 use super::statements::FIELDS;
+use super::{BEGINNING, Put};
 use crate::{Random, Text};
 
 /// Statuses by number, from 1, and whether they are closed.

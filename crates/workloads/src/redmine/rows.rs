@@ -13,19 +13,10 @@ use rand::RngExt;
 
 use super::configuration::{self, NEW, NORMAL};
 use super::people::Size;
+use super::{BEGINNING, END, Put, SECOND};
 use crate::{Random, Text};
 
-/// Where a row goes.
-pub type Put<'a> = &'a mut dyn FnMut(&[Value<'_>]) -> Result<()>;
-
-/// A second, in microseconds.
-pub const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3600 * SECOND;
-/// When the first issue was created: 2012-01-01.
-pub const BEGINNING: i64 = 1_325_376_000 * SECOND;
-/// When the last comment had been written for long, and clients start: 2017-01-01.
-pub const END: i64 = 1_483_228_800 * SECOND;
-
 /// Comments of each issue.
 pub const COMMENTS: i64 = 10;
 

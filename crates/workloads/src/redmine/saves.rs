@@ -7,9 +7,10 @@ use bakeoff_engines::{Error, Result, Rows, Session, Value};
 
 use super::configuration::{IN_PROGRESS, RESOLVED};
 use super::people::{MEMBERS, Member};
-use super::rows::{END, ISSUE, SECOND};
+use super::rows::ISSUE;
 use super::schema::columns::{self, issues};
 use super::statements::{Ask, FIELDS, LISTED, OPEN_STATUSES, TRACKERS};
+use super::{END, SECOND};
 use crate::{End, MOST_TRIES, Tally, back_off, transaction};
 
 /// How far the clock of the application goes on with each save, in microseconds: about what a

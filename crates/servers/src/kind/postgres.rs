@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::Kind;
 use crate::launch::{Launch, Places};
-use crate::program::Kind;
 
 /// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
@@ -30,10 +30,6 @@ const NOT_YET: &[u8] = b"\0C57P03\0";
 pub struct Postgres;
 
 impl Kind for Postgres {
-    fn name(&self) -> &'static str {
-        "PostgreSQL"
-    }
-
     fn package(&self) -> &'static str {
         "postgresql"
     }

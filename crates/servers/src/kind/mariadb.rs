@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::Kind;
 use crate::launch::{Launch, Places, spelling};
-use crate::program::Kind;
 
 /// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
@@ -20,10 +20,6 @@ const GREETING: u8 = 10;
 pub struct MariaDb;
 
 impl Kind for MariaDb {
-    fn name(&self) -> &'static str {
-        "MariaDB"
-    }
-
     fn package(&self) -> &'static str {
         "mariadb-server"
     }

@@ -10,11 +10,11 @@ use std::process::{Child, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, MountOptions};
-use crate::daemon;
+use crate::error::Error;
+use crate::options::MountOptions;
 
 /// A program, and the arguments that make it a disk's daemon: with them its `main` calls
-/// [`daemon::launched`].
+/// [`crate::daemon::launched`].
 #[derive(Clone, Debug)]
 pub struct Launcher {
     /// The program's file.
@@ -33,7 +33,7 @@ pub(crate) enum Reply {
 
 impl Launcher {
     /// The process, not started yet.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
         command
@@ -41,9 +41,9 @@ impl Launcher {
 }
 
 /// Starts a daemon and waits until it is ready, or has said why not.
-pub(super) fn launch(mut command: Command, options: &MountOptions) -> Result<Child, Error> {
+pub(crate) fn launch(mut command: Command, options: &MountOptions) -> Result<Child, Error> {
     // Before anything is started; what would be no number in JSON does not get past this.
-    daemon::device(options)?;
+    options.device()?;
     let asked = line(options).map_err(|error| {
         let (backing, mountpoint) = (options.backing.display(), options.mountpoint.display());
         Error::Folder(format!("{backing} or {mountpoint}: {error}; take another folder"))

@@ -1,0 +1,79 @@
+//! What is to be mounted, and whether it can be.
+
+use std::path::{Path, PathBuf};
+
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::plug::Metadata;
+use bakeoff_devices::spec::Spec;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// What is to be mounted, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MountOptions {
+    /// The folder that holds the files.
+    pub backing: PathBuf,
+    /// The empty folder where they are to be seen.
+    pub mountpoint: PathBuf,
+    /// The device's model.
+    pub model: String,
+    /// Who else is on the device.
+    pub neighbours: Level,
+    /// The seed of the device and of its neighbours.
+    pub seed: u64,
+    /// How much of a hard disk's stroke is in use, above 0 and at most 1; all of it if not said.
+    pub used_fraction: Option<f64>,
+    /// How names and attributes become lasting.
+    pub metadata: Metadata,
+    /// Whether work takes its time from the start.
+    pub timing: bool,
+    /// Whether the backing files are kept out of the page cache: see
+    /// [`crate::volume::Volume::keep_out_of_page_cache`].
+    pub uncached: bool,
+}
+
+impl MountOptions {
+    /// A disk without neighbours that takes its time.
+    pub fn new(backing: &Path, mountpoint: &Path, model: &str) -> Self {
+        Self {
+            backing: backing.to_owned(),
+            mountpoint: mountpoint.to_owned(),
+            model: model.to_owned(),
+            neighbours: Level::None,
+            seed: 1,
+            used_fraction: None,
+            metadata: Metadata::default(),
+            timing: true,
+            uncached: false,
+        }
+    }
+
+    /// The device that is asked for.
+    ///
+    /// # Errors
+    /// There is none, or it can't have these neighbours.
+    pub(crate) fn device(&self) -> Result<Spec, Error> {
+        if self.model == "host" {
+            let why = "host is this machine's own disk: use a folder on it as it is, or name a \
+                       model (bakeoff list disks)";
+            return Err(Error::Usage(why.into()));
+        }
+        let mut spec = Spec::parse(&self.model).map_err(Error::usage)?;
+        if let Some(fraction) = self.used_fraction {
+            spec = spec.with_used_fraction(fraction).map_err(Error::usage)?;
+        }
+        check_neighbours(spec.is_null(), self.neighbours)?;
+        Ok(spec)
+    }
+}
+
+/// Sees that a device can have such neighbours.
+pub(crate) fn check_neighbours(null: bool, level: Level) -> Result<(), Error> {
+    if null && level != Level::None {
+        let why = "the null device has no queue that neighbours could be in: take 0 neighbours, or \
+                   another model (bakeoff list disks)";
+        return Err(Error::Usage(why.into()));
+    }
+    Ok(())
+}

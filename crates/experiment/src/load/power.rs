@@ -1,0 +1,93 @@
+//! What is wrong with an experiment that cuts the power, or that has nothing to run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::layer::Levels;
+use crate::level::{base, each_once};
+use crate::message::{Place, Problem};
+use crate::{Experiment, Factor, HOST, Vocabulary, WorkloadNames};
+
+/// What is wrong with an experiment that cuts the power, or that has nothing to run. `given` are
+/// the levels as they were written, and `asked` is where cuts are asked for.
+pub(super) fn check(
+    experiment: &Experiment,
+    given: &BTreeMap<Factor, Levels>,
+    asked: Option<&Place>,
+    workload: &WorkloadNames,
+    vocabulary: &Vocabulary,
+) -> Vec<Problem> {
+    let at = |factor: Factor, wrong: &str, problem: Problem| {
+        let written = given.get(&factor).into_iter().flatten();
+        match written.into_iter().find(|level| base(&level.value) == wrong) {
+            Some(level) => problem.at(&level.place),
+            None => problem,
+        }
+    };
+    let engines = each_once(experiment.factors.get(&Factor::Engine).into_iter().flatten());
+    let forgetful = engines.iter().filter(|engine| !vocabulary.engines.stores(engine));
+    let mut problems = Vec::new();
+    if workload.reads_back {
+        let each = |engine: &&str| at(Factor::Engine, engine, forgets(engine, &workload.name));
+        problems.extend(forgetful.clone().map(each));
+    }
+    let Some(asked) = asked else {
+        if experiment.repetitions == 0 {
+            problems.push(nothing_to_run());
+        }
+        return problems;
+    };
+    if let Err(reason) = &workload.cut_by {
+        problems.push(no_cuts(&workload.name, reason).at(asked));
+        return problems;
+    }
+    if let (true, Some(first)) = (problems.is_empty(), forgetful.clone().next())
+        && forgetful.count() == engines.len()
+    {
+        problems.push(at(Factor::Engine, first, nothing_to_cut(first)));
+    }
+    let elsewhere: BTreeSet<&str> =
+        engines.into_iter().filter(|engine| engine.contains("://")).collect();
+    problems.extend(elsewhere.into_iter().map(|url| at(Factor::Engine, url, not_ours(url))));
+    if experiment.cut_disk().is_none() {
+        problems.push(at(Factor::Disk, HOST, our_own(vocabulary.disks.example())));
+    }
+    problems
+}
+
+fn forgets(engine: &str, workload: &str) -> Problem {
+    Problem::new(format!(
+        "`{engine}` stores nothing, and the clients of `{workload}` read again what they wrote"
+    ))
+    .help(format!("leave `{engine}` out, or measure the harness with another workload"))
+}
+
+fn no_cuts(workload: &str, reason: &str) -> Problem {
+    Problem::in_lines(&format!("no power can be cut under `{workload}`: {reason}"))
+        .help("run the trials alone: leave out `cuts`, `--cuts` and `--cut-number`")
+}
+
+fn nothing_to_run() -> Problem {
+    Problem::new("with 0 repetitions there is nothing to run")
+        .help("give --repetitions (or the key) 1 to 1000; 0 is for power cuts alone, beside `cuts`")
+}
+
+fn nothing_to_cut(engine: &str) -> Problem {
+    Problem::new(format!("no power can be cut: `{engine}` stores nothing that a cut could take"))
+        .help("name an engine that stores its data, or leave the cuts out: `--cuts 0`")
+}
+
+fn not_ours(url: &str) -> Problem {
+    Problem::new(format!("the power of `{url}` can't be cut: it is somebody else's server"))
+        .help("cut that of an engine that bakeoff starts itself (see `bakeoff list engines`)")
+        .help("or run the trials alone: `--cuts 0`")
+}
+
+fn our_own(example: &str) -> Problem {
+    Problem::new(format!(
+        "the power of the disk `{HOST}` can't be cut: it is this machine's own, and would take \
+         the machine with it"
+    ))
+    .help(format!(
+        "a virtual disk loses its power alone: `disk = \"{example}\"`, or `--disk {example}`"
+    ))
+}

@@ -1,0 +1,7 @@
+//! The names of what a run folder holds.
+
+/// The file of a run folder that holds its records.
+pub const DATABASE: &str = "run.sqlite";
+
+/// The file of a run folder that holds the experiment.
+pub const EXPERIMENT: &str = "experiment.toml";

@@ -1,0 +1,66 @@
+//! What is particular to each kind of server, a file each.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::launch::{Launch, Places};
+use crate::program::Program;
+
+mod mariadb;
+mod postgres;
+
+/// What is particular to one kind of server.
+pub trait Kind: Sync {
+    /// Debian's package.
+    fn package(&self) -> &'static str;
+
+    /// The user that it runs as when bakeoff is root's.
+    fn user(&self) -> &'static str;
+
+    /// The server's program, and the one that initialises a data folder.
+    fn executables(&self) -> [&'static str; 2];
+
+    /// Folders that it is often installed in beside those in PATH; `*` stands for a version, of
+    /// which the newest counts.
+    fn folders(&self) -> &'static [&'static str];
+
+    /// The first version that will do.
+    fn oldest(&self) -> (u32, u32);
+
+    /// The name of its socket, in the runtime folder.
+    fn socket(&self) -> &'static str;
+
+    /// The letter that would end the path of its temporary files: it takes a list of them.
+    fn separator(&self) -> Option<char>;
+
+    /// Files of a killed server that could keep another one from starting, though nothing of it
+    /// runs any more.
+    fn stale(&self, places: &Places) -> Vec<PathBuf>;
+
+    /// Settings that are bakeoff's own, since it relies on them.
+    fn reserved(&self) -> &'static [&'static str];
+
+    /// Adds to a command what has it initialise the folder `data`, with the settings that count
+    /// when a folder is initialised.
+    fn initialise(&self, command: &mut Command, places: &Places, data: &Path, launch: &Launch);
+
+    /// Adds to a command what has it serve, with the settings.
+    fn serve(&self, command: &mut Command, places: &Places, launch: &Launch);
+
+    /// The signal that stops it in order, without waiting for its clients.
+    fn stop(&self) -> Signal;
+
+    /// Whether a server answers at its socket, and would take a client.
+    fn answers(&self, places: &Places) -> bool;
+}
+
+impl Program {
+    pub(crate) fn kind(self) -> &'static dyn Kind {
+        match self {
+            Self::MariaDb => &mariadb::MariaDb,
+            Self::Postgres => &postgres::Postgres,
+        }
+    }
+}
