@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::{Canary, Cut, Levels, OperationSummary, RunFolder, RunState, TrialSummary};
+use bakeoff_results::{Canary, Cut, CutPlan, Levels, OperationSummary, RunState, TrialSummary};
 use serde::{Deserialize, Serialize};
 
 use crate::cost::{CostView, Cpu};
 use crate::open_loop::OpenLoop;
-use crate::others::OtherCuts;
-use crate::promises::{self, PromiseView};
-use crate::{Result, cells, compare, warnings};
+use crate::promises::PromiseView;
 
 /// The version of the document's form.
 pub const SCHEMA: u32 = 2;
@@ -121,6 +119,21 @@ pub enum Verdict {
     Spiky,
 }
 
+/// What another run's power cuts found of an engine at a level that this run has, too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OtherCuts {
+    /// The other run's folder, as it was named.
+    pub folder: String,
+    /// How its cuts were planned.
+    pub plan: Option<CutPlan>,
+    /// What was found.
+    pub promise: PromiseView,
+    /// The cuts, in the order in which they were made.
+    pub cuts: Vec<Cut>,
+    /// What is not the same in the two runs and has no part in what is promised, in words.
+    pub differences: Vec<String>,
+}
+
 /// The latest attempt at each block.
 pub struct Attempts(BTreeMap<u32, u32>);
 
@@ -145,37 +158,6 @@ impl Attempts {
     pub(crate) fn is_latest(&self, trial: &TrialSummary) -> bool {
         self.0.get(&trial.block) == Some(&trial.attempt)
     }
-}
-
-/// What a run folder has to tell, as it is at this moment.
-///
-/// # Errors
-/// [`bakeoff_results::Error::Damaged`] where it can't be read.
-pub fn document(folder: &RunFolder) -> Result<Document> {
-    let _snapshot = folder.snapshot()?;
-    let run = folder.state()?;
-    let trials = folder.trials()?;
-    let counted = cells::counted(&trials);
-    let cells = cells::cells(folder, &run.run, &counted)?;
-    let (comparisons, noise) = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
-    let cuts = folder.cuts()?;
-    let mut document = Document {
-        schema: SCHEMA,
-        promises: promises::promises(&run.run, &cuts),
-        cuts,
-        other_cuts: Vec::new(),
-        run,
-        trials: Vec::new(),
-        cells,
-        comparisons,
-        noise,
-        canaries: folder.canaries()?,
-        warnings: Vec::new(),
-    };
-    let disturbed = folder.disturbed()?;
-    document.warnings = warnings::all(&document, &trials, &counted, &disturbed);
-    document.trials = trials;
-    Ok(document)
 }
 
 impl Verdict {

@@ -4,6 +4,7 @@
 //!
 //! It must never know how a trial is run, or how a report looks.
 
+mod assemble;
 mod books;
 mod cells;
 mod compare;
@@ -14,11 +15,11 @@ mod others;
 mod promises;
 mod warnings;
 
+pub use assemble::document;
 pub use books::{concurrency, littles_law};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
-pub use document::{Attempts, CellView, Comparison, Document, JSON_SCHEMA, SCHEMA, document};
+pub use document::{Attempts, CellView, Comparison, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use open_loop::OpenLoop;
-pub use others::OtherCuts;
 pub use promises::{Found, PromiseView, RuleView};
 
 /// What comes of reading a run folder.

@@ -2,26 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{Applied, Cut, CutPlan, Run};
-use serde::{Deserialize, Serialize};
+use bakeoff_results::{Applied, Cut, Run};
 
-use crate::document::Document;
+use crate::document::{Document, OtherCuts};
 use crate::promises::PromiseView;
-
-/// What another run's power cuts found of an engine at a level that this run has, too.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OtherCuts {
-    /// The other run's folder, as it was named.
-    pub folder: String,
-    /// How its cuts were planned.
-    pub plan: Option<CutPlan>,
-    /// What was found.
-    pub promise: PromiseView,
-    /// The cuts, in the order in which they were made.
-    pub cuts: Vec<Cut>,
-    /// What is not the same in the two runs and has no part in what is promised, in words.
-    pub differences: Vec<String>,
-}
 
 impl Document {
     /// Takes what the power cuts of the run in `folder` found of engines at levels that this run

@@ -7,8 +7,9 @@ use bakeoff_analysis::{CellView, CostView, Counter};
 use bakeoff_results::{Applied, Run};
 use serde::Serialize;
 
+use crate::figures::{self, Column, Figures, NONE, Row};
 use crate::layout::{Layout, Setting};
-use crate::tables::{self, Column, Figures, NONE, Row};
+use crate::tables;
 use crate::words;
 
 /// The columns that a cell can have: for a page, and shorter for a terminal.
@@ -43,9 +44,9 @@ pub fn costs(layout: &Layout<'_>) -> Option<Figures> {
             });
         }
     }
-    let kept = tables::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
-    tables::keep(&mut figures.columns, &kept);
-    figures.rows.iter_mut().for_each(|row| tables::keep(&mut row.cells, &kept));
+    let kept = figures::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
+    figures::keep(&mut figures.columns, &kept);
+    figures.rows.iter_mut().for_each(|row| figures::keep(&mut row.cells, &kept));
     let says_something = !figures.rows.is_empty() && !figures.columns.is_empty();
     says_something.then_some(figures)
 }

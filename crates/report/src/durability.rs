@@ -5,10 +5,10 @@ use bakeoff_analysis::{CellView, Document, Found, PromiseView, RuleView};
 use bakeoff_results::{Cut, Promised};
 use serde::Serialize;
 
+use crate::figures::NONE;
 use crate::layout;
 use crate::loss::{self, Lane, Limit};
 use crate::promises::{self, Told};
-use crate::tables::NONE;
 use crate::words;
 
 /// A table of all promises, a row an engine and level.

@@ -7,6 +7,7 @@ mod chart;
 mod costs;
 mod csv;
 mod durability;
+mod figures;
 mod html;
 mod layout;
 mod loss;

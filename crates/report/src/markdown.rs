@@ -6,10 +6,11 @@ use bakeoff_analysis::Document;
 
 use crate::costs;
 use crate::durability::{self, Durability};
+use crate::figures::Figures;
 use crate::layout::Layout;
 use crate::offered;
 use crate::sentence;
-use crate::tables::{self, Figures};
+use crate::tables;
 
 /// The run as GitHub's Markdown.
 pub fn render(document: &Document) -> String {

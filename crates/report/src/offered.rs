@@ -3,8 +3,8 @@
 
 use bakeoff_analysis::{CellView, OpenLoop};
 
+use crate::figures::{self, Column, Figures, NONE, Row};
 use crate::layout::Layout;
-use crate::tables::{self, Column, Figures, NONE, Row};
 use crate::words;
 
 /// What is said of a cell that did not keep up.
@@ -52,9 +52,9 @@ pub fn offered(layout: &Layout<'_>) -> Option<Figures> {
             });
         }
     }
-    let kept = tables::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
-    tables::keep(&mut figures.columns, &kept);
-    figures.rows.iter_mut().for_each(|row| tables::keep(&mut row.cells, &kept));
+    let kept = figures::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
+    figures::keep(&mut figures.columns, &kept);
+    figures.rows.iter_mut().for_each(|row| figures::keep(&mut row.cells, &kept));
     (!figures.rows.is_empty()).then_some(figures)
 }
 
@@ -74,7 +74,7 @@ fn cells(cell: &CellView, open: &OpenLoop) -> [String; COLUMNS.len()] {
         words::count(open.not_started),
         share.unwrap_or_else(|| NONE.into()),
         open.backlog.map_or(NONE.into(), words::count),
-        tables::latency(open.start_delay_p99_s),
+        figures::latency(open.start_delay_p99_s),
     ]
 }
 

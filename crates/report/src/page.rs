@@ -8,10 +8,11 @@ use serde::Serialize;
 use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
 use crate::costs::{self, Counters, Differing};
 use crate::durability::{self, Durability};
+use crate::figures::{self, Column, Figures};
 use crate::layout::Layout;
 use crate::offered;
 use crate::sentence;
-use crate::tables::{self, Column, Figures, LOAD, Panel, Space};
+use crate::tables::{self, LOAD, Panel, Space};
 use crate::words;
 
 /// From this many trials on, their table is left out on paper.
@@ -312,9 +313,9 @@ fn trials(layout: &Layout<'_>) -> Trials {
         note: note(trial, &attempts),
     };
     let mut rows: Vec<TrialRow> = trials.iter().map(row).collect();
-    let kept = tables::said(columns.len(), rows.iter().map(|row| &row.cells));
-    tables::keep(&mut columns, &kept);
-    rows.iter_mut().for_each(|row| tables::keep(&mut row.cells, &kept));
+    let kept = figures::said(columns.len(), rows.iter().map(|row| &row.cells));
+    figures::keep(&mut columns, &kept);
+    rows.iter_mut().for_each(|row| figures::keep(&mut row.cells, &kept));
     let count = words::many(trials.len(), "trial");
     Trials { columns, rows, long: trials.len() > PAPER, count }
 }
@@ -346,7 +347,7 @@ const REST: [&str; 8] = [
 
 /// A text for each of [`trial_columns`].
 fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
-    let figure = |value: Option<f64>| value.map_or(tables::NONE.into(), words::digits);
+    let figure = |value: Option<f64>| value.map_or(figures::NONE.into(), words::digits);
     let mut cells = vec![trial.block.to_string(), trial.order.to_string()];
     for factor in layout.varying.iter().copied().chain([layout.compare]) {
         cells.push(crate::layout::get(&trial.levels, factor).into());

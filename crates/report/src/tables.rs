@@ -4,61 +4,12 @@ use bakeoff_analysis::{Comparison, Document};
 use bakeoff_results::{CutPlan, Machine, OperationSummary, Run, Status};
 use serde::Serialize;
 
+use crate::figures::{Column, Figures, Mark, NONE, Row, keep, latency, said};
 use crate::layout::{self, Layout, Setting};
 use crate::offered;
 use crate::promises;
 use crate::verdict;
 use crate::words;
-
-/// What stands where there is no figure.
-pub const NONE: &str = "–";
-
-/// The figures of one operation.
-#[derive(Serialize)]
-pub struct Figures {
-    /// The columns that say something of at least one contender: what matters most comes first,
-    /// where a narrow screen shows it.
-    pub columns: Vec<Column>,
-    /// A row for each setting and level.
-    pub rows: Vec<Row>,
-}
-
-/// A column of figures.
-#[derive(Serialize)]
-pub struct Column {
-    /// Its heading.
-    pub name: String,
-    /// How it is set: `n` is a number, `strong` what the eye looks for, `v` the verdict.
-    pub class: &'static str,
-}
-
-/// One cell's figures of one operation.
-#[derive(Serialize)]
-pub struct Row {
-    /// The levels of the factors that vary, in their order.
-    pub setting: Vec<String>,
-    /// The same in words, for a screen that has no room for their columns.
-    pub place: String,
-    /// Whether this is the setting's first row.
-    pub first: bool,
-    /// The compared factor's level.
-    pub level: String,
-    /// Its place among the levels.
-    pub series: usize,
-    /// What is wrong with the cell as a whole.
-    pub marks: Vec<Mark>,
-    /// A text for each column.
-    pub cells: Vec<String>,
-}
-
-/// Something that is wrong with a cell as a whole.
-#[derive(Clone, Copy, Serialize)]
-pub struct Mark {
-    /// What, in a word or two.
-    pub text: &'static str,
-    /// The section of a page that says more.
-    pub section: &'static str,
-}
 
 /// What is wrong with a cell as a whole, whatever is measured of it: that power cuts have broken its
 /// promise, and that it did not keep up with the rate that was offered.
@@ -151,23 +102,6 @@ fn cells<'a>(
     ]
 }
 
-/// Which columns have a text or figure in some row.
-pub fn said<'a>(columns: usize, rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<bool> {
-    let mut said = vec![false; columns];
-    for row in rows {
-        for (said, cell) in said.iter_mut().zip(row) {
-            *said |= !cell.is_empty() && cell != NONE;
-        }
-    }
-    said
-}
-
-/// Drops what stands at the other places.
-pub fn keep<T>(items: &mut Vec<T>, kept: &[bool]) {
-    let mut kept = kept.iter();
-    items.retain(|_| kept.next().copied().unwrap_or(true));
-}
-
 /// What is said of a level beside its figures.
 pub fn standing(
     layout: &Layout<'_>,
@@ -193,11 +127,6 @@ pub fn interval(comparison: &Comparison) -> String {
         None if comparison.blocks > 1 => words::WIDE.into(),
         None => NONE.into(),
     }
-}
-
-/// A latency, or that there is none.
-pub fn latency(seconds: Option<f64>) -> String {
-    seconds.map_or(NONE.into(), words::seconds)
 }
 
 /// What a level takes on disk over all cells that share the other levels.

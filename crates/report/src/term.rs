@@ -8,11 +8,12 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 use crate::Options;
 use crate::costs;
 use crate::durability;
+use crate::figures::{self, Figures};
 use crate::layout::{Layout, Setting};
 use crate::offered::{self, BEHIND};
 use crate::promises::BROKEN;
 use crate::sentence;
-use crate::tables::{self, Figures};
+use crate::tables;
 use crate::words;
 
 /// The widest text of a level's column: "0.47 (0.42–0.53)", and what the table puts around it.
@@ -184,9 +185,9 @@ fn cell<'a>(
 
 /// "0.47 (0.42–0.53)".
 fn against(comparison: &Comparison) -> String {
-    let ratio = comparison.ratio.map_or(tables::NONE.into(), words::ratio);
+    let ratio = comparison.ratio.map_or(figures::NONE.into(), words::ratio);
     match tables::interval(comparison) {
-        none if none == tables::NONE => ratio,
+        none if none == figures::NONE => ratio,
         interval => format!("{ratio} ({})", interval.replace(" to ", "–")),
     }
 }

@@ -13,6 +13,7 @@ mod inside;
 mod judge;
 mod moment;
 mod power;
+mod source;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -7,8 +7,8 @@ use bakeoff_devices::plug::Keep;
 use bakeoff_experiment::random::SplitMix64;
 use bakeoff_results::Again;
 
-use super::judge::Source;
 use super::moment::Moment;
+use super::source::Source;
 use super::{Bench, Gone, powerless};
 use crate::TrialError;
 use crate::place::disk::Disk;

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use bakeoff_devices::plug::Keep;
-use bakeoff_disk::control::Control;
 use bakeoff_results::{Cut, Judged, Verdict};
 
 use super::again::Interrupted;
+use super::source::Source;
 use super::{Bench, Gone, powerless, tidy};
 use crate::TrialError;
 use crate::place::{RESERVE, Staged, room};
@@ -15,21 +15,6 @@ use crate::process::job::Message;
 
 /// Bytes of a server's log that are kept where it did not get ready.
 const TAIL: usize = 2 << 10;
-
-/// The disk that an image is made of: one without power.
-pub(super) struct Source<'a> {
-    pub control: &'a Control,
-    pub keep: Keep,
-    pub seed: u64,
-}
-
-impl Source<'_> {
-    /// Makes the image in a new folder.
-    pub fn image(&self, folder: &Path) -> Result<(), TrialError> {
-        let made = self.control.image(self.keep, self.seed, folder);
-        made.map_err(|error| TrialError::place("its crash image can't be made", error))
-    }
-}
 
 impl Bench<'_, '_> {
     /// Makes the image of one rule and has it audited, on a disk of its own: so recovery does not

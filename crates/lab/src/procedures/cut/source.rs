@@ -1,0 +1,23 @@
+//! A disk without power, and a rule for what it may hold.
+
+use std::path::Path;
+
+use bakeoff_devices::plug::Keep;
+use bakeoff_disk::control::Control;
+
+use crate::TrialError;
+
+/// The disk that an image is made of: one without power.
+pub(super) struct Source<'a> {
+    pub control: &'a Control,
+    pub keep: Keep,
+    pub seed: u64,
+}
+
+impl Source<'_> {
+    /// Makes the image in a new folder.
+    pub fn image(&self, folder: &Path) -> Result<(), TrialError> {
+        let made = self.control.image(self.keep, self.seed, folder);
+        made.map_err(|error| TrialError::place("its crash image can't be made", error))
+    }
+}
