@@ -63,7 +63,7 @@ pub struct Run {
     pub harness_s: f64,
     /// How many processes wanted a processor in the minute before the run began, on average;
     /// `None` where the system does not tell, and in records of an older bakeoff.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
     /// Requests a second that one neighbour stream reached alone, where it was measured.
     pub neighbour_alone_per_second: Option<f64>,
