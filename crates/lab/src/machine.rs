@@ -5,7 +5,9 @@ pub mod accounts;
 pub mod canary;
 mod describe;
 pub mod open_files;
+pub mod run_delay;
+pub mod suspect;
 pub mod syncs;
 pub mod usage;
 
-pub use describe::describe;
+pub use describe::{describe, load};

@@ -13,6 +13,7 @@ use bakeoff_results::{Canary, Measured, RunFolder, Trial};
 
 use crate::error::wanting;
 use crate::machine::canary::Cage;
+use crate::machine::suspect::disturbance;
 use crate::place::leftovers::{self, WorkFolder};
 use crate::place::{RESERVE, images::Images, memory, room};
 use crate::planner::{Due, Fixed, OnceMore, Planner};
@@ -84,6 +85,8 @@ struct Way {
     spent: (usize, f64),
     /// Seconds spent on waiting for the machine to settle.
     waited_s: f64,
+    /// How many processors the machine has.
+    processors: u32,
 }
 
 impl Lab<'_> {
@@ -118,6 +121,7 @@ impl Lab<'_> {
             of,
             spent: (0, 0.0),
             waited_s: 0.0,
+            processors: self.folder.run()?.machine.processors,
         };
         let mut stage = Stage {
             registry: self.registry,
@@ -221,7 +225,7 @@ impl Lab<'_> {
         way: &mut Way,
         due: &Due,
     ) -> Result<u32, LabError> {
-        let disturbed = self.take_canary(stage, way)?;
+        let mut disturbed = self.take_canary(stage, way)?;
         let mut failed = 0;
         for planned in &due.block.trials {
             way.number += 1;
@@ -240,6 +244,11 @@ impl Lab<'_> {
                 }
             };
             self.note_applied(stage)?;
+            if let Some(measured) = &measured {
+                let disturbance =
+                    || disturbance(&measured.measures, measured.ran_s, way.processors);
+                disturbed = disturbed.or_else(disturbance);
+            }
             let mut trial = Trial {
                 repetition: due.block.repetition,
                 block: due.block.number,

@@ -240,6 +240,7 @@ impl<'a, E> Member<'a, E> {
         thread::sleep(start.saturating_duration_since(Instant::now()));
         let clock = Clock(start);
         let mut recorder = Recorder::new(clock, (end, kinds), halt, channel);
+        let delay = cpu::thread_run_delay();
         let (cpu, started) = (cpu::thread_cpu(), clock.now());
         driver.run(&mut *pace.pacer(clock, halt), &mut recorder);
         recorder.finish();
@@ -247,6 +248,7 @@ impl<'a, E> Member<'a, E> {
             started_s: seconds(started),
             stopped_s: seconds(recorder.last.max(started)),
             cpu: cpu::thread_cpu() - cpu,
+            run_delay: cpu::thread_run_delay().zip(delay).map(|(now, then)| now - then),
             handing_over_s: seconds(recorder.handing_over),
         };
         let Recorder { tallies, in_flight, gave_up, .. } = recorder;

@@ -77,6 +77,9 @@ pub struct Driven {
     /// Processor time of its thread between the two, whatever it was used for: the operations
     /// themselves and the recording.
     pub cpu: Duration,
+    /// How long its thread was ready to run between the two and had no processor; `None` where the
+    /// kernel does not tell.
+    pub run_delay: Option<Duration>,
     /// Seconds it spent handing over samples: in no operation's latency.
     pub handing_over_s: f64,
 }

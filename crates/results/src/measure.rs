@@ -46,14 +46,20 @@ pub enum Scope {
     Device,
     /// The other load on the disk.
     Neighbours,
+    /// The whole machine.
+    Machine,
 }
 
+/// The group of processes that serves a virtual disk.
+pub const DISK_GROUP: &str = "disk-daemon";
 /// The group of processes that does an engine's work.
 pub const DATABASE_GROUP: &str = "database";
 
 impl Scope {
     /// The engine's processes.
     pub const DATABASE: Self = Self::Processes(Cow::Borrowed(DATABASE_GROUP));
+    /// The processes of the virtual disk.
+    pub const DISK_DAEMON: Self = Self::Processes(Cow::Borrowed(DISK_GROUP));
 }
 
 impl fmt::Display for Scope {
@@ -66,6 +72,7 @@ impl fmt::Display for Scope {
             Self::Disk => "disk",
             Self::Device => "device",
             Self::Neighbours => "neighbours",
+            Self::Machine => "machine",
         })
     }
 }
@@ -87,6 +94,9 @@ pub struct Measure {
 macro_rules! scope {
     (Database) => {
         Scope::DATABASE
+    };
+    (DiskDaemon) => {
+        Scope::DISK_DAEMON
     };
     ($scope:ident) => {
         Scope::$scope
@@ -127,7 +137,20 @@ measures! {
         "99th percentile of the time between an operation's intended start and its start";
     RATE = "rate", PerSecond, [Neighbours], "requests a second that neighbours got done";
     MEAN_LATENCY = "mean-latency", Seconds, [Neighbours], "mean latency of a neighbour's request";
-    CPU = "cpu", Seconds, [Clients, Database], "processor seconds while the clients ran";
+    DRIVERS = "drivers", Count, [Clients], "threads that the clients ran on";
+    CPU = "cpu", Seconds, [Clients, Database, DiskDaemon], "processor seconds while the clients ran";
+    RUN_DELAY = "run-delay", Seconds, [Clients, Database, DiskDaemon],
+        "seconds that threads were ready to run and had no processor, all threads together";
+    FOREIGN_CPU = "foreign-cpu", Seconds, [Machine],
+        "processor seconds that processes which are not bakeoff's used while the clients ran";
+    STEAL = "steal", Seconds, [Machine],
+        "processor seconds that other virtual machines had instead of this one";
+    PRESSURE_CPU = "pressure-cpu", Share, [Machine],
+        "the part of the time that something was ready to run and had no processor";
+    PRESSURE_IO = "pressure-io", Share, [Machine],
+        "the part of the time that something waited for storage, the engine among it";
+    PRESSURE_MEMORY = "pressure-memory", Share, [Machine],
+        "the part of the time that something waited for memory";
     READ_CALLS = "read-calls", Bytes, [Database], "bytes asked for in read calls while the clients ran";
     WRITE_CALLS = "write-calls", Bytes, [Database], "bytes given in write calls while the clients ran";
     READ = "read", Bytes, [Database, Disk, Device], "bytes read from storage while the clients ran";

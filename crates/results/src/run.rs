@@ -61,6 +61,10 @@ pub struct Run {
     /// What timing and recording an operation costs bakeoff on this machine, in seconds of
     /// processor time; measured when the run begins.
     pub harness_s: f64,
+    /// How many processes wanted a processor in the minute before the run began, on average;
+    /// `None` where the system does not tell, and in records of an older bakeoff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
     /// Requests a second that one neighbour stream reached alone, where it was measured.
     pub neighbour_alone_per_second: Option<f64>,
     /// Where the workload's text comes from.

@@ -282,6 +282,7 @@ mod tests {
             machine: Machine::default(),
             engines: Vec::new(),
             harness_s: 5e-8,
+            load: None,
             neighbour_alone_per_second: None,
             text: String::new(),
             applied: Vec::new(),

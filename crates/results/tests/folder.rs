@@ -135,6 +135,7 @@ fn the_neighbours_rate_is_noted_and_nothing_else_changes() {
     let (_dir, path) = folder();
     let run = bakeoff_results::Run {
         harness_s: 5e-8,
+        load: None,
         neighbour_alone_per_second: None,
         seed: u64::MAX,
         ..run(&["1"], &["25%"], 4)

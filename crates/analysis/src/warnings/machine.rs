@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::measure::{ACHIEVED_LATENCY, CPU, MODELLED_LATENCY, RATE};
+use bakeoff_results::measure::{
+    ACHIEVED_LATENCY, CPU, DRIVERS, FOREIGN_CPU, MODELLED_LATENCY, RATE, RUN_DELAY, STEAL,
+};
 use bakeoff_results::{Canary, Disturbed, Measure, Run, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
@@ -16,6 +18,14 @@ const STARVED: f64 = 0.20;
 
 /// How far a virtual disk's mean latency may be from the model's.
 const STRAYED: f64 = 0.05;
+
+/// The share of the clients' time that their threads may wait for a processor, and how much more of
+/// it than at another level of the same block.
+const WAITED: f64 = 0.10;
+const UNFAIR: f64 = 0.05;
+
+/// The share of all processors that others may use.
+const FOREIGN: f64 = 0.10;
 
 /// Below this mean latency, in seconds, a file system in user space is no longer small beside the
 /// device: a round trip through it takes 30 to 100 microseconds.
@@ -53,6 +63,66 @@ pub(super) fn drifted(canaries: &[Canary]) -> Option<String> {
             changes.join(", ")
         )
     })
+}
+
+/// The share of the clients' time in which their threads were ready to run and had no processor.
+fn waited(trial: &TrialSummary) -> Option<f64> {
+    let of = |measure: &Measure| trial.measures.get(measure, &Scope::Clients);
+    Some(of(&RUN_DELAY)? / (trial.ran_s? * of(&DRIVERS)?))
+}
+
+/// Clients that waited for a processor, or that did so longer at one level than at another.
+pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let mut least: BTreeMap<u32, f64> = BTreeMap::new();
+    for (trial, waited) in counted.iter().filter_map(|trial| Some((trial, waited(trial)?))) {
+        let least = least.entry(trial.block).or_insert(waited);
+        *least = waited.min(*least);
+    }
+    let unfair = |trial: &TrialSummary| {
+        let waited = waited(trial).unwrap_or_default();
+        let least = least.get(&trial.block).copied().unwrap_or_default();
+        if waited > WAITED || waited - least > UNFAIR { waited } else { 0.0 }
+    };
+    Tally::of_trials(counted, unfair).say(run, |n, m, worst, at| {
+        format!(
+            "in {} the clients' threads waited for a processor over {} of their time, or {} points \
+             longer than at another level of the block, at worst {}, at {at}: there the machine was \
+             slow rather than what is compared; take fewer clients, or a machine with more processors",
+            part(n, m),
+            percent(WAITED),
+            (UNFAIR * 100.0).round(),
+            percent(worst)
+        )
+    })
+}
+
+/// A machine that others use.
+pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let share = |trial: &TrialSummary| {
+        let of = |measure: &Measure| trial.measures.get(measure, &Scope::Machine);
+        let others = of(&FOREIGN_CPU)? + of(&STEAL).unwrap_or_default();
+        Some(others / (trial.ran_s? * f64::from(run.machine.processors.max(1))))
+    };
+    let above = |trial| share(trial).filter(|share| *share > FOREIGN).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {} others used over {} of the machine's processors while the clients ran, at worst \
+             {}, at {at}: end what else runs on the machine, and run it again",
+            part(n, m),
+            percent(FOREIGN),
+            percent(worst)
+        )
+    })
+}
+
+/// A run that began on a busy machine.
+pub(super) fn began_busy(run: &Run) -> Option<String> {
+    let processors = f64::from(run.machine.processors.max(1));
+    let load = run.load.filter(|load| *load > processors)?;
+    Some(format!(
+        "the machine was busy when the run began: a load of {load:.1} on {processors} processors, by \
+         others than bakeoff"
+    ))
 }
 
 /// The neighbours' requests a second.

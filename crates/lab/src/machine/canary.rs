@@ -55,8 +55,8 @@ impl Cage {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Ok(Canary {
             at_s: now.as_secs_f64(),
-            cpu_s: best_of(3, || self.arithmetic()),
-            memory_s: best_of(3, || self.copying()),
+            cpu_s: median_of(9, || Ok(self.arithmetic()))?,
+            memory_s: median_of(9, || Ok(self.copying()))?,
             sync_s: self.sync()?,
             read_s: self.random_read()?,
             off: None,
@@ -104,15 +104,6 @@ impl Cage {
         self.reads = Some(file);
         Ok(Some(seconds))
     }
-}
-
-fn best_of(count: usize, mut body: impl FnMut()) -> f64 {
-    let times = (0..count).map(|_| {
-        let start = Instant::now();
-        body();
-        start.elapsed().as_secs_f64()
-    });
-    times.fold(f64::INFINITY, f64::min)
 }
 
 /// The median of up to `count` times; fewer when they take long.

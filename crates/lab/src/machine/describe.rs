@@ -29,6 +29,12 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
     })
 }
 
+/// How many processes wanted a processor in the last minute, on average; `None` where the system
+/// does not tell. Source: proc_loadavg(5).
+pub fn load() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
 fn field<'a>(text: &'a str, name: &str, separator: char) -> &'a str {
     let value = text.lines().find_map(|line| {
         let (key, value) = line.split_once(separator)?;

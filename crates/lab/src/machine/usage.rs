@@ -112,6 +112,14 @@ fn bytes(process: &Path) -> io::Result<Usage> {
     })
 }
 
+/// A process and its descendants, by their numbers.
+///
+/// # Errors
+/// When there is no such process.
+pub fn family(root: u32) -> io::Result<Vec<u32>> {
+    Ok(members(root)?.into_keys().collect())
+}
+
 /// A process and its descendants, with the processor time of each and of its dead children.
 fn members(root: u32) -> io::Result<BTreeMap<u32, Duration>> {
     let mut all = BTreeMap::new();

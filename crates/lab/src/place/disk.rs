@@ -15,6 +15,8 @@ use bakeoff_disk::neighbour;
 use bakeoff_results::measure::{self, Measures, Scope};
 
 use crate::TrialError;
+use crate::machine::run_delay::RunDelays;
+use crate::machine::usage::Usage;
 
 /// The neighbours' file on the machine's own disk, and how many requests a second one of them makes
 /// alone.
@@ -60,6 +62,8 @@ pub struct Virtual {
     /// What it had done when the clients started, and when they had stopped.
     before: Option<Stat>,
     after: Option<Stat>,
+    /// What its daemon had used when the clients started, and waited since.
+    daemon: Option<(Usage, RunDelays)>,
 }
 
 /// How a virtual disk is mounted.
@@ -127,8 +131,15 @@ impl Disk {
         options.metadata = metadata;
         let mounted = Mounted::start(launcher, &options).map_err(|error| failed(&error))?;
         let (seen_at, timed) = (at.to_owned(), !spec.is_null());
-        let (before, after) = (None, None);
-        Ok(Self::Virtual(Box::new(Virtual { mounted, seen_at, level, timed, before, after })))
+        Ok(Self::Virtual(Box::new(Virtual {
+            mounted,
+            seen_at,
+            level,
+            timed,
+            before: None,
+            after: None,
+            daemon: None,
+        })))
     }
 
     /// Whether it is mounted, with a page cache of its own.
@@ -228,7 +239,11 @@ impl Virtual {
             // What was written before is durable first.
             control.set_timing(true)?;
         }
-        self.before = Some(control.stat()?);
+        let stat = control.stat()?;
+        let mut delays = RunDelays::of(vec![stat.pid]);
+        delays.look();
+        self.daemon = Usage::of_family(stat.pid).ok().map(|usage| (usage, delays));
+        self.before = Some(stat);
         Ok(())
     }
 
@@ -241,8 +256,17 @@ impl Virtual {
             control.set_neighbours(Level::None)?;
         }
         let measures = self.before.take().map(|before| measured(&before, &now, self.level));
+        let mut measures = measures.unwrap_or_default();
+        if let Some((before, mut delays)) = self.daemon.take() {
+            delays.look();
+            let used = Usage::of_family(now.pid).ok().map(|usage| (usage - before).cpu);
+            let seconds = |time: std::time::Duration| time.as_secs_f64();
+            measures.set_some(&measure::CPU, Scope::DISK_DAEMON, used.map(seconds));
+            let waited = delays.total().map(seconds);
+            measures.set_some(&measure::RUN_DELAY, Scope::DISK_DAEMON, waited);
+        }
         self.after = Some(now);
-        Ok(Seen { measures: measures.unwrap_or_default(), ..Seen::default() })
+        Ok(Seen { measures, ..Seen::default() })
     }
 }
 

@@ -17,6 +17,7 @@ use bakeoff_results::measure::{self as measures, DATABASE_GROUP, Measures, Scope
 use super::{GRACE, Outcome, PATIENCE, Procedure, Stage};
 use crate::error::wanting;
 use crate::machine::accounts;
+use crate::machine::suspect::MachineAccount;
 use crate::place::disk::{Disk, Options, Seen};
 use crate::place::memory::Group;
 use crate::place::{self, Place, RESERVE, Staged, room};
@@ -159,6 +160,7 @@ impl DriveProcedure {
         let mut process = stage.start(&trial.setup, place.clone(), Task::Drive(self.0))?;
         let most = Duration::from_secs_f64(self.0.seconds * 2.0) + GRACE;
         let (start, mut seen, mut memory) = (Instant::now(), Seen::default(), None);
+        let mut machine = MachineAccount::now();
         loop {
             stage.go_on()?;
             if start.elapsed() > most {
@@ -168,6 +170,7 @@ impl DriveProcedure {
             match process.receive(PATIENCE) {
                 Heard::Message(Message::Ready) => {
                     disk.begin(stage.hired.as_ref())?;
+                    machine = MachineAccount::now();
                     if process.go().is_err() {
                         return Err(TrialError::process(process.exit_report()));
                     }
@@ -176,7 +179,9 @@ impl DriveProcedure {
                     stage.watch.event(Event::Progress { per_second, mean_s });
                 }
                 Heard::Message(Message::Driven) => {
+                    let others = MachineAccount::now().since(&machine);
                     seen = disk.end()?;
+                    seen.measures.extend(others);
                     memory = limit.map(of_group);
                 }
                 Heard::Message(Message::Done(Some(measured))) => {

@@ -235,6 +235,7 @@ impl Sample {
             machine: machine(),
             engines: self.engines.iter().map(|engine| settings_of(engine)).collect(),
             harness_s: 5e-8,
+            load: None,
             neighbour_alone_per_second: Some(7336.0),
             text: "generated from seed 42".into(),
             applied: self.applied(),

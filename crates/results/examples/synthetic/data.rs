@@ -56,6 +56,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             stores: true,
         }],
         harness_s: 5e-8,
+        load: None,
         neighbour_alone_per_second: Some(800.0),
         text: "none".to_owned(),
         cuts: Some(CutPlan {

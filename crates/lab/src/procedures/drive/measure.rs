@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bakeoff_load::{self as load, Outcome};
 use bakeoff_results::measure::{self, Measures, Scope};
@@ -11,6 +11,7 @@ use bakeoff_results::{Measured, Operation, Slot};
 use crate::TrialError;
 use crate::machine::accounts::{Device, space};
 use crate::machine::open_files;
+use crate::machine::run_delay::RunDelays;
 use crate::machine::syncs;
 use crate::machine::usage::Usage;
 use crate::place::Place;
@@ -22,6 +23,8 @@ use crate::targets::{Processes, Running};
 const TRIM: f64 = 0.1;
 /// Slots that a warm-up is looked for in: with fewer there is no telling.
 const SLOTS_FOR_WARMUP: usize = 30;
+/// How often the threads of servers are looked at.
+const LOOK: Duration = Duration::from_secs(1);
 /// Whole seconds that a slope is looked for in.
 const SLOTS_FOR_SLOPE: usize = 10;
 
@@ -51,12 +54,15 @@ pub fn measure(
     let account = || Account::take(running, place.directory.as_deref(), syncs);
     let before = account()?;
     let connect = |share: &load::Share| running.driver(share, None);
+    let mut delays = Delays::of(running);
     let mut observe = |progress: &load::Progress| {
         let (per_second, mean_s) = (progress.per_second, progress.mean_s.unwrap_or(0.0));
         output.send(&Message::Progress { per_second, mean_s });
+        delays.look_now_and_then();
     };
     let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut observe);
     let outcome = outcome.map_err(named(names))?;
+    delays.look();
     let after = account()?;
     output.send(&Message::Driven);
     running.drain()?;
@@ -66,6 +72,7 @@ pub fn measure(
     of_clients(&mut measures, running, drive, &outcome);
     let used = Used { before, after, end };
     used.put(&mut measures, running, &outcome);
+    delays.put(&mut measures);
     if let Some(directory) = &place.directory {
         let bytes = space(directory).map_err(|error| TrialError::place("no sizes", error))?;
         measures.set(&measure::SPACE, Scope::Trial, bytes as f64);
@@ -111,16 +118,58 @@ fn of_clients(measures: &mut Measures, running: &dyn Running, drive: &Drive, out
     let counts = [
         (&measure::OPERATIONS, ended + outcome.in_flight),
         (&measure::CONCURRENCY, running.concurrency(drive.clients) as u64),
+        (&measure::DRIVERS, outcome.drivers.len() as u64),
         (&measure::IN_FLIGHT, outcome.in_flight),
     ];
     for (what, count) in counts {
         measures.set(what, scope(), count as f64);
     }
+    let delays: Option<Vec<Duration>> = outcome.drivers.iter().map(|it| it.run_delay).collect();
+    let delay = delays.map(|delays| delays.iter().sum::<Duration>().as_secs_f64());
+    measures.set_some(&measure::RUN_DELAY, scope(), delay);
     let Some(open) = &outcome.open else { return };
     measures.set(&measure::OFFERED, scope(), open.per_second);
     measures.set(&measure::NOT_STARTED, scope(), open.not_started as f64);
     measures.set(&measure::BACKLOG, scope(), open.most_waiting as f64);
     measures.set_some(&measure::START_DELAY_P99, scope(), open.start_delay_p99_s());
+}
+
+/// How long the threads of each group of processes had to wait for a processor. Those of a driver
+/// tell it themselves.
+struct Delays {
+    groups: Vec<(&'static str, RunDelays)>,
+    last: Instant,
+}
+
+impl Delays {
+    fn of(running: &dyn Running) -> Self {
+        let families = running.groups().into_iter().filter_map(|(name, processes)| {
+            let Processes::Family(root) = processes else { return None };
+            Some((name, RunDelays::of(vec![root])))
+        });
+        let mut delays = Self { groups: families.collect(), last: Instant::now() };
+        delays.look();
+        delays
+    }
+
+    fn look(&mut self) {
+        self.groups.iter_mut().for_each(|(_, delays)| delays.look());
+        self.last = Instant::now();
+    }
+
+    /// A thread that ends between two looks takes what it has waited since with it.
+    fn look_now_and_then(&mut self) {
+        if self.last.elapsed() > LOOK {
+            self.look();
+        }
+    }
+
+    fn put(&self, measures: &mut Measures) {
+        for (name, delays) in &self.groups {
+            let total = delays.total().map(|total| total.as_secs_f64());
+            measures.set_some(&measure::RUN_DELAY, Scope::Processes((*name).into()), total);
+        }
+    }
 }
 
 /// What was used up to a moment.

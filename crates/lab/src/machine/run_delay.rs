@@ -1,0 +1,90 @@
+//! How long the threads of processes were ready to run and had no processor.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Duration;
+
+use bakeoff_load::cpu::run_delay;
+
+use super::usage::family;
+
+/// Threads that are looked at from time to time, since what one has waited goes with it.
+#[derive(Debug, Default)]
+pub struct RunDelays {
+    roots: Vec<u32>,
+    /// What each thread had waited when it was first seen, and when it was last seen.
+    threads: BTreeMap<u32, (Duration, Duration)>,
+    looked: bool,
+}
+
+impl RunDelays {
+    /// Of these processes and their descendants.
+    pub fn of(roots: Vec<u32>) -> Self {
+        Self { roots, ..Self::default() }
+    }
+
+    /// Looks at all threads. One that is new since the first look has waited all it has waited
+    /// meanwhile.
+    pub fn look(&mut self) {
+        for pid in self.roots.iter().filter_map(|root| family(*root).ok()).flatten() {
+            let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+            for thread in threads {
+                let name = thread.file_name();
+                let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+                // One that is gone meanwhile, or that belongs to somebody else, tells nothing.
+                let text = fs::read_to_string(thread.path().join("schedstat"));
+                let Some(waited) = text.ok().as_deref().and_then(run_delay) else { continue };
+                let first = if self.looked { Duration::ZERO } else { waited };
+                self.threads.entry(id).or_insert((first, waited)).1 = waited;
+            }
+        }
+        self.looked = true;
+    }
+
+    /// What all threads have waited since the first look; `None` where no thread could be looked at.
+    pub fn total(&self) -> Option<Duration> {
+        let each = self.threads.values().map(|(first, last)| last.saturating_sub(*first));
+        (!self.threads.is_empty()).then(|| each.sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn what_waits_for_a_processor_is_seen() {
+        // More busy shells than processors: some of them wait.
+        let count = std::thread::available_parallelism().map_or(1, usize::from) * 2 + 1;
+        let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let mut shells: Vec<_> = (0..count).map(|_| spin()).collect();
+        let mut delays = RunDelays::of(shells.iter().map(std::process::Child::id).collect());
+        delays.look();
+        let start = Instant::now();
+        std::thread::sleep(Duration::from_millis(500));
+        delays.look();
+        let (waited, most) = (delays.total(), start.elapsed() * count as u32);
+        for shell in &mut shells {
+            shell.kill().unwrap();
+            shell.wait().unwrap();
+        }
+        let waited = waited.expect("the kernel keeps the account");
+        assert!(waited > most / 4 && waited <= most, "{waited:?} of {most:?}");
+    }
+
+    #[test]
+    fn what_sleeps_waits_for_no_processor() {
+        let mut sleeper = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        let mut delays = RunDelays::of(vec![sleeper.id()]);
+        delays.look();
+        std::thread::sleep(Duration::from_millis(200));
+        delays.look();
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert!(delays.total().expect("it was there") < Duration::from_millis(50));
+        assert_eq!(RunDelays::of(vec![]).total(), None);
+    }
+}

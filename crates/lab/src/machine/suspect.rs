@@ -1,0 +1,144 @@
+//! The machine as a suspect: what it did for others, and what it could not do in time.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use bakeoff_results::measure::{self, Measures, Scope};
+
+use super::usage::Usage;
+
+/// The share of all processors that other processes may use while clients run.
+const MOST_FOREIGN: f64 = 0.10;
+/// The share of all processors that other virtual machines may take.
+const MOST_STOLEN: f64 = 0.02;
+
+/// What the whole machine had done up to a moment. What a kernel does not tell is `None`.
+#[derive(Clone, Debug)]
+pub struct MachineAccount {
+    at: Instant,
+    times: Option<Times>,
+    /// Of bakeoff, with all that it has started.
+    ours: Option<Duration>,
+    /// How long something waited for a processor, for storage, for memory.
+    pressure: [Option<Duration>; 3],
+}
+
+/// Processor time, of all processors together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Times {
+    /// In user or kernel mode, for anybody.
+    busy: Duration,
+    /// While another virtual machine had the processor.
+    stolen: Duration,
+}
+
+impl MachineAccount {
+    /// Takes it now.
+    pub fn now() -> Self {
+        let pressure = ["cpu", "io", "memory"].map(|kind| {
+            fs::read_to_string(format!("/proc/pressure/{kind}")).ok().as_deref().and_then(stalled)
+        });
+        let times = fs::read_to_string("/proc/stat").ok().as_deref().and_then(times);
+        let ours = Usage::of_family(std::process::id()).ok().map(|usage| usage.cpu);
+        Self { at: Instant::now(), times, ours, pressure }
+    }
+
+    /// What was done since an earlier account.
+    pub fn since(&self, earlier: &Self) -> Measures {
+        let mut measures = Measures::default();
+        let mut set = |what, value: Option<f64>| measures.set_some(what, Scope::Machine, value);
+        let times = self.times.zip(earlier.times);
+        let busy = times.map(|(now, then)| now.busy.saturating_sub(then.busy));
+        let ours = self.ours.zip(earlier.ours).map(|(now, then)| now.saturating_sub(then));
+        let foreign = busy.zip(ours).map(|(busy, ours)| busy.saturating_sub(ours).as_secs_f64());
+        let stolen = times.map(|(now, then)| now.stolen.saturating_sub(then.stolen).as_secs_f64());
+        set(&measure::FOREIGN_CPU, foreign);
+        set(&measure::STEAL, stolen);
+        let seconds = (self.at - earlier.at).as_secs_f64();
+        let kinds = [&measure::PRESSURE_CPU, &measure::PRESSURE_IO, &measure::PRESSURE_MEMORY];
+        for (number, what) in kinds.into_iter().enumerate() {
+            let stalled = self.pressure[number].zip(earlier.pressure[number]);
+            let share = |(now, then): (Duration, Duration)| {
+                (now.saturating_sub(then).as_secs_f64() / seconds).min(1.0)
+            };
+            set(what, stalled.map(share));
+        }
+        measures
+    }
+}
+
+/// What disturbed a trial that ran so long on so many processors, in a few words; `None` where
+/// nothing did that is known of.
+pub fn disturbance(measures: &Measures, ran_s: f64, processors: u32) -> Option<String> {
+    let share = |what| {
+        let used = measures.get(what, &Scope::Machine)?;
+        Some(used / (ran_s * f64::from(processors.max(1))))
+    };
+    let above = |what, most| share(what).filter(|share| *share > most);
+    if let Some(share) = above(&measure::STEAL, MOST_STOLEN) {
+        return Some(format!(
+            "other virtual machines took {:.0} % of the processors",
+            share * 100.0
+        ));
+    }
+    let share = above(&measure::FOREIGN_CPU, MOST_FOREIGN)?;
+    Some(format!("other processes used {:.0} % of the processors", share * 100.0))
+}
+
+/// How long something was stalled since the machine started.
+///
+/// Source: Documentation/accounting/psi.rst of the kernel: `some`, `total=` microseconds.
+fn stalled(pressure: &str) -> Option<Duration> {
+    let some = pressure.lines().find(|line| line.starts_with("some"))?;
+    let total = some.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
+    Some(Duration::from_micros(total.parse().ok()?))
+}
+
+/// Source: proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal, in clock ticks.
+fn times(stat: &str) -> Option<Times> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    let of = |ticks: u64| {
+        Duration::from_nanos(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second()))
+    };
+    let busy = [0, 1, 2, 5, 6].iter().map(|field| ticks.get(*field)).sum::<Option<u64>>()?;
+    Some(Times { busy: of(busy), stolen: of(*ticks.get(7)?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn the_kernels_lines_are_read() {
+        let tick = Duration::from_secs(1) / rustix::param::clock_ticks_per_second() as u32;
+        let stat = "cpu  10 20 30 400 500 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n";
+        let wanted = Times { busy: tick * 73, stolen: tick * 8 };
+        assert_eq!(times(stat), Some(wanted));
+        assert_eq!(times("cpu  1 2\n"), None);
+        let pressure =
+            "some avg10=2.52 avg60=9.48 avg300=21.00 total=2309595263\nfull avg10=0.00\n";
+        assert_eq!(stalled(pressure), Some(Duration::from_micros(2_309_595_263)));
+        assert_eq!(stalled(""), None);
+    }
+
+    #[test]
+    fn what_others_use_is_told_from_what_we_use() {
+        // Ours, since this process started it.
+        let spin = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+        let before = MachineAccount::now();
+        assert!(Command::new("sh").args(["-c", spin]).status().unwrap().success());
+        let after = MachineAccount::now();
+        let ours = (after.ours.unwrap() - before.ours.unwrap()).as_secs_f64();
+        assert!(ours > 0.1, "{ours}");
+        let busy = (after.times.unwrap().busy - before.times.unwrap().busy).as_secs_f64();
+        let foreign = after.since(&before).get(&measure::FOREIGN_CPU, &Scope::Machine).unwrap();
+        // To the clock's ticks.
+        assert!(
+            (foreign - (busy - ours).max(0.0)).abs() < 0.05,
+            "{foreign} of {busy}, {ours} ours"
+        );
+    }
+}
