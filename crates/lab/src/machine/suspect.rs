@@ -11,6 +11,8 @@ use super::usage::Usage;
 const MOST_FOREIGN: f64 = 0.10;
 /// The share of all processors that other virtual machines may take.
 const MOST_STOLEN: f64 = 0.02;
+/// In a shorter trial one short process of somebody else's is above these shares.
+const LONG_ENOUGH_S: f64 = 5.0;
 
 /// What the whole machine had done up to a moment. What a kernel does not tell is `None`.
 #[derive(Clone, Debug)]
@@ -68,8 +70,11 @@ impl MachineAccount {
 }
 
 /// What disturbed a trial that ran so long on so many processors, in a few words; `None` where
-/// nothing did that is known of.
+/// nothing did that is known of, and of a trial that was too short to tell.
 pub fn disturbance(measures: &Measures, ran_s: f64, processors: u32) -> Option<String> {
+    if ran_s < LONG_ENOUGH_S {
+        return None;
+    }
     let share = |what| {
         let used = measures.get(what, &Scope::Machine)?;
         Some(used / (ran_s * f64::from(processors.max(1))))
@@ -122,6 +127,22 @@ mod tests {
             "some avg10=2.52 avg60=9.48 avg300=21.00 total=2309595263\nfull avg10=0.00\n";
         assert_eq!(stalled(pressure), Some(Duration::from_micros(2_309_595_263)));
         assert_eq!(stalled(""), None);
+    }
+
+    #[test]
+    fn a_long_trial_is_disturbed_by_many_others() {
+        let others = |cpu_s: f64, steal_s: f64| {
+            let mut measures = Measures::default();
+            measures.set(&measure::FOREIGN_CPU, Scope::Machine, cpu_s);
+            measures.set(&measure::STEAL, Scope::Machine, steal_s);
+            measures
+        };
+        let of = |cpu_s, steal_s, ran_s| disturbance(&others(cpu_s, steal_s), ran_s, 2);
+        assert_eq!(of(1.9, 0.3, 10.0), None);
+        assert!(of(2.4, 0.3, 10.0).unwrap().contains("other processes used 12 %"));
+        assert!(of(1.9, 0.6, 10.0).unwrap().contains("other virtual machines took 3 %"));
+        assert_eq!(of(8.0, 8.0, 4.0), None);
+        assert_eq!(disturbance(&Measures::default(), 10.0, 2), None);
     }
 
     #[test]
