@@ -112,13 +112,13 @@ impl Stage<'_> {
         if let Some(server) = runtime {
             wanting("removing the server's folder", place::remove(&server))?;
         }
-        let loaded = self.unless_full(loaded);
-        if let Err(error) = &loaded
+        let image = loaded.and_then(|loaded_bytes| Image::new(folder, loaded_bytes));
+        let image = self.unless_full(image);
+        if let Err(error) = &image
             && error.stops_the_run()
         {
             return Err(error.clone());
         }
-        let image = loaded.map(|loaded_bytes| Image { folder, loaded_bytes });
         self.images.put(&setup.recipe, image.clone());
         image.map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")))
     }

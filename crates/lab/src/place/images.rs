@@ -62,6 +62,18 @@ impl Images {
 }
 
 impl Image {
+    /// The image that was loaded into a folder, written and out of the page cache: what an engine
+    /// allocated ahead and never wrote counts as data as long as a page of it is cached, so that
+    /// else the cache would decide what a copy takes up.
+    ///
+    /// # Errors
+    /// The first file that can't be written.
+    pub fn new(folder: PathBuf, loaded_bytes: u64) -> Result<Self, TrialError> {
+        page_cache::forget(&folder)
+            .map_err(|error| TrialError::place("its data image can't be written", error))?;
+        Ok(Self { folder, loaded_bytes })
+    }
+
     /// Copies the image to `directory`, durably, if there is room; out of the page cache again if
     /// it is to be `cold`.
     ///
@@ -107,4 +119,31 @@ impl Image {
 
 fn failed(error: std::io::Error) -> TrialError {
     TrialError::place("its data image can't be restored", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{FallocateFlags, fallocate};
+
+    #[test]
+    fn what_was_allocated_and_never_written_takes_no_room_in_a_copy() {
+        const LENGTH: u64 = 4 << 20;
+        let place = tempfile::tempdir().unwrap();
+        let (folder, copy) = (place.path().join("image"), place.path().join("copy"));
+        fs::create_dir(&folder).unwrap();
+        let log = fs::File::create_new(folder.join("log")).unwrap();
+        fallocate(&log, FallocateFlags::empty(), 0, LENGTH).unwrap();
+        // Reading brings zeros into the page cache.
+        assert_eq!(fs::read(folder.join("log")).unwrap().len() as u64, LENGTH);
+        let image = Image::new(folder.clone(), 1).unwrap();
+        if page_cache::resident(&folder).unwrap() > 0 {
+            eprintln!("skipped: this file system has nothing but the page cache");
+            return;
+        }
+        image.restore(&copy, false, &AtomicBool::new(false)).unwrap();
+        assert_eq!(fs::metadata(copy.join("log")).unwrap().len(), LENGTH);
+        let space = accounts::space(&copy).unwrap();
+        assert!(space < LENGTH / 4, "{space}");
+    }
 }
