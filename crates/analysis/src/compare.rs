@@ -7,6 +7,7 @@ use bakeoff_stats::{CONFIDENCE, Estimate, MARGIN, holm, paired};
 
 use crate::cells::{Rank, rank};
 use crate::document::{Comparison, Verdict};
+use crate::open_loop::OpenLoop;
 
 /// What of an operation of a trial is compared.
 pub(crate) type Mean = fn(&OperationSummary) -> Option<f64>;
@@ -78,7 +79,8 @@ fn baseline<'a>(run: &'a Run, group: &Group<'a>) -> &'a str {
     }
 }
 
-/// The trials, by the levels of all factors but the compared one.
+/// The trials, by the levels of all factors but the compared one. Of a cell that did not keep up
+/// with its rate none is compared: its times say how long the trials were.
 fn groups<'a>(
     run: &Run,
     rows: &'a [TrialSummary],
@@ -96,7 +98,12 @@ fn groups<'a>(
             groups.entry(key(row)).or_default().levels.insert((place, level));
         }
     }
-    for &row in counted {
+    let behind: BTreeSet<&Levels> = counted
+        .iter()
+        .filter(|trial| OpenLoop::of(trial).is_some_and(|open| !open.kept_up))
+        .map(|trial| &trial.levels)
+        .collect();
+    for &row in counted.iter().filter(|trial| !behind.contains(&trial.levels)) {
         if let Some(level) = row.levels.get(&run.compare) {
             let group = groups.entry(key(row)).or_default();
             group.blocks.entry(row.block).or_default().insert(level, row);

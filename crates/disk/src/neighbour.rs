@@ -15,7 +15,7 @@ mod file;
 mod stream;
 mod tally;
 
-pub use file::{Error, FILE_BYTES, File, LEAST_BYTES};
+pub use file::{Error, FILE_BYTES, File, LEAST_BYTES, is_in_memory};
 pub use tally::{Report, Snapshot};
 
 use stream::{Pace, Shared};

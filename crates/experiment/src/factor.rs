@@ -110,7 +110,7 @@ impl Factor {
             Self::Memory => "how much memory an engine has, its page cache included",
             Self::Disk => "the device under the data",
             Self::Neighbours => "other load on the same disk: random 16 KiB reads and writes",
-            Self::Clients => "how many clients work at once, a thread each",
+            Self::Clients => "how many clients work at once",
             Self::Rate => {
                 "when operations start: each client's next when its last has ended, or at a rate of \
                  all clients together"

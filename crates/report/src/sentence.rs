@@ -94,6 +94,9 @@ fn without_cases(layout: &Layout<'_>) -> String {
             let name = words::contender(layout.compare, only);
             format!("Nothing is compared: only {name} has trials that count")
         }
+        _ if layout.document.cells.iter().any(offered::is_behind) => {
+            "Nothing is compared: no two levels kept up with the same rate".into()
+        }
         _ => "Nothing is compared: no two levels have trials in the same block".into(),
     }
 }
@@ -101,6 +104,9 @@ fn without_cases(layout: &Layout<'_>) -> String {
 /// What the only level took, where that is one figure an operation.
 fn alone<'a>(layout: &Layout<'a>, only: &'a str) -> String {
     let [setting] = layout.settings.as_slice() else { return String::new() };
+    if layout.cell(setting, only).is_some_and(offered::is_behind) {
+        return String::new();
+    }
     let means: Vec<String> = layout
         .operations()
         .filter_map(|operation| {

@@ -34,12 +34,18 @@ fn a_rate_that_can_not_be_kept_is_said_to_be_so_and_not_measured() {
         return;
     }
     let place = Place::new();
-    let toml = "workload = \"redmine\"\nengine = \"sqlite\"\ndisk = \"hdd-7200\"\nseconds = 2\n\
-                repetitions = 1\nrate = \"200/s\"\n";
+    let toml = "workload = \"redmine\"\nengine = [\"sqlite\", \"lmdb\"]\ndisk = \"hdd-7200\"\n\
+                seconds = 2\nrepetitions = 1\nrate = \"200/s\"\n";
     place.write("mine.toml", toml);
     let done = place.run(&["run", "mine.toml", "--out", "r"]).code(0);
-    done.says(&["did not keep up"]);
+    done.says(&[
+        "did not keep up",
+        "Nothing is compared: no two levels kept up with the same rate",
+    ]);
     let document = place.json("r");
+    for comparison in document["comparisons"].as_array().unwrap() {
+        assert_eq!(comparison["ratio"], serde_json::Value::Null, "{comparison}");
+    }
     let measures = measured(&document["trials"][0]);
     let of_clients = |measure| measures.get(measure, &Scope::Clients).unwrap();
     // A commit waits for a turn of the platters: 11 an operation, 120 a second.

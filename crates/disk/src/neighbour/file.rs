@@ -83,8 +83,7 @@ impl File {
     pub fn prepare(folder: &Path, bytes: u64) -> Result<Self, Error> {
         let io = |cause| Error::Io { folder: folder.to_owned(), cause };
         let file = nameless(folder).map_err(io)?;
-        let system = fstatfs(&file).map_err(|error| io(error.into()))?;
-        if IN_MEMORY.contains(&(system.f_type as u32)) {
+        if is_in_memory(&file).map_err(io)? {
             return Err(Error::NotDirect(folder.to_owned()));
         }
         let space = fstatvfs(&file).map_err(|error| io(error.into()))?;
@@ -120,6 +119,14 @@ impl File {
     pub(super) fn from_handle(file: fs::File) -> Self {
         Self { file: Arc::new(file) }
     }
+}
+
+/// Whether a file lies in memory, where direct requests are taken and go to no disk.
+///
+/// # Errors
+/// What the system says.
+pub fn is_in_memory(file: &fs::File) -> io::Result<bool> {
+    Ok(IN_MEMORY.contains(&(fstatfs(file)?.f_type as u32)))
 }
 
 /// Bytes of a file that should have so many where so many are free; none when it would be too

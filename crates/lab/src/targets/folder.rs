@@ -33,6 +33,8 @@ const SCALES: [(&str, u64); 3] = [("small", 64 << 20), ("medium", 1 << 30), ("la
 const DEEPEST: usize = 1024;
 /// Bytes that are written at once when the file is made.
 const PIECE: usize = 1 << 20;
+/// All requests in flight together have so many bytes at most.
+const MOST_BUFFERS: u64 = 1 << 30;
 
 /// How many requests a client has in flight.
 static DEPTH: Declared = Declared {
@@ -133,6 +135,7 @@ impl Target for Folder {
             ring::probe().map_err(|error| no_ring(depth, &error))?;
         }
         let block = block_bytes(cell.base(Factor::Declared(&BLOCK))).expect("a checked level");
+        room_for_buffers(cell.clients(), depth, block)?;
         let resolved = Resolved { bytes, block, depth, seed: experiment.seed };
         Ok(Setup {
             target: self.name(),
@@ -155,11 +158,25 @@ impl Target for Folder {
     }
 }
 
+/// Refuses what would take all memory.
+fn room_for_buffers(clients: usize, depth: usize, block: usize) -> Result<(), TrialError> {
+    let bytes = (clients * depth * block) as u64;
+    if bytes <= MOST_BUFFERS {
+        return Ok(());
+    }
+    Err(TrialError::User(format!(
+        "{clients} clients of depth {depth} would take {} MiB of buffers; at most {} MiB: take fewer \
+         clients, a smaller depth or smaller blocks",
+        bytes >> 20,
+        MOST_BUFFERS >> 20
+    )))
+}
+
 /// Why a depth can't be had.
 fn no_ring(depth: usize, error: &std::io::Error) -> TrialError {
     TrialError::User(format!(
         "depth {depth} takes io_uring, and this kernel does not give it ({error}): allow it (sysctl \
-         kernel.io_uring_disabled=0, Linux 5.6 or later, no seccomp filter), or take depth 1"
+         kernel.io_uring_disabled=0, Linux 5.11 or later, no seccomp filter), or take depth 1"
     ))
 }
 

@@ -7,6 +7,8 @@ use std::path::Path;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
+use bakeoff_disk::neighbour::is_in_memory;
+
 use crate::TrialError;
 
 /// Its name in the target's folder.
@@ -28,14 +30,18 @@ impl DataFile {
     pub fn open(folder: &Path, block: usize) -> Result<Self, TrialError> {
         let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
         let opened = OpenOptions::new().read(true).custom_flags(direct).open(folder.join(NAME));
+        let no_disk = || {
+            let why = "this file system is in memory or has no direct I/O, so that no disk would be \
+                       measured: use --out on another one";
+            TrialError::User(why.into())
+        };
         let file = opened.map_err(|error| match error.raw_os_error() {
-            Some(libc::EINVAL) => TrialError::User(
-                "this file system has no direct I/O, and through the page cache no disk is \
-                 measured: use --out on another one"
-                    .into(),
-            ),
+            Some(libc::EINVAL) => no_disk(),
             _ => TrialError::place("its file can't be opened", error),
         })?;
+        if is_in_memory(&file).map_err(|e| TrialError::place("its file system", e))? {
+            return Err(no_disk());
+        }
         let length = file.metadata().map_err(|e| TrialError::place("its file", e))?.len();
         Ok(Self { file, block, blocks: length / block as u64 })
     }

@@ -18,7 +18,11 @@ const SPIN: Nanos = 120_000;
 /// # Errors
 /// What it says instead.
 pub fn probe() -> io::Result<()> {
-    IoUring::new(2).map(drop)
+    // Waiting with a time limit; without it an open loop can't start in time.
+    match IoUring::new(2)?.params().is_feature_ext_arg() {
+        true => Ok(()),
+        false => Err(io::Error::from(io::ErrorKind::Unsupported)),
+    }
 }
 
 /// A client with as many requests in flight as it has slots.
@@ -105,10 +109,12 @@ impl<'a> Ring<'a> {
             }
         };
         match waited {
-            Err(error) if !matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR)) => {
-                Err(error)
-            }
-            _ => Ok(()),
+            // Out of resources for a moment: what has ended is taken first, then it is tried again.
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+                _ => Err(error),
+            },
+            Ok(_) => Ok(()),
         }
     }
 
@@ -173,7 +179,10 @@ impl Driver for Ring<'_> {
                     _ => return,
                 }
             }
-            if self.wait(pending.map(|(_, intended)| intended), clock).is_err() {
+            if let Err(error) = self.wait(pending.map(|(_, intended)| intended), clock) {
+                let (now, error) = (clock.now(), Some(format!("io_uring_enter: {error}")));
+                let done = Done { error, ..Done::default() };
+                record.record(Operation { intended: now, started: now, ended: now, done });
                 return;
             }
             over |= !self.reap(&mut free, record, clock);
