@@ -5,6 +5,7 @@ pub mod disk;
 mod image;
 pub mod images;
 pub mod leftovers;
+pub mod limits;
 pub mod memory;
 pub mod page_cache;
 
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use self::disk::Disk;
+use self::limits::Limits;
 use self::memory::Group;
 use crate::error::wanting;
 use crate::machine::accounts;
@@ -46,8 +48,7 @@ pub struct Place {
 pub struct ProcessGroup {
     /// Its name, as `database`.
     pub name: String,
-    /// Bytes of memory that it has, its page cache included, where they are limited; groups may
-    /// share a limit.
+    /// Bytes of memory that it has, its page cache included, where they are limited.
     pub memory_bytes: Option<u64>,
     /// The control groups that its processes belong into, each by its `cgroup.procs`.
     pub cgroups: Vec<PathBuf>,
@@ -91,7 +92,7 @@ pub struct Staged {
     /// The disk under the files.
     pub disk: Disk,
     /// What the groups' memory is limited by.
-    limit: Option<Group>,
+    limits: Limits,
     /// What is removed at the end.
     folders: Vec<PathBuf>,
 }
@@ -99,7 +100,7 @@ pub struct Staged {
 impl Staged {
     /// Stages `groups` of processes over the files in `files`, on a disk that is seen in its own
     /// folder. `runtime` is the new folder for what a server keeps beside its data, if there is
-    /// one; `limit` holds all groups to their memory.
+    /// one; `limits` hold groups to their memory.
     ///
     /// # Errors
     /// What can't be had.
@@ -108,7 +109,7 @@ impl Staged {
         disk: Disk,
         files: &Path,
         runtime: Option<PathBuf>,
-        limit: Option<Group>,
+        limits: Limits,
     ) -> Result<Self, TrialError> {
         if let Some(folder) = &runtime {
             wanting("the server's folder", fs::create_dir(folder))?;
@@ -116,8 +117,8 @@ impl Staged {
         let folders = runtime.iter().cloned().collect();
         let group = |name: &&'static str| ProcessGroup {
             name: (*name).into(),
-            memory_bytes: limit.as_ref().map(Group::limit),
-            cgroups: limit.iter().map(Group::processes).collect(),
+            memory_bytes: limits.of(name).map(Group::limit),
+            cgroups: limits.of(name).map(Group::processes).into_iter().collect(),
         };
         let place = Place {
             directory: Some(disk.seen_at().unwrap_or(files).to_owned()),
@@ -125,7 +126,7 @@ impl Staged {
             groups: groups.iter().map(group).collect(),
             reuse: false,
         };
-        Ok(Self { place, disk, limit, folders })
+        Ok(Self { place, disk, limits, folders })
     }
 
     /// Where the processes that work in it find it.
@@ -134,13 +135,13 @@ impl Staged {
     }
 
     /// What the groups' memory is limited by.
-    pub fn limit(&self) -> Option<&Group> {
-        self.limit.as_ref()
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
-    /// The disk, to be worked with, beside the limit.
-    pub fn disk_and_limit(&mut self) -> (&mut Disk, Option<&Group>) {
-        (&mut self.disk, self.limit.as_ref())
+    /// The disk, to be worked with, beside the limits.
+    pub fn disk_and_limits(&mut self) -> (&mut Disk, &Limits) {
+        (&mut self.disk, &self.limits)
     }
 
     /// Removes what was made beside the files, and leaves the disk: one whose power has gone is still
@@ -161,9 +162,7 @@ impl Staged {
     /// What can't be ended or taken away.
     pub fn close(self) -> Result<(), TrialError> {
         // Nobody may still use the disk when it is taken away.
-        let ended = self.limit.as_ref().map_or(Ok(()), |limit| {
-            limit.end_processes().map_err(|error| TrialError::place("its end", error))
-        });
+        let ended = self.limits.end_processes();
         let unmounted = self.disk.unmount();
         for folder in &self.folders {
             wanting("removing the server's folder", remove(folder))?;

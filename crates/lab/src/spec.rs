@@ -20,7 +20,7 @@ const STARTS: u64 = 3;
 pub struct TrialSpec {
     /// The target, as it made of the levels.
     pub setup: Setup,
-    /// How much memory its groups of processes have together.
+    /// How much memory its engine has: the group `database`.
     pub memory: MemoryLimit,
     /// The disk under its files.
     pub disk: DiskSpec,

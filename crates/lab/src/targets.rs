@@ -81,7 +81,7 @@ pub struct Setup {
     pub subject: Value,
     /// How its data come about.
     pub recipe: Recipe,
-    /// The groups of processes that work for it; those share the trial's limit of memory.
+    /// The groups of processes that work for it.
     pub groups: Vec<&'static str>,
     /// Whether it has a server, which wants a folder beside its data for its socket and log.
     pub has_server: bool,

@@ -28,6 +28,7 @@ use self::moment::Moment;
 use super::{Outcome, Procedure, Stage};
 use crate::error::wanting;
 use crate::place::disk::{Disk, Options};
+use crate::place::limits::Limits;
 use crate::place::{self, Place, RESERVE, Staged, remove, room};
 use crate::process::Process;
 use crate::process::job::{Message, Task};
@@ -194,7 +195,7 @@ impl Bench<'_, '_> {
         let options = Options { spec, level: Level::None, seed, uncached: false, metadata };
         let disk = Disk::mount(self.stage.launcher, options, files, at)?;
         let setup = &self.trial.setup;
-        Staged::new(&setup.groups, disk, files, setup.runtime(self.work), None)
+        Staged::new(&setup.groups, disk, files, setup.runtime(self.work), Limits::default())
     }
 
     /// Starts a process that is to recover, check and audit what is in a place.

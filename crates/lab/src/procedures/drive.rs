@@ -15,17 +15,17 @@ use bakeoff_results::Measured;
 use bakeoff_results::measure::{self as measures, DATABASE_GROUP, Measures, Scope};
 
 use super::{GRACE, Outcome, PATIENCE, Procedure, Stage};
+use crate::TrialError;
 use crate::error::wanting;
 use crate::machine::accounts;
 use crate::machine::suspect::MachineAccount;
 use crate::place::disk::{Disk, Options, Seen};
-use crate::place::memory::Group;
+use crate::place::limits::Limits;
 use crate::place::{self, Place, RESERVE, Staged, room};
 use crate::process::job::{Drive, Message, Task};
 use crate::process::{Heard, Process};
 use crate::spec::{DiskSpec, TrialSpec};
 use crate::watch::Event;
-use crate::{MachineError, TrialError};
 
 pub use measure::measure;
 
@@ -63,18 +63,18 @@ impl DriveProcedure {
         stage.filled.insert(setup.recipe.into.clone());
         let place = Place { reuse: true, ..place };
         let mut disk = Disk::host(trial.neighbours, trial.seed);
-        self.drive(stage, trial, &place, &mut disk, None)
+        self.drive(stage, trial, &place, &mut disk, &Limits::default())
     }
 
     /// Restores the image, runs the trial on it and removes it.
     fn here(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Measured, TrialError> {
         let image = stage.image(&trial.setup)?;
-        let limit = trial.memory.bytes(image.loaded_bytes);
-        let limit = limit.map(Group::create).transpose().map_err(MachineError::Place)?;
+        let memory = trial.memory.bytes(image.loaded_bytes);
+        let limits = Limits::create(memory.map(|bytes| (DATABASE_GROUP, bytes)))?;
         let files = stage.work.join("trial");
         let measured = image
-            .restore(&files, limit.is_some(), stage.stop)
-            .and_then(|()| self.on_files(stage, trial, &files, limit));
+            .restore(&files, !limits.is_empty(), stage.stop)
+            .and_then(|()| self.on_files(stage, trial, &files, limits));
         // While the trial's files are still there: a disk that they have filled is no fault of the
         // target's.
         let left = room(stage.work, RESERVE);
@@ -91,7 +91,7 @@ impl DriveProcedure {
         stage: &mut Stage<'_>,
         trial: &TrialSpec,
         files: &Path,
-        limit: Option<Group>,
+        limits: Limits,
     ) -> Result<Measured, TrialError> {
         let mountpoint = stage.work.join("mount");
         let disk = match &trial.disk {
@@ -101,7 +101,7 @@ impl DriveProcedure {
                     spec,
                     level: trial.neighbours,
                     seed: trial.seed,
-                    uncached: limit.is_some(),
+                    uncached: !limits.is_empty(),
                     metadata: Metadata::default(),
                 };
                 Disk::mount(stage.launcher, options, files, &mountpoint)?
@@ -109,12 +109,9 @@ impl DriveProcedure {
         };
         let is_virtual = disk.is_virtual();
         let mut staged =
-            Staged::new(&trial.setup.groups, disk, files, trial.setup.runtime(stage.work), limit)?;
+            Staged::new(&trial.setup.groups, disk, files, trial.setup.runtime(stage.work), limits)?;
         let measured = self.in_place(stage, trial, &mut staged);
-        let measured = match staged.limit() {
-            None => measured,
-            Some(limit) => within(limit, measured),
-        };
+        let measured = staged.limits().judge(measured);
         let closed = staged.close();
         if is_virtual {
             wanting("removing the mountpoint", fs::remove_dir(&mountpoint))?;
@@ -138,14 +135,14 @@ impl DriveProcedure {
         let place = staged.place().clone();
         // Files that were just restored to the machine's own disk are in the page cache, unless
         // they were taken out of it.
-        if staged.limit().is_some() || staged.disk.is_virtual() {
+        if !staged.limits().is_empty() || staged.disk.is_virtual() {
             let process = stage.start(&trial.setup, place.clone(), Task::Read)?;
             finished(stage, process)
                 .map_err(|e| e.because(|why| format!("its data can't be read: {why}")))?;
         }
         stage.note_settings(trial, &place);
-        let (disk, limit) = staged.disk_and_limit();
-        self.drive(stage, trial, &place, disk, limit)
+        let (disk, limits) = staged.disk_and_limits();
+        self.drive(stage, trial, &place, disk, limits)
     }
 
     /// Runs the trial's process, with the disk at work while its clients are.
@@ -155,11 +152,11 @@ impl DriveProcedure {
         trial: &TrialSpec,
         place: &Place,
         disk: &mut Disk,
-        limit: Option<&Group>,
+        limits: &Limits,
     ) -> Result<Measured, TrialError> {
         let mut process = stage.start(&trial.setup, place.clone(), Task::Drive(self.0))?;
         let most = Duration::from_secs_f64(self.0.seconds * 2.0) + GRACE;
-        let (start, mut seen, mut memory) = (Instant::now(), Seen::default(), None);
+        let (start, mut seen, mut memory) = (Instant::now(), Seen::default(), Measures::default());
         let mut machine = MachineAccount::now();
         loop {
             stage.go_on()?;
@@ -182,11 +179,11 @@ impl DriveProcedure {
                     let others = MachineAccount::now().since(&machine);
                     seen = disk.end()?;
                     seen.measures.extend(others);
-                    memory = limit.map(of_group);
+                    memory = limits.account();
                 }
                 Heard::Message(Message::Done(Some(measured))) => {
                     let mut measured = combine(*measured, seen, disk.drained()?);
-                    measured.measures.extend(memory.unwrap_or_default());
+                    measured.measures.extend(memory);
                     return Ok(measured);
                 }
                 Heard::Message(Message::Failed(reason)) => return Err(reason),
@@ -208,34 +205,6 @@ fn finished(stage: &Stage<'_>, process: Process) -> Result<(), TrialError> {
             Heard::End => return Err(TrialError::process(process.exit_report())),
         }
     }
-}
-
-/// What came of a trial whose memory was limited: none whose processes were killed for it counts.
-fn within(group: &Group, answer: Result<Measured, TrialError>) -> Result<Measured, TrialError> {
-    let limit = format!("limit {} MiB", group.limit() >> 20);
-    let out_of = |more: String| TrialError::User(format!("out of memory: {limit}; {more}"));
-    match (group.out_of_memory_kills(), answer) {
-        (_, Err(error)) if error.stops_the_run() => Err(error),
-        (Ok(0), Ok(measured)) => Ok(measured),
-        (Ok(0), Err(why)) => Err(why.because(|why| format!("{why}; memory {limit}"))),
-        (Ok(_), Ok(_)) => Err(out_of("one of its processes was killed".into())),
-        (Ok(_), Err(why)) => Err(out_of(why.to_string())),
-        (Err(error), _) => {
-            let what = format!("memory {limit}, but its group can't be read");
-            Err(TrialError::place(&what, error))
-        }
-    }
-}
-
-/// What a group holds now.
-fn of_group(group: &Group) -> Measures {
-    let mut measures = Measures::default();
-    let scope = || Scope::Processes(DATABASE_GROUP.into());
-    measures.set(&measures::MEMORY_LIMIT, scope(), group.limit() as f64);
-    measures.set_some(&measures::MEMORY_PEAK, scope(), group.peak().map(|bytes| bytes as f64));
-    let cached = group.cached().unwrap_or(0);
-    measures.set(&measures::MEMORY_CACHED, scope(), cached as f64);
-    measures
 }
 
 /// Puts together what the process measured and what the disk did. A virtual disk knows best what
