@@ -187,11 +187,15 @@ pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
         }
         _ => 0.0,
     };
+    let means = counted.iter().filter_map(|trial| disk_means(trial));
+    let late = means.filter(|(modelled, _)| *modelled < FLOOR).map(|(m, a)| (a - m) * 1e6);
+    let latest_us = late.fold(0.0, f64::max).ceil();
     Tally::of_trials(counted, slowed).say(run, |n, m, worst, at| {
         format!(
             "in {} the modelled disk is about as fast as a file system in user \
              space can be, at worst its answers took {worst:.1} times what the model says, at \
-             {at}: there its latencies are too long by up to 0.1 ms",
+             {at}: there its mean latencies are too long by up to {latest_us} µs, its rates are too low, \
+             and what clients wait for a processor comes on top",
             part(n, m)
         )
     })
