@@ -138,10 +138,7 @@ fn a_file_system_in_memory_is_refused() {
     let memory = Path::new("/dev/shm");
     let error = File::prepare(memory, LEAST_BYTES).unwrap_err();
     assert!(matches!(&error, Error::NotDirect(folder) if folder == memory), "{error:?}");
-    let text = error.to_string();
-    for part in ["/dev/shm", "--out", "--neighbours 0"] {
-        assert!(text.contains(part), "{text}");
-    }
+    assert!(error.to_string().contains("/dev/shm"), "{error}");
 }
 
 #[test]

@@ -114,7 +114,16 @@ impl From<MachineError> for LabError {
 
 impl From<neighbour::Error> for MachineError {
     fn from(error: neighbour::Error) -> Self {
-        Self::Neighbours(error.to_string())
+        let remedy = match error {
+            neighbour::Error::NotDirect(_) => {
+                ": choose a folder on a disk with --out, or run with --neighbours 0"
+            }
+            neighbour::Error::NoSpace { .. } => {
+                ": make room, choose another folder with --out, or run with --neighbours 0"
+            }
+            _ => "",
+        };
+        Self::Neighbours(format!("{error}{remedy}"))
     }
 }
 

@@ -34,15 +34,13 @@ const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 pub enum Error {
     /// The file system has no disk, or can't go past the page cache to it.
     #[error(
-        "neighbours need direct I/O to a disk, and the file system of {} has none: choose a folder \
-         on a disk with --out, or run with --neighbours 0", .0.display()
+        "neighbours need direct I/O to a disk, and the file system of {} has none", .0.display()
     )]
     NotDirect(PathBuf),
     /// The disk is too full.
     #[error(
         "neighbours need a file of {least} bytes at least, which may take half of the free space, \
-         and {} has only {free} bytes free: make room, choose another folder with --out, or run \
-         with --neighbours 0", folder.display()
+         and {} has only {free} bytes free", folder.display()
     )]
     NoSpace {
         /// Where the file should be.

@@ -113,11 +113,7 @@ pub const LAWS: &[Law] = &[
             never("flags", SHOWING, &["--foreground", "--image", "--neighbours", "--out"]),
             never("exit codes", &[], &["ExitCode", "std::process::exit"]),
         ],
-        but: &[
-            // Two messages of neighbours on a real disk still tell of flags of `bakeoff run`.
-            "on a disk with --out, or run with --neighbours 0",
-            "choose another folder with --out, or run \\\n         with --neighbours 0",
-        ],
+        but: &[],
     },
     Law {
         of: "engines",
