@@ -95,6 +95,11 @@ impl<'a> Layout<'a> {
         self.document.cells.iter().any(|cell| cell.open_loop.is_some())
     }
 
+    /// Whether clients of some cells waited for each operation, and those of others did not.
+    pub fn has_both_loops(&self) -> bool {
+        self.is_open() && self.document.cells.iter().any(|cell| cell.open_loop.is_none())
+    }
+
     /// What is compared, in words.
     pub fn metric(&self) -> &'static str {
         if self.is_open() { "mean response time" } else { "mean time" }

@@ -36,6 +36,8 @@ pub struct Page<'a> {
     timed: bool,
     offered: Option<Figures>,
     offered_explained: &'static str,
+    /// Whether some cells are open loops and others closed ones.
+    both_loops: bool,
     metric: &'static str,
     costs: Option<Figures>,
     has_engines: bool,
@@ -141,6 +143,7 @@ pub fn page(document: &Document) -> Page<'_> {
         timed: crate::layout::is_timed(document),
         offered: offered::offered(&layout),
         offered_explained: offered::EXPLAINED,
+        both_loops: layout.has_both_loops(),
         metric: layout.metric(),
         costs: costs::costs(&layout),
         has_engines: layout.has_engines(),

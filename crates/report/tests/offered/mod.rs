@@ -53,6 +53,16 @@ fn every_format_shows_what_was_offered_and_who_kept_up() {
 }
 
 #[test]
+fn a_page_of_both_loops_says_that_their_times_are_not_the_same() {
+    let mut document = open();
+    document.cells[0].open_loop = None;
+    let page = words(&document, Format::Html);
+    assert!(page.contains("Where there is a rate, operations are due at it"));
+    assert!(page.contains("The two answer different questions"));
+    assert!(!page.contains("Its operations are due at a rate"));
+}
+
+#[test]
 fn rows_of_csv_tell_service_times_and_what_was_offered() {
     let rows = parse_csv(&text(&open(), Format::Csv));
     let column = |name: &str| rows[0].iter().position(|n| n == name).expect(name);
