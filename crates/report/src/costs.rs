@@ -20,8 +20,12 @@ const COLUMNS: [(&str, &str); 4] = [
     ("engine CPU per operation", "engine CPU"),
 ];
 
-/// A row for each cell in which costs were counted; `None` where they were in none.
+/// A row for each cell in which costs were counted; `None` where they were in none, and without
+/// engines, where there is nothing that they were the cost of.
 pub fn costs(layout: &Layout<'_>) -> Option<Figures> {
+    if !layout.has_engines() {
+        return None;
+    }
     let column = |(name, _): (&str, _)| Column { name: name.into(), class: "n" };
     let mut figures = Figures { columns: COLUMNS.map(column).into(), rows: Vec::new() };
     let charted = layout.charted();

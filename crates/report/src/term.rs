@@ -179,8 +179,11 @@ fn cell<'a>(
     };
     let service = figures.and_then(|f| f.service_mean_s);
     let service = service.map(|mean| format!("{} service", words::seconds(mean)));
+    // Of a disk people ask how much it serves.
+    let rate = figures.filter(|_| !layout.has_engines());
+    let rate = rate.map(|f| format!("{}/s", words::digits(f.per_second)));
     let marks = tables::marks(layout, setting, level).into_iter().map(|mark| mark.text.to_owned());
-    [text].into_iter().chain(service).chain(marks).collect::<Vec<_>>().join("\n")
+    [text].into_iter().chain(service).chain(rate).chain(marks).collect::<Vec<_>>().join("\n")
 }
 
 /// "0.47 (0.42–0.53)".

@@ -153,6 +153,12 @@ fn a_run_without_engines_speaks_of_none() {
                 assert!(!rest.contains(odd), "{odd} is in {format:?}:\n{rest}");
             }
             assert!(body.contains("Disk host is fastest in both comparisons"), "{text}");
+            assert!(!body.contains("hat it cost"), "{format:?}:\n{body}");
+            if format == Format::Term {
+                let rate = document.cells[0].operations[0].per_second;
+                let rate = format!(" {rate:.0}/s");
+                assert!(body.contains(&rate), "{rate} is not in\n{body}");
+            }
         }
     }
 }
