@@ -50,7 +50,7 @@ pub enum Heard {
 }
 
 impl Process {
-    /// Starts `program`, which does the job that comes on its standard input ([`super::child`]).
+    /// Starts `program`, which does the job that comes on its standard input ([`crate::child`]).
     ///
     /// # Errors
     /// When it can't be started.
