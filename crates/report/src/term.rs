@@ -175,6 +175,7 @@ fn cell<'a>(
     let Some(mean) = figures.and_then(|f| f.mean_s) else { return standing.into() };
     let text = match comparison.filter(|comparison| comparison.ratio.is_some()) {
         Some(comparison) => format!("{} {standing}\n{}", words::seconds(mean), against(comparison)),
+        None if standing.is_empty() => words::seconds(mean),
         None => format!("{}\n{standing}", words::seconds(mean)),
     };
     let service = figures.and_then(|f| f.service_mean_s);
