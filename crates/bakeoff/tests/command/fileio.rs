@@ -40,5 +40,8 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&["--factor", "depth=0"], &["1 to 1024"]);
     refused(&["--factor", "block=5K"], &["a multiple of 4K"]);
     refused(&["--cuts", "3"], &["fileio only reads"]);
+    let endless = ["--factor", "depth=1024", "--factor", "block=1M", "--clients", "2"];
+    let run = ["run", "fileio", "--disk", "host", "--repetitions", "1", "--out", "r"];
+    place.run(&[&run[..], &endless].concat()).code(5).says(&["2048 MiB of buffers"]);
     place.run(&["run", "redmine", "--factor", "depth=4"]).code(2).says(&["`depth`", "redmine"]);
 }

@@ -89,3 +89,19 @@ impl Buffers {
         &mut self.memory[self.start + number * self.block..][..self.block]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_in_memory_is_no_disk() {
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+            eprintln!("skipped: there is no file system in memory");
+            return;
+        };
+        std::fs::write(folder.path().join(NAME), vec![0; ALIGNMENT]).unwrap();
+        let error = DataFile::open(folder.path(), ALIGNMENT).err().expect("it is in memory");
+        assert!(matches!(&error, TrialError::User(why) if why.contains("in memory")), "{error:?}");
+    }
+}
