@@ -128,6 +128,7 @@ fn operation(trials: &[&TrialSummary], at: usize, merged: &Window) -> OperationS
         mean_s: geometric_mean(&means),
         service_mean_s: geometric_mean(&services),
         per_second: mean(&rates).unwrap_or_default(),
+        unfinished: views.iter().map(|view| view.unfinished).sum(),
         errors: views.iter().map(|view| view.errors).sum(),
         retries: views.iter().map(|view| view.retries).sum(),
         ..OperationSummary::of_histograms(name, &merged.kept, merged.service.as_ref())

@@ -64,9 +64,11 @@ fn balance(trial: &mut Trial, law: f64) {
 
 /// Gives the trial `count` operations of the first kind that all took `seconds`.
 fn constant(trial: &mut Trial, seconds: f64, count: u64) {
-    let kept = &mut measured(trial).operations[0].kept;
-    kept.clear();
-    kept.record_n((seconds * 1e9) as u64, count).unwrap();
+    let measured = measured(trial);
+    let operation = &mut measured.operations[0];
+    operation.kept.clear();
+    operation.kept.record_n((seconds * 1e9) as u64, count).unwrap();
+    operation.per_second = count as f64 / (measured.window_s.1 - measured.window_s.0);
 }
 
 fn comparison<'a>(document: &'a Document, operation: &str, level: &str) -> &'a Comparison {

@@ -92,7 +92,7 @@ fn the_guide_names_every_table_and_column() {
         let internal = table == "run" && column == "id";
         assert!(internal || line.contains(&format!("`{column}`")), "{table}.{column}");
     }
-    for (pragma, value) in [("application_id", "1650551653"), ("user_version", "2")] {
+    for (pragma, value) in [("application_id", "1650551653"), ("user_version", "3")] {
         let found: i64 = connection.pragma_query_value(None, pragma, |row| row.get(0)).unwrap();
         assert_eq!(found.to_string(), value);
     }

@@ -21,7 +21,8 @@ const VIEWS: &str = "
     PRAGMA temp_store = MEMORY;
     CREATE TEMP VIEW trial AS SELECT *, facts AS measures, NULL AS warnings FROM main.trial;
     CREATE TEMP VIEW operation AS
-        SELECT *, NULL AS service, NULL AS service_mean_s, NULL AS service_p99_s
+        SELECT *, NULL AS service, NULL AS service_mean_s, NULL AS service_p99_s,
+            0 AS unfinished
         FROM main.operation;";
 
 /// The first bakeoffs made no power cuts.

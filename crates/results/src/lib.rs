@@ -7,6 +7,7 @@ mod disturbed;
 mod error;
 mod files;
 mod form1;
+mod form2;
 pub mod histogram;
 pub mod measure;
 mod power_cut;

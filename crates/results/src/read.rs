@@ -189,7 +189,8 @@ impl RunFolder {
     ) -> rusqlite::Result<Vec<TrialSummary>> {
         let mut statement = self.connection.prepare(
             "SELECT trial, name, count, mean_s, p50_s, p95_s, p99_s, p999_s, max_s,
-                 service_mean_s, service_p99_s, untrimmed_mean_s, per_second, errors, retries
+                 service_mean_s, service_p99_s, untrimmed_mean_s, per_second, errors, retries,
+                 unfinished
              FROM operation ORDER BY trial, position",
         )?;
         let mut rows = statement.query([])?;
@@ -220,7 +221,7 @@ impl RunFolder {
 
     fn operations(&self, trial: i64) -> rusqlite::Result<Vec<Operation>> {
         let mut statement = self.connection.prepare(
-            "SELECT position, name, kept, service, errors, retries
+            "SELECT position, name, kept, service, errors, retries, unfinished, per_second
              FROM operation WHERE trial = ?1 ORDER BY position",
         )?;
         let operations = statement.query_map([trial], |row| {
@@ -231,6 +232,8 @@ impl RunFolder {
                 slots: self.slots(trial, row.get(0)?)?,
                 errors: row.get(4)?,
                 retries: row.get(5)?,
+                unfinished: row.get(6)?,
+                per_second: row.get(7)?,
             })
         })?;
         operations.collect()
@@ -335,6 +338,7 @@ fn operation_summary(row: &Row) -> rusqlite::Result<OperationSummary> {
         per_second: row.get(12)?,
         errors: row.get(13)?,
         retries: row.get(14)?,
+        unfinished: row.get(15)?,
     })
 }
 

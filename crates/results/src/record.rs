@@ -55,11 +55,17 @@ pub struct Measured {
 pub struct Operation {
     /// Its name.
     pub name: String,
-    /// What fell into the window, in nanoseconds: latencies in a closed loop; in an open one
-    /// response times, which count from the moment at which an operation was due.
+    /// Those that started in the window, in nanoseconds: latencies in a closed loop; in an open one
+    /// response times, which count from the moment at which an operation was due. One that was
+    /// still running when the trial was cut off is here with the time it had taken by then.
     #[serde(with = "histogram")]
     pub kept: Histogram<u64>,
-    /// In an open loop what fell into the window of service times, which count from the moment at
+    /// How many of these were still running then: where there is one, the mean is a lower bound.
+    pub unfinished: u64,
+    /// Operations a second: in a closed loop from the mean time of a client's cycle, in an open one
+    /// those that were due in the window over its length.
+    pub per_second: f64,
+    /// In an open loop the same of service times, which count from the moment at
     /// which an operation started, in nanoseconds; `None` in a closed loop, where both are one.
     #[serde(with = "histogram::optional")]
     pub service: Option<Histogram<u64>>,

@@ -11,13 +11,13 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use crate::files::{DATABASE, EXPERIMENT};
 use crate::run::Run;
-use crate::{Error, Result, form1};
+use crate::{Error, Result, form1, form2};
 
 /// Marks a database as ours: "bake" in ASCII.
 const APPLICATION: i64 = 0x6261_6b65;
 
 /// The form of the tables that are written.
-const FORM: i64 = 2;
+const FORM: i64 = 3;
 
 /// The length of SQLite's smallest page: no database is shorter.
 const SMALLEST: u64 = 512;
@@ -29,8 +29,10 @@ const TABLES: &str = include_str!("tables.sql");
 pub(crate) enum Form {
     /// Of an earlier bakeoff: see [`form1`].
     First,
-    /// Of this one.
+    /// Of a later one: see [`form2`].
     Second,
+    /// Of this one.
+    Third,
 }
 
 /// A run folder. One process at a time writes to it; others may read it meanwhile.
@@ -99,7 +101,7 @@ impl RunFolder {
             Error::CannotRead { path, cause } => Error::CannotWrite { path, cause },
             error => error,
         })?;
-        Ok(Self { dir: dir.to_owned(), connection, form: Form::Second, lock: Some(lock) })
+        Ok(Self { dir: dir.to_owned(), connection, form: Form::Third, lock: Some(lock) })
     }
 
     /// Opens the folder of a run that did not finish, to go on writing to it.
@@ -111,9 +113,9 @@ impl RunFolder {
         let path = existing(dir)?;
         let lock = Some(lock(dir)?);
         let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Second, lock };
+        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, lock };
         folder.form = folder.check()?;
-        if folder.form != Form::Second {
+        if folder.form != Form::Third {
             // Nothing of it is to be touched.
             folder.lock = None;
             return Err(Error::OlderForm { dir: dir.to_owned() });
@@ -143,11 +145,14 @@ impl RunFolder {
     pub fn open(dir: &Path) -> Result<Self> {
         let path = existing(dir)?;
         let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Second, lock: None };
+        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, lock: None };
         folder.form = folder.check()?;
-        if folder.form == Form::First {
-            form1::show(&folder.connection).map_err(folder.failed())?;
-        }
+        let shown = match folder.form {
+            Form::First => form1::show(&folder.connection),
+            Form::Second => form2::show(&folder.connection),
+            Form::Third => Ok(()),
+        };
+        shown.map_err(folder.failed())?;
         Ok(folder)
     }
 
@@ -194,7 +199,8 @@ impl RunFolder {
         }
         let found: i64 = number("user_version").map_err(self.failed())?;
         let form = match found {
-            FORM => Form::Second,
+            FORM => Form::Third,
+            form2::FORM => Form::Second,
             form1::FORM => Form::First,
             _ => return Err(Error::OtherForm { path, found, known: FORM }),
         };

@@ -56,8 +56,13 @@ impl TrialSummary {
 pub struct OperationSummary {
     /// Its name.
     pub name: String,
-    /// How many ended in the window.
+    /// How many started in the window.
     pub count: u64,
+    /// How many of them were still running when their trial was cut off. They count with the time
+    /// that they had taken by then, so that with one of them the mean, the quantiles and the longest
+    /// are lower bounds.
+    #[serde(default)]
+    pub unfinished: u64,
     /// Mean latency, over a trial's operations; in a cell the geometric mean of its trials' means.
     /// `None` when there is none.
     pub mean_s: Option<f64>,
@@ -79,7 +84,7 @@ pub struct OperationSummary {
     /// The mean over the whole trial, nothing dropped; `None` for a cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrimmed_mean_s: Option<f64>,
-    /// Operations a second in the window.
+    /// Operations a second.
     pub per_second: f64,
     /// Operations that ended in an error.
     pub errors: u64,
@@ -88,11 +93,12 @@ pub struct OperationSummary {
 }
 
 impl OperationSummary {
-    /// The figures of one operation of a trial whose window was `window_s` seconds long.
-    pub(crate) fn of_trial(operation: &Operation, window_s: f64) -> Self {
+    /// The figures of one operation of a trial.
+    pub(crate) fn of_trial(operation: &Operation) -> Self {
         Self {
+            unfinished: operation.unfinished,
             untrimmed_mean_s: untrimmed_mean(operation),
-            per_second: if window_s > 0.0 { operation.kept.len() as f64 / window_s } else { 0.0 },
+            per_second: operation.per_second,
             errors: operation.errors,
             retries: operation.retries,
             ..Self::of_histograms(&operation.name, &operation.kept, operation.service.as_ref())
@@ -108,6 +114,7 @@ impl OperationSummary {
         Self {
             name: name.to_owned(),
             count: kept.len(),
+            unfinished: 0,
             mean_s: mean(kept),
             p50_s: value_at(kept, 0.5),
             p95_s: value_at(kept, 0.95),

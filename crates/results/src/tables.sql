@@ -1,4 +1,4 @@
--- The tables of run.sqlite, form 2; docs/results.md describes them.
+-- The tables of run.sqlite, form 3; docs/results.md describes them.
 CREATE TABLE run (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     description TEXT NOT NULL,  -- JSON: what was known before the first trial
@@ -61,6 +61,7 @@ CREATE TABLE operation (
     per_second REAL NOT NULL,
     errors INTEGER NOT NULL,
     retries INTEGER NOT NULL,
+    unfinished INTEGER NOT NULL, -- of count, those that were still running when the trial was cut off
     kept BLOB NOT NULL,         -- HdrHistogram V2: nanoseconds, the window
     service BLOB,               -- the same, of service times
     PRIMARY KEY (trial, position)

@@ -132,7 +132,8 @@ fn fit(measured: &Measured) -> Result<()> {
     let times = [measured.ran_s, measured.window_s.0, measured.window_s.1];
     let readings = measured.measures.iter();
     let off = readings.map(|reading| (&*reading.name, reading.value));
-    let mut off = off.chain(times.map(|time| ("the time that it took", time)));
+    let rates = measured.operations.iter().map(|it| ("the rate", it.per_second));
+    let mut off = off.chain(rates).chain(times.map(|time| ("the time that it took", time)));
     match off.find(|(_, value)| !value.is_finite()) {
         Some((name, value)) => {
             Err(Error::Unfit(format!("a figure is not a number ({name}: {value})")))
@@ -179,9 +180,8 @@ fn json(plain: &impl serde::Serialize) -> String {
 }
 
 fn insert_operations(to: &Transaction, trial: i64, measured: &Measured) -> rusqlite::Result<()> {
-    let window_s = measured.window_s.1 - measured.window_s.0;
     for (position, operation) in measured.operations.iter().enumerate() {
-        let summary = OperationSummary::of_trial(operation, window_s);
+        let summary = OperationSummary::of_trial(operation);
         insert_operation(to, trial, position, &summary, operation)?;
         insert_slots(to, trial, position, operation)?;
     }
@@ -198,8 +198,9 @@ fn insert_operation(
     to.prepare_cached(
         "INSERT INTO operation (trial, position, name, count, mean_s, p50_s, p95_s, p99_s,
              p999_s, max_s, service_mean_s, service_p99_s, untrimmed_mean_s, per_second, errors,
-             retries, kept, service)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+             retries, unfinished, kept, service)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+             ?19)",
     )?
     .execute(params![
         trial,
@@ -218,6 +219,7 @@ fn insert_operation(
         summary.per_second,
         summary.errors,
         summary.retries,
+        summary.unfinished,
         to_bytes(&operation.kept),
         operation.service.as_ref().map(to_bytes),
     ])?;

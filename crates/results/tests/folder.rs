@@ -284,15 +284,31 @@ fn what_is_no_run_is_said_so() {
     not_a_run(&path);
 }
 
+/// Form 2 had no column for what was still running, and trials of the two have other windows.
+#[test]
+fn form_2_is_read_and_never_gone_on_with() {
+    let (_dir, path) = folder();
+    let trials = written(&path);
+    let earlier = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
+    earlier.execute_batch("ALTER TABLE operation DROP COLUMN unfinished").unwrap();
+    earlier.pragma_update(None, "user_version", 2).unwrap();
+    drop(earlier);
+    let error = RunFolder::resume(&path).unwrap_err();
+    assert!(matches!(error, Error::OlderForm { .. }), "{error:?}");
+    let folder = RunFolder::open(&path).unwrap();
+    assert_eq!(folder.trials().unwrap().len(), trials.len());
+    assert_eq!(folder.trial(0, 0, 1).unwrap().as_ref(), Some(&trials[1]));
+}
+
 #[test]
 fn a_later_form_is_not_guessed_at() {
     let (_dir, path) = folder();
     written(&path);
     let later = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
-    later.pragma_update(None, "user_version", 3).unwrap();
+    later.pragma_update(None, "user_version", 4).unwrap();
     drop(later);
     for error in [RunFolder::open(&path).unwrap_err(), RunFolder::resume(&path).unwrap_err()] {
-        assert!(matches!(error, Error::OtherForm { found: 3, known: 2, .. }), "{error:?}");
+        assert!(matches!(error, Error::OtherForm { found: 4, known: 3, .. }), "{error:?}");
     }
 }
 

@@ -281,6 +281,7 @@ fn figures(name: &str, mean: f64, clients: f64) -> OperationSummary {
     OperationSummary {
         name: name.into(),
         count,
+        unfinished: 0,
         mean_s: Some(mean),
         p50_s: backed(0.5, mean * 0.9),
         p95_s: backed(0.95, mean * 2.1),

@@ -139,7 +139,17 @@ impl Trials {
             Slot { start_s: f64::from(second), end_s: f64::from(second + 1), histogram }
         });
         let slots = slots.collect();
-        Operation { name: name.to_owned(), kept, service: None, slots, errors: 0, retries: 3 }
+        let per_second = kept.len() as f64 / f64::from(SECONDS - 2 * DROPPED);
+        Operation {
+            name: name.to_owned(),
+            kept,
+            unfinished: 0,
+            per_second,
+            service: None,
+            slots,
+            errors: 0,
+            retries: 3,
+        }
     }
 
     /// Around 1, log-normal but for the far tails: twelve uniform numbers are as good as normal.
