@@ -9,6 +9,7 @@ use bakeoff_results::{Canary, Cut, CutPlan, Levels, OperationSummary, RunState, 
 use serde::{Deserialize, Serialize};
 
 use crate::cost::{CostView, Cpu};
+use crate::debt::DebtView;
 use crate::open_loop::OpenLoop;
 use crate::promises::PromiseView;
 
@@ -66,6 +67,9 @@ pub struct CellView {
     pub space_bytes: Option<u64>,
     /// Mean processor seconds a trial.
     pub cpu_s: Cpu,
+    /// What was left to write back when the clients stopped; `None` where it is not known.
+    #[serde(default)]
+    pub debt: Option<DebtView>,
     /// Mean requests a second of the neighbours.
     pub neighbour_per_second: f64,
     /// What was offered, all trials together; `None` for a closed loop.
