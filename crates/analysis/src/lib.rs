@@ -13,6 +13,7 @@ pub mod document;
 mod open_loop;
 mod others;
 mod promises;
+mod steady;
 mod warnings;
 
 pub use assemble::document;
@@ -21,6 +22,9 @@ pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use document::{Attempts, CellView, Comparison, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use open_loop::OpenLoop;
 pub use promises::{Found, PromiseView, RuleView};
+pub use steady::steadiness;
+
+pub use bakeoff_stats::steady::Steadiness;
 
 /// What comes of reading a run folder.
 pub type Result<T> = bakeoff_results::Result<T>;

@@ -5,7 +5,9 @@ mod cuts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_analysis::{Cost, CostView, Document, OpenLoop, Syncs, littles_law};
+use bakeoff_analysis::{
+    Cost, CostView, Document, OpenLoop, Steadiness, Syncs, littles_law, steadiness,
+};
 use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
@@ -93,10 +95,7 @@ static FACTS: [(&str, Says); 49] = [
     ("memory_peak_bytes", Of(&MEMORY_PEAK, Scope::DATABASE)),
     ("memory_cached_bytes", Of(&MEMORY_CACHED, Scope::DATABASE)),
     ("littles_law", Follows(|of| maybe(littles_law(of.trial)))),
-    (
-        "steady",
-        Follows(|of| maybe(of.trial.measures.get(&SETTLED, &Scope::Trial).map(|it| it > 0.0))),
-    ),
+    ("steady", Follows(|of| maybe(steadiness(of.trial).map(steady)))),
     ("warnings", Follows(|of| of.trial.warnings.join(" "))),
     ("offered_per_second", Of(&OFFERED, Scope::Clients)),
     ("not_started", Of(&NOT_STARTED, Scope::Clients)),
@@ -207,6 +206,14 @@ fn operation_fields(
         operation.retries.to_string(),
     ];
     (figures, [maybe(operation.service_mean_s), maybe(operation.service_p99_s)])
+}
+
+fn steady(answer: Steadiness) -> &'static str {
+    match answer {
+        Steadiness::Steady => "true",
+        Steadiness::NotSteady => "false",
+        Steadiness::CannotTell => "cannot tell",
+    }
 }
 
 /// "name=value; name=value".

@@ -1,6 +1,6 @@
 //! What the page's template shows: text and charts, ready to be set.
 
-use bakeoff_analysis::{Attempts, Document, OpenLoop};
+use bakeoff_analysis::{Attempts, Document, OpenLoop, Steadiness, steadiness};
 use bakeoff_results::measure::*;
 use bakeoff_results::{EngineFact, Machine, OperationSummary, TrialSummary};
 use serde::Serialize;
@@ -383,8 +383,10 @@ fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
 fn note(trial: &TrialSummary, attempts: &Attempts) -> String {
     let mut notes: Vec<&str> = trial.reason.iter().map(String::as_str).collect();
     notes.extend(trial.warnings.iter().map(String::as_str));
-    if trial.measures.get(&SETTLED, &Scope::Trial) == Some(0.0) {
-        notes.push("not steady");
+    match steadiness(trial) {
+        Some(Steadiness::NotSteady) => notes.push("not steady"),
+        Some(Steadiness::CannotTell) => notes.push("cannot tell whether it was steady"),
+        Some(Steadiness::Steady) | None => {}
     }
     if OpenLoop::of(trial).is_some_and(|open| !open.kept_up) {
         notes.push(offered::BEHIND);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bakeoff_load::{self as load, Outcome};
 use bakeoff_results::measure::{self, Measures, Scope};
 use bakeoff_results::{Measured, Operation, Slot};
+use bakeoff_stats::steady::{self, Slope};
 
 use crate::TrialError;
 use crate::machine::accounts::{Device, space};
@@ -78,8 +79,10 @@ pub fn measure(
         measures.set(&measure::SPACE, Scope::Trial, bytes as f64);
     }
     let window_s = window(&outcome, duration);
-    if let Some(settled) = settled(&outcome, window_s) {
-        measures.set(&measure::SETTLED, Scope::Trial, f64::from(u8::from(settled)));
+    if let Some(slope) = slope(&outcome, window_s) {
+        measures.set(&measure::RISE, Scope::Trial, slope.rise);
+        measures.set(&measure::RISE_ERROR, Scope::Trial, slope.error);
+        measures.set(&measure::RISE_SECONDS, Scope::Trial, slope.values as f64);
     }
     let operations = operations(&outcome, names, window_s)?;
     let failed = |(name, kind): (&&str, &load::Kind)| {
@@ -333,10 +336,10 @@ fn window(outcome: &Outcome, duration: Duration) -> (f64, f64) {
     (from, to)
 }
 
-/// Whether the rate of the full seconds in the window has settled; `None` when they are too few.
-fn settled(outcome: &Outcome, (from, to): (f64, f64)) -> Option<bool> {
+/// The line through the rates of the full seconds in the window; `None` when they are too few.
+fn slope(outcome: &Outcome, (from, to): (f64, f64)) -> Option<Slope> {
     let inside = |(start, _, _): &&(f64, u64, f64)| *start >= from && start + 1.0 <= to;
     let full = full_seconds(outcome);
     let rates: Vec<f64> = full.iter().filter(inside).map(|(_, count, _)| *count as f64).collect();
-    (rates.len() >= SLOTS_FOR_SLOPE).then(|| bakeoff_stats::steady::is_steady(&rates))
+    if rates.len() < SLOTS_FOR_SLOPE { None } else { steady::slope(&rates) }
 }
