@@ -311,7 +311,7 @@ fn clean_trials_bring_no_warning() {
 #[test]
 fn each_trouble_brings_its_warning_alone() {
     type Change = fn(&mut Trial);
-    let cases: [(Change, &[&str]); 14] = [
+    let cases: [(Change, &[&str]); 16] = [
         (
             |trial| {
                 if is(trial, 3, "beta") {
@@ -409,12 +409,34 @@ fn each_trouble_brings_its_warning_alone() {
                 }
             },
             &[
-                "in 8 of 32 trials fewer than 100 of an operation",
+                "in 8 of 32 trials there are fewer than 20 of an operation",
+                "no word for it but “too few”",
                 "fewest (12) at engine beta",
-                "--seconds 167 would keep 100",
+                "--seconds 34 would bring 20 of each there",
                 "; the p99 is left out for 1 of 8",
                 "--seconds 2084",
             ],
+        ),
+        (
+            |trial| {
+                if trial.levels["engine"] == "beta" {
+                    constant(trial, 0.008, 40);
+                }
+            },
+            &[
+                "in 8 of 32 trials there are fewer than 100 of an operation",
+                "its mean is rough",
+                "fewest (40) at engine beta",
+                "--seconds 50 would bring 100 of each there",
+            ],
+        ),
+        (
+            |trial| {
+                if is(trial, 3, "beta") {
+                    measured(trial).operations[1].unfinished = 4;
+                }
+            },
+            &["1 of 32 trials was cut off", "most (4) at engine beta", "are bounds"],
         ),
         (
             |trial| {

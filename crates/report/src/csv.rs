@@ -16,7 +16,7 @@ use crate::{Rows, layout};
 const TRIAL: [&str; 7] =
     ["repetition", "block", "attempt", "order", "started_s", "valid", "reason"];
 
-const OPERATION: [&str; 12] = [
+const OPERATION: [&str; 13] = [
     "operation",
     "count",
     "mean_s",
@@ -29,6 +29,7 @@ const OPERATION: [&str; 12] = [
     "per_second",
     "errors",
     "retries",
+    "unfinished",
 ];
 
 /// What a column says of a trial.
@@ -204,6 +205,7 @@ fn operation_fields(
         operation.per_second.to_string(),
         operation.errors.to_string(),
         operation.retries.to_string(),
+        operation.unfinished.to_string(),
     ];
     (figures, [maybe(operation.service_mean_s), maybe(operation.service_p99_s)])
 }

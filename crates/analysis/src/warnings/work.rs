@@ -94,6 +94,21 @@ pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<String> {
     })
 }
 
+/// Trials that were cut off while operations were still running.
+pub(super) fn cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let running = |trial: &TrialSummary| {
+        trial.operations.iter().map(|operation| operation.unfinished).sum::<u64>() as f64
+    };
+    Tally::of_trials(counted, running).say(run, |n, m, worst, at| {
+        format!(
+            "{} cut off while operations were still running, most ({worst}) at {at}: they count with \
+             the time that they had taken by then, so that means, quantiles and ratios there are \
+             bounds; longer trials (--seconds) wait longer for them",
+            if n == 1 { format!("{} was", part(n, m)) } else { format!("{} were", part(n, m)) }
+        )
+    })
+}
+
 /// Trials of a closed loop in which clients waited for something that is in no latency.
 pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
     let off = |trial: &TrialSummary| littles_law(trial).map(|law| (law - 1.0).abs());
