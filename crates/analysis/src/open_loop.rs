@@ -3,13 +3,8 @@
 
 use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
 use bakeoff_results::{Scope, TrialSummary};
+use bakeoff_stats::backlog::keeps_up;
 use serde::{Deserialize, Serialize};
-
-/// The share of what was due that may not have started when the time was over.
-const BEHIND: f64 = 0.01;
-
-/// So many may not have started, however few were due: they were due in the last moment.
-const A_FEW: f64 = 3.0;
 
 /// What was offered to a trial, or to all trials of a cell, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,29 +74,5 @@ impl OpenLoop {
     /// The share of what was due that had not started when the time was over.
     pub fn share_not_started(&self) -> f64 {
         if self.due > 0.0 { self.not_started as f64 / self.due } else { 0.0 }
-    }
-}
-
-/// Whether a trial kept up with what was due: the one place where this is decided.
-fn keeps_up(due: f64, not_started: f64) -> bool {
-    not_started <= (BEHIND * due).max(A_FEW)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_due_in_the_last_moment_is_no_lag() {
-        for (due, not_started, kept_up) in [
-            (20.0, 0.0, true),
-            (20.0, 3.0, true),
-            (20.0, 4.0, false),
-            (1000.0, 10.0, true),
-            (1000.0, 11.0, false),
-            (0.0, 0.0, true),
-        ] {
-            assert_eq!(keeps_up(due, not_started), kept_up, "{not_started} of {due}");
-        }
     }
 }

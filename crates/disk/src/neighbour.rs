@@ -26,7 +26,7 @@ pub const MOST_IN_FLIGHT: u32 = 32;
 /// Neighbours at work. They go when this is dropped.
 pub struct Neighbours {
     shared: Arc<Shared>,
-    threads: Vec<thread::JoinHandle<()>>,
+    threads: Vec<thread::JoinHandle<Duration>>,
     start: Snapshot,
 }
 
@@ -72,19 +72,18 @@ impl Neighbours {
     /// Stops them and tells what they did. It takes as long as the requests under way.
     pub fn finish(mut self) -> Report {
         let end = self.snapshot();
-        self.stop();
-        end.since(&self.start)
+        let cpu = self.stop();
+        Report { cpu, ..end.since(&self.start) }
     }
 
-    fn stop(&mut self) {
+    /// Ends the threads; the processor time that they used.
+    fn stop(&mut self) -> Duration {
         self.shared.stop();
         for thread in &self.threads {
             thread.thread().unpark();
         }
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has said so itself.
-            let _ = thread.join();
-        }
+        // A thread that panicked has said so itself.
+        self.threads.drain(..).filter_map(|thread| thread.join().ok()).sum()
     }
 }
 

@@ -194,7 +194,12 @@ impl kv::Store for Store {
         vec![
             ("compactions", database.compactions_completed() as u64),
             ("compaction microseconds", database.time_compacting().as_micros() as u64),
+            ("tables", self.spaces.iter().map(|space| space.as_ref().table_count() as u64).sum()),
         ]
+    }
+
+    fn writes_back(&self) -> &'static [&'static str] {
+        &["compactions", "tables"]
     }
 }
 

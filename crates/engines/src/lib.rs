@@ -277,6 +277,13 @@ pub trait Database: Send + Sync {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
+
+    /// Those of its counters that grow when it writes back what it had put off: pages flushed, tables
+    /// written, a log turned over. Where none of them grows, it has only run up debts. Empty where
+    /// it puts nothing off, or does not count it.
+    fn writes_back(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// A bulk load of one table.

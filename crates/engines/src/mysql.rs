@@ -223,4 +223,8 @@ impl Database for Open {
         let now = self.connect().and_then(|mut server| upkeep::counters(&mut server, self.storage));
         now.unwrap_or_default()
     }
+
+    fn writes_back(&self) -> &'static [&'static str] {
+        upkeep::writes_back(self.storage)
+    }
 }

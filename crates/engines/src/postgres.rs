@@ -327,6 +327,14 @@ impl Database for Open {
         // A server that has gone counts nothing any more; whoever uses it next says so.
         now.unwrap_or_default().into_iter().zip(&self.before).map(since).collect()
     }
+
+    fn writes_back(&self) -> &'static [&'static str] {
+        &[
+            "blocks written by checkpoints",
+            "blocks written in the background",
+            "blocks written by clients",
+        ]
+    }
 }
 
 /// A connection for all but a session.

@@ -26,8 +26,11 @@ use crate::{
     Schema, Session, Setting, Statement, Terms, Value, fair,
 };
 
+mod log;
 #[cfg(test)]
 mod tests;
+
+use log::Log;
 
 const SQL: Dialect = Dialect::Sqlite;
 
@@ -188,6 +191,7 @@ struct Open {
     checkpoints: Option<Checkpoints>,
     /// Keeps the log in place while sessions come and go, and drains and checks.
     keeper: Mutex<Connection>,
+    log: Log,
     /// For syncing. Closed last: POSIX drops all of a process's locks on a file with the first of
     /// its descriptors that is closed.
     file: File,
@@ -222,6 +226,7 @@ impl Open {
             sessions: AtomicUsize::new(0),
             checkpoints,
             keeper: Mutex::new(keeper),
+            log: Log::of(&path),
             file: File::open(&path)?,
             path,
         })
@@ -278,6 +283,14 @@ impl Database for Open {
         self.file.sync_all()?;
         File::open(self.path.parent().expect("a file in a directory"))?.sync_all()?;
         Ok(())
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.log.counters()
+    }
+
+    fn writes_back(&self) -> &'static [&'static str] {
+        &log::COUNTERS
     }
 
     fn warm(&self) -> Result<()> {

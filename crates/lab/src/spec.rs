@@ -14,6 +14,8 @@ use crate::{Registry, TrialError};
 
 /// Tells the seed of an open loop's starts from others of the same block.
 const STARTS: u64 = 3;
+/// Tells the seed of what clients do from these.
+const CLIENTS: u64 = 4;
 
 /// What a trial is staged with.
 #[derive(Clone, Debug)]
@@ -90,8 +92,9 @@ pub fn resolve(
         levels: cell.to_map(),
     };
     let (clients, seconds) = (cell.clients(), experiment.seconds);
-    let seed = SplitMix64::of(&[experiment.seed, STARTS, block.into()]).next();
-    Ok((trial, Drive { clients, seconds, pace: pace(cell.rate(), seed) }))
+    let seed = |what| SplitMix64::of(&[experiment.seed, what, block.into()]).next();
+    let pace = pace(cell.rate(), seed(STARTS));
+    Ok((trial, Drive { clients, seconds, pace, seed: seed(CLIENTS) }))
 }
 
 /// The disk of a cell.

@@ -174,6 +174,12 @@ pub trait Running: Sync {
         Measures::default()
     }
 
+    /// The names of those of its counters that grow when it writes back what it had put off; empty
+    /// where it puts nothing off, or does not count it.
+    fn writes_back(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What its clients did on the whole, when they have stopped; `None` for work without
     /// transactions that runs on nobody's threads but its own.
     fn tally(&self) -> Option<Tally> {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bakeoff_load::{Blocking, Client, Done, Driver, Plan, Share, cost, drive};
+use bakeoff_load::{Blocking, Client, Done, Driver, Plan, Progress, Share, cost, drive};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Runs behind each median.
@@ -45,20 +45,24 @@ fn stay_on_one_processor() {
 struct Trivial(usize);
 
 impl Client for Trivial {
-    fn operate(&mut self) -> Done {
+    fn choose(&mut self) -> usize {
         self.0 ^= 1;
-        Done { kind: self.0, retries: 0, error: None }
+        self.0
+    }
+
+    fn operate(&mut self, _: usize) -> Done {
+        Done::default()
     }
 }
 
 /// Recorded operations a second, over a quarter of a second.
 fn rate(clients: usize) -> f64 {
-    let plan = Plan { trim: 0.1, ..Plan::closed(clients, 2, Duration::from_millis(250)) };
+    let plan = Plan::closed(clients, 2, Duration::from_millis(250));
     let connect = |share: &Share| {
         let client = Blocking(Trivial(share.clients.start & 1));
         Ok::<_, Infallible>(Box::new(client) as Box<dyn Driver>)
     };
-    let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut |_| ());
+    let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut |_: &Progress| ());
     let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
     let count: u64 = outcome.kinds.iter().map(bakeoff_load::Kind::count).sum();
     count as f64 / plan.duration.as_secs_f64()

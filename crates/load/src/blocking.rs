@@ -17,11 +17,12 @@ impl<C: Client> Driver for Blocking<C> {
                 let Some(now) = pacer.wait(intended) else { return };
                 started = now;
             }
-            let done = self.0.operate();
+            let kind = self.0.choose();
+            record.begin(0, kind, intended);
+            let done = self.0.operate(kind);
             let ended = clock.now();
-            let Some(next) = record.record(Operation { intended, started, ended, done }) else {
-                return;
-            };
+            let operation = Operation { lane: 0, kind, intended, started, ended, done };
+            let Some(next) = record.record(operation) else { return };
             free = next;
         }
     }

@@ -1,4 +1,4 @@
-//! The one thread that owns the histograms: it sorts samples into slots and shows progress.
+//! The one thread that owns the histograms: it sorts samples, ends the window, and shows progress.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -6,24 +6,36 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::clock::seconds;
-use crate::plan::{Plan, edges};
+use crate::clock::{nanoseconds, seconds};
+use crate::halt::Halt;
+use crate::plan::Plan;
 use crate::recorder::{Batch, Sample};
-use crate::slot::{Slot, histogram};
+use crate::schedule::Begun;
+use crate::slot::{self, Slot, histogram};
+use crate::window::Window;
 use crate::{Clock, Nanos, cpu};
 
 /// How often progress is shown, in nanoseconds.
-const EVERY: u64 = 200_000_000;
+const EVERY: Nanos = 200_000_000;
 
 /// How many times that make the last second.
 const LOOK_BACK: usize = 5;
+
+/// How often it is looked whether the window has ended, and whether all that counts has, in
+/// nanoseconds.
+const LOOK: Nanos = 5_000_000;
+
+/// Looks in a row that have to find nothing under way: a driver between two operations shows none.
+const QUIET: u32 = 2;
+
+const GROWS: &str = "a histogram that grows takes any value";
 
 /// How far the drivers are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// How long they have run.
     pub elapsed: Duration,
-    /// How many operations have succeeded.
+    /// How many operations have ended.
     pub operations: u64,
     /// How many did so in the last second, a second.
     pub per_second: f64,
@@ -39,88 +51,231 @@ struct Mark {
     latency: Nanos,
 }
 
-/// The histograms of a kind of operation in a slot.
-struct Cell {
-    latency: Histogram<u64>,
+/// Operations of one kind that count.
+#[derive(Clone)]
+pub(crate) struct Cell {
+    pub latency: Histogram<u64>,
     /// In an open loop alone.
-    service: Option<Histogram<u64>>,
+    pub service: Option<Histogram<u64>>,
+    pub unfinished: u64,
+    /// How many have ended, those that failed among them.
+    ended: u64,
+    /// How many of these before the time was over.
+    in_time: u64,
 }
 
-/// Samples in slots.
+impl Cell {
+    fn new(open: bool) -> Self {
+        Self {
+            latency: histogram(),
+            service: open.then(histogram),
+            unfinished: 0,
+            ended: 0,
+            in_time: 0,
+        }
+    }
+
+    /// Takes what had taken so long by the end of the operation or by the cap.
+    fn take(&mut self, latency: Nanos, service: Nanos) {
+        self.latency.record(latency).expect(GROWS);
+        if let Some(services) = &mut self.service {
+            services.record(service).expect(GROWS);
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.latency.add(&other.latency).expect(GROWS);
+        if let Some((sum, more)) = self.service.as_mut().zip(other.service.as_ref()) {
+            sum.add(more).expect(GROWS);
+        }
+        self.unfinished += other.unfinished;
+        self.ended += other.ended;
+    }
+}
+
+/// What the drivers of a drive share with the thread that looks on.
+pub(crate) struct Shared<'a> {
+    pub clock: Clock,
+    pub batches: Receiver<Batch>,
+    pub empties: Vec<SyncSender<Vec<Sample>>>,
+    pub pace: &'a Begun,
+    pub halt: &'a Halt<'a>,
+}
+
+/// Samples, sorted.
+#[derive(Clone)]
 pub(crate) struct Collector {
-    edges: Vec<Nanos>,
+    pub window: Window,
+    patience: Nanos,
+    /// For each kind of operation what counts.
+    pub kept: Vec<Cell>,
+    /// What counts only if the window goes on after its time: what was to start since.
+    later: Vec<Cell>,
     /// For each slot and kind of operation.
-    slots: Vec<Vec<Cell>>,
-    /// By how much operations started late; in an open loop alone.
-    start_delay: Option<Histogram<u64>>,
-    /// The slot that each driver is in.
-    cursors: Vec<usize>,
+    slots: Vec<Vec<Histogram<u64>>>,
+    /// By how much operations that count started late.
+    pub start_delay: Histogram<u64>,
+    /// What counted and was under way when the window ended.
+    pub in_flight: u64,
+    /// Looks in a row that found nothing under way.
+    quiet: u32,
     total: Mark,
     marks: VecDeque<Mark>,
 }
 
 impl Collector {
-    /// For a plan in an `open` loop or a closed one.
     pub fn new(plan: &Plan, open: bool) -> Self {
-        let edges = edges(plan);
-        let cell = |_| Cell { latency: histogram(), service: open.then(histogram) };
-        let slots = (1..edges.len()).map(|_| (0..plan.kinds).map(cell).collect()).collect();
-        let marks = VecDeque::from([Mark::default()]);
-        let (start_delay, cursors) = (open.then(histogram), vec![0; plan.drivers]);
-        Self { edges, slots, start_delay, cursors, total: Mark::default(), marks }
+        let kept = vec![Cell::new(open); plan.kinds];
+        Self {
+            window: Window::new(plan),
+            patience: nanoseconds(plan.patience),
+            later: kept.clone(),
+            kept,
+            slots: Vec::new(),
+            start_delay: histogram(),
+            in_flight: 0,
+            quiet: 0,
+            total: Mark::default(),
+            marks: VecDeque::from([Mark::default()]),
+        }
     }
 
     /// Takes batches and gives them back empty until all drivers are gone; returns the processor
-    /// time that this took.
+    /// time that this took. `overdue` is called once if they are not in time.
     pub fn collect(
         &mut self,
-        clock: Clock,
-        batches: &Receiver<Batch>,
-        empties: &[SyncSender<Vec<Sample>>],
+        shared: &Shared<'_>,
         observe: &mut dyn FnMut(&Progress),
+        overdue: &mut dyn FnMut(&Self),
     ) -> Duration {
         let before = cpu::thread_cpu();
-        let mut next = EVERY;
+        let (mut next, mut waits) = (EVERY, true);
         loop {
-            let now = clock.now();
+            let now = shared.clock.now();
             if now >= next {
                 observe(&self.progress(now));
                 next = now - now % EVERY + EVERY;
             }
-            match batches.recv_timeout(Duration::from_nanos(next - now)) {
+            self.look(now, shared);
+            if waits && now >= self.window.cap.saturating_add(self.patience) {
+                waits = false;
+                overdue(&self.cut_off(shared));
+            }
+            let until = if now < self.window.until { self.window.until } else { now + LOOK };
+            let timeout = Duration::from_nanos(next.min(until) - now);
+            match shared.batches.recv_timeout(timeout) {
                 Ok(mut batch) => {
                     self.sort(&batch);
                     batch.samples.clear();
                     // A driver that has ended wants no more.
-                    let _ = empties[batch.driver].try_send(batch.samples);
+                    let _ = shared.empties[batch.driver].try_send(batch.samples);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return cpu::thread_cpu() - before,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.close(shared.clock.now(), shared);
+                    return cpu::thread_cpu() - before;
+                }
             }
         }
     }
 
+    /// Ends the window when it is time, and the drive when all that counts has ended.
+    fn look(&mut self, now: Nanos, shared: &Shared<'_>) {
+        if shared.halt.is_on() {
+            return self.close(now, shared);
+        }
+        if self.window.end.is_none() {
+            let each = self.kept.iter().zip(&self.later);
+            let fewest = each.map(|(kept, later)| kept.ended + later.ended).min();
+            let in_time = self.kept.iter().map(|kept| kept.in_time).min();
+            self.window.look(now, fewest.unwrap_or(0), in_time.unwrap_or(0));
+            if self.window.end.is_some() {
+                self.ended(shared);
+            }
+        }
+        let Some(end) = self.window.end else { return };
+        let busy = shared.halt.under_way().any(|(_, intended)| self.window.counts(intended));
+        self.quiet = if busy || shared.pace.owes(end) { 0 } else { self.quiet + 1 };
+        if self.quiet >= QUIET || now >= self.window.cap {
+            shared.halt.end();
+        }
+    }
+
+    /// Ends the window because nothing more is to start.
+    fn close(&mut self, now: Nanos, shared: &Shared<'_>) {
+        if self.window.end.is_none() {
+            self.window.stop(now);
+            self.ended(shared);
+        }
+    }
+
+    /// The window has just ended.
+    fn ended(&mut self, shared: &Shared<'_>) {
+        let Some(end) = self.window.end else { return };
+        if end > self.window.until {
+            self.kept.iter_mut().zip(&self.later).for_each(|(kept, later)| kept.add(later));
+        }
+        let counts = |(_, intended): &(usize, Nanos)| self.window.counts(*intended);
+        self.in_flight = shared.halt.under_way().filter(counts).count() as u64;
+        if !shared.pace.is_open() {
+            shared.halt.window_ended(end);
+        }
+        // What has not started where clients fall behind never would, at this rate.
+        if !shared.pace.end(end) {
+            shared.halt.end();
+        }
+    }
+
+    /// As it is now, what is still under way being cut off.
+    fn cut_off(&self, shared: &Shared<'_>) -> Self {
+        let mut cut = self.clone();
+        for (kind, intended) in shared.halt.under_way().filter(|(_, it)| self.window.counts(*it)) {
+            let latency = self.window.cap.saturating_sub(intended);
+            cut.kept[kind].take(latency, latency);
+            cut.kept[kind].unfinished += 1;
+        }
+        cut
+    }
+
     fn sort(&mut self, batch: &Batch) {
-        const GROWS: &str = "a histogram that grows takes any value";
-        let slot = &mut self.cursors[batch.driver];
-        for Sample { kind, intended, started, ended } in &batch.samples {
-            // One driver's samples come in the order of their ends.
-            while *ended >= self.edges[*slot + 1] {
-                *slot += 1;
+        for sample in &batch.samples {
+            let Sample { kind, failed, intended, ended, .. } = *sample;
+            if !failed {
+                let slot = (ended / slot::LENGTH) as usize;
+                while self.slots.len() <= slot {
+                    self.slots.push(vec![histogram(); self.kept.len()]);
+                }
+                self.slots[slot][kind as usize].record(ended - intended).expect(GROWS);
             }
-            let latency = ended - intended;
-            let cell = &mut self.slots[*slot][*kind];
-            cell.latency.record(latency).expect(GROWS);
-            if let Some((service, delay)) = cell.service.as_mut().zip(self.start_delay.as_mut()) {
-                service.record(ended - started).expect(GROWS);
-                delay.record(started - intended).expect(GROWS);
+            if self.window.counts(intended) {
+                self.count(sample);
             }
-            self.total.latency += latency;
+            self.total.latency += ended - intended;
         }
         self.total.operations += batch.samples.len() as u64;
     }
 
-    fn progress(&mut self, now: u64) -> Progress {
+    /// Takes a sample that counts.
+    fn count(&mut self, sample: &Sample) {
+        let Sample { kind, failed, intended, started, ended } = *sample;
+        let undecided = self.window.end.is_none() && intended >= self.window.until;
+        let cells = if undecided { &mut self.later } else { &mut self.kept };
+        let cell = &mut cells[kind as usize];
+        cell.ended += 1;
+        cell.in_time += u64::from(ended <= self.window.until);
+        if failed {
+            return;
+        }
+        // What came after the cap came too late to be measured: it took that long at least.
+        let by = ended.min(self.window.cap);
+        cell.unfinished += u64::from(ended > by);
+        cell.take(by.saturating_sub(intended), by.saturating_sub(started));
+        if cell.service.is_some() {
+            self.start_delay.record(started - intended).expect(GROWS);
+        }
+    }
+
+    fn progress(&mut self, now: Nanos) -> Progress {
         let mark = Mark { at: now, ..self.total };
         let past = self.marks[0];
         if self.marks.len() == LOOK_BACK {
@@ -137,21 +292,17 @@ impl Collector {
         }
     }
 
-    /// The slots of each kind of operation, without those that start after `end`, and by how much
-    /// operations of an open loop started late.
-    pub fn finish(self, end: Nanos) -> (Vec<Vec<Slot>>, Option<Histogram<u64>>) {
-        let kinds = self.slots.first().map_or(0, Vec::len);
-        let mut sorted: Vec<Vec<Slot>> = (0..kinds).map(|_| Vec::new()).collect();
-        for (edge, cells) in self.edges.windows(2).zip(self.slots) {
-            if edge[0] > end {
-                break;
+    /// The slots of a kind of operation, up to when the drivers stopped.
+    pub fn slots(&self, kind: usize, ran: Nanos) -> Vec<Slot> {
+        let number = self.slots.len().max(ran.div_ceil(slot::LENGTH) as usize);
+        let slot = |number: usize| {
+            let start = number as Nanos * slot::LENGTH;
+            Slot {
+                start_s: seconds(start),
+                end_s: seconds((start + slot::LENGTH).min(ran).max(start)),
+                histogram: self.slots.get(number).map_or_else(histogram, |it| it[kind].clone()),
             }
-            for (slots, cell) in sorted.iter_mut().zip(cells) {
-                let (start_s, end_s) = (seconds(edge[0]), seconds(edge[1]));
-                let Cell { latency: histogram, service } = cell;
-                slots.push(Slot { start_s, end_s, histogram, service });
-            }
-        }
-        (sorted, self.start_delay)
+        };
+        (0..number).map(slot).collect()
     }
 }

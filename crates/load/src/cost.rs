@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::{Blocking, Client, Done, Driver, Plan, Share, drive};
+use crate::{Blocking, Client, Done, Driver, Plan, Progress, Share, drive};
 
 /// Processor time an operation, in nanoseconds, for the harness alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +27,11 @@ impl Cost {
 struct Idle;
 
 impl Client for Idle {
-    fn operate(&mut self) -> Done {
+    fn choose(&mut self) -> usize {
+        0
+    }
+
+    fn operate(&mut self, _: usize) -> Done {
         Done::default()
     }
 }
@@ -37,7 +41,7 @@ impl Client for Idle {
 pub fn measure() -> Cost {
     let plan = Plan::closed(1, 1, Duration::from_millis(20));
     let idle = |_: &Share| Ok::<_, Infallible>(Box::new(Blocking(Idle)) as Box<dyn Driver>);
-    let outcome = drive(&plan, idle, &AtomicBool::new(false), &mut |_| ())
+    let outcome = drive(&plan, idle, &AtomicBool::new(false), &mut |_: &Progress| ())
         .unwrap_or_else(|error| panic!("a client that does nothing can't fail: {error}"));
     let operations = outcome.kinds[0].count();
     let each = |cpu: Duration| cpu.as_nanos() as f64 / operations.max(1) as f64;

@@ -1,16 +1,19 @@
 //! Drives: makes the drivers, starts them together, and brings home what they recorded.
 
+use std::cell::RefCell;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::clock::{nanoseconds, seconds};
-use crate::collector::{Collector, Progress};
+use crate::collector::{Cell, Collector, Progress, Shared};
 use crate::halt::{Halt, MOST_FAILURES};
+use crate::lanes::{Lanes, MOST_KINDS};
 use crate::outcome::{Driven, Kind, Outcome};
-use crate::plan::{Plan, window};
+use crate::plan::Plan;
 use crate::recorder::{BATCHES, Batch, Channel, Recorder, Sample, Tally, new_samples};
 use crate::schedule::Begun;
 use crate::{Clock, Driver, Nanos, Pace, Share, cpu};
@@ -54,56 +57,70 @@ pub enum DriveError<E> {
     },
 }
 
+/// Who looks on while drivers run, on the thread that called. A closure is one that is shown the
+/// progress.
+pub trait Observer<E> {
+    /// All drivers are there; they start when this returns.
+    ///
+    /// # Errors
+    /// Why they are not to: then none was started.
+    fn ready(&mut self) -> Result<(), E> {
+        Ok(())
+    }
+
+    /// So far it has come; told about five times a second. It should return soon.
+    fn progress(&mut self, progress: &Progress) {
+        let _ = progress;
+    }
+
+    /// Drivers have not come home, [`Plan::patience`] after the cap: this is what is known without
+    /// them. When it returns, they are waited for.
+    fn overdue(&mut self, so_far: &Outcome) {
+        let _ = so_far;
+    }
+}
+
+impl<E, F: FnMut(&Progress)> Observer<E> for F {
+    fn progress(&mut self, progress: &Progress) {
+        self(progress);
+    }
+}
+
 /// Runs the plan's drivers, each on a thread of its own, and records how long every operation
 /// took. `connect` makes the driver of a share of the clients on its own thread; when all are
-/// there, they start together.
+/// there, and the observer is ready, they start together.
 ///
-/// An operation belongs to the slot in which it ends. A driver starts nothing after the first
-/// operation that ends at or after the plan's duration; that one is only counted as in flight.
+/// What counts is every operation that was to start in the window, and each is followed to its end:
+/// the clients keep working until the last of them is over. The window ends with the plan's
+/// duration, or later, when enough operations of each kind have ended; at the plan's cap at the
+/// latest, and what is still under way then is cut off. In an open loop that does not keep up, what
+/// has not started when the window ends is counted, and not started any more.
+///
 /// Operations that fail are counted and have no latency: an error is often quick, and would
-/// flatter. `stop` ends the drive early, when the operations under way are over; `observe` is
-/// called about five times a second on the calling thread, which also collects the samples: it
-/// should return soon.
+/// flatter. `stop` ends the drive early, when the operations under way are over.
 ///
 /// # Errors
-/// A driver that can't be made, one that gives up, a thread that does not start.
+/// A driver that can't be made, one that gives up, a thread that does not start, and what the
+/// observer returns when all are ready.
 ///
 /// # Panics
-/// When the plan has no client, no driver or more of them than clients, no kind of operation, no
-/// duration, a trim that leaves no window, or a pace without a rate; when a driver tells of a kind
-/// of operation that the plan does not have; when a driver panics.
+/// When the plan has no client, no driver or more of them than clients, no kind of operation or more
+/// than 255, a window without length, a cap before its end, or a pace without a rate; when a driver
+/// tells of a kind of operation that the plan does not have; when a driver panics.
 pub fn drive<'d, E: Send>(
     plan: &Plan,
     connect: impl Fn(&Share) -> Result<Box<dyn Driver + 'd>, E> + Sync,
     stop: &AtomicBool,
-    observe: &mut dyn FnMut(&Progress),
-) -> Result<Outcome, DriveError<E>> {
-    drive_when(plan, connect, &mut || Ok(()), stop, observe)
-}
-
-/// As [`drive`], but the drivers start only when all are there and `ready`, called on this thread,
-/// has returned.
-///
-/// # Errors
-/// As [`drive`], and what `ready` returns: then none was started.
-///
-/// # Panics
-/// As [`drive`].
-pub fn drive_when<'d, E: Send>(
-    plan: &Plan,
-    connect: impl Fn(&Share) -> Result<Box<dyn Driver + 'd>, E> + Sync,
-    ready: &mut dyn FnMut() -> Result<(), E>,
-    stop: &AtomicBool,
-    observe: &mut dyn FnMut(&Progress),
+    observer: &mut dyn Observer<E>,
 ) -> Result<Outcome, DriveError<E>> {
     check(plan);
     let halt = &Halt::new(stop);
-    let pace = plan.pace.begin(nanoseconds(plan.duration));
+    let pace = plan.pace.begin();
     thread::scope(|scope| {
         let (full, batches) = sync_channel(plan.drivers * BATCHES);
         let (made, answers) = channel();
         let mut crew = Crew { threads: Vec::new(), starts: Vec::new(), empties: Vec::new() };
-        for share in Share::out(plan.clients, plan.drivers) {
+        for share in Share::out(plan.clients, plan.drivers, plan.seed) {
             let client = share.clients.start;
             let (member, start, empty) = Member::new(plan, share, &full, &made, halt);
             let (connect, pace) = (&connect, &pace);
@@ -116,29 +133,43 @@ pub fn drive_when<'d, E: Send>(
             crew.empties.push(empty);
         }
         drop((full, made));
-        let connected = answers.iter().collect::<Result<Vec<()>, _>>()?.len();
-        ready().map_err(DriveError::Refused)?;
+        let lanes = answers.iter().collect::<Result<Vec<_>, _>>()?;
+        observer.ready().map_err(DriveError::Refused)?;
+        let connected = lanes.len();
+        halt.watch(lanes);
         let clock = crew.start(connected);
+        let empties = std::mem::take(&mut crew.empties);
+        let shared = Shared { clock, batches, empties, pace: &pace, halt };
         let mut collector = Collector::new(plan, pace.is_open());
-        let collector_cpu = collector.collect(clock, &batches, &crew.empties, observe);
+        let collector_cpu = watch(&mut collector, &shared, observer);
         let mut ended = Vec::with_capacity(plan.drivers);
         for thread in crew.threads {
             ended.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         let runs = ended.into_iter().collect::<Result<Vec<Run>, _>>()?;
-        Ok((collector, collector_cpu, runs))
-    })
-    .map(|(collector, collector_cpu, runs)| {
-        let outcome = gather(plan, collector, runs, pace, stop.load(Relaxed));
-        Outcome { collector_cpu, ..outcome }
+        Ok(Outcome { collector_cpu, ..gather(&collector, &runs, &pace, halt) })
     })
 }
 
+/// Collects until all drivers are gone, and tells the observer.
+fn watch<E>(
+    collector: &mut Collector,
+    shared: &Shared<'_>,
+    observer: &mut dyn Observer<E>,
+) -> Duration {
+    let observer = RefCell::new(observer);
+    let mut progress = |progress: &Progress| observer.borrow_mut().progress(progress);
+    let mut overdue = |so_far: &Collector| {
+        observer.borrow_mut().overdue(&gather(so_far, &[], shared.pace, shared.halt));
+    };
+    collector.collect(shared, &mut progress, &mut overdue)
+}
+
 fn check(plan: &Plan) {
-    let Plan { clients, drivers, kinds, duration, trim, pace } = plan;
-    assert!(*drivers > 0 && *kinds > 0 && !duration.is_zero(), "an empty plan");
+    let Plan { clients, drivers, kinds, warm_up, duration, cap, pace, .. } = plan;
+    assert!(*drivers > 0 && (1..=MOST_KINDS).contains(kinds), "an empty plan");
+    assert!(warm_up < duration && duration <= cap, "a window without length");
     assert!(drivers <= clients, "{drivers} drivers of {clients} clients");
-    assert!((0.0..0.5).contains(trim), "a trim of {trim} leaves no window");
     if let Pace::Open { per_second, .. } = pace {
         assert!(per_second.is_finite() && *per_second > 0.0, "a rate of {per_second}");
     }
@@ -146,6 +177,9 @@ fn check(plan: &Plan) {
 
 /// What a driver's thread ends in; `None` when it was never started.
 type Ended<E> = Option<Result<Run, DriveError<E>>>;
+
+/// What comes of making a driver: the lanes that it is seen by.
+type Made<E> = Result<Arc<Lanes>, DriveError<E>>;
 
 /// The drivers, seen from the thread that started them.
 struct Crew<'scope, E> {
@@ -178,9 +212,10 @@ impl<E> Crew<'_, E> {
 struct Member<'a, E> {
     share: Share,
     kinds: usize,
-    end: Nanos,
+    /// When the window ends at the earliest.
+    until: Nanos,
     halt: &'a Halt<'a>,
-    ready: Sender<Result<(), DriveError<E>>>,
+    ready: Sender<Made<E>>,
     start: Receiver<Instant>,
     channel: Channel,
 }
@@ -189,7 +224,6 @@ struct Member<'a, E> {
 struct Run {
     driven: Driven,
     tallies: Vec<Tally>,
-    in_flight: u64,
 }
 
 impl<'a, E> Member<'a, E> {
@@ -197,7 +231,7 @@ impl<'a, E> Member<'a, E> {
         plan: &Plan,
         share: Share,
         full: &SyncSender<Batch>,
-        ready: &Sender<Result<(), DriveError<E>>>,
+        ready: &Sender<Made<E>>,
         halt: &'a Halt<'a>,
     ) -> (Self, SyncSender<Instant>, SyncSender<Vec<Sample>>) {
         let (start, started) = sync_channel(1);
@@ -209,7 +243,7 @@ impl<'a, E> Member<'a, E> {
             channel: Channel { driver: share.driver, full: full.clone(), empty: empties },
             share,
             kinds: plan.kinds,
-            end: nanoseconds(plan.duration),
+            until: nanoseconds(plan.duration),
             halt,
             ready: ready.clone(),
             start: started,
@@ -223,23 +257,26 @@ impl<'a, E> Member<'a, E> {
         connect: impl Fn(&Share) -> Result<Box<dyn Driver + 'd>, E>,
         pace: &Begun,
     ) -> Ended<E> {
-        let Self { share, kinds, end, halt, ready, start, channel } = self;
+        let Self { share, kinds, until, halt, ready, start, channel } = self;
         let client = share.clients.start;
         let (driver, answer) = match connect(&share) {
-            Ok(driver) => (Some(driver), Ok(())),
+            Ok(driver) => {
+                let lanes = Arc::new(Lanes::new(driver.lanes()));
+                (Some((driver, lanes.clone())), Ok(lanes))
+            }
             Err(cause) => (None, Err(DriveError::Connect { client, cause })),
         };
         // Nobody listens any more after another's failure.
         let _ = ready.send(answer);
         drop(ready);
-        let (mut driver, start) = (driver?, start.recv().ok()?);
+        let ((mut driver, lanes), start) = (driver?, start.recv().ok()?);
         if pace.is_open() {
             // To wake as soon as an operation is due. Where this is forbidden, the delays show it.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
         thread::sleep(start.saturating_duration_since(Instant::now()));
         let clock = Clock(start);
-        let mut recorder = Recorder::new(clock, (end, kinds), halt, channel);
+        let mut recorder = Recorder::new(clock, lanes, (until, kinds), halt, channel);
         let delay = cpu::thread_run_delay();
         let (cpu, started) = (cpu::thread_cpu(), clock.now());
         driver.run(&mut *pace.pacer(clock, halt), &mut recorder);
@@ -251,40 +288,42 @@ impl<'a, E> Member<'a, E> {
             run_delay: cpu::thread_run_delay().zip(delay).map(|(now, then)| now - then),
             handing_over_s: seconds(recorder.handing_over),
         };
-        let Recorder { tallies, in_flight, gave_up, .. } = recorder;
+        let Recorder { tallies, gave_up, .. } = recorder;
         Some(match gave_up {
             Some((kind, text)) => Err(DriveError::GaveUp { client, kind, text }),
-            None => Ok(Run { driven, tallies, in_flight }),
+            None => Ok(Run { driven, tallies }),
         })
     }
 }
 
-/// Puts together what the collector and the drivers know.
-fn gather(plan: &Plan, collector: Collector, runs: Vec<Run>, pace: Begun, asked: bool) -> Outcome {
-    let last = runs.iter().map(|run| run.driven.stopped_s).fold(0.0, f64::max);
-    let stopped = asked && last < plan.duration.as_secs_f64();
-    let ran = if stopped { Duration::from_secs_f64(last) } else { plan.duration };
-    let (from, to) = window(plan);
-    let (slots, start_delay) = collector.finish(nanoseconds(ran));
-    let kinds = slots.into_iter().enumerate().map(|(number, slots)| {
+/// Puts together what the collector and the drivers that have come home know.
+fn gather(collector: &Collector, runs: &[Run], pace: &Begun, halt: &Halt<'_>) -> Outcome {
+    let Collector { window, kept, .. } = collector;
+    let last = runs.iter().map(|run| run.driven.stopped_s).reduce(f64::max);
+    let ran = last.map_or(window.cap, |last| nanoseconds(Duration::from_secs_f64(last)));
+    let end = window.end.unwrap_or(ran);
+    let kind = |(number, cell): (usize, &Cell)| {
         let tallies = runs.iter().map(|run| &run.tallies[number]);
         let first = tallies.clone().filter_map(|tally| tally.first_error.as_ref()).min();
         Kind {
-            slots,
+            kept: cell.latency.clone(),
+            service: cell.service.clone(),
+            unfinished: cell.unfinished,
+            slots: collector.slots(number, ran),
             errors: tallies.clone().map(|tally| tally.errors).sum(),
-            retries: tallies.clone().map(|tally| tally.retries).sum(),
+            errors_time: Duration::from_nanos(tallies.clone().map(|it| it.errors_time).sum()),
+            retries: tallies.map(|tally| tally.retries).sum(),
             first_error: first.map(|(_, text)| text.clone()),
         }
-    });
-    let open = pace.finish(nanoseconds(ran)).zip(start_delay);
+    };
     Outcome {
-        ran,
-        stopped,
-        window_s: (seconds(from), seconds(to)),
-        kinds: kinds.collect(),
-        in_flight: runs.iter().map(|run| run.in_flight).sum(),
-        drivers: runs.into_iter().map(|run| run.driven).collect(),
-        open: open.map(|(open, start_delay)| crate::OpenLoop { start_delay, ..open }),
+        ran: Duration::from_nanos(ran),
+        stopped: halt.was_asked() && end < window.until,
+        window_s: (seconds(window.from), seconds(end)),
+        kinds: kept.iter().enumerate().map(kind).collect(),
+        in_flight: collector.in_flight,
+        drivers: runs.iter().map(|run| run.driven).collect(),
+        open: pace.outcome(collector.start_delay.clone()),
         collector_cpu: Duration::ZERO,
     }
 }

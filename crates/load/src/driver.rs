@@ -10,12 +10,21 @@ pub trait Driver {
     /// Starts operations when `pacer` says so and tells `record` of each that has ended, in the
     /// order of their ends, until one of them says that it is over.
     fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record);
+
+    /// How many operations it can have under way at once: each is in a lane of its own, from 0.
+    fn lanes(&self) -> usize {
+        1
+    }
 }
 
 /// Keeps operations.
 pub trait Record {
     /// The clock that all times are read from.
     fn clock(&self) -> Clock;
+
+    /// An operation of that kind starts in a lane that is free; `intended` is what the pacer said.
+    /// So that one which never ends can be told of all the same.
+    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos);
 
     /// Keeps an operation that has ended. Returns since when its client is free for the next one,
     /// which is its end or, where samples had to be handed over, a little later; `None` when no
@@ -26,6 +35,10 @@ pub trait Record {
 /// An operation that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
+    /// The lane that it was in.
+    pub lane: usize,
+    /// Which kind of operation it was: a number below [`crate::Plan::kinds`].
+    pub kind: usize,
     /// When it was to start: what its pacer said. Response time counts from here.
     pub intended: Nanos,
     /// When it started in fact. Service time counts from here.
@@ -39,8 +52,6 @@ pub struct Operation {
 /// What one operation came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Which kind of operation it was: a number below [`crate::Plan::kinds`].
-    pub kind: usize,
     /// How often a part of it had to be run again; that time is inside its latency.
     pub retries: u64,
     /// Why it failed, if it did.
@@ -49,9 +60,13 @@ pub struct Done {
 
 /// One user, who waits for each operation to end.
 pub trait Client {
-    /// Runs one whole operation and returns when it is over. What it does before and after the
-    /// operation proper counts in its latency.
-    fn operate(&mut self) -> Done;
+    /// Decides which kind of operation comes next: a number below [`crate::Plan::kinds`]. The time
+    /// that this takes is inside its latency.
+    fn choose(&mut self) -> usize;
+
+    /// Runs one whole operation of that kind and returns when it is over. What it does before and
+    /// after the operation proper counts in its latency.
+    fn operate(&mut self, kind: usize) -> Done;
 }
 
 /// Which clients a driver has to stand for.
@@ -63,14 +78,16 @@ pub struct Share {
     pub clients: Range<usize>,
     /// How many clients all drivers have together.
     pub of: usize,
+    /// Seeds what they do.
+    pub seed: u64,
 }
 
 impl Share {
     /// Shares out `clients` over `drivers`, as evenly as can be.
-    pub(crate) fn out(clients: usize, drivers: usize) -> Vec<Self> {
+    pub(crate) fn out(clients: usize, drivers: usize, seed: u64) -> Vec<Self> {
         let start = |driver: usize| clients * driver / drivers;
         let share =
-            |driver| Self { driver, clients: start(driver)..start(driver + 1), of: clients };
+            |driver| Self { driver, clients: start(driver)..start(driver + 1), of: clients, seed };
         (0..drivers).map(share).collect()
     }
 }
@@ -82,10 +99,11 @@ mod tests {
     #[test]
     fn every_client_has_one_driver_and_no_driver_is_idle() {
         for (clients, drivers) in [(1, 1), (4, 4), (1000, 1), (7, 3), (1024, 2)] {
-            let shares = Share::out(clients, drivers);
+            let shares = Share::out(clients, drivers, 7);
             let all: Vec<usize> = shares.iter().flat_map(|share| share.clients.clone()).collect();
             assert_eq!(all, (0..clients).collect::<Vec<_>>());
-            assert!(shares.iter().all(|share| !share.clients.is_empty() && share.of == clients));
+            let fits = |share: &Share| (share.of, share.seed) == (clients, 7);
+            assert!(shares.iter().all(|share| !share.clients.is_empty() && fits(share)));
         }
     }
 }

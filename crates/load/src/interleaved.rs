@@ -32,9 +32,11 @@ impl<C: Client> Driver for Interleaved<C> {
                 now = then;
             }
             let started = now;
-            let done = self.clients[client].operate();
+            let kind = self.clients[client].choose();
+            record.begin(0, kind, intended);
+            let done = self.clients[client].operate(kind);
             let ended = clock.now();
-            let operation = Operation { intended, started, ended, done };
+            let operation = Operation { lane: 0, kind, intended, started, ended, done };
             let Some(next) = record.record(operation) else { return };
             free.push_back((client, next));
             now = next;

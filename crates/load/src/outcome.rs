@@ -4,23 +4,22 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::slot::{Slot, kept};
+use crate::slot::{Slot, merged};
 
 /// What the drivers did.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How long they ran: the plan's duration, or until they were stopped.
+    /// How long they ran, until the last operation that they had begun was over.
     pub ran: Duration,
-    /// Whether they were stopped before the plan's end; the slots after that are not there.
+    /// Whether they were stopped before the window had ended.
     pub stopped: bool,
     /// Where the window starts and ends, in seconds from the drivers' start.
     pub window_s: (f64, f64),
     /// One entry a kind of operation, by its number.
     pub kinds: Vec<Kind>,
-    /// One entry a driver, by its number.
+    /// One entry a driver that has come home, by its number.
     pub drivers: Vec<Driven>,
-    /// How many operations had started before the end and were over only after it. They are in no
-    /// slot, and are no errors either.
+    /// How many operations that count were still under way when the window ended.
     pub in_flight: u64,
     /// What came of the schedule of an open loop.
     pub open: Option<OpenLoop>,
@@ -29,13 +28,23 @@ pub struct Outcome {
 }
 
 /// What happened to one kind of operation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Kind {
+    /// Those that were to start in the window and did not fail, in nanoseconds, to 3 significant
+    /// digits: each from its intended start to its end, or to the plan's cap where it had not ended
+    /// by then.
+    pub kept: Histogram<u64>,
+    /// The same from each operation's real start; in an open loop alone.
+    pub service: Option<Histogram<u64>>,
+    /// How many of these had not ended at the cap.
+    pub unfinished: u64,
     /// Every slot, in order. An operation belongs to the slot in which it ended; one that failed
     /// belongs to none.
     pub slots: Vec<Slot>,
     /// How many failed.
     pub errors: u64,
+    /// How long those took together.
+    pub errors_time: Duration,
     /// How often a part of one had to be run again, whether it succeeded in the end or not.
     pub retries: u64,
     /// What the first failure said.
@@ -43,14 +52,38 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// The latencies in the window of an [`Outcome`], in nanoseconds.
-    pub fn kept(&self, (from_s, to_s): (f64, f64)) -> Histogram<u64> {
-        kept(&self.slots, from_s, to_s)
-    }
-
-    /// How many succeeded, in all slots.
+    /// How many succeeded, in the window and outside of it.
     pub fn count(&self) -> u64 {
         self.slots.iter().map(|slot| slot.histogram.len()).sum()
+    }
+
+    /// The latencies of these, in nanoseconds.
+    pub fn all(&self) -> Histogram<u64> {
+        merged(&self.slots)
+    }
+}
+
+impl Outcome {
+    /// Operations of each kind a second, by its number, those that failed among them: from the mean
+    /// time of a client's cycle, `in_flight` operations being under way at any time (Little's law).
+    /// In an open loop the schedule decides, and what was to start in the window is divided by its
+    /// length.
+    ///
+    /// A rate that is counted in a window is off by the operations at its edges: of clients that
+    /// take turns between two kinds it finds one more often than the other.
+    pub fn rates(&self, in_flight: usize) -> Vec<f64> {
+        if self.open.is_some() {
+            let length = self.window_s.1 - self.window_s.0;
+            return self.kinds.iter().map(|kind| kind.kept.len() as f64 / length).collect();
+        }
+        let started = |kind: &Kind| (kind.count() + kind.errors) as f64;
+        let time = |kind: &Kind| {
+            let mean = if kind.kept.is_empty() { 0.0 } else { kind.kept.mean() / 1e9 };
+            kind.count() as f64 * mean + kind.errors_time.as_secs_f64()
+        };
+        let busy: f64 = self.kinds.iter().map(time).sum();
+        let rate = |kind| if busy > 0.0 { in_flight as f64 * started(kind) / busy } else { 0.0 };
+        self.kinds.iter().map(rate).collect()
     }
 }
 
@@ -59,7 +92,7 @@ impl Kind {
 pub struct OpenLoop {
     /// How many operations were due a second.
     pub per_second: f64,
-    /// How many were due and had not started when the time was over.
+    /// How many were due and had not started when the window ended.
     pub not_started: u64,
     /// The most at once that were due and had not started.
     pub most_waiting: u64,

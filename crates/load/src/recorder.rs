@@ -5,9 +5,11 @@
 //! the sorting to the one thread that owns the histograms. Batches go round: a driver allocates
 //! nothing once it runs.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use crate::halt::{Halt, MOST_FAILURES};
+use crate::lanes::Lanes;
 use crate::{Clock, Nanos, Operation, Record};
 
 /// How many batches a driver has: it fills one while the others are with the collector.
@@ -20,10 +22,11 @@ const SAMPLES: usize = 512;
 /// seen.
 const OLDEST: Nanos = 200_000_000;
 
-/// One operation that succeeded.
+/// One operation that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    pub kind: usize,
+    pub kind: u32,
+    pub failed: bool,
     pub intended: Nanos,
     pub started: Nanos,
     pub ended: Nanos,
@@ -39,6 +42,8 @@ pub(crate) struct Batch {
 #[derive(Clone, Default)]
 pub(crate) struct Tally {
     pub errors: u64,
+    /// How long these took together.
+    pub errors_time: Nanos,
     pub retries: u64,
     /// When the first failure was, and what it said.
     pub first_error: Option<(Nanos, String)>,
@@ -54,7 +59,9 @@ pub(crate) struct Channel {
 /// Keeps a driver's samples until a batch is worth handing over.
 pub(crate) struct Recorder<'a> {
     clock: Clock,
-    end: Nanos,
+    lanes: Arc<Lanes>,
+    /// When the window ends at the earliest.
+    until: Nanos,
     halt: &'a Halt<'a>,
     channel: Channel,
     samples: Vec<Sample>,
@@ -62,8 +69,6 @@ pub(crate) struct Recorder<'a> {
     /// Failures since the last success.
     failures: u32,
     pub tallies: Vec<Tally>,
-    /// Operations that were over only after the end.
-    pub in_flight: u64,
     /// When the last operation was over.
     pub last: Nanos,
     /// Time spent on handing over.
@@ -75,20 +80,21 @@ pub(crate) struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     pub fn new(
         clock: Clock,
-        (end, kinds): (Nanos, usize),
+        lanes: Arc<Lanes>,
+        (until, kinds): (Nanos, usize),
         halt: &'a Halt<'a>,
         channel: Channel,
     ) -> Self {
         Self {
             clock,
-            end,
+            lanes,
+            until,
             halt,
             channel,
             samples: new_samples(),
             handed_over: 0,
             failures: 0,
             tallies: vec![Tally::default(); kinds],
-            in_flight: 0,
             last: 0,
             handing_over: 0,
             gave_up: None,
@@ -102,15 +108,17 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes a failure; whether the driver goes on.
-    fn fail(&mut self, kind: usize, ended: Nanos, text: String) -> bool {
+    fn fail(&mut self, operation: &Operation, text: String) -> bool {
+        let Operation { kind, intended, ended, .. } = *operation;
         self.failures += 1;
         if self.failures == MOST_FAILURES {
             self.gave_up = Some((kind, text));
-            self.halt.fail();
+            self.halt.end();
             return false;
         }
         let tally = &mut self.tallies[kind];
         tally.errors += 1;
+        tally.errors_time += ended - intended;
         tally.first_error.get_or_insert((ended, text));
         true
     }
@@ -136,23 +144,31 @@ impl Record for Recorder<'_> {
         self.clock
     }
 
-    fn record(&mut self, operation: Operation) -> Option<Nanos> {
-        let Operation { intended, started, ended, done } = operation;
+    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+        self.lanes.begin(lane, kind, intended);
+    }
+
+    fn record(&mut self, mut operation: Operation) -> Option<Nanos> {
+        let error = operation.done.error.take();
+        let Operation { lane, kind, intended, started, ended, .. } = operation;
+        self.lanes.end(lane);
         self.last = ended;
-        if ended >= self.end {
-            self.in_flight += 1;
+        self.tallies[kind].retries += operation.done.retries;
+        let failed = error.is_some();
+        if error.is_none() {
+            self.failures = 0;
+        }
+        if error.is_some_and(|text| !self.fail(&operation, text)) {
             return None;
         }
-        self.tallies[done.kind].retries += done.retries;
-        if let Some(text) = done.error {
-            return self.fail(done.kind, ended, text).then_some(ended);
+        self.samples.push(Sample { kind: kind as u32, failed, intended, started, ended });
+        // What had ended when the time was over decides whether the window goes on.
+        let time_is_over = ended >= self.until && self.handed_over < self.until;
+        let mut free = ended;
+        if self.samples.len() == SAMPLES || ended - self.handed_over >= OLDEST || time_is_over {
+            free = self.pass(ended)?;
         }
-        self.failures = 0;
-        self.samples.push(Sample { kind: done.kind, intended, started, ended });
-        if self.samples.len() == SAMPLES || ended - self.handed_over >= OLDEST {
-            return self.pass(ended);
-        }
-        Some(ended)
+        (!self.halt.is_over()).then_some(free)
     }
 }
 

@@ -1,14 +1,15 @@
 //! The built-in paces: the closed loop, and the open one with its schedule of starts.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bakeoff_stats::backlog::keeps_up;
+use hdrhistogram::Histogram;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
 use crate::clock::seconds;
 use crate::halt::Halt;
 use crate::outcome::OpenLoop;
-use crate::slot::histogram;
 use crate::{Clock, Nanos, Pacer};
 
 /// When operations start.
@@ -38,12 +39,12 @@ pub enum Arrivals {
 
 impl Pace {
     /// What the drivers of a drive share.
-    pub(crate) fn begin(self, end: Nanos) -> Begun {
+    pub(crate) fn begin(self) -> Begun {
         match self {
             Self::Closed => Begun::Closed,
             Self::Open { per_second, arrivals, seed } => {
                 let front = Front::new(per_second, arrivals, seed);
-                let due = Due { next: front.clone(), front, backlog: 0, end };
+                let due = Due { next: front.clone(), front, backlog: 0, not_started: 0 };
                 Begun::Open { per_second, due: Mutex::new(due) }
             }
         }
@@ -70,18 +71,31 @@ impl Begun {
         matches!(self, Self::Open { .. })
     }
 
-    /// What came of the schedule of a drive that ran until `ran`; `None` for a closed loop.
-    pub fn finish(self, ran: Nanos) -> Option<OpenLoop> {
-        let Self::Open { per_second, due } = self else { return None };
-        let mut due = due.into_inner().unwrap_or_else(PoisonError::into_inner);
-        due.end = due.end.min(ran);
-        let not_started = due.waiting(due.end);
-        Some(OpenLoop {
-            per_second,
-            not_started,
-            most_waiting: due.backlog.max(not_started),
-            start_delay: histogram(),
-        })
+    fn due(&self) -> Option<MutexGuard<'_, Due>> {
+        match self {
+            Self::Closed => None,
+            // Nothing panics while it is locked.
+            Self::Open { due, .. } => Some(due.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    /// The window has ended: what was due by then and has not started is counted. Returns whether
+    /// the clients kept up; a closed loop always does.
+    pub fn end(&self, end: Nanos) -> bool {
+        self.due().is_none_or(|mut due| due.end(end))
+    }
+
+    /// Whether something that was due before `end` has yet to start.
+    pub fn owes(&self, end: Nanos) -> bool {
+        self.due().is_some_and(|due| due.next.at() < end)
+    }
+
+    /// What came of the schedule; `None` for a closed loop.
+    pub fn outcome(&self, start_delay: Histogram<u64>) -> Option<OpenLoop> {
+        let Self::Open { per_second, .. } = self else { return None };
+        let due = self.due()?;
+        let (not_started, most_waiting) = (due.not_started, due.backlog.max(due.not_started));
+        Some(OpenLoop { per_second: *per_second, not_started, most_waiting, start_delay })
     }
 }
 
@@ -113,8 +127,7 @@ impl Pacer for OpenPacer<'_> {
         if self.halt.is_on() {
             return None;
         }
-        // Nothing panics while it is locked.
-        self.due.lock().unwrap_or_else(PoisonError::into_inner).take(free)
+        Some(self.due.lock().unwrap_or_else(PoisonError::into_inner).take(free))
     }
 
     fn wait(&mut self, start: Nanos) -> Option<Nanos> {
@@ -130,29 +143,36 @@ pub(crate) struct Due {
     front: Front,
     /// The most that were due and not taken.
     backlog: u64,
-    /// No start is due from here on.
-    end: Nanos,
+    /// How many were due and not taken when the window ended.
+    not_started: u64,
 }
 
 impl Due {
     /// Takes the next start, at the time `now`.
-    fn take(&mut self, now: Nanos) -> Option<Nanos> {
+    fn take(&mut self, now: Nanos) -> Nanos {
         let start = self.next.at();
-        if start >= self.end {
-            return None;
-        }
         self.next.step();
-        self.backlog = self.backlog.max(self.waiting(now));
-        Some(start)
+        self.backlog = self.backlog.max(self.waiting(now + 1));
+        start
     }
 
-    /// How many starts are due at `now` and not taken.
-    fn waiting(&mut self, now: Nanos) -> u64 {
-        let now = now.min(self.end - u64::from(self.end > 0));
-        while self.front.at() <= now {
+    /// How many starts are due before `end` and not taken.
+    fn waiting(&mut self, end: Nanos) -> u64 {
+        while self.front.at() < end {
             self.front.step();
         }
         self.front.count.saturating_sub(self.next.count)
+    }
+
+    /// The window ends: counts what has not started, and says whether the clients kept up.
+    fn end(&mut self, end: Nanos) -> bool {
+        // The front may be further than the end: whoever was free has looked ahead.
+        let mut front = self.next.clone();
+        while front.at() < end {
+            front.step();
+        }
+        self.not_started = front.count - self.next.count;
+        keeps_up(front.count as f64, self.not_started as f64)
     }
 }
 
@@ -216,24 +236,30 @@ impl OpenLoop {
 mod tests {
     use super::*;
 
-    fn due(per_second: f64, arrivals: Arrivals, end_s: f64) -> Due {
+    const SECOND: Nanos = 1_000_000_000;
+
+    fn due(per_second: f64, arrivals: Arrivals) -> Due {
         let front = Front::new(per_second, arrivals, 7);
-        Due { next: front.clone(), front, backlog: 0, end: (end_s * 1e9) as Nanos }
+        Due { next: front.clone(), front, backlog: 0, not_started: 0 }
+    }
+
+    /// The starts that are taken up to a moment.
+    fn taken(due: &mut Due, end: Nanos) -> Vec<Nanos> {
+        std::iter::from_fn(|| (due.next.at() < end).then(|| due.take(0))).collect()
     }
 
     #[test]
-    fn even_starts_do_not_drift_and_end_with_the_time() {
-        let mut due = due(3.0, Arrivals::Even, 1_000.0);
-        let starts: Vec<Nanos> = std::iter::from_fn(|| due.take(0)).collect();
+    fn even_starts_do_not_drift() {
+        let mut due = due(3.0, Arrivals::Even);
+        let starts = taken(&mut due, 1_000 * SECOND);
         assert_eq!(starts.len(), 3000);
-        assert_eq!((starts[0], starts[3], starts[2997]), (0, 1_000_000_000, 999_000_000_000));
-        assert_eq!(due.waiting(u64::MAX), 0);
+        assert_eq!((starts[0], starts[3], starts[2997]), (0, SECOND, 999 * SECOND));
+        assert!(due.end(1_000 * SECOND) && due.not_started == 0);
     }
 
     #[test]
     fn poisson_gaps_are_exponential() {
-        let mut due = due(1000.0, Arrivals::Poisson, 100.0);
-        let starts: Vec<Nanos> = std::iter::from_fn(|| due.take(0)).collect();
+        let starts = taken(&mut due(1000.0, Arrivals::Poisson), 100 * SECOND);
         let count = starts.len() as f64;
         assert!((count - 100_000.0).abs() < 1500.0, "{count}");
         let gaps: Vec<f64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
@@ -246,15 +272,16 @@ mod tests {
     #[test]
     fn what_is_due_and_not_taken_is_counted_for_both_arrivals() {
         for arrivals in [Arrivals::Even, Arrivals::Poisson] {
-            let mut due = due(1000.0, arrivals, 10.0);
+            let mut due = due(1000.0, arrivals);
             // Nobody was free for the first second.
-            due.take(1_000_000_000);
+            due.take(SECOND);
             assert!((850..=1150).contains(&due.backlog), "{arrivals:?}: {}", due.backlog);
-            let taken = 1 + std::iter::from_fn(|| due.take(0)).take(500).count() as u64;
-            let left = due.waiting(u64::MAX);
-            let all = std::iter::from_fn(|| due.take(0)).count() as u64;
-            assert_eq!(left, all, "{arrivals:?}");
-            assert!((9_500..=10_500).contains(&(taken + left)), "{arrivals:?}");
+            let first = 1 + taken(&mut due, SECOND / 2).len() as u64;
+            assert!(!due.end(10 * SECOND), "{arrivals:?}: it is far behind");
+            let left = due.not_started;
+            assert_eq!(left, taken(&mut due, 10 * SECOND).len() as u64, "{arrivals:?}");
+            assert!((9_500..=10_500).contains(&(first + left)), "{arrivals:?}");
+            assert!(due.end(10 * SECOND), "{arrivals:?}: all have started");
         }
     }
 }

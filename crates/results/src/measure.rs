@@ -126,19 +126,35 @@ measures! {
          inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own";
     CONCURRENCY = "concurrency", Count, [Clients],
         "operations that can be in flight at once: clients times queue depth";
-    IN_FLIGHT = "in-flight", Count, [Clients], "operations that were under way when the time was over";
+    IN_FLIGHT = "in-flight", Count, [Clients],
+        "operations that count and were under way when the window ended: they were followed";
     OFFERED = "offered", PerSecond, [Clients, Neighbours],
         "operations a second that were to start: of clients in an open loop, of neighbours that \
          arrive by themselves";
     NOT_STARTED = "not-started", Count, [Clients],
-        "operations that were due in an open loop and had not started when the time was over";
+        "operations that were due in an open loop and had not started when the window ended";
     BACKLOG = "backlog", Count, [Clients], "the most operations at once that were due and had not started";
     START_DELAY_P99 = "start-delay-p99", Seconds, [Clients],
         "99th percentile of the time between an operation's intended start and its start";
     RATE = "rate", PerSecond, [Neighbours], "requests a second that neighbours got done";
     MEAN_LATENCY = "mean-latency", Seconds, [Neighbours], "mean latency of a neighbour's request";
     DRIVERS = "drivers", Count, [Clients], "threads that the clients ran on";
-    CPU = "cpu", Seconds, [Clients, Database, DiskDaemon], "processor seconds while the clients ran";
+    CPU = "cpu", Seconds, [Clients, Database, DiskDaemon, Neighbours],
+        "processor seconds while the clients ran; of neighbours on the machine's own disk, and with \
+         those in the drain: on a virtual disk they are the daemon's";
+    DRAIN_CPU = "drain-cpu", Seconds, [Database], "processor seconds in the drain";
+    DRAIN = "drain", Seconds, [Trial],
+        "seconds that it took to write back what had been put off when the clients stopped, on the \
+         same disk beside the same neighbours";
+    DRAIN_CUT_OFF = "drain-cut-off", Count, [Trial],
+        "1 where the drain took longer than the clients had run, so that the disk took no more time \
+         from then on and `drain` is a lower bound";
+    WRITTEN_BACK = "written-back", Count, [Trial],
+        "what it wrote back of what it puts off while the clients ran, in pages, bytes or tables of \
+         its own counters: 0 where it only ran up debts";
+    WARM_UP = "warm-up", Seconds, [Trial],
+        "seconds at the start that are unlike the rest by MSER-5; missing where they are none, or it \
+         can't tell";
     RUN_DELAY = "run-delay", Seconds, [Clients, Database, DiskDaemon],
         "seconds that threads were ready to run and had no processor, all threads together";
     FOREIGN_CPU = "foreign-cpu", Seconds, [Machine],

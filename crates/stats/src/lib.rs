@@ -7,6 +7,7 @@
 //! Input that has no answer (too few values, a value that is not a number) is answered with `None`,
 //! or with an [`Error`] where somebody can mend it; no function panics on any input.
 
+pub mod backlog;
 pub mod canary;
 pub mod drift;
 pub mod holm;

@@ -128,7 +128,8 @@ impl Prepared for Books {
         }
     }
 
-    fn client(&self, number: usize, _: usize) -> Box<dyn Client + '_> {
+    /// An audit works out again what a client did: that follows from the ledger's own seed.
+    fn client(&self, number: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
         Box::new(self.bookkeeper(number, Box::new(())))
     }
 

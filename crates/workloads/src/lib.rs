@@ -84,8 +84,9 @@ pub trait Prepared: Send + Sync {
     /// Whatever `row` returns; it stops there.
     fn rows(&self, table: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()>;
 
-    /// Client `number` of `clients`, both fixed for a trial.
-    fn client(&self, number: usize, clients: usize) -> Box<dyn Client + '_>;
+    /// Client `number` of `clients`, both fixed for a trial. What it does follows from `seed`, which
+    /// is the same for all that is compared and another one for the next time.
+    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_>;
 
     /// How it is audited, where [`Workload::is_audited`].
     fn audited(&self) -> Option<&dyn Audited> {

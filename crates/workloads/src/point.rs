@@ -79,10 +79,10 @@ impl Prepared for Points {
             .try_for_each(|id| row(&[id.into(), self.text.cut(&mut random, LONGEST).into()]))
     }
 
-    fn client(&self, number: usize, _: usize) -> Box<dyn Client + '_> {
+    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
         Box::new(Reader {
             count: self.count,
-            random: stream(self.seed, 1 + number as u64),
+            random: stream(seed, number as u64),
             rows: Rows::new(),
         })
     }

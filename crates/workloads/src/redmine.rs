@@ -99,8 +99,16 @@ impl Prepared for Tracker {
         rows::rows(&self.schema.tables[table].name, &self.size, &self.text, random, row)
     }
 
-    fn client(&self, number: usize, clients: usize) -> Box<dyn Client + '_> {
-        let random = stream(self.seed, (self.schema.tables.len() + number) as u64);
-        Box::new(Person::new(self.size, &self.text, &self.numbers, random, number, clients))
+    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+        let random = stream(seed, number as u64);
+        let first = number + (seed % 2) as usize;
+        Box::new(Person::new(
+            self.size,
+            &self.text,
+            &self.numbers,
+            random,
+            (number, clients),
+            first,
+        ))
     }
 }

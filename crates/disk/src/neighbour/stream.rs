@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rustix::thread::set_current_timer_slack;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::file::{Aligned, BLOCK};
 use super::tally::{Snapshot, Tally};
@@ -102,13 +103,16 @@ impl Shared {
     }
 }
 
-/// Sends requests, one at a time, until it is asked to stop or one fails.
-pub(super) fn work(shared: &Shared, seed: u64) {
+/// Sends requests, one at a time, until it is asked to stop or one fails; the processor time that
+/// this took.
+pub(super) fn work(shared: &Shared, seed: u64) -> Duration {
     // By default the kernel may wake a thread 50 µs late. Without leave to change that, it does.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     if let Err(error) = send(shared, seed) {
         shared.fail(&error);
     }
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
 fn send(shared: &Shared, seed: u64) -> io::Result<()> {

@@ -77,6 +77,8 @@ pub struct Report {
     pub p99_s: Option<f64>,
     /// How many started over a millisecond after they were due; closed streams have none.
     pub late: u64,
+    /// Processor time of their threads; zero until they have ended.
+    pub cpu: Duration,
     /// What the first request that failed said. A stream ends with its first failure.
     pub error: Option<String>,
 }
@@ -112,6 +114,7 @@ impl Snapshot {
             mean_s: latency.as_secs_f64() / requests.max(1) as f64,
             p99_s,
             late: now.late - then.late,
+            cpu: Duration::ZERO,
             error: now.error.clone(),
         }
     }

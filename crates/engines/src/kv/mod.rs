@@ -66,6 +66,11 @@ pub trait Store: Send + Sync + Sized + 'static {
 
     /// See [`crate::Database::counters`].
     fn counters(&self) -> Vec<(&'static str, u64)>;
+
+    /// See [`crate::Database::writes_back`].
+    fn writes_back(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// What a scan calls for every key and value, until it breaks.
@@ -294,6 +299,10 @@ impl<S: Store> crate::Database for Database<S> {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.store.counters()
+    }
+
+    fn writes_back(&self) -> &'static [&'static str] {
+        self.store.writes_back()
     }
 }
 

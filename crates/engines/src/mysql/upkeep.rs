@@ -170,6 +170,15 @@ fn counted(storage: Storage) -> &'static [&'static str] {
     }
 }
 
+/// Those of these names that grow with what is written back.
+pub(super) fn writes_back(storage: Storage) -> &'static [&'static str] {
+    match storage {
+        Storage::InnoDb => &["Innodb_buffer_pool_pages_flushed"],
+        Storage::RocksDb => &["Rocksdb_compact_write_bytes", "Rocksdb_flush_write_bytes"],
+        Storage::Aria => &["Aria_pagecache_writes"],
+    }
+}
+
 /// What the server counts of itself.
 pub(super) fn counters(server: &mut Conn, storage: Storage) -> Result<Vec<(&'static str, u64)>> {
     let names = counted(storage);

@@ -84,6 +84,30 @@ fn sessions_share_the_cache() {
     assert_eq!(size(&mut first), -8 * 1024, "all of it");
 }
 
+/// What it has not written back it owes, and what its log says of that is right.
+#[test]
+fn the_log_tells_what_was_written_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let terms = Terms::new(Durability::Strict);
+    let database = Open::new(dir.path(), &terms, &schema(), &[]).unwrap();
+    let counters = || -> Vec<u64> { database.counters().into_iter().map(|it| it.1).collect() };
+    let keeper = database.keeper.lock().unwrap();
+    keeper.execute_batch("CREATE TABLE owed (text)").unwrap();
+    let before = counters();
+    assert_eq!(before.len(), super::log::COUNTERS.len());
+    let fill = |rows: u32| {
+        let insert = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)
+                      INSERT INTO owed SELECT zeroblob(4000) FROM n";
+        keeper.execute(insert, [rows]).unwrap();
+    };
+    fill(10);
+    assert_eq!(counters(), before, "it only runs up debts");
+    // More pages than its automatic checkpoint waits for.
+    fill(1500);
+    fill(1);
+    assert_ne!(counters(), before, "it has written back");
+}
+
 #[test]
 fn a_checkpoint_a_second_moves_the_log_into_the_file() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -22,7 +22,7 @@ use crate::machine::usage::Usage;
 /// alone.
 pub type Hired = (neighbour::File, f64);
 
-/// What the disk did while the clients ran.
+/// What the disk did while the clients ran, and what its neighbours did in the drain, too.
 #[derive(Default)]
 pub struct Seen {
     /// What it did and what the other load on it did.
@@ -32,6 +32,15 @@ pub struct Seen {
     pub neighbour_writes: f64,
     /// What a reader should know.
     pub warnings: Vec<String>,
+}
+
+impl Seen {
+    /// Adds what became known later.
+    pub fn add(&mut self, later: Self) {
+        self.measures.extend(later.measures);
+        self.neighbour_writes += later.neighbour_writes;
+        self.warnings.extend(later.warnings);
+    }
 }
 
 /// The disk of one trial.
@@ -52,7 +61,7 @@ pub struct Host {
 }
 
 /// A virtual disk that is mounted over a folder. Its device stands still, and works at once,
-/// except while the clients run.
+/// except while the clients run and the target drains.
 pub struct Virtual {
     mounted: Mounted,
     seen_at: PathBuf,
@@ -181,7 +190,20 @@ impl Disk {
         }
     }
 
-    /// The clients have stopped.
+    /// The clients have stopped; the disk goes on as it is, so that the drain takes the time that it
+    /// takes. What it did so far.
+    ///
+    /// # Errors
+    /// When the disk does not work.
+    pub fn driven(&mut self) -> Result<Seen, TrialError> {
+        match self {
+            Self::Host(_) => Ok(Seen::default()),
+            Self::Virtual(disk) => disk.driven().map_err(broken),
+        }
+    }
+
+    /// From here on a virtual disk takes no time, and nobody else is on any disk; what is known only
+    /// now. It may be told twice.
     ///
     /// # Errors
     /// When the disk does not work.
@@ -190,7 +212,10 @@ impl Disk {
             Self::Host(host) => {
                 Ok(host.at_work.take().map(|it| of_host(it.finish())).unwrap_or_default())
             }
-            Self::Virtual(disk) => disk.end().map_err(broken),
+            Self::Virtual(disk) => {
+                disk.end().map_err(broken)?;
+                Ok(Seen::default())
+            }
         }
     }
 
@@ -227,6 +252,7 @@ fn of_host(report: neighbour::Report) -> Seen {
     measures.set_some(&measure::OFFERED, Scope::Neighbours, report.intended_per_second);
     measures.set(&measure::RATE, Scope::Neighbours, report.achieved_per_second);
     measures.set(&measure::MEAN_LATENCY, Scope::Neighbours, report.mean_s);
+    measures.set(&measure::CPU, Scope::Neighbours, report.cpu.as_secs_f64());
     let warnings = report.error.map(|error| format!("a neighbour failed: {error}"));
     Seen { measures, neighbour_writes, warnings: warnings.into_iter().collect() }
 }
@@ -247,14 +273,18 @@ impl Virtual {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<Seen, bakeoff_disk::mount::Error> {
+    fn end(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
         let control = self.mounted.control();
-        let now = control.stat()?;
         // A disk that is off has nothing to set.
-        if self.timed && now.off_at_ns.is_none() {
+        if self.timed && control.stat()?.off_at_ns.is_none() {
             control.set_timing(false)?;
             control.set_neighbours(Level::None)?;
         }
+        Ok(())
+    }
+
+    fn driven(&mut self) -> Result<Seen, bakeoff_disk::mount::Error> {
+        let now = self.mounted.control().stat()?;
         let measures = self.before.take().map(|before| measured(&before, &now, self.level));
         let mut measures = measures.unwrap_or_default();
         if let Some((before, mut delays)) = self.daemon.take() {

@@ -2,7 +2,8 @@
 //!
 //! The data are restored, the disk mounted, the page cache warmed and memory limited; a process of
 //! its own opens the target, and while its clients are at work the disk takes its time and its
-//! neighbours are there.
+//! neighbours are there. So they are while the target drains: what it has put off costs what it costs
+//! then.
 
 mod measure;
 
@@ -145,7 +146,13 @@ impl DriveProcedure {
         self.drive(stage, trial, &place, disk, limits)
     }
 
-    /// Runs the trial's process, with the disk at work while its clients are.
+    /// How long a trial's process has from its start: for the cap of its window, as long again for
+    /// its drain, and for what comes before and after them.
+    fn most(&self) -> Duration {
+        self.0.cap() * 2 + GRACE
+    }
+
+    /// Runs the trial's process, with the disk at work while its clients are and while it drains.
     fn drive(
         &self,
         stage: &mut Stage<'_>,
@@ -155,19 +162,25 @@ impl DriveProcedure {
         limits: &Limits,
     ) -> Result<Measured, TrialError> {
         let mut process = stage.start(&trial.setup, place.clone(), Task::Drive(self.0))?;
-        let most = Duration::from_secs_f64(self.0.seconds * 2.0) + GRACE;
-        let (start, mut seen, mut memory) = (Instant::now(), Seen::default(), Measures::default());
+        let (start, most) = (Instant::now(), self.most());
+        let (mut seen, mut memory) = (Seen::default(), Measures::default());
         let mut machine = MachineAccount::now();
+        let mut drain = Drain::default();
         loop {
             stage.go_on()?;
             if start.elapsed() > most {
                 let seconds = most.as_secs();
                 return Err(TrialError::process(format!("it was not done after {seconds} s")));
             }
+            if drain.is_overdue() && disk.is_virtual() {
+                seen.add(disk.end()?);
+                drain.cut_off = Some(drain.elapsed());
+            }
             match process.receive(PATIENCE) {
                 Heard::Message(Message::Ready) => {
                     disk.begin(stage.hired.as_ref())?;
                     machine = MachineAccount::now();
+                    drain.clients = Some(Instant::now());
                     if process.go().is_err() {
                         return Err(TrialError::process(process.exit_report()));
                     }
@@ -177,19 +190,60 @@ impl DriveProcedure {
                 }
                 Heard::Message(Message::Driven) => {
                     let others = MachineAccount::now().since(&machine);
-                    seen = disk.end()?;
+                    seen = disk.driven()?;
                     seen.measures.extend(others);
                     memory = limits.account();
+                    drain.begin();
                 }
                 Heard::Message(Message::Done(Some(measured))) => {
-                    let mut measured = combine(*measured, seen, disk.drained()?);
+                    let drained = disk.drained()?;
+                    seen.add(disk.end()?);
+                    let mut measured = combine(*measured, seen, drained);
                     measured.measures.extend(memory);
+                    drain.put(&mut measured.measures);
                     return Ok(measured);
                 }
                 Heard::Message(Message::Failed(reason)) => return Err(reason),
                 Heard::Message(_) | Heard::Nothing => {}
                 Heard::End => return Err(TrialError::process(process.exit_report())),
             }
+        }
+    }
+}
+
+/// How long a drain may take.
+#[derive(Default)]
+struct Drain {
+    /// When the clients started.
+    clients: Option<Instant>,
+    /// When they had stopped, and how long they had run.
+    began: Option<(Instant, Duration)>,
+    /// How long it had taken when it was cut off.
+    cut_off: Option<Duration>,
+}
+
+impl Drain {
+    fn begin(&mut self) {
+        let ran = self.clients.map_or(Duration::ZERO, |clients| clients.elapsed());
+        self.began = Some((Instant::now(), ran));
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |(began, _)| began.elapsed())
+    }
+
+    /// Whether it takes longer than the clients have run. Nothing is learnt from more: a debt that
+    /// takes longer to pay than to run up is one that grows.
+    fn is_overdue(&self) -> bool {
+        let longest = self.began.map(|(_, ran)| ran);
+        self.cut_off.is_none() && longest.is_some_and(|ran| self.elapsed() > ran)
+    }
+
+    /// What was measured of one that was cut off is how long it took until then.
+    fn put(&self, measures: &mut Measures) {
+        if let Some(after) = self.cut_off {
+            measures.set(&measures::DRAIN, Scope::Trial, after.as_secs_f64());
+            measures.set(&measures::DRAIN_CUT_OFF, Scope::Trial, 1.0);
         }
     }
 }
@@ -210,7 +264,8 @@ fn finished(stage: &Stage<'_>, process: Process) -> Result<(), TrialError> {
 /// Puts together what the process measured and what the disk did. A virtual disk knows best what
 /// reached its device, and what was made durable on it.
 fn combine(mut measured: Measured, seen: Seen, drained: Option<u64>) -> Measured {
-    let neighbours = (seen.neighbour_writes * measured.ran_s) as u64;
+    let drain_s = measured.measures.get(&measures::DRAIN, &Scope::Trial).unwrap_or(0.0);
+    let neighbours = (seen.neighbour_writes * (measured.ran_s + drain_s)) as u64;
     measured.measures.extend(seen.measures);
     let measures = &mut measured.measures;
     measures.set_some(&measures::DRAIN_WRITTEN, Scope::Disk, drained.map(|bytes| bytes as f64));

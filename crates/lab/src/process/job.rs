@@ -1,14 +1,20 @@
 //! What the lab and a trial's process say to each other: one line of JSON a message.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use bakeoff_load::Pace;
+use bakeoff_load::{Pace, Plan};
 use bakeoff_results::{Measured, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::TrialError;
 use crate::place::Place;
+
+/// The share of its seconds that a window leaves out at the start.
+const WARM_UP: f64 = 0.1;
+/// How many operations of each kind a window waits for.
+const LEAST: u64 = 10;
 
 /// What a process is to do: the first line that it reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,11 +61,30 @@ pub enum Task {
 pub struct Drive {
     /// How many there are.
     pub clients: usize,
-    /// How long they run, in seconds.
+    /// When the window ends at the earliest, in seconds.
     pub seconds: f64,
     /// When their operations start.
     #[serde(with = "pace")]
     pub pace: Pace,
+    /// Seeds what they do: the same for all trials of a block, so that its levels serve the same
+    /// work, and another one for the next.
+    pub seed: u64,
+}
+
+impl Drive {
+    /// How its drivers are driven.
+    pub fn plan(&self, drivers: usize, kinds: usize) -> Plan {
+        let duration = Duration::from_secs_f64(self.seconds);
+        let plan = Plan::closed(self.clients, kinds, duration);
+        let (warm_up, least) = (duration.mul_f64(WARM_UP), LEAST);
+        Plan { drivers, warm_up, least, pace: self.pace, seed: self.seed, ..plan }
+    }
+
+    /// How long its clients run at most.
+    pub fn cap(&self) -> Duration {
+        let plan = self.plan(1, 1);
+        plan.cap + plan.patience
+    }
 }
 
 /// The second line that a process reads, unless it loads or reads.
@@ -144,7 +169,7 @@ mod tests {
         use bakeoff_load::Arrivals;
         let open = Pace::Open { per_second: 0.5, arrivals: Arrivals::Poisson, seed: u64::MAX };
         for pace in [Pace::Closed, open] {
-            let drive = Drive { clients: 1, seconds: 1.5, pace };
+            let drive = Drive { clients: 1, seconds: 1.5, pace, seed: u64::MAX };
             let json = serde_json::to_string(&drive).unwrap();
             assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);
         }

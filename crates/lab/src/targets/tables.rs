@@ -307,12 +307,12 @@ impl Open<'_> {
     fn client<'b>(
         &'b self,
         number: usize,
-        of: usize,
+        share: &Share,
         claims: Option<Box<dyn Claims + 'b>>,
     ) -> Result<Bound<'b>, TrialError> {
         let prepared = &self.ready.prepared;
         let client = match (claims, prepared.audited()) {
-            (None, _) => prepared.client(number, of),
+            (None, _) => prepared.client(number, share.of, share.seed),
             (Some(claims), Some(audited)) => audited.claimant(number, claims),
             (Some(_), None) => return Err(TrialError::User("its clients claim nothing".into())),
         };
@@ -356,7 +356,7 @@ impl Running for Open<'_> {
         let mut claims = claims;
         let mut clients = Vec::with_capacity(share.clients.len());
         for number in share.clients.clone() {
-            clients.push(self.client(number, share.of, claims.take())?);
+            clients.push(self.client(number, share, claims.take())?);
         }
         Ok(Box::new(Clients { clients, total: &self.total }))
     }
@@ -386,6 +386,10 @@ impl Running for Open<'_> {
             measures.count(name, count);
         }
         measures
+    }
+
+    fn writes_back(&self) -> &'static [&'static str] {
+        self.database.writes_back()
     }
 
     fn tally(&self) -> Option<Tally> {
@@ -419,13 +423,16 @@ struct Bound<'a> {
 }
 
 impl Client for &mut Bound<'_> {
-    fn operate(&mut self) -> Done {
-        let kind = self.client.choose();
+    fn choose(&mut self) -> usize {
+        self.client.choose()
+    }
+
+    fn operate(&mut self, kind: usize) -> Done {
         let mut tally = workloads::Tally::default();
         let Bound { client, session } = &mut **self;
         let perform = |session: &mut dyn Session| client.perform(kind, session, &mut tally);
         let error = session.operation(perform).err().map(|error| error.to_string());
-        Done { kind, retries: tally.retries, error }
+        Done { retries: tally.retries, error }
     }
 }
 

@@ -140,7 +140,7 @@ fn clients_that_work_at_once_leave_whole_books() {
             for number in 0..4 {
                 scope.spawn(move || {
                     let mut session = database.session().unwrap();
-                    let mut client = books.client(number, 4);
+                    let mut client = books.client(number, 4, 1);
                     for _ in 0..200 {
                         let operation = client.choose();
                         client.perform(operation, &mut *session, &mut Tally::default()).unwrap();

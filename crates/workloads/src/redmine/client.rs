@@ -3,7 +3,7 @@
 //! A client acts for users of its own (those whose number, divided by the number of clients,
 //! leaves its own), one after the other in an order of its own, so that clients meet on the same
 //! issue only by chance. With more clients than users, some share a user. Each client alternates
-//! between the operations; every other client starts with the second.
+//! between the operations; every other client starts with the second, and the seed says which.
 //!
 //! Issues do not run out: all of them stay open and assigned, they only move from assignee to
 //! author, and every other operation adds one. But a user's list may be short for a while, or
@@ -37,14 +37,14 @@ pub struct Person<'a> {
 }
 
 impl<'a> Person<'a> {
-    /// Client `number` of so many.
+    /// Client `number` of so many, which begins with the operation `first` modulo two.
     pub fn new(
         size: Size,
         text: &'a Text,
         numbers: &'a [String],
         mut random: Random,
-        number: usize,
-        clients: usize,
+        (number, clients): (usize, usize),
+        first: usize,
     ) -> Self {
         let everybody = size.users as usize;
         let groups = clients.min(everybody);
@@ -53,7 +53,7 @@ impl<'a> Person<'a> {
         users.sort_by_key(|user| *user as usize % groups != number % groups);
         let own = (1..=everybody).filter(|user| user % groups == number % groups).count();
         let application = Application::new(numbers);
-        Self { size, text, application, random, users, own, turn: 0, operation: number % 2 }
+        Self { size, text, application, random, users, own, turn: 0, operation: first % 2 }
     }
 
     fn next_user(&mut self) -> i64 {

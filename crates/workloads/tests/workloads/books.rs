@@ -121,7 +121,7 @@ fn work(
     let inner = database.session().unwrap();
     let (begun, pending, watches) = (Instant::now(), (0, None), Vec::new());
     let mut session = Counting { inner, prepared, begun, pending, updated: 0, watches };
-    let mut client = prepared.client(number, clients);
+    let mut client = prepared.client(number, clients, 1);
     let mut done = Done::default();
     for _ in 0..operations {
         let operation = client.choose();
@@ -263,7 +263,7 @@ fn two_thousand_operations_never_run_out_of_issues() {
         let database = load(engine, directory.path(), &*redmine, Vec::new());
         let mut session = database.session().unwrap();
         // One client of many has one user, and nobody gives issues back but itself.
-        let mut client = redmine.client(29, 30);
+        let mut client = redmine.client(29, 30, 1);
         let mut tally = Tally::default();
         for _ in 0..2000 {
             let operation = client.choose();

@@ -131,7 +131,7 @@ fn with_redmine(test: impl FnOnce(&mut Recorder<'_>, &mut dyn Client)) {
     let redmine = prepare("redmine", "small");
     let database = load("sqlite", directory.path(), &*redmine, Vec::new());
     let mut recorder = Recorder::new(&*redmine, database.session().unwrap());
-    test(&mut recorder, &mut *redmine.client(0, 1));
+    test(&mut recorder, &mut *redmine.client(0, 1, 1));
 }
 
 const CREATE: &str = "\

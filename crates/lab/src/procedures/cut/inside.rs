@@ -47,13 +47,22 @@ pub fn claim(
         let driver = running.driver(share, Some(claims))?;
         Ok(Box::new(UntilFailure { driver, output }))
     };
-    match load::drive_when(&plan, connect, go, &AtomicBool::new(false), &mut |_| ()) {
+    match load::drive(&plan, connect, &AtomicBool::new(false), &mut Gate(go)) {
         Err(load::DriveError::Refused(reason)) => Err(reason),
         Err(load::DriveError::Connect { client, cause }) => {
             Err(cause.because(|why| format!("client {client} could not connect: {why}")))
         }
         Err(error @ load::DriveError::Thread { .. }) => Err(TrialError::process(error.to_string())),
         Err(load::DriveError::GaveUp { .. }) | Ok(_) => Ok(()),
+    }
+}
+
+/// Lets the drivers start when the lab says so.
+struct Gate<'a>(&'a mut dyn FnMut() -> Result<(), TrialError>);
+
+impl load::Observer<TrialError> for Gate<'_> {
+    fn ready(&mut self) -> Result<(), TrialError> {
+        (self.0)()
     }
 }
 
@@ -69,6 +78,10 @@ impl Driver for UntilFailure<'_, '_> {
         let output = self.output;
         self.driver.run(pacer, &mut Telling { record, output });
     }
+
+    fn lanes(&self) -> usize {
+        self.driver.lanes()
+    }
 }
 
 struct Telling<'a, 'b> {
@@ -79,6 +92,10 @@ struct Telling<'a, 'b> {
 impl Record for Telling<'_, '_> {
     fn clock(&self) -> Clock {
         self.record.clock()
+    }
+
+    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+        self.record.begin(lane, kind, intended);
     }
 
     fn record(&mut self, operation: Operation) -> Option<Nanos> {

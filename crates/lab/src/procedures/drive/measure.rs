@@ -20,8 +20,6 @@ use crate::process::Output;
 use crate::process::job::{Drive, Message};
 use crate::targets::{Processes, Running};
 
-/// The share of a trial that is dropped at each end for the headline figures.
-const TRIM: f64 = 0.1;
 /// Slots that a warm-up is looked for in: with fewer there is no telling.
 const SLOTS_FOR_WARMUP: usize = 30;
 /// How often the threads of servers are looked at.
@@ -42,55 +40,66 @@ pub fn measure(
 ) -> Result<Measured, TrialError> {
     let drivers = running.drivers(drive.clients);
     open_files::suffice(drivers, running.files_per_driver()?).map_err(TrialError::User)?;
-    let names = running.operations();
-    let duration = Duration::from_secs_f64(drive.seconds);
-    let plan = load::Plan {
-        clients: drive.clients,
-        drivers,
-        kinds: names.len(),
-        duration,
-        trim: TRIM,
-        pace: drive.pace,
-    };
+    let plan = drive.plan(drivers, running.operations().len());
     let account = || Account::take(running, place.directory.as_deref(), syncs);
     let before = account()?;
     let connect = |share: &load::Share| running.driver(share, None);
-    let mut delays = Delays::of(running);
-    let mut observe = |progress: &load::Progress| {
-        let (per_second, mean_s) = (progress.per_second, progress.mean_s.unwrap_or(0.0));
-        output.send(&Message::Progress { per_second, mean_s });
-        delays.look_now_and_then();
-    };
-    let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut observe);
-    let outcome = outcome.map_err(named(names))?;
+    let mut watch = Watch { running, drive, output, delays: Delays::of(running) };
+    let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut watch);
+    let outcome = outcome.map_err(named(running.operations()))?;
+    let mut delays = watch.delays;
     delays.look();
     let after = account()?;
     output.send(&Message::Driven);
+    let draining = Instant::now();
     running.drain()?;
+    let drain = draining.elapsed();
     let end = account()?;
 
-    let mut measures = Measures::default();
-    of_clients(&mut measures, running, drive, &outcome);
+    let mut measured = of_clients(running, drive, &outcome)?;
+    let measures = &mut measured.measures;
     let used = Used { before, after, end };
-    used.put(&mut measures, running, &outcome);
-    delays.put(&mut measures);
+    used.put(measures, running, &outcome);
+    delays.put(measures);
+    measures.set(&measure::DRAIN, Scope::Trial, drain.as_secs_f64());
     if let Some(directory) = &place.directory {
         let bytes = space(directory).map_err(|error| TrialError::place("no sizes", error))?;
         measures.set(&measure::SPACE, Scope::Trial, bytes as f64);
     }
-    let window_s = window(&outcome, duration);
-    if let Some(slope) = slope(&outcome, window_s) {
-        measures.set(&measure::RISE, Scope::Trial, slope.rise);
-        measures.set(&measure::RISE_ERROR, Scope::Trial, slope.error);
-        measures.set(&measure::RISE_SECONDS, Scope::Trial, slope.values as f64);
+    Ok(measured)
+}
+
+/// Looks on while the clients run.
+struct Watch<'a, 'b> {
+    running: &'a dyn Running,
+    drive: &'a Drive,
+    output: &'a Output<'b>,
+    delays: Delays,
+}
+
+impl load::Observer<TrialError> for Watch<'_, '_> {
+    fn progress(&mut self, progress: &load::Progress) {
+        let (per_second, mean_s) = (progress.per_second, progress.mean_s.unwrap_or(0.0));
+        self.output.send(&Message::Progress { per_second, mean_s });
+        self.delays.look_now_and_then();
     }
-    let operations = operations(&outcome, names, window_s)?;
-    let failed = |(name, kind): (&&str, &load::Kind)| {
-        let error = kind.first_error.as_ref()?;
-        Some(format!("{} {name} operations failed, first: {error}", kind.errors))
-    };
-    let warnings = names.iter().zip(&outcome.kinds).filter_map(failed).collect();
-    Ok(Measured { ran_s: outcome.ran.as_secs_f64(), window_s, operations, measures, warnings })
+
+    /// What is known goes home without the clients that hang; the lab ends this process then. The
+    /// target may hang, too: it is asked nothing, and can't be drained.
+    fn overdue(&mut self, so_far: &Outcome) {
+        self.output.send(&Message::Driven);
+        self.output.send(&match of_clients(self.running, self.drive, so_far) {
+            Ok(mut measured) => {
+                let patience = self.drive.plan(1, 1).patience.as_secs();
+                measured.warnings.push(format!(
+                    "its clients had not come home {patience} s after they were cut off, so that it \
+                     could not be drained, and what it used is not known"
+                ));
+                Message::Done(Some(Box::new(measured)))
+            }
+            Err(error) => Message::Failed(error),
+        });
+    }
 }
 
 /// What keeps drivers from their work, with an operation by its name.
@@ -110,8 +119,34 @@ fn named(names: &[&'static str]) -> impl Fn(load::DriveError<TrialError>) -> Tri
     }
 }
 
-/// What the clients did on the whole.
-fn of_clients(measures: &mut Measures, running: &dyn Running, drive: &Drive, outcome: &Outcome) {
+/// What the clients did.
+fn of_clients(
+    running: &dyn Running,
+    drive: &Drive,
+    outcome: &Outcome,
+) -> Result<Measured, TrialError> {
+    let names = running.operations();
+    let mut measures = Measures::default();
+    in_all(&mut measures, running, drive, outcome);
+    let window_s = outcome.window_s;
+    if let Some(slope) = slope(outcome) {
+        measures.set(&measure::RISE, Scope::Trial, slope.rise);
+        measures.set(&measure::RISE_ERROR, Scope::Trial, slope.error);
+        measures.set(&measure::RISE_SECONDS, Scope::Trial, slope.values as f64);
+    }
+    measures.set_some(&measure::WARM_UP, Scope::Trial, warm_up(outcome));
+    let rates = outcome.rates(running.concurrency(drive.clients));
+    let operations = operations(outcome, names, &rates)?;
+    let failed = |(name, kind): (&&str, &load::Kind)| {
+        let error = kind.first_error.as_ref()?;
+        Some(format!("{} {name} operations failed, first: {error}", kind.errors))
+    };
+    let warnings = names.iter().zip(&outcome.kinds).filter_map(failed).collect();
+    Ok(Measured { ran_s: outcome.ran.as_secs_f64(), window_s, operations, measures, warnings })
+}
+
+/// What they did on the whole.
+fn in_all(measures: &mut Measures, running: &dyn Running, drive: &Drive, outcome: &Outcome) {
     let scope = || Scope::Clients;
     let ended: u64 = outcome.kinds.iter().map(|kind| kind.count() + kind.errors).sum();
     if let Some(tally) = running.tally() {
@@ -119,7 +154,7 @@ fn of_clients(measures: &mut Measures, running: &dyn Running, drive: &Drive, out
         measures.set(&measure::PAYLOAD, scope(), tally.bytes as f64);
     }
     let counts = [
-        (&measure::OPERATIONS, ended + outcome.in_flight),
+        (&measure::OPERATIONS, ended),
         (&measure::CONCURRENCY, running.concurrency(drive.clients) as u64),
         (&measure::DRIVERS, outcome.drivers.len() as u64),
         (&measure::IN_FLIGHT, outcome.in_flight),
@@ -239,6 +274,7 @@ impl Used {
                 cpu = used.cpu - clients;
             }
             measures.set(&measure::CPU, scope(), cpu.as_secs_f64());
+            measures.set(&measure::DRAIN_CPU, scope(), drained.cpu.as_secs_f64());
             let bytes = [
                 (&measure::READ_CALLS, used.read_calls),
                 (&measure::WRITE_CALLS, used.write_calls),
@@ -260,37 +296,45 @@ impl Used {
         }
         // What was not there before has begun since.
         let earlier: std::collections::BTreeMap<&str, u64> = before.counters.counters().collect();
+        let mut written_back = None;
         for (name, count) in after.counters.counters() {
-            let then = earlier.get(name).copied().unwrap_or(0);
-            measures.count(name.to_owned(), count.saturating_sub(then));
+            let count = count.saturating_sub(earlier.get(name).copied().unwrap_or(0));
+            if running.writes_back().contains(&name) {
+                *written_back.get_or_insert(0.0) += count as f64;
+            }
+            measures.count(name.to_owned(), count);
         }
+        measures.set_some(&measure::WRITTEN_BACK, Scope::Trial, written_back);
     }
 }
 
-/// The operations with what fell into the window.
+/// The operations, with how many of each there are a second.
 fn operations(
     outcome: &Outcome,
     names: &[&'static str],
-    (from, to): (f64, f64),
+    rates: &[f64],
 ) -> Result<Vec<Operation>, TrialError> {
     let slot = |slot: &load::Slot| Slot {
         start_s: slot.start_s,
         end_s: slot.end_s,
         histogram: slot.histogram.clone(),
     };
-    let operation = |(name, kind): (&&str, &load::Kind)| Operation {
+    let operation = |((name, kind), rate): ((&&str, &load::Kind), &f64)| Operation {
         name: (*name).into(),
-        kept: load::kept(&kind.slots, from, to),
-        service: load::kept_service(&kind.slots, from, to),
+        kept: kind.kept.clone(),
+        unfinished: kind.unfinished,
+        per_second: *rate,
+        service: kind.service.clone(),
         slots: kind.slots.iter().map(slot).collect(),
         errors: kind.errors,
         retries: kind.retries,
     };
-    let operations: Vec<Operation> = names.iter().zip(&outcome.kinds).map(operation).collect();
+    let kinds = names.iter().zip(&outcome.kinds).zip(rates);
+    let operations: Vec<Operation> = kinds.map(operation).collect();
     if operations.iter().all(|operation| operation.kept.is_empty()) {
-        let span = to - from;
+        let ran = outcome.ran.as_secs_f64();
         return Err(TrialError::User(format!(
-            "no operation ended within the window of {span:.1} s: raise --seconds"
+            "no operation that counts has ended in {ran:.1} s: raise --seconds"
         )));
     }
     Ok(operations)
@@ -320,24 +364,22 @@ fn full_seconds(outcome: &Outcome) -> Vec<(f64, u64, f64)> {
     seconds
 }
 
-/// The headline window: the trial without its first and last tenth, and without more at the start
-/// if the warm-up took longer (MSER-5 over the mean latency of each second).
-fn window(outcome: &Outcome, duration: Duration) -> (f64, f64) {
-    let seconds = duration.as_secs_f64();
-    let (mut from, to) = (seconds * TRIM, seconds * (1.0 - TRIM));
+/// Seconds at the start that are unlike the rest, by MSER-5 over the mean latency of each second:
+/// advice on how long a warm-up to ask for, and no more. A window that was chosen so, by each trial
+/// for itself, made a ratio of 7.0 out of one pair of series and of 1.4 out of another alike.
+fn warm_up(outcome: &Outcome) -> Option<f64> {
     let full = full_seconds(outcome);
-    if full.len() >= SLOTS_FOR_WARMUP {
-        let means: Vec<f64> =
-            full.iter().map(|(_, count, sum)| sum / (*count).max(1) as f64).collect();
-        if let Some(warm) = bakeoff_stats::warmup::mser5(&means) {
-            from = f64::max(from, full[warm].0);
-        }
+    if full.len() < SLOTS_FOR_WARMUP {
+        return None;
     }
-    (from, to)
+    let means: Vec<f64> = full.iter().map(|(_, count, sum)| sum / (*count).max(1) as f64).collect();
+    let cut = bakeoff_stats::warmup::mser5(&means)?;
+    (cut > 0).then(|| full[cut].0)
 }
 
 /// The line through the rates of the full seconds in the window; `None` when they are too few.
-fn slope(outcome: &Outcome, (from, to): (f64, f64)) -> Option<Slope> {
+fn slope(outcome: &Outcome) -> Option<Slope> {
+    let (from, to) = outcome.window_s;
     let inside = |(start, _, _): &&(f64, u64, f64)| *start >= from && start + 1.0 <= to;
     let full = full_seconds(outcome);
     let rates: Vec<f64> = full.iter().filter(inside).map(|(_, count, _)| *count as f64).collect();

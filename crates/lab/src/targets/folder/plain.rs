@@ -22,7 +22,11 @@ impl<'a> Reader<'a> {
 }
 
 impl Client for Reader<'_> {
-    fn operate(&mut self) -> Done {
+    fn choose(&mut self) -> usize {
+        0
+    }
+
+    fn operate(&mut self, _: usize) -> Done {
         let offset = self.blocks.next_offset();
         let read = self.file.file.read_exact_at(self.buffer.block(0), offset);
         Done { error: read.err().map(|error| error.to_string()), ..Done::default() }

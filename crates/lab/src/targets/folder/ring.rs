@@ -59,8 +59,9 @@ impl<'a> Ring<'a> {
     }
 
     /// Queues the read of a slot.
-    fn start(&mut self, slot: usize, intended: Nanos, now: Nanos) {
+    fn start(&mut self, slot: usize, intended: Nanos, now: Nanos, record: &mut dyn Record) {
         self.slots[slot] = (intended, now);
+        record.begin(slot, 0, intended);
         let memory = self.buffers.block(slot).as_mut_ptr();
         let read = opcode::Read::new(
             types::Fd(self.file.file.as_raw_fd()),
@@ -81,15 +82,16 @@ impl<'a> Ring<'a> {
         &mut self,
         free: &mut VecDeque<(usize, Nanos)>,
         pacer: &mut dyn Pacer,
-        clock: Clock,
+        record: &mut dyn Record,
     ) -> Next {
+        let clock = record.clock();
         while let Some((slot, since)) = free.pop_front() {
             let Some(intended) = pacer.next(since) else { return Next::Over };
             let now = if intended > since { clock.now() } else { since };
             if intended > now {
                 return Next::At(slot, intended);
             }
-            self.start(slot, intended, now);
+            self.start(slot, intended, now, record);
         }
         Next::Full
     }
@@ -138,7 +140,8 @@ impl<'a> Ring<'a> {
                 errno => Some(io::Error::from_raw_os_error(-errno).to_string()),
             };
             let done = Done { error, ..Done::default() };
-            match record.record(Operation { intended, started, ended: clock.now(), done }) {
+            let ended = clock.now();
+            match record.record(Operation { lane: slot, kind: 0, intended, started, ended, done }) {
                 Some(since) => free.push_back((slot, since)),
                 None => goes_on = false,
             }
@@ -148,6 +151,10 @@ impl<'a> Ring<'a> {
 }
 
 impl Driver for Ring<'_> {
+    fn lanes(&self) -> usize {
+        self.slots.len()
+    }
+
     fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
         let clock = record.clock();
         let now = clock.now();
@@ -161,12 +168,12 @@ impl Driver for Ring<'_> {
                 if over || now >= intended {
                     pending = None;
                     if !over {
-                        self.start(slot, intended, now);
+                        self.start(slot, intended, now, record);
                     }
                 }
             }
             if !over && pending.is_none() {
-                match self.start_due(&mut free, pacer, clock) {
+                match self.start_due(&mut free, pacer, record) {
                     Next::Full => {}
                     Next::At(slot, intended) => pending = Some((slot, intended)),
                     Next::Over => over = true,
@@ -182,7 +189,8 @@ impl Driver for Ring<'_> {
             if let Err(error) = self.wait(pending.map(|(_, intended)| intended), clock) {
                 let (now, error) = (clock.now(), Some(format!("io_uring_enter: {error}")));
                 let done = Done { error, ..Done::default() };
-                record.record(Operation { intended: now, started: now, ended: now, done });
+                let (intended, started, ended) = (now, now, now);
+                record.record(Operation { lane: 0, kind: 0, intended, started, ended, done });
                 return;
             }
             over |= !self.reap(&mut free, record, clock);

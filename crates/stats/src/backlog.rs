@@ -1,0 +1,32 @@
+//! Whether an open loop kept up with what was due.
+
+/// The share of what was due that may not have started when the time was over.
+const BEHIND: f64 = 0.01;
+
+/// So many may not have started, however few were due: they were due in the last moment.
+const A_FEW: f64 = 3.0;
+
+/// Whether a loop kept up in which so many operations were due, and so many of them had not started
+/// when the time was over: at most 1 % of them, or three.
+pub fn keeps_up(due: f64, not_started: f64) -> bool {
+    not_started <= (BEHIND * due).max(A_FEW)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_due_in_the_last_moment_is_no_lag() {
+        for (due, not_started, kept_up) in [
+            (20.0, 0.0, true),
+            (20.0, 3.0, true),
+            (20.0, 4.0, false),
+            (1000.0, 10.0, true),
+            (1000.0, 11.0, false),
+            (0.0, 0.0, true),
+        ] {
+            assert_eq!(keeps_up(due, not_started), kept_up, "{not_started} of {due}");
+        }
+    }
+}
