@@ -1,6 +1,7 @@
 //! Two levels of the compared factor against each other, and the words for it.
 
 use bakeoff_results::Levels;
+use bakeoff_stats::{CONFIDENCE, MARGIN};
 use serde::{Deserialize, Serialize};
 
 /// Two levels of the compared factor against each other, all other levels equal.
@@ -144,6 +145,18 @@ impl Comparison {
             verdict: self.verdict.swapped(),
             ..self.clone()
         }
+    }
+
+    /// Whether its interval alone says faster or slower, and the number of comparisons it is one of
+    /// keeps that from being believed.
+    pub fn is_held_back(&self) -> bool {
+        let believed = self.p_adjusted.is_none_or(|p| p <= 1.0 - CONFIDENCE);
+        let low = self.low.unwrap_or(0.0);
+        let high = self.high.unwrap_or(f64::INFINITY);
+        let alone = bakeoff_stats::Verdict::of(low, high, MARGIN);
+        let clear =
+            matches!(alone, bakeoff_stats::Verdict::Faster | bakeoff_stats::Verdict::Slower);
+        self.verdict == Verdict::Undecided && clear && !believed
     }
 
     /// How far apart a level that was entered twice seems to be from itself, as a share: the

@@ -298,6 +298,22 @@ fn a_difference_below_the_noise_is_none() {
     );
 }
 
+/// An interval far from 1 that is undecided is no riddle.
+#[test]
+fn what_only_the_number_of_comparisons_leaves_open_is_told() {
+    let mut document = Sample::default().document();
+    for comparison in document.comparisons.iter_mut().take(3) {
+        (comparison.verdict, comparison.p_adjusted) = (Verdict::Undecided, Some(0.07));
+    }
+    let sentence = verdict(&document);
+    let end = "; 3 differences would be clear by themselves, and are not among 8 comparisons: more \
+               repetitions may decide them.";
+    assert!(sentence.ends_with(end), "{sentence}");
+    // Undecided for another reason.
+    document.comparisons.iter_mut().for_each(|it| it.p_adjusted = Some(0.01));
+    assert!(!verdict(&document).contains("by themselves"), "{}", verdict(&document));
+}
+
 #[test]
 fn too_few_operations_are_no_finding() {
     let mut document = single(twice, 0.1).document();

@@ -80,8 +80,8 @@ pub(super) fn untrimmed(
     let mut levels = first.levels.clone();
     levels.insert(first.factor.clone(), first.level.clone());
     Some(format!(
-        "with nothing dropped at the start and the end of trials, {} of {} verdicts would differ; \
-         the first is {} at {}: {} instead of {}",
+        "over whole trials, their warm-up counted, {} of {} verdicts would differ; the first is {} \
+         at {}: {} instead of {}",
         differ.len(),
         trimmed.len(),
         first.operation,

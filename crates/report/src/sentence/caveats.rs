@@ -1,7 +1,7 @@
 //! What stands beside the finding in the sentence of a run: how much it is worth, and what is not
 //! in it.
 
-use bakeoff_analysis::{Attempts, Document, RatioIs};
+use bakeoff_analysis::{Attempts, Comparison, Document, RatioIs};
 use bakeoff_results::Status;
 
 use crate::layout::{self, Layout, Setting};
@@ -79,6 +79,24 @@ pub fn below_noise(cases: &[Case<'_>]) -> Option<String> {
         _ => format!("{number} differences are no larger than what one level shows against itself, and count as undecided"),
     };
     Some(text)
+}
+
+/// Differences that would have a word if nothing else had been compared.
+pub fn held_back(document: &Document) -> Option<String> {
+    let all = document.comparisons.iter().chain(&document.between);
+    let held: Vec<&Comparison> = all.filter(|comparison| comparison.is_held_back()).collect();
+    let over = held.iter().map(|comparison| comparison.adjusted_over).max()?;
+    let over = words::count(over.into());
+    Some(match held.len() {
+        1 => format!(
+            "1 difference would be clear by itself, and is not as one of {over} comparisons: more \
+             repetitions may decide it"
+        ),
+        n => format!(
+            "{n} differences would be clear by themselves, and are not among {over} comparisons: more \
+             repetitions may decide them"
+        ),
+    })
 }
 
 /// The levels that were tried in vain while others finished.

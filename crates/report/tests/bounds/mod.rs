@@ -42,10 +42,12 @@ fn a_bound_of_too_few_operations_is_told_without_a_word() {
 
 #[test]
 fn the_slowest_of_several_bounds_is_told() {
-    let mut sample = Sample::default();
-    sample.mean = |_, levels| {
-        let slow = if levels["clients"] == "4" { 5.0 } else { 2.0 };
-        if levels["engine"] == "lmdb" { 0.005 } else { 0.005 * slow }
+    let sample = Sample {
+        mean: |_, levels| {
+            let slow = if levels["clients"] == "4" { 5.0 } else { 2.0 };
+            if levels["engine"] == "lmdb" { 0.005 } else { 0.005 * slow }
+        },
+        ..Sample::default()
     };
     let mut document = sample.document();
     sample::cut_off(&mut document, "sqlite");
