@@ -14,7 +14,7 @@ use crate::open_loop::OpenLoop;
 use crate::promises::PromiseView;
 
 /// The version of the document's form.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The JSON Schema (2020-12) of the document.
 pub const JSON_SCHEMA: &str = include_str!("../../../docs/results.schema.json");
