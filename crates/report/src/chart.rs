@@ -153,13 +153,14 @@ impl Grouped {
                 draw_bar(out, frame, *style, (x, height), &words);
                 let top = frame.base - height;
                 if bar.cut_off {
-                    arrow(out, *style, x, top - 3.0, -1.0);
+                    line(out, &format!("whisker open c{style}"), (x, top), (x, top - 11.0));
+                    arrow(out, *style, x, top - 11.0, -1.0);
                 }
                 let over = if bar.cut_off { words::OVER } else { "" };
                 let label = format!("{over}{}", words::digits(seconds * scale));
                 // That it is no more than a bound must be read at any width.
                 if bar.cut_off || frame.bar >= 6.4 * label.chars().count() as f64 {
-                    text(out, "value", x, top - if bar.cut_off { 14.0 } else { 5.0 }, &label);
+                    text(out, "value", x, top - if bar.cut_off { 15.0 } else { 5.0 }, &label);
                 }
             }
         }

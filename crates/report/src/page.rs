@@ -39,6 +39,7 @@ pub struct Page<'a> {
     offered_explained: &'static str,
     /// Whether some cells are open loops and others closed ones.
     both_loops: bool,
+    open_bars: &'static str,
     metric: &'static str,
     costs: Option<Figures>,
     has_engines: bool,
@@ -68,6 +69,8 @@ struct Operation {
     name: String,
     charts: Vec<Chart>,
     figures: Figures,
+    /// Whether some bars have an open end.
+    cut_off: bool,
 }
 
 #[derive(Serialize)]
@@ -138,6 +141,7 @@ pub fn page(document: &Document) -> Page<'_> {
                 name: name.into(),
                 charts: charts(&layout, number, name),
                 figures: tables::operation(&layout, name),
+                cut_off: is_cut_off(document, name),
             })
             .collect(),
         durability: durability::durability(document),
@@ -145,6 +149,7 @@ pub fn page(document: &Document) -> Page<'_> {
         offered: offered::offered(&layout),
         offered_explained: offered::EXPLAINED,
         both_loops: layout.has_both_loops(),
+        open_bars: OPEN,
         metric: layout.metric(),
         costs: costs::costs(&layout),
         has_engines: layout.has_engines(),
@@ -162,6 +167,12 @@ pub fn page(document: &Document) -> Page<'_> {
         method: method(document),
         varying: layout.varying,
     }
+}
+
+/// Whether an operation was still running anywhere when its trial was cut off.
+fn is_cut_off(document: &Document, operation: &str) -> bool {
+    let all = document.cells.iter().flat_map(|cell| &cell.operations);
+    all.filter(|it| it.name == operation).any(|it| it.unfinished > 0)
 }
 
 /// The levels that measure the harness and stand beside others: charts leave them out.

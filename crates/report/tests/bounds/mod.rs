@@ -91,6 +91,7 @@ fn every_format_shows_the_bound() {
     let term = text(&document, Format::Term);
     assert!(term.contains("> 10.0 ms") && term.contains("≤ 0.50 (up to 0.55)"), "{term}");
     let page = text(&document, Format::Html);
+    assert_eq!(page.matches("ends in an arrow").count(), 2, "for all readers");
     for part in [
         "<title>sqlite: &gt; 10.0 ms</title>",
         ">&gt; 10.0</text>",
