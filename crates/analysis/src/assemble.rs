@@ -15,7 +15,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     let trials = folder.trials()?;
     let counted = cells::counted(&trials);
     let cells = cells::cells(folder, &run.run, &counted)?;
-    let (comparisons, noise) = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
+    let compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
     let cuts = folder.cuts()?;
     let mut document = Document {
         schema: SCHEMA,
@@ -25,8 +25,9 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         run,
         trials: Vec::new(),
         cells,
-        comparisons,
-        noise,
+        comparisons: compared.with_baseline,
+        between: compared.between,
+        noise: compared.noise,
         canaries: folder.canaries()?,
         warnings: Vec::new(),
     };

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
-use bakeoff_stats::{CONFIDENCE, Estimate, MARGIN, holm, paired};
 
 use crate::cells::{Rank, rank};
-use crate::document::{Comparison, Verdict};
+use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::OpenLoop;
+use crate::verdict::{Case, Figure, judge};
 
 /// What of an operation of a trial is compared.
 pub(crate) type Mean = fn(&OperationSummary) -> Option<f64>;
@@ -21,50 +21,155 @@ struct Group<'a> {
     blocks: BTreeMap<u32, BTreeMap<&'a str, &'a TrialSummary>>,
 }
 
-/// All comparisons against the baseline (or, where it has no trial that counts, against the first
-/// level that has), then all of a level with itself under an alias
-/// (`sqlite@again`), each in the order of the workload's operations, then of the plan's factors.
+/// All comparisons, each list in the order of the workload's operations, then of the plan's factors.
+pub(crate) struct Compared {
+    /// Against the baseline or, where it has no trial that counts, against the first level that has.
+    pub with_baseline: Vec<Comparison>,
+    /// The other levels against each other, by their own pairs.
+    pub between: Vec<Comparison>,
+    /// A level with itself under an alias (`sqlite@again`).
+    pub noise: Vec<Comparison>,
+}
+
+/// What two levels are held against each other for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Baseline,
+    /// With a level that measures the harness.
+    Harness,
+    Between,
+}
+
+/// All comparisons of a run.
+///
+/// A level's noise is judged first, and alone. All pairs of levels, at all operations and settings,
+/// are then one family: a summary counts over all of them. What is held against the harness is in no
+/// summary, and a family of its own.
 pub(crate) fn all(
     run: &Run,
     rows: &[TrialSummary],
     counted: &[&TrialSummary],
     mean: Mean,
-) -> (Vec<Comparison>, Vec<Comparison>) {
+) -> Compared {
     let groups = groups(run, rows, counted);
-    let (mut comparisons, mut noise) = (Vec::new(), Vec::new());
+    let noise = noise(run, &groups, mean);
+    let floors = Floors::of(&noise);
+    let mut cases: Vec<(Purpose, Case)> = Vec::new();
     for operation in &run.operations {
         for ((_, others), group) in &groups {
-            let new = |baseline: &str, level: &str| Comparison {
-                operation: operation.clone(),
-                metric: "mean_s".to_owned(),
-                factor: run.compare.clone(),
-                levels: others.clone(),
-                baseline: baseline.to_owned(),
-                level: level.to_owned(),
-                ratio: None,
-                low: None,
-                high: None,
-                blocks: 0,
-                verdict: Verdict::Undecided,
-            };
-            let baseline = baseline(run, group);
-            let mut family = Vec::new();
-            for (_, level) in &group.levels {
-                match run.alias(&run.compare, level) {
-                    Some(base) => {
-                        let mut alone = [new(base, level)];
-                        judge(&mut alone, group, mean);
-                        noise.extend(alone);
-                    }
-                    None if *level != baseline => family.push(new(baseline, level)),
-                    None => {}
-                }
+            let floor = floors.at(operation, others);
+            for (purpose, baseline, level) in pairings(run, group) {
+                let comparison = Comparison {
+                    noise_floor: floor,
+                    ..blank(run, operation, others, baseline, level)
+                };
+                cases.push((purpose, Case::of(comparison, group, mean)));
             }
-            judge(&mut family, group, mean);
-            comparisons.append(&mut family);
         }
     }
-    (comparisons, noise)
+    let (harness, contenders): (Vec<_>, Vec<_>) =
+        cases.into_iter().partition(|(purpose, _)| *purpose == Purpose::Harness);
+    let (mut with_baseline, mut between) = (Vec::new(), Vec::new());
+    for family in [contenders, harness] {
+        let (purposes, family): (Vec<Purpose>, Vec<Case>) = family.into_iter().unzip();
+        for (purpose, comparison) in purposes.into_iter().zip(judge(family)) {
+            match purpose {
+                Purpose::Between => between.push(comparison),
+                Purpose::Baseline | Purpose::Harness => with_baseline.push(comparison),
+            }
+        }
+    }
+    sort(run, &mut with_baseline);
+    Compared { with_baseline, between, noise }
+}
+
+/// Back into the order of operations and of the plan's factors.
+fn sort(run: &Run, comparisons: &mut [Comparison]) {
+    comparisons.sort_by_cached_key(|it| {
+        let mut levels = it.levels.clone();
+        let others = rank(run, &levels);
+        levels.insert(it.factor.clone(), it.level.clone());
+        let operation = run.operations.iter().position(|name| *name == it.operation);
+        (operation, others, it.levels.clone(), rank(run, &levels))
+    });
+}
+
+/// Each level that was entered twice against itself.
+fn noise(run: &Run, groups: &BTreeMap<(Rank, Levels), Group>, mean: Mean) -> Vec<Comparison> {
+    let mut noise = Vec::new();
+    for operation in &run.operations {
+        for ((_, others), group) in groups {
+            for (_, level) in &group.levels {
+                let Some(base) = run.alias(&run.compare, level) else { continue };
+                let comparison = blank(run, operation, others, base, level);
+                noise.extend(judge(vec![Case::of(comparison, group, mean)]));
+            }
+        }
+    }
+    noise
+}
+
+/// How far a level that was entered twice seems to be from itself.
+struct Floors<'a>(&'a [Comparison]);
+
+impl<'a> Floors<'a> {
+    fn of(noise: &'a [Comparison]) -> Self {
+        Self(noise)
+    }
+
+    /// Of the same operation and setting, or the widest of the run where that one has none.
+    fn at(&self, operation: &str, others: &Levels) -> Option<f64> {
+        let here = |it: &&Comparison| it.operation == operation && it.levels == *others;
+        let widest = |floors: &mut dyn Iterator<Item = f64>| floors.reduce(f64::max);
+        widest(&mut self.0.iter().filter(here).filter_map(Comparison::apart))
+            .or_else(|| widest(&mut self.0.iter().filter_map(Comparison::apart)))
+    }
+}
+
+/// A comparison of which nothing is known.
+fn blank(run: &Run, operation: &str, others: &Levels, baseline: &str, level: &str) -> Comparison {
+    Comparison {
+        operation: operation.to_owned(),
+        metric: "mean_s".to_owned(),
+        factor: run.compare.clone(),
+        levels: others.clone(),
+        baseline: baseline.to_owned(),
+        level: level.to_owned(),
+        ratio: None,
+        ratio_is: None,
+        low: None,
+        high: None,
+        blocks: 0,
+        fewest_operations: None,
+        p_adjusted: None,
+        adjusted_over: 0,
+        noise_floor: None,
+        verdict: Verdict::Undecided,
+    }
+}
+
+/// Which levels are held against each other, the baseline of each pair first.
+fn pairings<'a>(run: &'a Run, group: &Group<'a>) -> Vec<(Purpose, &'a str, &'a str)> {
+    let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
+    let baseline = baseline(run, group);
+    let levels = group.levels.iter().map(|(_, level)| *level);
+    let others: Vec<&str> = levels
+        .filter(|level| *level != baseline && run.alias(&run.compare, level).is_none())
+        .collect();
+    let mut pairings = Vec::new();
+    for (at, level) in others.iter().enumerate() {
+        let purpose = match is_harness(level) || is_harness(baseline) {
+            true => Purpose::Harness,
+            false => Purpose::Baseline,
+        };
+        pairings.push((purpose, baseline, *level));
+        let contends = |level: &&&str| !is_harness(level);
+        if contends(&level) {
+            let after = others[at + 1..].iter().filter(contends);
+            pairings.extend(after.map(|later| (Purpose::Between, *level, *later)));
+        }
+    }
+    pairings
 }
 
 /// What a group's levels are held against.
@@ -112,38 +217,20 @@ fn groups<'a>(
     groups
 }
 
-/// Fills in what the pairs say. The comparisons are one family: of several levels held against
-/// one baseline, one may look different by chance (Holm's adjustment).
-fn judge(family: &mut [Comparison], group: &Group, mean: Mean) {
-    let mut estimates: Vec<Estimate> = Vec::new();
-    let mut judged: Vec<&mut Comparison> = Vec::new();
-    for comparison in family {
-        let pairs = pairs(comparison, group, mean);
-        let Ok(estimate) = paired::ratio(&pairs, CONFIDENCE) else { continue };
-        comparison.ratio = Some(estimate.ratio);
-        // Two pairs far apart can have an interval up to infinity, for which JSON has no word.
-        comparison.low = estimate.low.filter(|low| low.is_finite());
-        comparison.high = estimate.high.filter(|high| high.is_finite());
-        comparison.blocks = pairs.len() as u32;
-        estimates.push(estimate);
-        judged.push(comparison);
+impl Case {
+    /// With the figures of the baseline and of the level in every block that has both.
+    fn of(comparison: Comparison, group: &Group, mean: Mean) -> Self {
+        let of = |row: &TrialSummary| {
+            let operations = &row.operations;
+            let found = operations.iter().find(|view| view.name == comparison.operation)?;
+            let mean_s = mean(found).filter(|mean| *mean > 0.0)?;
+            Some(Figure { mean_s, count: found.count, cut_off: found.unfinished > 0 })
+        };
+        let pair = |block: &BTreeMap<&str, &TrialSummary>| {
+            let baseline = of(block.get(comparison.baseline.as_str())?)?;
+            Some((baseline, of(block.get(comparison.level.as_str())?)?))
+        };
+        let pairs = group.blocks.values().filter_map(pair).collect();
+        Self { comparison, pairs }
     }
-    let verdicts = holm::verdicts(&estimates, MARGIN, CONFIDENCE);
-    for (comparison, verdict) in judged.into_iter().zip(verdicts) {
-        comparison.verdict = verdict.into();
-    }
-}
-
-/// The means of the baseline and of the level in every block that has both.
-fn pairs(comparison: &Comparison, group: &Group, mean: Mean) -> Vec<(f64, f64)> {
-    let of = |row: &TrialSummary| {
-        let operations = &row.operations;
-        let found = operations.iter().find(|view| view.name == comparison.operation)?;
-        mean(found).filter(|mean| *mean > 0.0)
-    };
-    let pair = |block: &BTreeMap<&str, &TrialSummary>| {
-        let baseline = of(block.get(comparison.baseline.as_str())?)?;
-        Some((baseline, of(block.get(comparison.level.as_str())?)?))
-    };
-    group.blocks.values().filter_map(pair).collect()
 }

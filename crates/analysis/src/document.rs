@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use bakeoff_results::{Canary, Cut, CutPlan, Levels, OperationSummary, RunState, TrialSummary};
 use serde::{Deserialize, Serialize};
 
+pub use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
 use crate::open_loop::OpenLoop;
 use crate::promises::PromiseView;
 
 /// The version of the document's form.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The JSON Schema (2020-12) of the document.
 pub const JSON_SCHEMA: &str = include_str!("../../../docs/results.schema.json");
@@ -32,6 +33,9 @@ pub struct Document {
     pub cells: Vec<CellView>,
     /// The compared factor's levels against the baseline, paired inside blocks.
     pub comparisons: Vec<Comparison>,
+    /// Its other levels against each other: each with those that come after it in the plan.
+    #[serde(default)]
+    pub between: Vec<Comparison>,
     /// The same for a level entered twice: what is measured where there is no difference.
     pub noise: Vec<Comparison>,
     /// The machine alone, before each block.
@@ -80,49 +84,6 @@ pub struct CellView {
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Two levels of the compared factor against each other, all other levels equal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
-    /// The operation.
-    pub operation: String,
-    /// What is compared.
-    pub metric: String,
-    /// The compared factor.
-    pub factor: String,
-    /// The other factors' levels.
-    pub levels: Levels,
-    /// The level that the other is held against.
-    pub baseline: String,
-    /// The level.
-    pub level: String,
-    /// The level's mean over the baseline's: above 1 is slower. `None` without a pair.
-    pub ratio: Option<f64>,
-    /// The 95 % interval's lower end; `None` with fewer than two pairs.
-    pub low: Option<f64>,
-    /// Its upper end.
-    pub high: Option<f64>,
-    /// How many blocks back it.
-    pub blocks: u32,
-    /// What follows.
-    pub verdict: Verdict,
-}
-
-/// What a comparison says, with a margin of 5 %.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The interval lies wholly below the margin.
-    Faster,
-    /// The interval lies wholly above the margin.
-    Slower,
-    /// The interval lies within the margin.
-    Same,
-    /// None of these.
-    Undecided,
-    /// The paired mean and the Hodges-Lehmann estimate disagree.
-    Spiky,
-}
-
 /// What another run's power cuts found of an engine at a level that this run has, too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OtherCuts {
@@ -161,31 +122,5 @@ impl Attempts {
     /// Whether a trial belongs to the latest attempt at its block.
     pub(crate) fn is_latest(&self, trial: &TrialSummary) -> bool {
         self.0.get(&trial.block) == Some(&trial.attempt)
-    }
-}
-
-impl Verdict {
-    /// The word of the JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::Same => "same",
-            Self::Undecided => "undecided",
-            Self::Spiky => "spiky",
-        }
-    }
-}
-
-impl From<bakeoff_stats::Verdict> for Verdict {
-    fn from(verdict: bakeoff_stats::Verdict) -> Self {
-        use bakeoff_stats::Verdict as From;
-        match verdict {
-            From::Faster => Self::Faster,
-            From::Slower => Self::Slower,
-            From::Same => Self::Same,
-            From::Undecided => Self::Undecided,
-            From::Spiky => Self::Spiky,
-        }
     }
 }

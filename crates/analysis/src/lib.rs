@@ -8,21 +8,28 @@ mod assemble;
 mod books;
 mod cells;
 mod compare;
+mod comparison;
 mod cost;
 mod debt;
 pub mod document;
 mod open_loop;
 mod others;
 mod promises;
+mod steady;
+mod verdict;
 mod warnings;
 
 pub use assemble::document;
 pub use books::{concurrency, littles_law};
+pub use comparison::{Comparison, RatioIs, Verdict};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;
-pub use document::{Attempts, CellView, Comparison, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
+pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use open_loop::OpenLoop;
 pub use promises::{Found, PromiseView, RuleView};
+pub use steady::steadiness;
+
+pub use bakeoff_stats::steady::Steadiness;
 
 /// What comes of reading a run folder.
 pub type Result<T> = bakeoff_results::Result<T>;

@@ -35,6 +35,7 @@ pub(crate) fn all(
         figures::noise(run, &document.noise),
         work::unsynced(run, cells, counted),
         work::behind(run, cells),
+        work::cut_off(run, counted),
         figures::stalled(run, cells, counted),
         work::errors(run, counted),
         machine::starved(run, counted),

@@ -150,7 +150,7 @@ fn no_field_can_be_missing_or_of_another_type() {
     let [_, _, mut finished] = documents();
     // The last trial, which ran in an open loop.
     finished["trials"].as_array_mut().unwrap().reverse();
-    for list in ["trials", "cells", "comparisons", "noise", "canaries", "cuts"] {
+    for list in ["trials", "cells", "comparisons", "between", "noise", "canaries", "cuts"] {
         finished[list].as_array_mut().unwrap().truncate(1);
     }
     let of_processes = |reading: &Value| reading["scope"].is_object();
@@ -206,6 +206,9 @@ fn values_out_of_range_do_not_fit() {
         ("/run/status", json!("done")),
         ("/comparisons/0/verdict", json!("winner")),
         ("/comparisons/0/metric", json!("p99_s")),
+        ("/comparisons/0/ratio_is", json!("about")),
+        ("/comparisons/0/p_adjusted", json!(1.5)),
+        ("/between/0/verdict", json!("too few")),
         ("/comparisons/0/ratio", json!(0)),
         ("/trials/0/operations/0/count", json!(-1)),
         ("/trials/0/operations/0/mean_s", json!(-0.5)),

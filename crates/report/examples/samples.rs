@@ -37,6 +37,7 @@ fn samples() -> Vec<(&'static str, Document)> {
         ("durability", durability()),
         ("failed", failed()),
         ("open", open()),
+        ("cut-off", cut_off()),
         ("extreme", extreme()),
         ("large", large()),
     ]
@@ -122,6 +123,20 @@ fn open() -> Document {
          can serve."
             .into(),
     ];
+    document
+}
+
+/// An engine whose operations were still running when its trials were cut off, and too few of them at
+/// four clients.
+fn cut_off() -> Document {
+    let mut document = pairs4();
+    sample::cut_off(&mut document, "fjall");
+    let comparisons = document.comparisons.iter_mut().chain(&mut document.between);
+    for it in comparisons.filter(|it| it.levels["clients"] == "4") {
+        if it.level == "fjall" || it.baseline == "fjall" {
+            (it.fewest_operations, it.verdict) = (Some(11), bakeoff_analysis::Verdict::TooFew);
+        }
+    }
     document
 }
 

@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use bakeoff_analysis::RatioIs;
+
 use crate::scale::{Linear, Log};
 use crate::words;
 
@@ -44,6 +46,8 @@ pub struct Group {
 pub struct Bar {
     /// Mean seconds; `None` when no trial counts.
     pub seconds: Option<f64>,
+    /// Whether operations were cut off, so that the mean is a lower bound: the bar has an open end.
+    pub cut_off: bool,
     /// The ratio to the baseline; `None` for the baseline itself.
     pub ratio: Option<Ratio>,
 }
@@ -53,8 +57,10 @@ pub struct Bar {
 pub struct Ratio {
     /// The ratio.
     pub ratio: f64,
-    /// Its interval.
-    pub interval: Option<(f64, f64)>,
+    /// What it is: of a bound the whisker has an open end.
+    pub is: RatioIs,
+    /// The ends of its interval.
+    pub ends: (Option<f64>, Option<f64>),
 }
 
 const LEFT: f64 = 82.0;
@@ -125,7 +131,9 @@ impl Grouped {
     fn draw_bars(&self, out: &mut String, frame: &Frame) {
         let most = self.bars().filter_map(|bar| bar.seconds).fold(0.0, f64::max);
         let (scale, unit) = words::second_unit(most);
-        let axis = Linear::up_to(most * scale);
+        // Above a bar with an open end stand an arrow and its text.
+        let room = if self.bars().any(|bar| bar.cut_off) { 1.15 } else { 1.0 };
+        let axis = Linear::up_to(most * scale * room);
         let y = |value: f64| frame.base - axis.place(value) * BAR_BAND;
         text(out, "axis-title", LEFT, frame.bars_top - 12.0, &format!("{}, {unit}", self.metric));
         for tick in &axis.ticks {
@@ -141,17 +149,18 @@ impl Grouped {
                 };
                 // A bar too small to see is still a line.
                 let height = (frame.base - y(seconds * scale)).max(1.0);
-                let (left, width) = (x - frame.bar / 2.0 + 1.0, (frame.bar - 2.0).max(2.0));
-                let _ = write!(
-                    out,
-                    "<rect class=\"bar c{style}\" fill=\"url(#p{style})\" x=\"{left:.1}\" \
-                     y=\"{:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"><title>{}</title></rect>",
-                    frame.base - height,
-                    escape(&format!("{name}: {}", words::seconds(seconds))),
-                );
-                let label = words::digits(seconds * scale);
-                if frame.bar >= 6.4 * label.chars().count() as f64 {
-                    text(out, "value", x, frame.base - height - 5.0, &label);
+                let words = format!("{name}: {}", words::seconds_or_more(seconds, bar.cut_off));
+                draw_bar(out, frame, *style, (x, height), &words);
+                let top = frame.base - height;
+                if bar.cut_off {
+                    line(out, &format!("whisker open c{style}"), (x, top), (x, top - 11.0));
+                    arrow(out, *style, x, top - 11.0, -1.0);
+                }
+                let over = if bar.cut_off { words::OVER } else { "" };
+                let label = format!("{over}{}", words::digits(seconds * scale));
+                // That it is no more than a bound must be read at any width.
+                if bar.cut_off || frame.bar >= 6.4 * label.chars().count() as f64 {
+                    text(out, "value", x, top - if bar.cut_off { 15.0 } else { 5.0 }, &label);
                 }
             }
         }
@@ -205,7 +214,17 @@ impl Grouped {
             }
         }
         for (_, _, x, ratio) in points {
-            whisker(out, *style, x, ratio.interval.map(|(low, high)| (y(low), y(high))));
+            match (ratio.is, ratio.ends) {
+                (RatioIs::AtLeast, (low, _)) => {
+                    open_whisker(out, *style, x, y(low.unwrap_or(ratio.ratio)), TOP);
+                }
+                (RatioIs::AtMost, (_, high)) => {
+                    open_whisker(out, *style, x, y(high.unwrap_or(ratio.ratio)), TOP + RATIO_BAND);
+                }
+                (RatioIs::Exact, (low, high)) => {
+                    whisker(out, *style, x, low.zip(high).map(|(low, high)| (y(low), y(high))));
+                }
+            }
             let words = escape(&format!("{name}: {}", ratio_words(ratio)));
             let marker = marker(*style, x, y(ratio.ratio));
             let _ = write!(out, "<g class=\"mark c{style}\">{marker}<title>{words}</title></g>");
@@ -217,7 +236,7 @@ impl Grouped {
         let ratios: Vec<Ratio> = self.bars().filter_map(|bar| bar.ratio).collect();
         let least = ratios.iter().map(|r| r.ratio).fold(1.0, f64::min);
         let most = ratios.iter().map(|r| r.ratio).fold(1.0, f64::max);
-        let ends = |r: Ratio| r.interval.map_or([r.ratio; 2], |(low, high)| [low, high]);
+        let ends = |r: Ratio| [r.ends.0.unwrap_or(r.ratio), r.ends.1.unwrap_or(r.ratio)];
         ratios.into_iter().flat_map(ends).map(move |end| end.clamp(least / 2.0, most * 2.0))
     }
 
@@ -349,9 +368,43 @@ fn whisker(out: &mut String, style: usize, x: f64, ends: Option<(f64, f64)>) {
     }
 }
 
+/// A whisker from its one end to the edge of the chart, where an arrow says that it goes on.
+fn open_whisker(out: &mut String, style: usize, x: f64, end: f64, edge: f64) {
+    let class = format!("whisker c{style}");
+    line(out, &class, (x, end), (x, edge));
+    line(out, &class, (x - 3.5, end), (x + 3.5, end));
+    arrow(out, style, x, edge, (edge - end).signum());
+}
+
+/// The head of an arrow that points down (1) or up (-1).
+fn arrow(out: &mut String, style: usize, x: f64, tip: f64, down: f64) {
+    let class = format!("whisker open c{style}");
+    for side in [-4.0, 4.0] {
+        line(out, &class, (x, tip), (x + side, tip - 5.0 * down));
+    }
+}
+
+/// A bar whose middle and height are known, with words for a reader who asks.
+fn draw_bar(out: &mut String, frame: &Frame, style: usize, (x, height): (f64, f64), words: &str) {
+    let (left, width) = (x - frame.bar / 2.0 + 1.0, (frame.bar - 2.0).max(2.0));
+    let _ = write!(
+        out,
+        "<rect class=\"bar c{style}\" fill=\"url(#p{style})\" x=\"{left:.1}\" y=\"{:.1}\" \
+         width=\"{width:.1}\" height=\"{height:.1}\"><title>{}</title></rect>",
+        frame.base - height,
+        escape(words),
+    );
+}
+
 fn ratio_words(ratio: Ratio) -> String {
-    let interval = ratio.interval.map_or(String::new(), |i| format!(" ({})", words::interval(i)));
-    format!("×{}{interval}", words::ratio(ratio.ratio))
+    let interval = words::ends(ratio.ends, ratio.is, 1);
+    let interval = interval.map_or(String::new(), |words| format!(" ({words})"));
+    let bound = match ratio.is {
+        RatioIs::Exact => "",
+        RatioIs::AtLeast => "at least ",
+        RatioIs::AtMost => "at most ",
+    };
+    format!("{bound}×{}{interval}", words::ratio(ratio.ratio))
 }
 
 /// A tick's number without the zeros that round numbers don't need.

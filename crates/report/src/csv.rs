@@ -5,7 +5,9 @@ mod cuts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_analysis::{Cost, CostView, Document, OpenLoop, Syncs, littles_law};
+use bakeoff_analysis::{
+    Cost, CostView, Document, OpenLoop, Steadiness, Syncs, littles_law, steadiness,
+};
 use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
@@ -14,7 +16,7 @@ use crate::{Rows, layout};
 const TRIAL: [&str; 7] =
     ["repetition", "block", "attempt", "order", "started_s", "valid", "reason"];
 
-const OPERATION: [&str; 12] = [
+const OPERATION: [&str; 13] = [
     "operation",
     "count",
     "mean_s",
@@ -27,6 +29,7 @@ const OPERATION: [&str; 12] = [
     "per_second",
     "errors",
     "retries",
+    "unfinished",
 ];
 
 /// What a column says of a trial.
@@ -93,10 +96,7 @@ static FACTS: [(&str, Says); 49] = [
     ("memory_peak_bytes", Of(&MEMORY_PEAK, Scope::DATABASE)),
     ("memory_cached_bytes", Of(&MEMORY_CACHED, Scope::DATABASE)),
     ("littles_law", Follows(|of| maybe(littles_law(of.trial)))),
-    (
-        "steady",
-        Follows(|of| maybe(of.trial.measures.get(&SETTLED, &Scope::Trial).map(|it| it > 0.0))),
-    ),
+    ("steady", Follows(|of| maybe(steadiness(of.trial).map(steady)))),
     ("warnings", Follows(|of| of.trial.warnings.join(" "))),
     ("offered_per_second", Of(&OFFERED, Scope::Clients)),
     ("not_started", Of(&NOT_STARTED, Scope::Clients)),
@@ -205,8 +205,17 @@ fn operation_fields(
         operation.per_second.to_string(),
         operation.errors.to_string(),
         operation.retries.to_string(),
+        operation.unfinished.to_string(),
     ];
     (figures, [maybe(operation.service_mean_s), maybe(operation.service_p99_s)])
+}
+
+fn steady(answer: Steadiness) -> &'static str {
+    match answer {
+        Steadiness::Steady => "true",
+        Steadiness::NotSteady => "false",
+        Steadiness::CannotTell => "cannot tell",
+    }
 }
 
 /// "name=value; name=value".

@@ -307,14 +307,19 @@ fn cells<'a>(
 
 /// What the operation takes in the cells of a promise: a time, or from one to another.
 fn cost(document: &Document, promise: &PromiseView, operation: &str) -> String {
-    let means: Vec<f64> = cells(document, promise)
-        .filter_map(|cell| cell.operations.iter().find(|o| o.name == operation)?.mean_s)
+    let mut means: Vec<(f64, bool)> = cells(document, promise)
+        .filter_map(|cell| {
+            let found = cell.operations.iter().find(|o| o.name == operation)?;
+            Some((found.mean_s?, found.unfinished > 0))
+        })
         .collect();
-    let ends = means.iter().copied().reduce(f64::min).zip(means.iter().copied().reduce(f64::max));
-    match ends {
-        None => NONE.into(),
-        Some((least, most)) if means.len() == 1 || least == most => words::seconds(least),
-        Some((least, most)) => format!("{} to {}", words::seconds(least), words::seconds(most)),
+    means.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let text = |(mean, cut_off): (f64, bool)| words::seconds_or_more(mean, cut_off);
+    match means.as_slice() {
+        [] => NONE.into(),
+        [only] => text(*only),
+        [least, .., most] if least == most => text(*least),
+        [least, .., most] => format!("{} to {}", text(*least), text(*most)),
     }
 }
 

@@ -73,5 +73,10 @@ pub fn keep<T>(items: &mut Vec<T>, kept: &[bool]) {
 
 /// A latency, or that there is none.
 pub fn latency(seconds: Option<f64>) -> String {
-    seconds.map_or(NONE.into(), words::seconds)
+    latency_or_more(seconds, false)
+}
+
+/// A latency, or that it is more where operations were cut off, or that there is none.
+pub fn latency_or_more(seconds: Option<f64>, cut_off: bool) -> String {
+    seconds.map_or(NONE.into(), |seconds| words::seconds_or_more(seconds, cut_off))
 }

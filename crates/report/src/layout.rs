@@ -29,6 +29,7 @@ pub struct Layout<'a> {
     pub settings: Vec<Setting<'a>>,
     cells: HashMap<(Setting<'a>, &'a str), &'a CellView>,
     comparisons: HashMap<(&'a str, Setting<'a>), Vec<&'a Comparison>>,
+    between: HashMap<(&'a str, Setting<'a>), Vec<&'a Comparison>>,
 }
 
 impl<'a> Layout<'a> {
@@ -60,12 +61,16 @@ impl<'a> Layout<'a> {
             .iter()
             .map(|cell| ((pick(&cell.levels, &varying), get(&cell.levels, compare)), cell))
             .collect();
-        let mut comparisons: HashMap<_, Vec<_>> = HashMap::new();
-        for comparison in document.comparisons.iter().filter(|c| c.metric == METRIC) {
-            let key = (comparison.operation.as_str(), pick(&comparison.levels, &varying));
-            comparisons.entry(key).or_default().push(comparison);
-        }
-        Self { document, compare, levels, varying, settings, cells, comparisons }
+        let placed = |comparisons: &'a [Comparison]| {
+            let mut placed: HashMap<_, Vec<_>> = HashMap::new();
+            for comparison in comparisons.iter().filter(|c| c.metric == METRIC) {
+                let key = (comparison.operation.as_str(), pick(&comparison.levels, &varying));
+                placed.entry(key).or_default().push(comparison);
+            }
+            placed
+        };
+        let (comparisons, between) = (placed(&document.comparisons), placed(&document.between));
+        Self { document, compare, levels, varying, settings, cells, comparisons, between }
     }
 
     /// The workload's operations, where anything was to be timed.
@@ -133,7 +138,27 @@ impl<'a> Layout<'a> {
         self.cell(setting, level)?.operations.iter().find(|o| o.name == operation)
     }
 
-    /// The comparisons of an operation at a setting.
+    /// How a level stands against another, whichever of them the baseline is: above 1, it is slower.
+    pub fn pair(
+        &self,
+        operation: &'a str,
+        setting: &Setting<'a>,
+        baseline: &str,
+        level: &str,
+    ) -> Option<Comparison> {
+        let key = (operation, setting.clone());
+        let mut here = [&self.comparisons, &self.between]
+            .into_iter()
+            .filter_map(|placed| placed.get(&key))
+            .flatten();
+        here.find_map(|it| match (it.baseline.as_str(), it.level.as_str()) {
+            pair if pair == (baseline, level) => Some((*it).clone()),
+            pair if pair == (level, baseline) => Some(it.swapped()),
+            _ => None,
+        })
+    }
+
+    /// The comparisons of an operation at a setting with its baseline.
     pub fn comparisons(&self, operation: &'a str, setting: &Setting<'a>) -> &[&'a Comparison] {
         self.comparisons.get(&(operation, setting.clone())).map_or(&[], Vec::as_slice)
     }
@@ -146,11 +171,6 @@ impl<'a> Layout<'a> {
         level: &str,
     ) -> Option<&'a Comparison> {
         self.comparisons(operation, setting).iter().copied().find(|c| c.level == level)
-    }
-
-    /// A level of each factor that varies.
-    pub fn setting_of(&self, levels: &'a Levels) -> Setting<'a> {
-        pick(levels, &self.varying)
     }
 
     /// Whether power cuts have shown that the promise of a cell is broken.

@@ -1,6 +1,6 @@
 //! What the page's template shows: text and charts, ready to be set.
 
-use bakeoff_analysis::{Attempts, Document, OpenLoop};
+use bakeoff_analysis::{Attempts, Document, OpenLoop, Steadiness, steadiness};
 use bakeoff_results::measure::*;
 use bakeoff_results::{EngineFact, Machine, OperationSummary, TrialSummary};
 use serde::Serialize;
@@ -14,6 +14,7 @@ use crate::layout::Layout;
 use crate::offered;
 use crate::sentence;
 use crate::tables::{self, LOAD, Panel, Space};
+use crate::verdict::Contrast;
 use crate::words;
 
 /// From this many trials on, their table is left out on paper.
@@ -39,6 +40,7 @@ pub struct Page<'a> {
     offered_explained: &'static str,
     /// Whether some cells are open loops and others closed ones.
     both_loops: bool,
+    open_bars: &'static str,
     metric: &'static str,
     costs: Option<Figures>,
     /// What was left to write back, and what that means.
@@ -73,6 +75,8 @@ struct Operation {
     name: String,
     charts: Vec<Chart>,
     figures: Figures,
+    /// Whether some bars have an open end.
+    cut_off: bool,
 }
 
 #[derive(Serialize)]
@@ -143,6 +147,7 @@ pub fn page(document: &Document) -> Page<'_> {
                 name: name.into(),
                 charts: charts(&layout, number, name),
                 figures: tables::operation(&layout, name),
+                cut_off: is_cut_off(document, name),
             })
             .collect(),
         durability: durability::durability(document),
@@ -150,6 +155,7 @@ pub fn page(document: &Document) -> Page<'_> {
         offered: offered::offered(&layout),
         offered_explained: offered::EXPLAINED,
         both_loops: layout.has_both_loops(),
+        open_bars: OPEN,
         metric: layout.metric(),
         costs: costs::costs(&layout),
         debts: debts::debts(&layout),
@@ -170,6 +176,12 @@ pub fn page(document: &Document) -> Page<'_> {
         method: method(document),
         varying: layout.varying,
     }
+}
+
+/// Whether an operation was still running anywhere when its trial was cut off.
+fn is_cut_off(document: &Document, operation: &str) -> bool {
+    let all = document.cells.iter().flat_map(|cell| &cell.operations);
+    all.filter(|it| it.name == operation).any(|it| it.unfinished > 0)
 }
 
 /// The levels that measure the harness and stand beside others: charts leave them out.
@@ -206,6 +218,10 @@ fn caption(layout: &Layout<'_>, panel: &Panel<'_>) -> String {
     words.join(", ")
 }
 
+/// What a bar with an open end is.
+const OPEN: &str = " Where a bar ends in an arrow, it is longer than that: operations were still \
+                    running when the trial was cut off.";
+
 fn grouped<'a>(
     layout: &Layout<'a>,
     operation: &'a str,
@@ -215,7 +231,7 @@ fn grouped<'a>(
 ) -> Grouped {
     let levels = layout.charted();
     let is_load = |factor: &&str| LOAD.contains(factor);
-    let groups = panel
+    let groups: Vec<Group> = panel
         .settings
         .iter()
         .map(|setting| Group {
@@ -230,17 +246,22 @@ fn grouped<'a>(
                 .iter()
                 .map(|level| Bar {
                     seconds: layout.figures(operation, setting, level).and_then(|f| f.mean_s),
+                    cut_off: layout
+                        .figures(operation, setting, level)
+                        .is_some_and(|f| f.unfinished > 0),
                     ratio: ratio(layout, operation, setting, level),
                 })
                 .collect(),
         })
         .collect();
     let of = if caption.is_empty() { String::new() } else { format!(", {caption}") };
+    let mut bars = groups.iter().flat_map(|group| &group.bars);
+    let open = if bars.any(|bar| bar.cut_off) { OPEN } else { "" };
     Grouped {
         id,
         title: format!("{} of {operation}{of}", words::capital(layout.metric())),
         description: format!(
-            "A bar for each of {}; above, the ratio to {}. The table below has every figure.",
+            "A bar for each of {}; above, the ratio to {}. The table below has every figure.{open}",
             words::list(&levels),
             layout.document.run.run.baseline
         ),
@@ -258,8 +279,8 @@ fn ratio<'a>(
     setting: &crate::layout::Setting<'a>,
     level: &str,
 ) -> Option<Ratio> {
-    let comparison = layout.against_baseline(operation, setting, level)?;
-    Some(Ratio { ratio: comparison.ratio?, interval: comparison.low.zip(comparison.high) })
+    let contrast = Contrast::of(layout.against_baseline(operation, setting, level)?)?;
+    Some(Ratio { ratio: contrast.ratio, is: contrast.is, ends: contrast.ends })
 }
 
 /// A chart of sizes for each combination of the factors that are no load.
@@ -360,15 +381,24 @@ const REST: [&str; 8] = [
 /// A text for each of [`trial_columns`].
 fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or(figures::NONE.into(), words::digits);
+    let milliseconds = |value: Option<f64>, cut_off: bool| match value {
+        Some(seconds) if cut_off => format!("{}{}", words::OVER, words::digits(seconds * 1e3)),
+        value => figure(value.map(|seconds| seconds * 1e3)),
+    };
     let mut cells = vec![trial.block.to_string(), trial.order.to_string()];
     for factor in layout.varying.iter().copied().chain([layout.compare]) {
         cells.push(crate::layout::get(&trial.levels, factor).into());
     }
     for name in layout.operations() {
         let operation = trial.operations.iter().find(|o| o.name == name);
-        cells.push(figure(operation.and_then(|o| o.mean_s).map(|s| s * 1e3)));
-        cells.push(figure(operation.and_then(|o| o.p99_s).map(|s| s * 1e3)));
-        cells.push(figure(operation.and_then(|o| o.service_mean_s).map(|s| s * 1e3)));
+        let cut_off = operation.is_some_and(|o| o.unfinished > 0);
+        for of in [
+            |o: &OperationSummary| o.mean_s,
+            |o: &OperationSummary| o.p99_s,
+            |o: &OperationSummary| o.service_mean_s,
+        ] {
+            cells.push(milliseconds(operation.and_then(of), cut_off));
+        }
         cells.push(figure(operation.map(|o| o.per_second)));
     }
     let sum =
@@ -392,8 +422,10 @@ fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
 fn note(trial: &TrialSummary, attempts: &Attempts) -> String {
     let mut notes: Vec<&str> = trial.reason.iter().map(String::as_str).collect();
     notes.extend(trial.warnings.iter().map(String::as_str));
-    if trial.measures.get(&SETTLED, &Scope::Trial) == Some(0.0) {
-        notes.push("not steady");
+    match steadiness(trial) {
+        Some(Steadiness::NotSteady) => notes.push("not steady"),
+        Some(Steadiness::CannotTell) => notes.push("cannot tell whether it was steady"),
+        Some(Steadiness::Steady) | None => {}
     }
     if OpenLoop::of(trial).is_some_and(|open| !open.kept_up) {
         notes.push(offered::BEHIND);

@@ -9,7 +9,7 @@ use bakeoff_analysis::Document;
 use crate::layout::{self, Layout};
 use crate::offered;
 use crate::promises;
-use crate::verdict::{self, Case, Outcome};
+use crate::verdict::{self, Case, Contrast, Outcome};
 use crate::words;
 
 /// One honest sentence for the whole run: which level of the compared factor is fastest, by how
@@ -29,7 +29,8 @@ pub fn verdict_parts(document: &Document) -> [String; 2] {
     // Where nothing was to be timed, that nothing was timed is no finding.
     if layout::is_timed(document) {
         clauses.push(finding(&layout, &cases));
-        clauses.extend(caveats::rough(&layout, &cases));
+        clauses.extend(caveats::held_back(document));
+        clauses.extend(caveats::cut_off(&layout, &cases));
     }
     clauses.extend(offered::behind(&layout));
     clauses.extend(promises::kept(document));
@@ -97,6 +98,11 @@ fn without_cases(layout: &Layout<'_>) -> String {
         _ if layout.document.cells.iter().any(offered::is_behind) => {
             "Nothing is compared: no two levels kept up with the same rate".into()
         }
+        _ if layout.document.comparisons.iter().any(|it| it.ratio.is_none() && it.blocks > 0) => {
+            "Nothing is compared: operations of every level were still running when the trials were \
+             cut off"
+                .into()
+        }
         _ => "Nothing is compared: no two levels have trials in the same block".into(),
     }
 }
@@ -110,8 +116,10 @@ fn alone<'a>(layout: &Layout<'a>, only: &'a str) -> String {
     let means: Vec<String> = layout
         .operations()
         .filter_map(|operation| {
-            let mean = layout.figures(operation, setting, only)?.mean_s?;
-            Some(format!("{operation} takes {} on average", words::seconds(mean)))
+            let figures = layout.figures(operation, setting, only)?;
+            let over = if figures.unfinished > 0 { "over " } else { "" };
+            let mean = words::seconds(figures.mean_s?);
+            Some(format!("{operation} takes {over}{mean} on average"))
         })
         .collect();
     if means.is_empty() { String::new() } else { format!("; {}", words::list(&means)) }
@@ -187,10 +195,13 @@ fn all(cases: usize) -> String {
 
 /// From the smallest to the largest lead, where there are several.
 fn range(won: &[&Case<'_>]) -> Option<String> {
-    let ratios = || won.iter().map(|case| case.contrast.ratio);
-    let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
-    let (least, most) = (words::ratio(least), words::ratio(most));
-    (least != most).then(|| format!("{least} to {most}"))
+    let by_ratio = |a: &&&Case, b: &&&Case| a.contrast.ratio.total_cmp(&b.contrast.ratio);
+    let (least, most) = (won.iter().min_by(by_ratio)?, won.iter().max_by(by_ratio)?);
+    let both = least.contrast.is == most.contrast.is;
+    let [low, high] = [least, most].map(|case| words::times(case.contrast.ratio, case.contrast.is));
+    // "At least" once is enough.
+    let end = if both { words::ratio(most.contrast.ratio) } else { high.clone() };
+    (low != high).then(|| format!("{low} to {end}"))
 }
 
 /// The case with the median lead: neither the kindest nor the hardest to the others.
@@ -203,37 +214,44 @@ fn middle<'b, 'a>(won: &[&'b Case<'a>]) -> &'b Case<'a> {
 /// "create_issue takes sqlite 2.10 times as long (1.90 to 2.40, 5 blocks) with 4 clients".
 fn example<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
     let next = words::contender(layout.compare, case.next);
-    let ratio = words::ratio(case.contrast.ratio);
+    let ratio = words::times(case.contrast.ratio, case.contrast.is);
     let place = layout.place(&case.setting);
     format!(
         "{} takes {next} {ratio} times as long on average ({}){place}",
         case.operation,
-        backing(case)
+        backing(layout, case)
     )
 }
 
-/// "95 % interval 1.90 to 2.40, 5 blocks".
-fn backing(case: &Case<'_>) -> String {
-    let blocks = words::many(case.contrast.blocks as usize, "block");
-    match case.contrast.interval {
-        Some(ends) => format!("95 % interval {}, {blocks}", words::interval(ends)),
-        None => format!("no interval from {blocks}"),
+/// "95 % interval 1.90 to 2.40, 5 blocks"; before it, of what was cut off, how long that took.
+fn backing<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
+    let Contrast { is, ends, blocks, .. } = case.contrast;
+    let number = words::many(blocks as usize, "block");
+    let over = layout
+        .figures(case.operation, &case.setting, case.next)
+        .filter(|figures| figures.unfinished > 0)
+        .and_then(|figures| Some(format!("over {}; ", words::seconds(figures.mean_s?))))
+        .unwrap_or_default();
+    match words::ends(ends, is, blocks) {
+        Some(ends) => format!("{over}95 % interval {ends}, {number}"),
+        None => format!("{over}no interval from {number}"),
     }
 }
 
 /// How the cases that nobody won ended: "2 are even within 5 %, 1 is undecided".
 fn rest(cases: &[Case<'_>]) -> String {
     let number = |wanted: &[Outcome]| cases.iter().filter(|c| wanted.contains(&c.outcome)).count();
-    let be = |n: usize| if n == 1 { "is" } else { "are" };
     let mut parts = Vec::new();
-    for (outcomes, words) in [
-        (&[Outcome::Even][..], "even within 5 %"),
-        (&[Outcome::Open, Outcome::Noise][..], "undecided"),
-        (&[Outcome::Spiky][..], "too uneven to decide"),
+    for (outcomes, one, many) in [
+        (&[Outcome::Even][..], "is even within 5 %", "are even within 5 %"),
+        (&[Outcome::Open, Outcome::Noise][..], "is undecided", "are undecided"),
+        (&[Outcome::Spiky][..], "is too uneven to decide", "are too uneven to decide"),
+        (&[Outcome::TooFew][..], "has too few operations", "have too few operations"),
     ] {
         match number(outcomes) {
             0 => {}
-            n => parts.push(format!("{n} {} {words}", be(n))),
+            1 => parts.push(format!("1 {one}")),
+            n => parts.push(format!("{n} {many}")),
         }
     }
     words::list(&parts)
@@ -295,7 +313,7 @@ fn shared<'a>(layout: &Layout<'a>, some: &[&Case<'a>], cases: &[Case<'a>]) -> St
 
 /// The case whose interval is furthest from a tie.
 fn strongest<'b, 'a>(won: &[&'b Case<'a>]) -> &'b Case<'a> {
-    let low = |case: &Case| case.contrast.interval.map_or(0.0, |(low, _)| low);
+    let low = |case: &Case| case.contrast.ends.0.unwrap_or(0.0);
     won.iter().copied().max_by(|a, b| low(a).total_cmp(&low(b))).expect("a case that was won")
 }
 
@@ -341,8 +359,8 @@ fn part<'a>(layout: &Layout<'a>, factor: &str, level: &str, group: &[&Case<'a>])
         Some(range) => format!("the next best takes {range} times as long"),
         None => {
             let next = words::contender(layout.compare, first.next);
-            let ratio = words::ratio(first.contrast.ratio);
-            format!("{next} takes {ratio} times as long, {}", backing(first))
+            let ratio = words::times(first.contrast.ratio, first.contrast.is);
+            format!("{next} takes {ratio} times as long, {}", backing(layout, first))
         }
     };
     Some(format!("{leader} is fastest {with} {place}{scope} ({lead})"))
@@ -378,6 +396,10 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     if cases.iter().all(|case| case.outcome == Outcome::Spiky) {
         return "single blocks differ too much from the rest for an interval to be trusted".into();
     }
+    if cases.iter().all(|case| case.outcome == Outcome::TooFew) {
+        let each = if cases.len() > 1 { "each" } else { "it" };
+        return format!("{each} rests on trials with fewer than 20 operations, too few for a word");
+    }
     let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();
     let closest = if all.is_empty() { &cases[0] } else { middle(&all) };
     let next = words::contender(layout.compare, closest.next);
@@ -390,8 +412,8 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     format!(
         "{tally}{} takes {next} {} times as long as {leader} ({}){}",
         closest.operation,
-        words::ratio(closest.contrast.ratio),
-        backing(closest),
+        words::times(closest.contrast.ratio, closest.contrast.is),
+        backing(layout, closest),
         layout.place(&closest.setting)
     )
 }

@@ -4,11 +4,11 @@ use bakeoff_analysis::{Comparison, Document};
 use bakeoff_results::{CutPlan, Machine, OperationSummary, Run, Status};
 use serde::Serialize;
 
-use crate::figures::{Column, Figures, Mark, NONE, Row, keep, latency, said};
+use crate::figures::{Column, Figures, Mark, NONE, Row, keep, latency_or_more, said};
 use crate::layout::{self, Layout, Setting};
 use crate::offered;
 use crate::promises;
-use crate::verdict;
+use crate::verdict::{self, Contrast};
 use crate::words;
 
 /// What is wrong with a cell as a whole, whatever is measured of it: that power cuts have broken its
@@ -86,10 +86,12 @@ fn cells<'a>(
     let figures = layout.figures(operation, setting, level);
     let comparison = layout.against_baseline(operation, setting, level);
     let comparison = comparison.filter(|_| !layout.is_harness(level));
-    let quantile = |of: fn(&OperationSummary) -> Option<f64>| latency(figures.and_then(of));
+    let cut_off = figures.is_some_and(|figures| figures.unfinished > 0);
+    let quantile =
+        |of: fn(&OperationSummary) -> Option<f64>| latency_or_more(figures.and_then(of), cut_off);
     [
         quantile(|f| f.mean_s),
-        comparison.and_then(|c| c.ratio).map_or(NONE.into(), words::ratio),
+        comparison.map_or(NONE.into(), ratio),
         comparison.map_or(NONE.into(), interval),
         standing(layout, level, figures, comparison).into(),
         figures.map_or(NONE.into(), |f| words::digits(f.per_second)),
@@ -113,6 +115,10 @@ pub fn standing(
         (None, _) => "no trial",
         (Some(figures), _) if figures.mean_s.is_none() => "no operation",
         _ if layout.is_harness(level) => "harness",
+        // Both were cut off.
+        (Some(_), Some(comparison)) if comparison.ratio.is_none() && comparison.blocks > 0 => {
+            "no ratio"
+        }
         (Some(_), Some(comparison)) if comparison.ratio.is_none() => "no pair",
         (Some(_), Some(comparison)) => comparison.verdict.word(),
         _ if level == layout.document.run.run.baseline && layout.levels.len() > 1 => "baseline",
@@ -120,13 +126,16 @@ pub fn standing(
     }
 }
 
-/// "1.90 to 2.40", or that it is wide; two blocks far apart can have an end beyond all numbers.
+/// "2.10", "≥ 31.0", or that there is none.
+pub fn ratio(comparison: &Comparison) -> String {
+    Contrast::of(comparison).map_or(NONE.into(), |it| words::ratio_or_bound(it.ratio, it.is))
+}
+
+/// "1.90 to 2.40", "from 28.0", that it is wide, or that there is none.
 pub fn interval(comparison: &Comparison) -> String {
-    match comparison.low.zip(comparison.high) {
-        Some(ends) => words::interval(ends),
-        None if comparison.blocks > 1 => words::WIDE.into(),
-        None => NONE.into(),
-    }
+    let contrast = Contrast::of(comparison);
+    let text = contrast.and_then(|it| words::ends(it.ends, it.is, it.blocks));
+    text.unwrap_or_else(|| NONE.into())
 }
 
 /// What a level takes on disk over all cells that share the other levels.

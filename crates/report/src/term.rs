@@ -182,13 +182,15 @@ fn cell<'a>(
     let comparison = layout.against_baseline(operation, setting, level);
     let standing = tables::standing(layout, level, figures, comparison);
     let Some(mean) = figures.and_then(|f| f.mean_s) else { return standing.into() };
+    let cut_off = figures.is_some_and(|f| f.unfinished > 0);
+    let mean = words::seconds_or_more(mean, cut_off);
     let text = match comparison.filter(|comparison| comparison.ratio.is_some()) {
-        Some(comparison) => format!("{} {standing}\n{}", words::seconds(mean), against(comparison)),
-        None if standing.is_empty() => words::seconds(mean),
-        None => format!("{}\n{standing}", words::seconds(mean)),
+        Some(comparison) => format!("{mean} {standing}\n{}", against(comparison)),
+        None if standing.is_empty() => mean,
+        None => format!("{mean}\n{standing}"),
     };
     let service = figures.and_then(|f| f.service_mean_s);
-    let service = service.map(|mean| format!("{} service", words::seconds(mean)));
+    let service = service.map(|mean| format!("{} service", words::seconds_or_more(mean, cut_off)));
     // Of a disk people ask how much it serves.
     let rate = figures.filter(|_| !layout.has_engines());
     let rate = rate.map(|f| format!("{}/s", words::digits(f.per_second)));
@@ -196,11 +198,12 @@ fn cell<'a>(
     [text].into_iter().chain(service).chain(rate).chain(marks).collect::<Vec<_>>().join("\n")
 }
 
-/// "0.47 (0.42–0.53)".
+/// "0.47 (0.42–0.53)", "≥ 31.0 (from 28.0)".
 fn against(comparison: &Comparison) -> String {
-    let ratio = comparison.ratio.map_or(figures::NONE.into(), words::ratio);
+    let ratio = tables::ratio(comparison);
     match tables::interval(comparison) {
         none if none == figures::NONE => ratio,
+        bound if bound.starts_with("up to ") => format!("{ratio} ({bound})"),
         interval => format!("{ratio} ({})", interval.replace(" to ", "–")),
     }
 }
@@ -246,9 +249,8 @@ impl Paint {
     /// counts characters.
     fn verdicts(&self, table: &Table) -> String {
         let mut text = table.to_string();
-        for (word, code) in
-            [("faster", "32"), ("slower", "31"), ("undecided", "33"), ("spiky", "33")]
-        {
+        let open = ["undecided", "spiky", "too few", "within noise"].map(|word| (word, "33"));
+        for (word, code) in [("faster", "32"), ("slower", "31")].into_iter().chain(open) {
             text = text.replace(&format!(" {word} "), &format!(" {} ", self.with(code, word)));
         }
         for mark in [BROKEN, BEHIND] {

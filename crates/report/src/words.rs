@@ -1,5 +1,7 @@
 //! Numbers and levels as a reader says them: three significant digits, units of the size at hand.
 
+use bakeoff_analysis::RatioIs;
+
 /// A number with three significant digits, and no more than the integer part needs.
 pub fn digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -80,6 +82,34 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// A ratio that may be a bound, for a table.
+pub fn ratio_or_bound(value: f64, is: RatioIs) -> String {
+    let sign = match is {
+        RatioIs::Exact => "",
+        RatioIs::AtLeast => "≥ ",
+        RatioIs::AtMost => "≤ ",
+    };
+    format!("{sign}{}", ratio(value))
+}
+
+/// A ratio that may be a bound, before "times".
+pub fn times(value: f64, is: RatioIs) -> String {
+    let words = match is {
+        RatioIs::Exact => "",
+        RatioIs::AtLeast => "at least ",
+        RatioIs::AtMost => "at most ",
+    };
+    format!("{words}{}", ratio(value))
+}
+
+/// What stands before a time that is a lower bound, in tables and charts.
+pub const OVER: &str = "> ";
+
+/// Seconds, or that it took longer.
+pub fn seconds_or_more(value: f64, cut_off: bool) -> String {
+    format!("{}{}", if cut_off { OVER } else { "" }, seconds(value))
+}
+
 /// What stands for an interval that is too wide to be of use.
 pub const WIDE: &str = "wide";
 
@@ -98,6 +128,18 @@ pub fn interval((low, high): (f64, f64)) -> String {
         return WIDE.into();
     }
     format!("{} to {}", ratio(low), ratio(high))
+}
+
+/// The interval of a ratio that may be a bound, of which one end is then open; `None` where there is
+/// none. Two pairs far apart can have an end beyond all numbers.
+pub fn ends(ends: (Option<f64>, Option<f64>), is: RatioIs, blocks: u32) -> Option<String> {
+    match (is, ends) {
+        (RatioIs::AtLeast, (Some(low), _)) => Some(format!("from {}", ratio(low))),
+        (RatioIs::AtMost, (_, Some(high))) => Some(format!("up to {}", ratio(high))),
+        (_, (Some(low), Some(high))) => Some(interval((low, high))),
+        _ if blocks > 1 => Some(WIDE.into()),
+        _ => None,
+    }
 }
 
 /// A share of one as per cent, whole unless it is below ten.

@@ -7,6 +7,8 @@ mod sample;
 
 use bakeoff_analysis::Document;
 use bakeoff_report::{Format, Options, render, verdict};
+use bakeoff_results::Scope;
+use bakeoff_results::measure::{RISE, RISE_ERROR, RISE_SECONDS};
 use sample::Sample;
 
 const PLAIN: Options = Options { color: false, width: 80, rows: None };
@@ -103,6 +105,24 @@ fn csv_has_a_row_for_each_trial_and_operation() {
     assert_eq!(first[column("operation")], "create_issue");
     assert_eq!(first[column("mean_s")], "0.01");
     assert_eq!(first[column("counter.pages")], "12");
+}
+
+#[test]
+fn whether_a_trial_was_steady_has_three_answers() {
+    let mut document = three().document();
+    for (trial, (rise, error)) in [(0.3, 0.01), (0.3, 0.2), (0.01, 0.01)].into_iter().enumerate() {
+        let measures = &mut document.trials[trial].measures;
+        for (measure, value) in [(&RISE, rise), (&RISE_ERROR, error), (&RISE_SECONDS, 20.0)] {
+            measures.set(measure, Scope::Trial, value);
+        }
+    }
+    let page = text(&document, Format::Html);
+    assert_eq!(page.matches(">not steady<").count(), 1);
+    assert_eq!(page.matches(">cannot tell whether it was steady<").count(), 1);
+    let rows = parse_csv(&text(&document, Format::Csv));
+    let column = rows[0].iter().position(|name| name == "steady").expect("a column");
+    let found: Vec<&str> = rows[1..].iter().step_by(2).map(|row| row[column].as_str()).collect();
+    assert_eq!(found[..4], ["false", "cannot tell", "true", "true"]);
 }
 
 /// RFC 4180, with nothing forgiven.

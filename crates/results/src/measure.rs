@@ -201,8 +201,14 @@ measures! {
     MEMORY_CACHED = "memory-cached", Bytes, [Database], "its files in the page cache when the clients stopped";
     SPACE = "space", Bytes, [Trial], "size on disk after the drain";
     SETTLED = "settled", Share, [Trial],
-        "1 where the throughput had settled: no slope of over 10 % of the mean in the window; 0 \
-         where it had not; missing where the window has fewer than ten full seconds";
+        "of an earlier bakeoff: 1 where the throughput had no slope of over 10 % of the mean in the \
+         window, 0 where it had, whatever the noise";
+    RISE = "rise", Share, [Trial],
+        "by how much the straight line through the operations a second rises from one end of the \
+         window to the other, as a share of their mean; below 0 where it falls; missing where the \
+         window has fewer than ten full seconds";
+    RISE_ERROR = "rise-error", Share, [Trial], "the standard error of the rise";
+    RISE_SECONDS = "rise-seconds", Count, [Trial], "the full seconds that the line goes through";
 }
 
 /// One figure that a trial measured.

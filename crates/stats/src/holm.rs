@@ -1,8 +1,8 @@
 //! Several comparisons at once: Holm's step-down adjustment.
 //!
 //! With twenty comparisons of equal things, one looks different at 95 % by chance. A family is
-//! whatever a reader looks through for "the" difference: say, all levels and other factors'
-//! levels of one operation.
+//! whatever a reader looks through for "the" difference, and whatever a summary counts: all that
+//! was compared.
 //!
 //! Intervals are not widened: each stands for itself, at its own confidence. What is adjusted is
 //! whether a difference is believed, so that the chance of believing any that is not there stays

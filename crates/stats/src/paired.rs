@@ -5,12 +5,16 @@
 //! trial, ten trials of one level and then ten of an equal one are called different in 49 % of
 //! tries; ten shuffled blocks of both in 5 % (tests/simulation.rs).
 
+use std::cmp::Ordering;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::quantile::median;
 use crate::{Error, finite, mean};
 
-/// How far a ratio must be from 1 to matter: 5 %.
+/// How far a ratio must be from 1 to matter: 5 %, that is beyond 1.05 or below 1 / 1.05. Ratios are
+/// held against it in logarithms, so that the same pairs say the same whichever of the two levels
+/// is put first.
 pub const MARGIN: f64 = 0.05;
 
 /// The confidence of the intervals that are reported.
@@ -20,9 +24,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// does not find differences that are not there.
 pub const INTERIM_CONFIDENCE: f64 = 0.99;
 
-/// The fewest pairs that get a Hodges-Lehmann estimate; with fewer it says little that the mean
-/// does not.
-pub const HODGES_LEHMANN_PAIRS: usize = 6;
+/// The fewest pairs that get a Hodges-Lehmann estimate: of three, one wild value moves it as it
+/// moves the mean.
+pub const HODGES_LEHMANN_PAIRS: usize = 4;
 
 /// What pairs say of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,11 +49,11 @@ pub struct Estimate {
 /// What an estimate says, for a value of which less is better (a latency).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The interval lies wholly below 1 - margin.
+    /// The interval lies wholly below 1 / (1 + margin).
     Faster,
     /// The interval lies wholly above 1 + margin.
     Slower,
-    /// The interval lies within 1 ± margin.
+    /// The interval lies between the two.
     Same,
     /// None of these, or there is no interval.
     Undecided,
@@ -60,15 +64,22 @@ pub enum Verdict {
 impl Verdict {
     /// What an interval alone says; never [`Verdict::Spiky`].
     pub fn of(low: f64, high: f64, margin: f64) -> Self {
-        if high < 1.0 - margin {
-            Self::Faster
-        } else if low > 1.0 + margin {
-            Self::Slower
-        } else if low >= 1.0 - margin && high <= 1.0 + margin {
-            Self::Same
-        } else {
-            Self::Undecided
+        let [low, high] = [low, high].map(|end| side(end, margin));
+        match (low, high) {
+            (Ordering::Less, Ordering::Less) => Self::Faster,
+            (Ordering::Greater, Ordering::Greater) => Self::Slower,
+            (Ordering::Equal, Ordering::Equal) => Self::Same,
+            _ => Self::Undecided,
         }
+    }
+}
+
+/// On which side of the margin a ratio lies, or within it.
+fn side(ratio: f64, margin: f64) -> Ordering {
+    let (log, margin) = (ratio.ln(), margin.ln_1p());
+    match log.abs() > margin {
+        true => log.total_cmp(&0.0),
+        false => Ordering::Equal,
     }
 }
 
@@ -176,10 +187,9 @@ impl Estimate {
 
     fn is_spiky(&self, low: f64, high: f64, margin: f64) -> bool {
         let Some(robust) = self.hodges_lehmann else { return false };
-        let zone = |ratio: f64| (ratio < 1.0 - margin, ratio > 1.0 + margin);
         let apart = (robust / self.ratio).ln().abs() > margin.ln_1p();
         let outside = robust < low || robust > high;
-        zone(robust) != zone(self.ratio) && (outside || apart)
+        side(robust, margin) != side(self.ratio, margin) && (outside || apart)
     }
 
     /// Whether more pairs would change little: the interval's half-width is at most
@@ -300,15 +310,18 @@ mod tests {
     #[test]
     fn verdicts_lie_wholly_on_one_side_of_the_margins() {
         let verdict = |low, high| estimate(low, high, None).verdict(MARGIN);
-        assert_eq!(verdict(0.5, 0.949), Verdict::Faster);
-        assert_eq!(verdict(0.5, 0.951), Verdict::Undecided);
+        assert_eq!(verdict(0.5, 0.952), Verdict::Faster);
+        assert_eq!(verdict(0.5, 0.953), Verdict::Undecided);
         assert_eq!(verdict(1.051, 3.0), Verdict::Slower);
         // Surely slower than 1, but perhaps by too little to matter.
         assert_eq!(verdict(1.01, 1.2), Verdict::Undecided);
         assert_eq!(verdict(0.96, 1.04), Verdict::Same);
         // Surely different from 1, by too little to matter.
         assert_eq!(verdict(1.01, 1.04), Verdict::Same);
-        assert_eq!(verdict(0.94, 1.04), Verdict::Undecided);
+        assert_eq!(verdict(0.953, 1.049), Verdict::Same);
+        // Within 1 - 5 %, and beyond 5 % seen from the other level: 1 / 0.951 = 1.0515.
+        assert_eq!(verdict(0.951, 1.04), Verdict::Undecided);
+        assert_eq!(verdict(1.0 / 1.04, 1.0 / 0.951), Verdict::Undecided);
         assert_eq!(verdict(0.5, 2.0), Verdict::Undecided);
     }
 
@@ -332,6 +345,17 @@ mod tests {
         assert_eq!(ratio(&pairs, CONFIDENCE).unwrap().verdict(MARGIN), Verdict::Spiky);
         pairs[3] = (1.0, 0.999);
         assert_eq!(ratio(&pairs, CONFIDENCE).unwrap().verdict(MARGIN), Verdict::Same);
+    }
+
+    /// With four pairs one wild one is seen; with three it can't be told which is the wild one.
+    #[test]
+    fn four_pairs_are_guarded() {
+        let with = |n: usize| {
+            let mut pairs = vec![(1.0, 1.001); n];
+            pairs[1] = (1.0, 3.0);
+            ratio(&pairs, CONFIDENCE).unwrap().verdict(MARGIN)
+        };
+        assert_eq!((with(3), with(4)), (Verdict::Undecided, Verdict::Spiky));
     }
 
     #[test]

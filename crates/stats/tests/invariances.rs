@@ -1,7 +1,9 @@
 //! What must hold for any numbers.
 
 use bakeoff_stats::paired::{ratio, ratio_of_logs};
-use bakeoff_stats::{CONFIDENCE, Estimate, MARGIN, canary, drift, holm, quantile, steady, warmup};
+use bakeoff_stats::{
+    CONFIDENCE, Estimate, MARGIN, Verdict, canary, drift, holm, quantile, steady, warmup,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -33,6 +35,17 @@ proptest! {
         let swapped: Vec<_> = pairs.iter().map(|&(a, b)| (b, a)).collect();
         let [ratio, low, high, robust] = logs(&estimate(&pairs)).map(|log| log.map(|log| -log));
         assert_close([ratio, high, low, robust], logs(&estimate(&swapped)));
+    }
+
+    #[test]
+    fn swapping_the_levels_swaps_the_word(pairs in vec((0.9..1.1f64, 0.9..1.1f64), 2..12)) {
+        let swapped: Vec<_> = pairs.iter().map(|&(a, b)| (b, a)).collect();
+        let expected = match estimate(&pairs).verdict(MARGIN) {
+            Verdict::Faster => Verdict::Slower,
+            Verdict::Slower => Verdict::Faster,
+            other => other,
+        };
+        prop_assert_eq!(estimate(&swapped).verdict(MARGIN), expected);
     }
 
     #[test]
@@ -77,7 +90,7 @@ proptest! {
             estimate.precise_enough(MARGIN);
         }
         holm::adjust(&series.iter().copied().map(Some).collect::<Vec<_>>());
-        steady::is_steady(&series);
+        steady::slope(&series).map(|slope| slope.says());
         canary::is_off(&series, other);
         quantile::backed(7, other);
         prop_assert!(warmup::mser5(&series).is_none_or(|cut| 2 * cut <= series.len()));
@@ -103,7 +116,7 @@ proptest! {
         let scaled: Vec<f64> = series.iter().map(|value| value * 8.0).collect();
         prop_assert_eq!(drift::mann_kendall(&series), drift::mann_kendall(&scaled));
         prop_assert_eq!(drift::drift(&series).unwrap().change, drift::drift(&scaled).unwrap().change);
-        prop_assert_eq!(steady::rise(&series), steady::rise(&scaled));
+        prop_assert_eq!(steady::slope(&series), steady::slope(&scaled));
         prop_assert_eq!(warmup::mser5(&series), warmup::mser5(&scaled));
     }
 }

@@ -2,50 +2,11 @@
 //!
 //! A run is two levels, so many trials each, with 3 % of noise a trial.
 
-use bakeoff_stats::paired::ratio;
+mod chance;
+
 use bakeoff_stats::{CONFIDENCE, Estimate, MARGIN, Verdict, holm, warmup};
-use rand::rngs::Xoshiro256PlusPlus;
-use rand::{RngExt, SeedableRng};
+use chance::{Chance, NOISE, estimate, share};
 use statrs::distribution::{ContinuousCDF, StudentsT};
-
-const NOISE: f64 = 0.03;
-
-struct Chance(Xoshiro256PlusPlus);
-
-impl Chance {
-    fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    /// A standard normal value. Source: Box and Muller, "A note on the generation of random
-    /// normal deviates" (1958).
-    fn normal(&mut self) -> f64 {
-        let (u, v): (f64, f64) = (self.0.random(), self.0.random());
-        (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    }
-
-    /// Blocks of two trials; the second level is `truth` times the first. Each block is as a
-    /// whole faster or slower than others, by 20 %.
-    fn blocks(&mut self, n: usize, truth: f64) -> Vec<(f64, f64)> {
-        (0..n)
-            .map(|_| {
-                let block = 0.2 * self.normal();
-                let a = (block + NOISE * self.normal()).exp();
-                let b = truth * (block + NOISE * self.normal()).exp();
-                (a, b)
-            })
-            .collect()
-    }
-}
-
-fn estimate(pairs: &[(f64, f64)]) -> Estimate {
-    ratio(pairs, CONFIDENCE).unwrap()
-}
-
-/// The share of tries that come out true.
-fn share(tries: u32, mut attempt: impl FnMut() -> bool) -> f64 {
-    f64::from((0..tries).map(|_| u32::from(attempt())).sum::<u32>()) / f64::from(tries)
-}
 
 /// Whether Welch's test, which knows no pairs, calls two samples different at 5 %.
 fn differ_unpaired(a: &[f64], b: &[f64]) -> bool {
@@ -107,7 +68,7 @@ fn under_a_drift_only_blocks_keep_equal_levels_equal() {
             })
             .collect();
         ordered += u32::from(differ_unpaired(&run[..10], &run[10..]));
-        let shuffled = |block: &[f64]| match chance.0.random() {
+        let shuffled = |block: &[f64]| match chance.uniform() < 0.5 {
             true => (block[0], block[1]),
             false => (block[1], block[0]),
         };

@@ -7,15 +7,19 @@ use bakeoff_stats::quantile;
 
 use super::{Tally, part, percent, place};
 use crate::compare::{self, Mean};
-use crate::document::{CellView, Comparison};
+use crate::comparison::Comparison;
+use crate::document::CellView;
+use crate::verdict::ENOUGH;
 
 /// How many times a cell's mean a trial's may be, or what part of it.
 const STALLED: f64 = 2.0;
 
 /// Fewer operations in a trial's window make a rough mean.
 const FEW: u64 = 100;
-/// By fewer it is not told how long a trial would have to be.
-const SURE: u64 = 10;
+/// By fewer it is not told how long a trial would have to be for one of these.
+const SURE: u64 = 5;
+/// By fewer it is not told how long it would have to be for [`WANTED`].
+const SURE_OF_QUANTILE: f64 = 10.0;
 
 /// The quantile whose absence is worth a word.
 const WANTED: f64 = 0.99;
@@ -23,7 +27,7 @@ const WANTED: f64 = 0.99;
 pub(super) fn noise(run: &Run, noise: &[Comparison]) -> Option<String> {
     // How far the nearer end of the interval is from 1.
     let off = |comparison: &&Comparison| match (comparison.low, comparison.high) {
-        (Some(low), Some(high)) => (low - 1.0).max(1.0 - high),
+        (Some(low), Some(high)) => low.ln().max(-high.ln()).exp_m1(),
         _ => 0.0,
     };
     Tally::of(noise, |comparison| &comparison.levels, off).say(run, |n, m, worst, at| {
@@ -69,15 +73,15 @@ pub(super) fn untrimmed(
     trimmed: &[Comparison],
 ) -> Option<String> {
     let mean: Mean = |view| view.untrimmed_mean_s;
-    let (whole, _) = compare::all(run, trials, counted, mean);
+    let whole = compare::all(run, trials, counted, mean).with_baseline;
     let differ: Vec<_> =
         trimmed.iter().zip(&whole).filter(|(a, b)| a.verdict != b.verdict).collect();
     let (first, other) = differ.first()?;
     let mut levels = first.levels.clone();
     levels.insert(first.factor.clone(), first.level.clone());
     Some(format!(
-        "with nothing dropped at the start and the end of trials, {} of {} verdicts would differ; \
-         the first is {} at {}: {} instead of {}",
+        "over whole trials, their warm-up counted, {} of {} verdicts would differ; the first is {} \
+         at {}: {} instead of {}",
         differ.len(),
         trimmed.len(),
         first.operation,
@@ -98,25 +102,39 @@ pub(super) fn few_operations(
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Each operation is looked at alone: the rarest has as much to say as the others.
+/// Each operation is looked at alone: the rarest has as much to say as the others. Below [`ENOUGH`]
+/// there is no word for it, below [`FEW`] its mean is rough: the graver of the two is told.
 fn few_in_trials(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    below(run, counted, ENOUGH, "so that there is no word for it but “too few”")
+        .or_else(|| below(run, counted, FEW, "so that its mean is rough"))
+}
+
+/// That trials have fewer of an operation than are `wanted`, and how long they would have to be.
+fn below(run: &Run, counted: &[&TrialSummary], wanted: u64, so: &str) -> Option<String> {
     let rarest = |trial: &TrialSummary| trial.operations.iter().map(|op| op.count).min();
-    let short = |trial| FEW.saturating_sub(rarest(trial).unwrap_or(FEW)) as f64;
-    Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
-        let fewest = FEW - worst as u64;
-        let more = match fewest {
-            0..SURE => "longer trials (--seconds) show how many there are".into(),
-            _ => {
-                let seconds = enough(run, FEW as f64 / fewest as f64);
-                format!("--seconds {seconds} would keep {FEW} of each there")
-            }
-        };
-        format!(
-            "in {} fewer than {FEW} of an operation ended in the window, so that its mean is \
-             rough; fewest ({fewest}) at {at}: {more}",
-            part(n, m)
-        )
-    })
+    let short = |trial: &TrialSummary| rarest(trial).is_some_and(|rarest| rarest < wanted);
+    // What has to be waited for, at the pace of the trial itself, which may have run on for the sake
+    // of a few operations.
+    let seconds = |trial: &TrialSummary| {
+        let rarest = rarest(trial).filter(|rarest| *rarest >= SURE)?;
+        let took = trial.ran_s.map_or(run.seconds, |ran| ran.max(run.seconds));
+        Some((took * wanted as f64 / rarest as f64).ceil())
+    };
+    let few: Vec<&TrialSummary> = counted.iter().copied().filter(|trial| short(trial)).collect();
+    let slowest = few.iter().min_by_key(|trial| rarest(trial))?;
+    let more = match few.iter().map(|trial| seconds(trial)).collect::<Option<Vec<f64>>>() {
+        Some(all) => {
+            let longest = all.into_iter().fold(0.0, f64::max);
+            format!("--seconds {longest} would bring {wanted} of each there")
+        }
+        None => "longer trials (--seconds) show how many there are".into(),
+    };
+    Some(format!(
+        "in {} there are fewer than {wanted} of an operation, {so}; fewest ({}) at {}: {more}",
+        part(few.len(), counted.len()),
+        rarest(slowest).unwrap_or_default(),
+        place(run, &slowest.levels)
+    ))
 }
 
 fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<String> {
@@ -128,7 +146,7 @@ fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<String> {
         Some(lack(item)).filter(|lack| *lack > 1.0).unwrap_or_default()
     };
     Tally::of(all, |(cell, _)| &cell.levels, above).say(run, |n, m, worst, at| {
-        let more = if needed as f64 / worst < SURE as f64 {
+        let more = if needed as f64 / worst < SURE_OF_QUANTILE {
             String::new()
         } else {
             format!("; --seconds {} would bring enough there", enough(run, worst))

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::measure::SETTLED;
-use bakeoff_results::{Levels, OperationSummary, Run, Scope, TrialSummary};
+use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
+use bakeoff_stats::steady::Steadiness;
 
 use super::{Tally, part, percent};
 use crate::books::{concurrency, littles_law};
 use crate::document::CellView;
 use crate::open_loop::OpenLoop;
+use crate::steady::steadiness;
 
 /// How far the sum of latencies may be from the clients' time.
 const LITTLE_OFF: f64 = 0.10;
@@ -93,6 +94,21 @@ pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<String> {
     })
 }
 
+/// Trials that were cut off while operations were still running.
+pub(super) fn cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let running = |trial: &TrialSummary| {
+        trial.operations.iter().map(|operation| operation.unfinished).sum::<u64>() as f64
+    };
+    Tally::of_trials(counted, running).say(run, |n, m, worst, at| {
+        format!(
+            "{} cut off while operations were still running, most ({worst}) at {at}: they count with \
+             the time that they had taken by then, so that means, quantiles and ratios there are \
+             bounds; longer trials (--seconds) wait longer for them",
+            if n == 1 { format!("{} was", part(n, m)) } else { format!("{} were", part(n, m)) }
+        )
+    })
+}
+
 /// Trials of a closed loop in which clients waited for something that is in no latency.
 pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
     let off = |trial: &TrialSummary| littles_law(trial).map(|law| (law - 1.0).abs());
@@ -110,12 +126,25 @@ pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<String>
 
 /// In an open loop, too: there the throughput falls where it no longer keeps up.
 pub(super) fn unsteady(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
-    let unsteady = |trial: &TrialSummary| trial.measures.get(&SETTLED, &Scope::Trial) == Some(0.0);
-    Tally::of_trials(counted, |trial| f64::from(u8::from(unsteady(trial)))).say(run, |n, m, _, at| {
+    let is = |answer| {
+        let so = move |trial: &TrialSummary| steadiness(trial) == Some(answer);
+        Tally::of_trials(counted, move |trial| f64::from(u8::from(so(trial))))
+    };
+    let not = is(Steadiness::NotSteady).say(run, |n, m, _, at| {
         format!(
             "{} had not settled when {}, first at {at}; a longer --seconds shows what comes then",
             part(n, m),
             if n == 1 { "it ended" } else { "they ended" }
         )
-    })
+    });
+    let unknown = is(Steadiness::CannotTell).say(run, |n, m, _, at| {
+        format!(
+            "of {} it cannot be told whether {} had settled, first at {at}: the operations a second \
+             vary so much that a rise or fall of a tenth would not show; a longer --seconds tells",
+            part(n, m),
+            if n == 1 { "it" } else { "they" }
+        )
+    });
+    let parts: Vec<String> = [not, unknown].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }

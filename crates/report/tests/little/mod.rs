@@ -6,54 +6,8 @@ use bakeoff_report::{Format, Options, render, verdict};
 use crate::sample::{self, Sample};
 use crate::{single, twice};
 
-/// So many operations in each trial of an engine.
-fn with_operations(document: &mut Document, engine: &str, count: u64) {
-    for trial in document.trials.iter_mut().filter(|trial| trial.levels["engine"] == engine) {
-        trial.operations.iter_mut().for_each(|operation| operation.count = count);
-    }
-}
-
 fn text(document: &Document, format: Format, width: usize) -> String {
     render(document, format, &Options { color: false, width, rows: None }).expect("a report")
-}
-
-#[test]
-fn a_verdict_from_a_handful_of_operations_says_so() {
-    let mut document = single(twice, 0.1).document();
-    let plain = verdict(&document);
-    assert!(!plain.contains("rough"), "{plain}");
-    with_operations(&mut document, "sqlite", 10);
-    assert_eq!(verdict(&document), plain);
-    with_operations(&mut document, "sqlite", 9);
-    with_operations(&mut document, "lmdb", 3);
-    let sentence = verdict(&document);
-    let rough = "; the means are rough, of as few as 3 operations in a trial (create_issue).";
-    assert_eq!(sentence, plain.replace("blocks).", "blocks)") + rough);
-}
-
-/// What decides nothing, and what doesn't count, is no reason to doubt a verdict.
-#[test]
-fn only_the_trials_behind_a_verdict_make_it_rough() {
-    let mut document = single(twice, 0.1).document();
-    document.comparisons[0].verdict = bakeoff_analysis::document::Verdict::Undecided;
-    with_operations(&mut document, "lmdb", 3);
-    assert!(!verdict(&document).contains("rough"), "{}", verdict(&document));
-
-    let mut document = single(twice, 0.1).document();
-    let first = &mut document.trials[0];
-    first.operations[0].count = 1;
-    first.valid = false;
-    // One that ended without any has no mean, and is in no comparison.
-    let second = &mut document.trials[1];
-    (second.operations[0].count, second.operations[0].mean_s) = (0, None);
-    assert!(!verdict(&document).contains("rough"), "{}", verdict(&document));
-
-    // Nor is the harness.
-    let mut sample = single(twice, 0.1);
-    sample.engines = vec!["sqlite", "lmdb", "null"];
-    let mut document = sample.document();
-    with_operations(&mut document, "null", 1);
-    assert!(!verdict(&document).contains("rough"), "{}", verdict(&document));
 }
 
 /// A cell whose operations were too long for its trials has no figure, and no word that needs one.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{
-    CellView, Comparison, Cost, Counter, Cpu, DebtView, Document, OpenLoop, SCHEMA, Syncs,
+    CellView, Comparison, Cost, Counter, Cpu, DebtView, Document, OpenLoop, RatioIs, SCHEMA, Syncs,
 };
 use bakeoff_results::measure::*;
 use bakeoff_results::{
@@ -48,6 +48,7 @@ impl Sample {
         let trials = self.trials(&settings);
         let cells = self.cells(&settings);
         let comparisons = self.comparisons(&settings);
+        let between = self.between(&settings);
         Document {
             schema: SCHEMA,
             run: RunState {
@@ -58,6 +59,7 @@ impl Sample {
             trials,
             cells,
             comparisons,
+            between,
             noise: Vec::new(),
             canaries: Vec::new(),
             cuts: Vec::new(),
@@ -194,20 +196,45 @@ impl Sample {
                 for level in &self.engines[1..] {
                     let mean = |engine| (self.mean)(operation, &with(setting, "engine", engine));
                     let ratio = mean(level) / mean(self.engines[0]);
-                    all.push(self.comparison(operation, setting, level, ratio));
+                    all.push(self.comparison(operation, setting, [self.engines[0], level], ratio));
                 }
             }
         }
         all
     }
 
-    fn comparison(&self, operation: &str, levels: &Levels, level: &str, ratio: f64) -> Comparison {
+    /// The engines but the first and the harness against each other.
+    fn between(&self, settings: &[Levels]) -> Vec<Comparison> {
+        let others: Vec<&str> =
+            self.engines[1..].iter().copied().filter(|engine| *engine != "null").collect();
+        let mut all = Vec::new();
+        for operation in &self.operations {
+            for setting in settings {
+                let mean = |engine| (self.mean)(operation, &with(setting, "engine", engine));
+                for (at, one) in others.iter().enumerate() {
+                    for other in &others[at + 1..] {
+                        let ratio = mean(other) / mean(one);
+                        all.push(self.comparison(operation, setting, [one, other], ratio));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn comparison(
+        &self,
+        operation: &str,
+        levels: &Levels,
+        [baseline, level]: [&str; 2],
+        ratio: f64,
+    ) -> Comparison {
         let interval = (self.blocks > 1)
             .then_some((ratio / (1.0 + self.half_width), ratio * (1.0 + self.half_width)));
         let verdict = match interval {
             Some((low, _)) if low > 1.05 => Verdict::Slower,
-            Some((_, high)) if high < 0.95 => Verdict::Faster,
-            Some((low, high)) if low >= 0.95 && high <= 1.05 => Verdict::Same,
+            Some((_, high)) if high < 1.0 / 1.05 => Verdict::Faster,
+            Some((low, high)) if low >= 1.0 / 1.05 && high <= 1.05 => Verdict::Same,
             _ => Verdict::Undecided,
         };
         Comparison {
@@ -215,12 +242,17 @@ impl Sample {
             metric: "mean_s".into(),
             factor: "engine".into(),
             levels: levels.clone(),
-            baseline: self.engines[0].into(),
+            baseline: baseline.into(),
             level: level.into(),
             ratio: Some(ratio),
+            ratio_is: Some(RatioIs::Exact),
             low: interval.map(|(low, _)| low),
             high: interval.map(|(_, high)| high),
             blocks: self.blocks,
+            fewest_operations: Some(1600),
+            p_adjusted: interval.map(|_| 0.01),
+            adjusted_over: if interval.is_some() { 8 } else { 0 },
+            noise_floor: None,
             verdict,
         }
     }
@@ -260,6 +292,7 @@ impl Sample {
 }
 
 /// A level entered twice: what it shows against itself.
+#[allow(dead_code, reason = "not all tests that share this file need it")]
 pub fn noise(document: &Document, ratio: f64, low: f64, high: f64) -> Comparison {
     let mut noise = document.comparisons[0].clone();
     noise.level = format!("{}@again", noise.baseline);
@@ -275,12 +308,44 @@ pub fn fail(document: &mut Document, engine: &str, reason: &str) {
         (trial.valid, trial.reason) = (false, Some(reason.into()));
     }
     document.cells.retain(|cell| cell.levels["engine"] != engine);
-    let baseline = document.run.run.baseline == engine;
-    for comparison in &mut document.comparisons {
-        if baseline || comparison.level == engine {
+    for comparison in document.comparisons.iter_mut().chain(&mut document.between) {
+        if comparison.level == engine || comparison.baseline == engine {
             (comparison.ratio, comparison.low, comparison.high) = (None, None, None);
             (comparison.blocks, comparison.verdict) = (0, Verdict::Undecided);
         }
+    }
+}
+
+/// Lets two operations of each kind still run when an engine's trials are cut off.
+#[allow(dead_code, reason = "not all tests that share this file need it")]
+pub fn cut_off(document: &mut Document, engine: &str) {
+    let trials = document.trials.iter_mut().map(|it| (&it.levels, &mut it.operations));
+    let cells = document.cells.iter_mut().map(|it| (&it.levels, &mut it.operations));
+    for (_, operations) in trials.chain(cells).filter(|(levels, _)| levels["engine"] == engine) {
+        operations.iter_mut().for_each(|operation| operation.unfinished = 2);
+    }
+    for comparison in document.comparisons.iter_mut().chain(&mut document.between) {
+        let (bound, end) = match () {
+            () if comparison.level == engine => (RatioIs::AtLeast, &mut comparison.high),
+            () if comparison.baseline == engine => (RatioIs::AtMost, &mut comparison.low),
+            () => continue,
+        };
+        *end = None;
+        // The other one was cut off before.
+        if comparison.ratio_is.is_some_and(|is| is != RatioIs::Exact) {
+            (comparison.ratio, comparison.ratio_is) = (None, None);
+            (comparison.low, comparison.high) = (None, None);
+            comparison.verdict = Verdict::Undecided;
+            continue;
+        }
+        comparison.ratio_is = Some(bound);
+        comparison.verdict = match (bound, comparison.verdict) {
+            (RatioIs::AtLeast, Verdict::Faster) | (RatioIs::AtMost, Verdict::Slower) => {
+                Verdict::Undecided
+            }
+            (_, Verdict::Same) => Verdict::Undecided,
+            (_, verdict) => verdict,
+        };
     }
 }
 

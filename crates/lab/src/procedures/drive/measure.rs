@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bakeoff_load::{self as load, Outcome};
 use bakeoff_results::measure::{self, Measures, Scope};
 use bakeoff_results::{Measured, Operation, Slot};
+use bakeoff_stats::steady::{self, Slope};
 
 use crate::TrialError;
 use crate::machine::accounts::{Device, space};
@@ -128,8 +129,10 @@ fn of_clients(
     let mut measures = Measures::default();
     in_all(&mut measures, running, drive, outcome);
     let window_s = outcome.window_s;
-    if let Some(settled) = settled(outcome) {
-        measures.set(&measure::SETTLED, Scope::Trial, f64::from(u8::from(settled)));
+    if let Some(slope) = slope(outcome) {
+        measures.set(&measure::RISE, Scope::Trial, slope.rise);
+        measures.set(&measure::RISE_ERROR, Scope::Trial, slope.error);
+        measures.set(&measure::RISE_SECONDS, Scope::Trial, slope.values as f64);
     }
     measures.set_some(&measure::WARM_UP, Scope::Trial, warm_up(outcome));
     let rates = outcome.rates(running.concurrency(drive.clients));
@@ -374,11 +377,11 @@ fn warm_up(outcome: &Outcome) -> Option<f64> {
     (cut > 0).then(|| full[cut].0)
 }
 
-/// Whether the rate of the full seconds in the window has settled; `None` when they are too few.
-fn settled(outcome: &Outcome) -> Option<bool> {
+/// The line through the rates of the full seconds in the window; `None` when they are too few.
+fn slope(outcome: &Outcome) -> Option<Slope> {
     let (from, to) = outcome.window_s;
     let inside = |(start, _, _): &&(f64, u64, f64)| *start >= from && start + 1.0 <= to;
     let full = full_seconds(outcome);
     let rates: Vec<f64> = full.iter().filter(inside).map(|(_, count, _)| *count as f64).collect();
-    (rates.len() >= SLOTS_FOR_SLOPE).then(|| bakeoff_stats::steady::is_steady(&rates))
+    if rates.len() < SLOTS_FOR_SLOPE { None } else { steady::slope(&rates) }
 }

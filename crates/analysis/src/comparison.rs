@@ -1,0 +1,170 @@
+//! Two levels of the compared factor against each other, and the words for it.
+
+use bakeoff_results::Levels;
+use bakeoff_stats::{CONFIDENCE, MARGIN};
+use serde::{Deserialize, Serialize};
+
+/// Two levels of the compared factor against each other, all other levels equal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The operation.
+    pub operation: String,
+    /// What is compared.
+    pub metric: String,
+    /// The compared factor.
+    pub factor: String,
+    /// The other factors' levels.
+    pub levels: Levels,
+    /// The level that the other is held against.
+    pub baseline: String,
+    /// The level.
+    pub level: String,
+    /// The level's mean over the baseline's: above 1 is slower. `None` without a pair, and where
+    /// trials of both were cut off.
+    pub ratio: Option<f64>,
+    /// What the ratio is; `None` without one.
+    #[serde(default)]
+    pub ratio_is: Option<RatioIs>,
+    /// The 95 % interval's lower end; `None` with fewer than two pairs, and where the ratio may be
+    /// anything below its upper end.
+    pub low: Option<f64>,
+    /// Its upper end; `None` with fewer than two pairs, and where the ratio may be anything above its
+    /// lower end.
+    pub high: Option<f64>,
+    /// How many blocks back it.
+    pub blocks: u32,
+    /// The fewest operations in any of the trials behind it; `None` without a pair.
+    #[serde(default)]
+    pub fewest_operations: Option<u64>,
+    /// The p-value of "the ratio is 1" after Holm's adjustment; `None` where none was worked out.
+    #[serde(default)]
+    pub p_adjusted: Option<f64>,
+    /// Over how many comparisons that adjustment went, this one among them; 0 where there was none.
+    #[serde(default)]
+    pub adjusted_over: u32,
+    /// How much slower one of two equal levels seems to be, as a share: what a level shows that was
+    /// entered twice. `None` where that was not measured.
+    #[serde(default)]
+    pub noise_floor: Option<f64>,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// What a ratio is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RatioIs {
+    /// All operations behind it were followed to their end.
+    Exact,
+    /// A lower bound: some of the level's operations were still running when their trial was cut off.
+    AtLeast,
+    /// An upper bound: some of the baseline's were.
+    AtMost,
+}
+
+/// What a comparison says, with a margin of 5 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The interval lies wholly below the margin.
+    Faster,
+    /// The interval lies wholly above the margin.
+    Slower,
+    /// The interval lies within the margin.
+    Same,
+    /// None of these.
+    Undecided,
+    /// The paired mean and the Hodges-Lehmann estimate disagree.
+    Spiky,
+    /// A trial behind it has too few operations for any of these words.
+    TooFew,
+    /// Faster or slower, by no more than a level entered twice differs from itself.
+    WithinNoise,
+}
+
+impl Verdict {
+    /// The word for a reader.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
+            Self::Spiky => "spiky",
+            Self::TooFew => "too few",
+            Self::WithinNoise => "within noise",
+        }
+    }
+
+    /// What it is with the two levels swapped.
+    fn swapped(self) -> Self {
+        match self {
+            Self::Faster => Self::Slower,
+            Self::Slower => Self::Faster,
+            other => other,
+        }
+    }
+}
+
+impl From<bakeoff_stats::Verdict> for Verdict {
+    fn from(verdict: bakeoff_stats::Verdict) -> Self {
+        use bakeoff_stats::Verdict as From;
+        match verdict {
+            From::Faster => Self::Faster,
+            From::Slower => Self::Slower,
+            From::Same => Self::Same,
+            From::Undecided => Self::Undecided,
+            From::Spiky => Self::Spiky,
+        }
+    }
+}
+
+impl RatioIs {
+    /// What it is with the two levels swapped.
+    fn swapped(self) -> Self {
+        match self {
+            Self::Exact => Self::Exact,
+            Self::AtLeast => Self::AtMost,
+            Self::AtMost => Self::AtLeast,
+        }
+    }
+}
+
+impl Comparison {
+    /// The same with the two levels swapped.
+    pub fn swapped(&self) -> Self {
+        let inverse =
+            |value: Option<f64>| value.map(|value| 1.0 / value).filter(|it| it.is_finite());
+        Self {
+            baseline: self.level.clone(),
+            level: self.baseline.clone(),
+            ratio: inverse(self.ratio),
+            ratio_is: self.ratio_is.map(RatioIs::swapped),
+            low: inverse(self.high),
+            high: inverse(self.low),
+            verdict: self.verdict.swapped(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether its interval alone says faster or slower, and the number of comparisons it is one of
+    /// keeps that from being believed.
+    pub fn is_held_back(&self) -> bool {
+        let believed = self.p_adjusted.is_none_or(|p| p <= 1.0 - CONFIDENCE);
+        let low = self.low.unwrap_or(0.0);
+        let high = self.high.unwrap_or(f64::INFINITY);
+        let alone = bakeoff_stats::Verdict::of(low, high, MARGIN);
+        let clear =
+            matches!(alone, bakeoff_stats::Verdict::Faster | bakeoff_stats::Verdict::Slower);
+        self.verdict == Verdict::Undecided && clear && !believed
+    }
+
+    /// How far apart a level that was entered twice seems to be from itself, as a share: the
+    /// half-width of its interval, or how far off its ratio is where that is more. `None` without an
+    /// interval.
+    pub fn apart(&self) -> Option<f64> {
+        let (ratio, low, high) = (self.ratio?, self.low?, self.high?);
+        let half_width = (high / low).ln() / 2.0;
+        Some(half_width.max(ratio.ln().abs()).exp_m1())
+    }
+}

@@ -1,0 +1,21 @@
+//! Whether a trial's throughput had settled.
+
+use bakeoff_results::measure::{RISE, RISE_ERROR, RISE_SECONDS, SETTLED};
+use bakeoff_results::{Scope, TrialSummary};
+use bakeoff_stats::steady::{Slope, Steadiness};
+
+/// What the operations a second of a trial say; `None` where its window was too short for a line
+/// through them, and for a trial that failed. An earlier bakeoff recorded its answer alone, which
+/// took all noise for a rise or a fall.
+pub fn steadiness(trial: &TrialSummary) -> Option<Steadiness> {
+    let of = |measure| trial.measures.get(measure, &Scope::Trial);
+    match (of(&RISE), of(&RISE_ERROR), of(&RISE_SECONDS)) {
+        (Some(rise), Some(error), Some(seconds)) => {
+            Some(Slope { rise, error, values: seconds as usize }.says())
+        }
+        _ => of(&SETTLED).map(|settled| match settled > 0.0 {
+            true => Steadiness::Steady,
+            false => Steadiness::NotSteady,
+        }),
+    }
+}
