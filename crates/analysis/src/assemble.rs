@@ -3,7 +3,7 @@
 use bakeoff_results::RunFolder;
 
 use crate::document::{Document, SCHEMA};
-use crate::{Result, cells, compare, promises, warnings};
+use crate::{Result, beside, cells, compare, promises, warnings};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
@@ -15,7 +15,9 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     let trials = folder.trials()?;
     let counted = cells::counted(&trials);
     let cells = cells::cells(folder, &run.run, &counted)?;
-    let compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
+    let mut compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
+    beside::put(&mut compared.with_baseline, &cells);
+    beside::put(&mut compared.between, &cells);
     let cuts = folder.cuts()?;
     let mut document = Document {
         schema: SCHEMA,

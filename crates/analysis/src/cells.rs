@@ -9,6 +9,7 @@ use bakeoff_results::{
 use bakeoff_stats::quantile::median;
 
 use crate::Result;
+use crate::beside;
 use crate::cost::{Cost, CostView, Cpu};
 use crate::debt::DebtView;
 use crate::document::{Attempts, CellView};
@@ -96,6 +97,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], merged: &[Window]) -> CellVie
             neighbours: mean(&each(&CPU, &Scope::Neighbours)),
         },
         debt: DebtView::of_cell(trials),
+        harness_share: beside::harness_share(trials),
         neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),
         open_loop: OpenLoop::of_cell(trials),
         cost: cost(trials),

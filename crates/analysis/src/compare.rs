@@ -143,6 +143,8 @@ fn blank(run: &Run, operation: &str, others: &Levels, baseline: &str, level: &st
         fewest_operations: None,
         p_adjusted: None,
         adjusted_over: 0,
+        fresh: Vec::new(),
+        engine_only_ratio: None,
         noise_floor: None,
         verdict: Verdict::Undecided,
     }

@@ -42,6 +42,14 @@ pub struct Comparison {
     /// Over how many comparisons that adjustment went, this one among them; 0 where there was none.
     #[serde(default)]
     pub adjusted_over: u32,
+    /// Which of the two had written back nothing of what it owes, by its own counters: of these the
+    /// figures are those of a fresh database.
+    #[serde(default)]
+    pub fresh: Vec<String>,
+    /// The ratio without the part of both means that bakeoff's own code took; `None` where that is
+    /// below 10 % in both, and where it is not known.
+    #[serde(default)]
+    pub engine_only_ratio: Option<f64>,
     /// How much slower one of two equal levels seems to be, as a share: what a level shows that was
     /// entered twice. `None` where that was not measured.
     #[serde(default)]
@@ -142,6 +150,7 @@ impl Comparison {
             ratio_is: self.ratio_is.map(RatioIs::swapped),
             low: inverse(self.high),
             high: inverse(self.low),
+            engine_only_ratio: inverse(self.engine_only_ratio),
             verdict: self.verdict.swapped(),
             ..self.clone()
         }

@@ -74,6 +74,10 @@ pub struct CellView {
     /// What was left to write back when the clients stopped; `None` where it is not known.
     #[serde(default)]
     pub debt: Option<DebtView>,
+    /// The part of the clients' time that bakeoff's own code used a processor for: it is inside every
+    /// latency. `None` for an open loop, and where it was not counted.
+    #[serde(default)]
+    pub harness_share: Option<f64>,
     /// Mean requests a second of the neighbours.
     pub neighbour_per_second: f64,
     /// What was offered, all trials together; `None` for a closed loop.

@@ -5,6 +5,7 @@
 //! It must never know how a trial is run, or how a report looks.
 
 mod assemble;
+mod beside;
 mod books;
 mod cells;
 mod compare;

@@ -4,6 +4,7 @@
 mod figures;
 mod lost;
 mod machine;
+mod window;
 mod work;
 
 use bakeoff_results::{Disturbed, Levels, Run, TrialSummary};
@@ -36,6 +37,8 @@ pub(crate) fn all(
         work::unsynced(run, cells, counted),
         work::behind(run, cells),
         work::cut_off(run, counted),
+        window::drain_cut_off(run, counted),
+        window::went_on(run, counted),
         figures::stalled(run, cells, counted),
         work::errors(run, counted),
         machine::starved(run, counted),
@@ -43,6 +46,7 @@ pub(crate) fn all(
         machine::too_fast(run, counted),
         machine::busy_clients(run, counted),
         work::unbalanced(run, counted),
+        window::warm_up(run, counted),
         work::unsteady(run, counted),
         work::retries(run, counted),
         figures::untrimmed(run, trials, counted, &document.comparisons),

@@ -43,6 +43,8 @@ fn every_finding_is_as_it_was() {
     let mut new = serde_json::to_value(&document).unwrap();
     for cell in new["cells"].as_array_mut().unwrap() {
         without(cell, &["open_loop", "debt"]);
+        let harness = cell.as_object_mut().unwrap().remove("harness_share").unwrap();
+        assert!(harness.as_f64().is_some_and(|share| (0.0..1.0).contains(&share)), "{harness}");
         without(&mut cell["cpu_s"], &["engine_drain", "disk_daemon", "neighbours"]);
         for operation in cell["operations"].as_array_mut().unwrap() {
             without(operation, &["service_mean_s", "service_p99_s"]);
@@ -60,6 +62,8 @@ fn every_finding_is_as_it_was() {
                 "p_adjusted",
                 "adjusted_over",
                 "noise_floor",
+                "fresh",
+                "engine_only_ratio",
                 "verdict",
             ] {
                 comparison.as_object_mut().unwrap().remove(field).expect(field);

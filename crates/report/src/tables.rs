@@ -32,11 +32,12 @@ pub fn spot(layout: &Layout<'_>, setting: &Setting<'_>) -> String {
 }
 
 /// The columns that a cell can have.
-const COLUMNS: [(&str, &str); 11] = [
+const COLUMNS: [(&str, &str); 12] = [
     ("mean", "n strong"),
     ("ratio", "n strong"),
     ("95 % interval", "n"),
     ("verdict", "v"),
+    ("ratio, engine alone", "n"),
     ("per second", "n"),
     ("p50", "n"),
     ("p95", "n"),
@@ -94,6 +95,7 @@ fn cells<'a>(
         comparison.map_or(NONE.into(), ratio),
         comparison.map_or(NONE.into(), interval),
         standing(layout, level, figures, comparison).into(),
+        comparison.and_then(|it| it.engine_only_ratio).map_or(NONE.into(), words::ratio),
         figures.map_or(NONE.into(), |f| words::digits(f.per_second)),
         quantile(|f| f.p50_s),
         quantile(|f| f.p95_s),

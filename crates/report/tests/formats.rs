@@ -1,6 +1,7 @@
 //! What each format writes.
 
 mod charts;
+mod debts;
 mod offered;
 mod power;
 mod sample;

@@ -70,6 +70,29 @@ fn bound<'a>(
     )
 }
 
+/// The levels that had only run up debts: their figures are of a fresh database.
+pub fn fresh(layout: &Layout<'_>, cases: &[Case<'_>]) -> Option<String> {
+    if cases.is_empty() {
+        return None;
+    }
+    let clause = |level: &&str| {
+        let debts = layout.settings.iter().filter_map(|setting| layout.cell(setting, level)?.debt);
+        let debts: Vec<_> = debts.collect();
+        let fresh = debts.iter().filter(|debt| debt.fresh == Some(true)).count();
+        let name = words::contender(layout.compare, level);
+        (fresh > 0).then(|| match debts.len() {
+            all if all == fresh => name,
+            all => format!("{name} (in {fresh} of {})", words::many(all, "cell")),
+        })
+    };
+    let names: Vec<String> = layout.contenders().iter().filter_map(clause).collect();
+    let (verb, owe) = if names.len() == 1 { ("has", "it owes") } else { ("have", "they owe") };
+    (!names.is_empty()).then(|| {
+        let names = words::list(&names);
+        format!("all this on a fresh database: {names} {verb} written back nothing of what {owe}")
+    })
+}
+
 /// Differences that a level shows against itself, too.
 pub fn below_noise(cases: &[Case<'_>]) -> Option<String> {
     let number = cases.iter().filter(|case| case.outcome == Outcome::Noise).count();

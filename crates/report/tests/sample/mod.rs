@@ -141,6 +141,7 @@ impl Sample {
                 disk_daemon: Some(1.2),
                 neighbours: None,
             },
+            harness_share: Some(0.02),
             debt: Some(DebtView {
                 drain_s: 2.0 + engine as f64,
                 cut_off: u32::from(engine == 2),
@@ -148,7 +149,7 @@ impl Sample {
                 cpu_s: Some(0.2),
                 mean_s: Some(0.020),
                 mean_with_debt_s: Some(0.025),
-                fresh: Some(engine == 1),
+                fresh: Some(false),
             }),
             neighbour_per_second: if busy { 1834.0 * ripple } else { 0.0 },
             open_loop: None,
@@ -252,6 +253,8 @@ impl Sample {
             fewest_operations: Some(1600),
             p_adjusted: interval.map(|_| 0.01),
             adjusted_over: if interval.is_some() { 8 } else { 0 },
+            fresh: Vec::new(),
+            engine_only_ratio: None,
             noise_floor: None,
             verdict,
         }
