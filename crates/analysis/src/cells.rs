@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::measure::{CPU, RATE, SPACE};
+use bakeoff_results::measure::{CPU, DRAIN_CPU, RATE, SPACE};
 use bakeoff_results::{
     Levels, Measure, OperationSummary, Run, RunFolder, Scope, TrialSummary, Window,
 };
@@ -10,6 +10,7 @@ use bakeoff_stats::quantile::median;
 
 use crate::Result;
 use crate::cost::{Cost, CostView, Cpu};
+use crate::debt::DebtView;
 use crate::document::{Attempts, CellView};
 use crate::open_loop::OpenLoop;
 
@@ -90,7 +91,11 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], merged: &[Window]) -> CellVie
         cpu_s: Cpu {
             client: mean_of(&CPU, &Scope::Clients),
             engine: mean_of(&CPU, &Scope::DATABASE),
+            engine_drain: mean(&each(&DRAIN_CPU, &Scope::DATABASE)),
+            disk_daemon: mean(&each(&CPU, &Scope::DISK_DAEMON)),
+            neighbours: mean(&each(&CPU, &Scope::Neighbours)),
         },
+        debt: DebtView::of_cell(trials),
         neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),
         open_loop: OpenLoop::of_cell(trials),
         cost: cost(trials),

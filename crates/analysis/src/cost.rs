@@ -12,6 +12,12 @@ pub struct Cpu {
     pub client: f64,
     /// What the engine used: its calls and its own threads or processes.
     pub engine: f64,
+    /// What it used in the drain; `None` where that was not counted.
+    pub engine_drain: Option<f64>,
+    /// What the virtual disk's daemon used, its model of the neighbours among it; `None` without one.
+    pub disk_daemon: Option<f64>,
+    /// What neighbours on the machine's own disk used; `None` without any.
+    pub neighbours: Option<f64>,
 }
 
 /// What the clients did over the whole time that they ran, and what it cost.

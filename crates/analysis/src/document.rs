@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::cost::{CostView, Cpu};
+use crate::debt::DebtView;
 use crate::open_loop::OpenLoop;
 use crate::promises::PromiseView;
 
@@ -70,6 +71,9 @@ pub struct CellView {
     pub space_bytes: Option<u64>,
     /// Mean processor seconds a trial.
     pub cpu_s: Cpu,
+    /// What was left to write back when the clients stopped; `None` where it is not known.
+    #[serde(default)]
+    pub debt: Option<DebtView>,
     /// Mean requests a second of the neighbours.
     pub neighbour_per_second: f64,
     /// What was offered, all trials together; `None` for a closed loop.

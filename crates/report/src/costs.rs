@@ -7,57 +7,35 @@ use bakeoff_analysis::{CellView, CostView, Counter};
 use bakeoff_results::{Applied, Run};
 use serde::Serialize;
 
-use crate::figures::{self, Column, Figures, NONE, Row};
+use crate::cell_rows::{self, Head};
+use crate::figures::{Figures, NONE};
 use crate::layout::{Layout, Setting};
 use crate::tables;
 use crate::words;
 
-/// The columns that a cell can have: for a page, and shorter for a terminal.
-const COLUMNS: [(&str, &str); 4] = [
-    ("device bytes per byte written", "device bytes/byte"),
-    ("syncs per commit", "syncs/commit"),
-    ("space on disk", "space"),
-    ("engine CPU per operation", "engine CPU"),
+/// The columns that a cell can have.
+const COLUMNS: [Head; 4] = [
+    ("device bytes per byte written", Some("device bytes/byte"), "n"),
+    ("syncs per commit", Some("syncs/commit"), "n"),
+    ("space on disk", Some("space"), "n"),
+    ("engine CPU per operation", Some("engine CPU"), "n"),
 ];
 
 /// A row for each cell in which costs were counted; `None` where they were in none, and without
 /// engines, where there is nothing that they were the cost of.
 pub fn costs(layout: &Layout<'_>) -> Option<Figures> {
-    if !layout.has_engines() {
-        return None;
-    }
-    let column = |(name, _): (&str, _)| Column { name: name.into(), class: "n" };
-    let mut figures = Figures { columns: COLUMNS.map(column).into(), rows: Vec::new() };
     let charted = layout.charted();
-    for setting in &layout.settings {
-        let mut first = true;
-        for (series, level) in layout.levels.iter().enumerate() {
-            // What does nothing costs nothing.
-            if !charted.contains(level) {
-                continue;
-            }
-            let Some(cells) = layout.cell(setting, level).and_then(cells) else { continue };
-            figures.rows.push(Row {
-                setting: setting.iter().map(|l| (*l).into()).collect(),
-                place: layout.place(setting).trim_start_matches(" with ").into(),
-                first: std::mem::take(&mut first),
-                level: (*level).into(),
-                series,
-                marks: tables::marks(layout, setting, level),
-                cells: cells.into(),
-            });
-        }
-    }
-    let kept = figures::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
-    figures::keep(&mut figures.columns, &kept);
-    figures.rows.iter_mut().for_each(|row| figures::keep(&mut row.cells, &kept));
-    let says_something = !figures.rows.is_empty() && !figures.columns.is_empty();
-    says_something.then_some(figures)
+    let marks = |setting: &_, level| tables::marks(layout, setting, level);
+    // What does nothing costs nothing.
+    let cells = |level: &str, cell: &CellView| {
+        if layout.has_engines() && charted.contains(&level) { cells(cell) } else { None }
+    };
+    cell_rows::table(layout, &COLUMNS, marks, cells)
 }
 
 /// A heading of [`COLUMNS`] as a terminal has room for it.
 pub fn short(name: &str) -> Option<&str> {
-    COLUMNS.iter().find(|(long, _)| *long == name).map(|(_, short)| *short)
+    cell_rows::short(&COLUMNS, name)
 }
 
 /// A text for each of [`COLUMNS`].

@@ -3,9 +3,11 @@
 //! It lays out figures that exist and adds none of its own. It must never know how a trial is run, how
 //! results are stored, how a word is decided (faster, slower, same), or what an engine is.
 
+mod cell_rows;
 mod chart;
 mod costs;
 mod csv;
+mod debts;
 mod durability;
 mod figures;
 mod html;

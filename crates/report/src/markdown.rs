@@ -5,6 +5,7 @@ use std::fmt::Write;
 use bakeoff_analysis::Document;
 
 use crate::costs;
+use crate::debts;
 use crate::durability::{self, Durability};
 use crate::figures::Figures;
 use crate::layout::Layout;
@@ -37,6 +38,15 @@ pub fn render(document: &Document) -> String {
         out.push_str("\n## What it cost\n\n");
         figures_table(&mut out, &layout, &figures);
         let _ = writeln!(out, "\n{}", escape(&costs::counted_by(&layout)));
+    }
+    if let Some(figures) = debts::debts(&layout) {
+        out.push_str("\n## What was left to write back\n\n");
+        figures_table(&mut out, &layout, &figures);
+        let _ = writeln!(out, "\n{}", escape(debts::EXPLAINED));
+    }
+    if let Some(figures) = debts::processor(&layout) {
+        out.push_str("\n## Processor time of a trial\n\n");
+        figures_table(&mut out, &layout, &figures);
     }
     let space = tables::space(&layout);
     if !space.is_empty() {

@@ -3,7 +3,8 @@
 
 use bakeoff_analysis::{CellView, OpenLoop};
 
-use crate::figures::{self, Column, Figures, NONE, Row};
+use crate::cell_rows::{self, Head};
+use crate::figures::{self, Figures, NONE};
 use crate::layout::Layout;
 use crate::words;
 
@@ -20,7 +21,7 @@ pub const EXPLAINED: &str = "Operations were due at the offered rate, whether or
 
 /// The columns that a cell can have: what matters most comes first; and shorter for a terminal, which
 /// has no room for some.
-const COLUMNS: [(&str, Option<&str>, &str); 7] = [
+const COLUMNS: [Head; 7] = [
     ("offered per second", Some("offered/s"), "n strong"),
     ("outcome", Some("outcome"), "v"),
     ("done per second", None, "n"),
@@ -32,35 +33,13 @@ const COLUMNS: [(&str, Option<&str>, &str); 7] = [
 
 /// A row for each cell in an open loop; `None` where there is none.
 pub fn offered(layout: &Layout<'_>) -> Option<Figures> {
-    let column = |(name, _, class): (&str, _, _)| Column { name: name.into(), class };
-    let mut figures = Figures { columns: COLUMNS.map(column).into(), rows: Vec::new() };
-    for setting in &layout.settings {
-        let mut first = true;
-        for (series, level) in layout.levels.iter().enumerate() {
-            let cell = layout.cell(setting, level);
-            let Some((cell, open)) = cell.and_then(|cell| Some((cell, cell.open_loop?))) else {
-                continue;
-            };
-            figures.rows.push(Row {
-                setting: setting.iter().map(|l| (*l).into()).collect(),
-                place: layout.place(setting).trim_start_matches(" with ").into(),
-                first: std::mem::take(&mut first),
-                level: (*level).into(),
-                series,
-                marks: Vec::new(),
-                cells: cells(cell, &open).into(),
-            });
-        }
-    }
-    let kept = figures::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
-    figures::keep(&mut figures.columns, &kept);
-    figures.rows.iter_mut().for_each(|row| figures::keep(&mut row.cells, &kept));
-    (!figures.rows.is_empty()).then_some(figures)
+    let cells = |_: &str, cell: &CellView| cell.open_loop.map(|open| cells(cell, &open));
+    cell_rows::table(layout, &COLUMNS, |_, _| Vec::new(), cells)
 }
 
 /// A heading of [`COLUMNS`] as a terminal has room for it, if it has.
 pub fn short(name: &str) -> Option<&str> {
-    COLUMNS.iter().find(|(long, ..)| *long == name).and_then(|(_, short, _)| *short)
+    cell_rows::short(&COLUMNS, name)
 }
 
 /// A text for each of [`COLUMNS`].

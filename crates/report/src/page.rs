@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::chart::{self, Bar, Group, Grouped, Ratio, Size};
 use crate::costs::{self, Counters, Differing};
+use crate::debts;
 use crate::durability::{self, Durability};
 use crate::figures::{self, Column, Figures};
 use crate::layout::Layout;
@@ -42,6 +43,11 @@ pub struct Page<'a> {
     open_bars: &'static str,
     metric: &'static str,
     costs: Option<Figures>,
+    /// What was left to write back, and what that means.
+    debts: Option<Figures>,
+    debts_explained: &'static str,
+    /// Who used the processor.
+    processor: Option<Figures>,
     has_engines: bool,
     counted_by: String,
     counters: Vec<Counters>,
@@ -152,6 +158,9 @@ pub fn page(document: &Document) -> Page<'_> {
         open_bars: OPEN,
         metric: layout.metric(),
         costs: costs::costs(&layout),
+        debts: debts::debts(&layout),
+        debts_explained: debts::EXPLAINED,
+        processor: debts::processor(&layout),
         has_engines: layout.has_engines(),
         counted_by: costs::counted_by(&layout),
         counters: costs::counters(&layout),

@@ -7,6 +7,7 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 
 use crate::Options;
 use crate::costs;
+use crate::debts;
 use crate::durability;
 use crate::figures::{self, Figures};
 use crate::layout::{Layout, Setting};
@@ -40,6 +41,14 @@ pub fn render(document: &Document, options: &Options) -> String {
     }
     if let Some(figures) = costs::costs(&layout) {
         out += &cells("what it cost", &layout, &figures, costs::short, width, &paint);
+    }
+    if let Some(figures) = debts::debts(&layout) {
+        let title = "what was left to write back";
+        out += &cells(title, &layout, &figures, debts::short_debt, width, &paint);
+    }
+    if let Some(figures) = debts::processor(&layout) {
+        let title = "processor time of a trial";
+        out += &cells(title, &layout, &figures, debts::short_processor, width, &paint);
     }
     out += &durability(document, width, &paint);
     out.push('\n');

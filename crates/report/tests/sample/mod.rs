@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{
-    CellView, Comparison, Cost, Counter, Cpu, Document, OpenLoop, RatioIs, SCHEMA, Syncs,
+    CellView, Comparison, Cost, Counter, Cpu, DebtView, Document, OpenLoop, RatioIs, SCHEMA, Syncs,
 };
 use bakeoff_results::measure::*;
 use bakeoff_results::{
@@ -134,7 +134,22 @@ impl Sample {
             trials: self.blocks,
             operations,
             space_bytes: Some(48_000_000 + engine * 21_000_000 + 1_500_000 * clients as u64),
-            cpu_s: Cpu { client: 0.4, engine: 3.1 * ripple },
+            cpu_s: Cpu {
+                client: 0.4,
+                engine: 3.1 * ripple,
+                engine_drain: Some(0.2),
+                disk_daemon: Some(1.2),
+                neighbours: None,
+            },
+            debt: Some(DebtView {
+                drain_s: 2.0 + engine as f64,
+                cut_off: u32::from(engine == 2),
+                bytes: Some(3e6),
+                cpu_s: Some(0.2),
+                mean_s: Some(0.020),
+                mean_with_debt_s: Some(0.025),
+                fresh: Some(engine == 1),
+            }),
             neighbour_per_second: if busy { 1834.0 * ripple } else { 0.0 },
             open_loop: None,
             cost: Some(cost(engine, clients).into()),

@@ -79,7 +79,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "load",
-        on: &[],
+        on: &["stats"],
         never: &[
             never("database", CLIENTS, ENGINES),
             never("database", &[], &["database", "engine", "workload"]),

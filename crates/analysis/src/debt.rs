@@ -1,0 +1,181 @@
+//! What a target had put off when its clients stopped, and what it took to write that back.
+
+use bakeoff_results::measure::{
+    DRAIN, DRAIN_CPU, DRAIN_CUT_OFF, DRAIN_WRITTEN, OPERATIONS, WRITTEN_BACK,
+};
+use bakeoff_results::{Measures, Scope, TrialSummary};
+use serde::{Deserialize, Serialize};
+
+use crate::books::concurrency;
+use crate::open_loop;
+
+/// What was left to write back after the trials of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DebtView {
+    /// Mean seconds that it took, on the same disk beside the same neighbours.
+    pub drain_s: f64,
+    /// How many trials' drains were cut off, so that the seconds are a lower bound: they took longer
+    /// than the clients had run.
+    pub cut_off: u32,
+    /// Mean bytes that were written in it; `None` where they were not counted.
+    pub bytes: Option<f64>,
+    /// Mean processor seconds of the engine in it; `None` where they were not counted.
+    pub cpu_s: Option<f64>,
+    /// Mean time of an operation, all kinds together: clients × the time that they ran ÷ operations.
+    /// `None` for an open loop, whose clients wait for work.
+    pub mean_s: Option<f64>,
+    /// The same with the debt: clients × (the time that they ran + the drain) ÷ operations.
+    pub mean_with_debt_s: Option<f64>,
+    /// Whether it had written back nothing of what it owes in any trial, by its own counters: such
+    /// figures are those of a fresh database. `None` where that is not counted.
+    pub fresh: Option<bool>,
+}
+
+/// What of a trial is summed up.
+struct Books {
+    drain_s: f64,
+    cut_off: bool,
+    bytes: Option<f64>,
+    cpu_s: Option<f64>,
+    /// The clients' time, and how many operations ended in it.
+    clients: Option<(f64, f64)>,
+    concurrency: f64,
+    fresh: Option<bool>,
+}
+
+impl Books {
+    fn of(trial: &TrialSummary) -> Option<Self> {
+        let measures = &trial.measures;
+        let of = |measure| measures.get(measure, &Scope::Trial);
+        let concurrency = concurrency(trial)?;
+        let operations = measures.get(&OPERATIONS, &Scope::Clients)?;
+        let time = concurrency * trial.ran_s?;
+        let bytes = drained(measures);
+        Some(Self {
+            drain_s: of(&DRAIN)?,
+            cut_off: of(&DRAIN_CUT_OFF).is_some(),
+            bytes,
+            cpu_s: measures.of_database(&DRAIN_CPU),
+            clients: (!open_loop::is_open(trial) && operations > 0.0).then_some((time, operations)),
+            concurrency,
+            fresh: of(&WRITTEN_BACK).map(|written| written == 0.0 && bytes > Some(0.0)),
+        })
+    }
+}
+
+/// Bytes that went to the device in a drain: by the virtual disk, or as the kernel counted them for
+/// the engine's processes.
+fn drained(measures: &Measures) -> Option<f64> {
+    let disk = measures.get(&DRAIN_WRITTEN, &Scope::Disk);
+    disk.or_else(|| measures.of_database(&DRAIN_WRITTEN))
+}
+
+impl DebtView {
+    /// Of all trials of a cell; `None` where it is not known of each.
+    pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Option<Self> {
+        let books: Vec<Books> =
+            trials.iter().map(|trial| Books::of(trial)).collect::<Option<_>>()?;
+        let number = books.len() as f64;
+        let mean = |of: fn(&Books) -> Option<f64>| {
+            let values: Option<Vec<f64>> = books.iter().map(of).collect();
+            values.map(|values| values.iter().sum::<f64>() / number)
+        };
+        let clients: Option<Vec<(f64, f64)>> = books.iter().map(|it| it.clients).collect();
+        let (time, operations) = clients
+            .map(|all| all.iter().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1)))
+            .unzip();
+        let drains: f64 = books.iter().map(|it| it.concurrency * it.drain_s).sum();
+        let fresh: Option<Vec<bool>> = books.iter().map(|it| it.fresh).collect();
+        Some(Self {
+            drain_s: mean(|it| Some(it.drain_s))?,
+            cut_off: books.iter().filter(|it| it.cut_off).count() as u32,
+            bytes: mean(|it| it.bytes),
+            cpu_s: mean(|it| it.cpu_s),
+            mean_s: time.zip(operations).map(|(time, operations)| time / operations),
+            mean_with_debt_s: time.zip(operations).map(|(time, number)| (time + drains) / number),
+            fresh: fresh.map(|fresh| fresh.iter().all(|fresh| *fresh)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_results::measure::CONCURRENCY;
+
+    use super::*;
+
+    fn trial(drain_s: f64, operations: f64) -> TrialSummary {
+        let mut measures = Measures::default();
+        measures.set(&CONCURRENCY, Scope::Clients, 4.0);
+        measures.set(&OPERATIONS, Scope::Clients, operations);
+        measures.set(&DRAIN, Scope::Trial, drain_s);
+        TrialSummary {
+            repetition: 0,
+            block: 0,
+            attempt: 0,
+            order: 0,
+            levels: Default::default(),
+            started_s: 0.0,
+            ran_s: Some(10.0),
+            window_s: Some((1.0, 10.0)),
+            operations: Vec::new(),
+            measures,
+            warnings: Vec::new(),
+            valid: true,
+            reason: None,
+        }
+    }
+
+    fn of(trials: &[TrialSummary]) -> Option<DebtView> {
+        DebtView::of_cell(&trials.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_mean_with_the_debt_is_the_clients_time_and_the_drains_over_the_operations() {
+        let trials = [trial(30.0, 100.0), trial(0.0, 300.0)];
+        let debt = of(&trials).unwrap();
+        assert_eq!((debt.drain_s, debt.cut_off), (15.0, 0));
+        // 2 × 4 × 10 s for 400 operations; 4 × 30 s more.
+        assert_eq!((debt.mean_s, debt.mean_with_debt_s), (Some(0.2), Some(0.5)));
+        assert_eq!((debt.bytes, debt.cpu_s, debt.fresh), (None, None, None));
+    }
+
+    #[test]
+    fn a_database_is_fresh_that_wrote_nothing_back_and_owed_something() {
+        for (written_back, drained, fresh) in [
+            (Some(0.0), Some(4096.0), Some(true)),
+            (Some(7.0), Some(4096.0), Some(false)),
+            // It owed nothing: there was nothing to write back.
+            (Some(0.0), Some(0.0), Some(false)),
+            (Some(0.0), None, Some(false)),
+            (None, Some(4096.0), None),
+        ] {
+            let mut it = trial(1.0, 10.0);
+            it.measures.set_some(&WRITTEN_BACK, Scope::Trial, written_back);
+            it.measures.set_some(&DRAIN_WRITTEN, Scope::Disk, drained);
+            assert_eq!(of(&[it]).unwrap().fresh, fresh, "{written_back:?} {drained:?}");
+        }
+        // One trial that paid is enough.
+        let mut paid = trial(1.0, 10.0);
+        paid.measures.set(&WRITTEN_BACK, Scope::Trial, 1.0);
+        let mut owes = paid.clone();
+        owes.measures.set(&WRITTEN_BACK, Scope::Trial, 0.0);
+        owes.measures.set(&DRAIN_WRITTEN, Scope::Disk, 1.0);
+        assert_eq!(of(&[owes.clone(), paid]).unwrap().fresh, Some(false));
+        assert_eq!(of(&[owes.clone(), owes]).unwrap().fresh, Some(true));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_known() {
+        let mut earlier = trial(1.0, 10.0);
+        earlier.measures = Measures::default();
+        assert_eq!(of(&[earlier]), None);
+        let mut open = trial(1.0, 10.0);
+        open.measures.set(&bakeoff_results::measure::OFFERED, Scope::Clients, 5.0);
+        let debt = of(&[open]).unwrap();
+        assert_eq!((debt.drain_s, debt.mean_s, debt.mean_with_debt_s), (1.0, None, None));
+        let mut cut = trial(10.0, 10.0);
+        cut.measures.set(&DRAIN_CUT_OFF, Scope::Trial, 1.0);
+        assert_eq!(of(&[cut, trial(1.0, 10.0)]).unwrap().cut_off, 1);
+    }
+}
