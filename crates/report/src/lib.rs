@@ -1,7 +1,7 @@
 //! A run's document made into something a person reads: a page, a table, a sentence.
 //!
-//! It lays out figures that exist and adds none of its own but the ratio that follows from two
-//! others. It must never know how a trial is run, how results are stored, or what an engine is.
+//! It lays out figures that exist and adds none of its own. It must never know how a trial is run, how
+//! results are stored, how a word is decided (faster, slower, same), or what an engine is.
 
 mod cell_rows;
 mod chart;

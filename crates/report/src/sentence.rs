@@ -29,7 +29,7 @@ pub fn verdict_parts(document: &Document) -> [String; 2] {
     // Where nothing was to be timed, that nothing was timed is no finding.
     if layout::is_timed(document) {
         clauses.push(finding(&layout, &cases));
-        clauses.extend(caveats::held_back(document));
+        clauses.extend(caveats::held_back(&layout));
         clauses.extend(caveats::cut_off(&layout, &cases));
         clauses.extend(caveats::fresh(&layout, &cases));
     }

@@ -309,6 +309,15 @@ fn what_only_the_number_of_comparisons_leaves_open_is_told() {
     let end = "; 3 differences would be clear by themselves, and are not among 8 comparisons: more \
                repetitions may decide them.";
     assert!(sentence.ends_with(end), "{sentence}");
+    // The harness is in no sentence.
+    let harness = Sample { engines: vec!["sqlite", "lmdb", "null"], ..Sample::default() };
+    let mut with_harness = harness.document();
+    for comparison in with_harness.comparisons.iter_mut().filter(|it| it.level == "null") {
+        (comparison.verdict, comparison.p_adjusted) = (Verdict::Undecided, Some(0.07));
+        (comparison.low, comparison.high) = (Some(1e-4), Some(1e-3));
+    }
+    let sentence = verdict(&with_harness);
+    assert!(!sentence.contains("itself") && !sentence.contains("themselves"), "{sentence}");
     // Undecided for another reason.
     document.comparisons.iter_mut().for_each(|it| it.p_adjusted = Some(0.01));
     assert!(!verdict(&document).contains("by themselves"), "{}", verdict(&document));

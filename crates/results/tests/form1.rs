@@ -118,6 +118,12 @@ fn latencies_are_as_they_were() {
             for service in ["service_mean_s", "service_p99_s"] {
                 assert_eq!(operation.as_object_mut().unwrap().remove(service), Some(Value::Null));
             }
+            let unfinished = operation.as_object_mut().unwrap().remove("unfinished");
+            assert_eq!(
+                unfinished,
+                Some(Value::from(0)),
+                "nothing of form 1 was followed to its end"
+            );
         }
         let olds = old["operations"].as_array().unwrap();
         assert_eq!(json.as_array().unwrap().len(), olds.len());

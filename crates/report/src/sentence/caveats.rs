@@ -105,9 +105,12 @@ pub fn below_noise(cases: &[Case<'_>]) -> Option<String> {
 }
 
 /// Differences that would have a word if nothing else had been compared.
-pub fn held_back(document: &Document) -> Option<String> {
+pub fn held_back(layout: &Layout<'_>) -> Option<String> {
+    let document = layout.document;
     let all = document.comparisons.iter().chain(&document.between);
-    let held: Vec<&Comparison> = all.filter(|comparison| comparison.is_held_back()).collect();
+    let contends =
+        |it: &&Comparison| !layout.is_harness(&it.level) && !layout.is_harness(&it.baseline);
+    let held: Vec<&Comparison> = all.filter(contends).filter(|it| it.is_held_back()).collect();
     let over = held.iter().map(|comparison| comparison.adjusted_over).max()?;
     let over = words::count(over.into());
     Some(match held.len() {

@@ -202,8 +202,9 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "report",
-        on: &["analysis", "results", "stats"],
+        on: &["analysis", "results"],
         never: &[
+            never("word is decided", &["statrs"], &["bakeoff_stats", "MARGIN", "CONFIDENCE"]),
             never(
                 "trial is run",
                 &["fuser", "libc", "rustix"],
