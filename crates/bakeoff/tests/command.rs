@@ -4,6 +4,8 @@
 mod bad_input;
 #[path = "command/clients.rs"]
 mod clients;
+#[path = "command/debts.rs"]
+mod debts;
 #[path = "command/disk.rs"]
 mod disk;
 #[path = "command/elsewhere.rs"]

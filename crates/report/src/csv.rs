@@ -50,7 +50,7 @@ struct Facts<'a> {
 
 use Says::{Follows, Measure as Of};
 
-static FACTS: [(&str, Says); 49] = [
+static FACTS: [(&str, Says); 55] = [
     ("space_bytes", Of(&SPACE, Scope::Trial)),
     ("cpu_client_s", Of(&CPU, Scope::Clients)),
     ("cpu_engine_s", Of(&CPU, Scope::DATABASE)),
@@ -103,6 +103,12 @@ static FACTS: [(&str, Says); 49] = [
     ("backlog", Of(&BACKLOG, Scope::Clients)),
     ("start_delay_p99_s", Of(&START_DELAY_P99, Scope::Clients)),
     ("kept_up", Follows(|of| maybe(of.open_loop.map(|open| open.kept_up)))),
+    ("drain_s", Of(&DRAIN, Scope::Trial)),
+    ("drain_cut_off", Of(&DRAIN_CUT_OFF, Scope::Trial)),
+    ("written_back", Of(&WRITTEN_BACK, Scope::Trial)),
+    ("cpu_engine_drain_s", Of(&DRAIN_CPU, Scope::DATABASE)),
+    ("cpu_disk_daemon_s", Of(&CPU, Scope::DISK_DAEMON)),
+    ("cpu_neighbours_s", Of(&CPU, Scope::Neighbours)),
 ];
 
 /// Of an operation in an open loop.

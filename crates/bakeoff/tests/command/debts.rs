@@ -1,0 +1,186 @@
+//! What is put off, what never ends, and a machine that tells little of itself.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use bakeoff_results::measure::*;
+use serde_json::Value;
+
+use super::bad_input::Tmpfs;
+use super::on_disks::can_mount;
+use super::{Place, measured};
+
+/// SQLite owes its log's pages; on a disk of ten turns a second they are hard to pay.
+const SLOW: &str = r#"
+name = "slow"
+workload = "redmine"
+engine = ["sqlite", "null"]
+durability = "relaxed"
+disk = "mine"
+neighbours = "0"
+seconds = 1
+repetitions = 1
+
+[disks.mine]
+model = "hdd-7200"
+rpm = 600
+"#;
+
+fn cell<'a>(document: &'a Value, engine: &str) -> &'a Value {
+    let cells = document["cells"].as_array().unwrap();
+    cells.iter().find(|cell| cell["levels"]["engine"] == engine).unwrap()
+}
+
+fn trial<'a>(document: &'a Value, engine: &str) -> &'a Value {
+    let trials = document["trials"].as_array().unwrap();
+    trials.iter().find(|trial| trial["levels"]["engine"] == engine).unwrap()
+}
+
+#[test]
+fn a_drain_takes_the_disks_time_and_is_cut_off_when_it_takes_longer_than_the_clients_ran() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("slow.toml", SLOW);
+    // In memory nothing of the host's disk is in the time of the virtual one.
+    place.run(&["run", "slow.toml", "--out", "r", "--disk", "null,mine,ssd-sata"]).code(0);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let of = |disk: &str| {
+        let trials = document["trials"].as_array().unwrap().iter();
+        let levels = |trial: &&Value| {
+            trial["levels"]["disk"] == disk && trial["levels"]["engine"] == "sqlite"
+        };
+        let trial = trials.filter(levels).next_back().unwrap();
+        let of = |measure| measured(trial).get(measure, &Scope::Trial);
+        (of(&DRAIN).unwrap(), of(&DRAIN_CUT_OFF).is_some(), trial["ran_s"].as_f64().unwrap())
+    };
+    let (null, cut_off, _) = of("null");
+    assert!(null < 1.0 && !cut_off, "{null}");
+    let (ssd, cut_off, _) = of("ssd-sata");
+    assert!(!cut_off, "{ssd}");
+    let (mine, cut_off, ran) = of("mine");
+    assert!(cut_off && mine >= ran && mine < ran + 3.0, "{mine} s of {ran} s");
+    let report = place.run(&["report", "r"]).code(0);
+    report.says(&["what was left to write back", "longer to write back than the clients had run"]);
+
+    let slow = document["cells"].as_array().unwrap().iter();
+    let slow = slow
+        .filter(|cell| cell["levels"]["disk"] == "mine" && cell["levels"]["engine"] == "sqlite")
+        .next_back()
+        .unwrap();
+    let debt = |name: &str| slow["debt"][name].as_f64().unwrap();
+    assert_eq!(debt("cut_off"), 1.0);
+    assert!(debt("bytes") > 4096.0 && debt("cpu_s") > 0.0);
+    let factor = debt("mean_with_debt_s") / debt("mean_s");
+    assert!((factor - (ran + mine) / ran).abs() < 0.01, "{factor}");
+}
+
+/// The easy, wrong window has nothing to say of what takes longer than itself.
+#[test]
+fn what_never_ends_within_the_cap_is_a_bound_and_no_gap() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("slow.toml", &SLOW.replace("rpm = 600", "rpm = 30"));
+    let short = ["--seconds", "0.3", "--durability", "strict"];
+    place.run(&[&["run", "slow.toml", "--out", "r"], &short[..]].concat()).code(0);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let slow = trial(&document, "sqlite");
+    let unfinished: Vec<f64> = slow["operations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|operation| operation["unfinished"] != 0)
+        .map(|operation| operation["mean_s"].as_f64().unwrap())
+        .collect();
+    assert_eq!(unfinished.len(), 1, "one client is in one operation: {slow}");
+    assert!((0.1..=3.0).contains(&unfinished[0]), "{unfinished:?}");
+    assert_eq!(slow["window_s"][1], 3.0, "the cap is ten times the seconds");
+    assert_eq!(trial(&document, "null")["window_s"][1], 0.3);
+    let told = place.run(&["report", "r"]).code(0);
+    told.says(&["cut off while operations were still running"]);
+}
+
+#[test]
+fn figures_of_a_fresh_database_are_told_as_such() {
+    let place = Place::new();
+    place.write("fresh.toml", SLOW);
+    let host = ["--disk", "host", "--engine", "sqlite,fjall", "--seconds", "0.5"];
+    place.run(&[&["run", "fresh.toml", "--out", "r"], &host[..]].concat()).code(0);
+    let document = place.json("r");
+    assert_eq!(cell(&document, "fjall")["debt"]["fresh"], true, "no memtable was full yet");
+    assert_eq!(cell(&document, "sqlite")["debt"]["fresh"], false, "it checkpoints every second");
+    assert_eq!(document["comparisons"][0]["fresh"], serde_json::json!(["fjall"]));
+    place.run(&["report", "r"]).code(0).says(&["on a fresh database", "fjall has written back"]);
+}
+
+/// The disk has room for the trial and not for what the drain writes.
+#[test]
+fn a_disk_that_fills_while_draining_stops_the_run_and_loses_nothing() {
+    let place = Place::new();
+    place.write("slow.toml", SLOW);
+    let small = place.path("small-disk");
+    let Some(_disk) = Tmpfs::mount(&small, "80m") else {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root and can mount");
+        eprintln!("skipped: a small disk can't be mounted without root");
+        return;
+    };
+    if !can_mount() {
+        return;
+    }
+    // Relaxed, SQLite's log stays small on a disk this slow until the drain: what fills the disk
+    // then is somebody else's file, written while it drains.
+    let arguments = ["run", "slow.toml", "--out", "small-disk/r", "--engine", "sqlite"];
+    let mut run = place.start(&[&arguments[..], &["--seconds", "3"]].concat());
+    super::wait_until("the disk is mounted", || super::on_disks::mounts_below(&small.join("r")));
+    // Through the warm-up and the window, into the drain.
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    let _ = std::fs::write(small.join("stuffing"), vec![1; 80 << 20]);
+    let code = run.wait().unwrap().code();
+    place.assert_clean("small-disk/r");
+    assert!(!super::on_disks::mounts_below(&small.join("r")));
+    // Done before the disk was full, or stopped by it, to go on where there is room.
+    assert!(matches!(code, Some(0 | 4)), "{code:?}");
+    std::fs::remove_file(small.join("stuffing")).unwrap();
+    if code == Some(4) {
+        place.run(&["run", "--resume", "small-disk/r"]).code(0);
+    }
+    let document = place.json("small-disk/r");
+    assert_eq!(
+        document["trials"].as_array().unwrap().iter().filter(|it| it["valid"] == true).count(),
+        1
+    );
+}
+
+/// Without pressure files, and with `/proc` as `hidepid=invisible` shows it to an ordinary user.
+#[test]
+fn a_machine_that_tells_little_of_itself_is_measured_all_the_same() {
+    let place = Place::new();
+    place.write("host.toml", &SLOW.replace("disk = \"mine\"", "disk = \"host\""));
+    let script = "mount -t tmpfs none /proc/pressure && mount -o remount,hidepid=2 /proc && \
+                  chmod -R a+rwX . && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+                  -- \"$0\" run host.toml --out r --seconds 0.5";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_bakeoff")]);
+    command.current_dir(place.path("")).env("XDG_RUNTIME_DIR", place.path("")).process_group(0);
+    let probe = Command::new("unshare").args(["--mount", "true"]).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
+        eprintln!("skipped: /proc can't be mounted anew without root");
+        return;
+    }
+    let done = command.output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{said}");
+    let document = place.json("r");
+    let trial = measured(trial(&document, "sqlite"));
+    for pressure in [&PRESSURE_CPU, &PRESSURE_IO, &PRESSURE_MEMORY] {
+        assert_eq!(trial.get(pressure, &Scope::Machine), None, "{}", pressure.name);
+    }
+    assert!(trial.get(&FOREIGN_CPU, &Scope::Machine).is_some());
+    assert!(trial.get(&CPU, &Scope::DATABASE).is_some_and(|seconds| seconds > 0.0));
+}
