@@ -53,8 +53,13 @@ pub(super) struct Model {
 
 impl Model {
     /// An empty root.
-    pub fn new(root: &Stat, device_cache: u64, metadata: Metadata) -> Self {
-        let ext4 = Ext4::new(ext4::Options { metadata, ..ext4::Options::default() });
+    pub fn new(
+        root: &Stat,
+        device_cache: u64,
+        metadata: Metadata,
+        journal: ext4::Parameters,
+    ) -> Self {
+        let ext4 = Ext4::new(ext4::Options { metadata, journal, ..ext4::Options::default() });
         Self {
             open: ext4.transaction(),
             ext4,
