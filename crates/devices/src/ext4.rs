@@ -31,7 +31,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::device::{Kind, Nanos};
-use crate::plug::Metadata;
 
 mod cache;
 mod counts;
@@ -97,9 +96,6 @@ pub struct Options {
     /// Bytes of dirty pages, with those that are being written back in the background, above which
     /// a writer has to wait.
     pub dirty_limit: u64,
-    /// What a sync promises of names and attributes. Where it is all those of the file, an
-    /// `fdatasync` has to commit them, too.
-    pub metadata: Metadata,
     /// How and where the journal is written.
     pub journal: Parameters,
 }
@@ -112,7 +108,6 @@ impl Default for Options {
             expire: 30_000_000_000,
             dirty_background: (1 << 30) / 10,
             dirty_limit: (1 << 30) / 5,
-            metadata: Metadata::Ordered,
             journal: Parameters::default(),
         }
     }
@@ -332,10 +327,7 @@ impl Ext4 {
         for file in files {
             // Of a file that is not known yet a sync makes a commit anyway.
             let Some(state) = self.files.get_mut(file) else { continue };
-            match self.options.metadata {
-                Metadata::Ordered => self.journal.stamp(&mut state.marks),
-                Metadata::Posix => self.journal.change(&mut state.marks),
-            }
+            self.journal.stamp(&mut state.marks);
         }
         self.journal.rename();
         self.names = true;
