@@ -125,6 +125,7 @@ impl RunFolder {
         }
         folder.check_pages()?;
         set_up(&folder.connection).map_err(folder.failed())?;
+        add_file_system(&folder.connection).map_err(folder.failed())?;
         let began_with: Vec<u8> = folder
             .connection
             .query_row("SELECT CAST(experiment AS BLOB) FROM run", [], |row| row.get(0))
@@ -259,6 +260,17 @@ fn lock(dir: &Path) -> Result<OwnedFd> {
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection> {
     Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|cause| Error::sqlite(path, cause))
+}
+
+/// Adds to the table of cuts what an older bakeoff did not keep: all of its cuts were on one file
+/// system.
+fn add_file_system(connection: &Connection) -> rusqlite::Result<()> {
+    let known = "SELECT count(*) FROM pragma_table_info('cut') WHERE name = 'file_system'";
+    match connection.query_row(known, [], |row| row.get(0))? {
+        0_i64 => connection
+            .execute_batch("ALTER TABLE cut ADD COLUMN file_system TEXT NOT NULL DEFAULT 'ext4'"),
+        _ => Ok(()),
+    }
 }
 
 /// What a connection that writes needs: readers beside it, and a commit that outlives a power cut.
