@@ -45,7 +45,7 @@ fn other_cuts(
     promise: &PromiseView,
     differences: Vec<String>,
 ) -> OtherCuts {
-    let of = |cut: &&Cut| (&cut.engine, &cut.durability) == (&promise.engine, &promise.durability);
+    let of = |cut: &&Cut| promise.is_of(cut);
     OtherCuts {
         folder: folder.to_owned(),
         plan: other.run.run.cuts.clone(),

@@ -1,6 +1,6 @@
 //! What the power cuts of an engine at a level of durability come to.
 
-use bakeoff_results::{Cut, Judged, Promised, Run};
+use bakeoff_results::{Cut, FileSystem, Judged, Promised, Run};
 use bakeoff_stats::quantile::median;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,9 @@ pub struct PromiseView {
     pub engine: String,
     /// The level.
     pub durability: String,
+    /// What the file system promised of names.
+    #[serde(default)]
+    pub file_system: FileSystem,
     /// What it says.
     pub promised: Promised,
     /// Whether it was kept in every cut; `None` where nothing was promised, or no cut was made.
@@ -76,13 +79,20 @@ impl Found {
     }
 }
 
-/// What the cuts come to, an entry for each engine and level, in the plan's order.
+impl PromiseView {
+    /// Whether a cut is one of those that it tells of.
+    pub fn is_of(&self, cut: &Cut) -> bool {
+        (&self.engine, &self.durability, self.file_system)
+            == (&cut.engine, &cut.durability, cut.file_system)
+    }
+}
+
+/// What the cuts come to, an entry for each engine, level and file system, in the plan's order.
 pub(crate) fn promises(run: &Run, cuts: &[Cut]) -> Vec<PromiseView> {
     let mut groups: Vec<Vec<&Cut>> = Vec::new();
     for cut in cuts {
-        let same = |group: &&mut Vec<&Cut>| {
-            (&group[0].engine, &group[0].durability) == (&cut.engine, &cut.durability)
-        };
+        let of = |cut: &Cut| (cut.engine.clone(), cut.durability.clone(), cut.file_system);
+        let same = |group: &&mut Vec<&Cut>| of(group[0]) == of(cut);
         match groups.iter_mut().find(same) {
             Some(group) => group.push(cut),
             None => groups.push(vec![cut]),
@@ -93,7 +103,8 @@ pub(crate) fn promises(run: &Run, cuts: &[Cut]) -> Vec<PromiseView> {
         levels.and_then(|(_, levels)| levels.iter().position(|name| name == level))
     };
     groups.sort_by_key(|group| {
-        (place("engine", &group[0].engine), place("durability", &group[0].durability))
+        let Cut { engine, durability, file_system, .. } = group[0];
+        (place("engine", engine), place("durability", durability), *file_system)
     });
     groups.iter().map(|group| promise(group)).collect()
 }
@@ -118,6 +129,7 @@ fn promise(cuts: &[&Cut]) -> PromiseView {
     PromiseView {
         engine: first.engine.clone(),
         durability: first.durability.clone(),
+        file_system: first.file_system,
         promised: first.promised,
         kept: told.then(|| rules.iter().all(|rule| rule.broken == 0)),
         cuts: made.len() as u32,

@@ -44,7 +44,7 @@ fn cuts_are_counted_by_rule_and_a_broken_promise_says_how_to_see_it_again() {
 
     let plan = document.run.run.cuts.expect("cuts are planned");
     assert_eq!(
-        plan.repeat(&promise.engine, &promise.durability, &torn.keep, 1),
+        plan.repeat(&promise.engine, &promise.durability, promise.file_system, &torn.keep, 1),
         "bakeoff run power-cut --engine alpha --durability relaxed --keep torn --cut-number 1"
     );
 }

@@ -77,6 +77,15 @@ fn every_finding_is_as_it_was() {
         let stores = engine.as_object_mut().unwrap().remove("stores");
         assert_eq!(stores, Some(json!(engine["name"] != "null")));
     }
+    // A cut was read in one way.
+    let plan = new["run"]["cuts"].as_object_mut().unwrap();
+    assert_eq!(plan.remove("file_systems"), Some(json!([])));
+    for part in ["cuts", "promises"] {
+        for told in new[part].as_array_mut().unwrap() {
+            let told = told.as_object_mut().unwrap();
+            assert_eq!(told.remove("file_system"), Some(json!("ext4")));
+        }
+    }
     for part in
         ["run", "cells", "comparisons", "noise", "canaries", "cuts", "promises", "other_cuts"]
     {

@@ -73,7 +73,7 @@ fn every_query_of_the_guide_answers_its_question() {
     assert_eq!(aside.len(), 4);
     assert_eq!((aside[0][0].as_str(), aside[0][3].as_str()), ("2", "the canary was off"));
     assert_eq!(broken.len(), 2);
-    assert_eq!(broken[0][..4], ["alpha", "relaxed", "1", "drop-all"]);
+    assert_eq!(broken[0][..5], ["alpha", "relaxed", "ext4", "1", "drop-all"]);
     assert_eq!(*machine, [["2023-11-14 22:13:20", "0.25", "0.5", "0.125", "", ""]]);
 }
 

@@ -109,6 +109,11 @@ pub struct Run {
     /// subset, torn
     #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
     pub keep: Option<String>,
+    /// What the file system promises of names: what one with a journal does (ext4, the default), or
+    /// what POSIX does and no more (posix): a name is there once its folder was synced. A list makes
+    /// each cut on both
+    #[arg(long, value_name = "KINDS", help_heading = "Power cuts")]
+    pub file_system: Option<String>,
     /// Cut the power a second time, while the engine recovers from the first
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
           help_heading = "Power cuts")]
@@ -170,6 +175,7 @@ impl Run {
             noise_floor: self.noise_floor,
             cuts: self.cuts,
             keep: self.keep.clone(),
+            file_system: self.file_system.clone(),
             cut_recovery: self.cut_recovery,
             cut_number: self.cut_number,
         }
@@ -328,8 +334,8 @@ pub struct DiskMount {
     /// How much of a hard disk's stroke is in use (1.0)
     #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]
     pub used_fraction: Option<f64>,
-    /// What a sync makes lasting of names and attributes: with one journal all of them, in the
-    /// order of their changes (ordered), or only those of what is synced (posix)
+    /// What makes names lasting: with one journal any commit all of them, in the order of their
+    /// changes (ordered), or a sync of their folder and nothing else (posix)
     #[arg(long, value_name = "MODE", default_value_t)]
     pub metadata: Metadata,
     /// Whether the device takes its time

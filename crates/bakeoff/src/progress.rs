@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::{Event, Watch};
-use bakeoff_results::Cut;
+use bakeoff_results::{Cut, FileSystem};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 /// Shows a run's progress on standard error.
@@ -133,7 +133,11 @@ impl Progress {
 impl Progress {
     /// A power cut was made; what is worth a line of its own stays.
     fn cut(&self, made: usize, of: usize, cut: &Cut, left_s: f64) {
-        let (engine, level, number) = (&cut.engine, &cut.durability, cut.number);
+        let (engine, number) = (&cut.engine, cut.number);
+        let level = match cut.file_system {
+            FileSystem::Ext4 => cut.durability.clone(),
+            FileSystem::Posix => format!("{} on posix", cut.durability),
+        };
         if let Some(reason) = &cut.failed {
             let what = format!("power cut number {number} failed ({engine}, {level})");
             self.complain(&format!("{what}: {reason}"));

@@ -1,10 +1,10 @@
-//! What a file system like ext4 asks of its device: which requests an operation makes, and when.
+//! A journalled file system after ext4: which requests an operation makes of the device, and when.
 //!
 //! Pure, in virtual time. Buffered writes cost nothing when they are made; they become dirty pages,
 //! and reach the device on a sync, with age, or when there are too many. Knows files by number and
 //! never sees their bytes.
 //!
-//! What is modelled, of ext4 with its defaults (`data=ordered`, `delalloc`, `commit=5`):
+//! What is modelled, of ext4 as `mkfs.ext4` makes it (`data=ordered`, `delalloc`, `commit=5`):
 //! - **Blocks** of 4 KiB in extents. Blocks are allocated when data are written back, or at once
 //!   by direct writes and `fallocate`, and a growing file is given some ahead of need.
 //! - **The page cache**: dirty pages by file, written back whole files at a time, sorted, neighbours
@@ -14,28 +14,31 @@
 //!   are being written back already, and a commit that is under way, are waited for. `fdatasync`
 //!   does not look at timestamps, so that one after a write in place makes no commit. A sync that
 //!   finds nothing to write still flushes.
-//! - **Commits**: one write of as many blocks as a transaction has, in the journal. jbd2 sends the
-//!   commit record when the other blocks are written; here it goes with them, as in ext4's fast
-//!   commits, so that an append and its sync cost two writes that wait for each other, not three:
-//!   on a 7200 rpm disk without a write cache 60 to 100 a second, where three come to 43 to 51.
-//!   By the time of a commit the data of the blocks it allocates are written, as `data=ordered`
-//!   demands: allocation and write-back are one here.
+//! - **Commits** as jbd2 makes them: the blocks of a transaction are written to the journal; when
+//!   they are there the device is flushed, the commit record is written, and the device is flushed
+//!   again. An append and its sync cost three writes that wait for each other and two flushes, an
+//!   overwrite one and one. By the time of a commit the data of the blocks it allocates are written,
+//!   as `data=ordered` demands: allocation and write-back are one here.
+//! - **The journal** in one place, in the middle of the data, where `mkfs.ext4` puts it, and written
+//!   round.
+//!
+//! How a commit is written and where the journal lies can be chosen ([`Parameters`]).
 //!
 //! What is not: reading what a write of part of a page lacks, writing metadata to their own places
-//! when the journal is checkpointed, `auto_da_alloc`, access times. The journal lies in pieces all
-//! over the device and a commit goes to the one next to the data written last, so that the seek to
-//! it is short; a real journal is in one place, as far away as the data happen to be.
+//! when the journal is checkpointed, `auto_da_alloc`, access times.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::device::{Kind, Nanos};
-use crate::plug::Metadata;
 
 mod cache;
 mod counts;
 mod extents;
+mod groups;
 mod journal;
+mod layout;
+mod parameters;
 mod ranges;
 mod requests;
 mod space;
@@ -43,19 +46,21 @@ mod work;
 mod writeback;
 
 pub use counts::{Counts, FileCounts, Flow};
+pub use parameters::{Committing, Parameters, Place};
 pub use work::{Ticket, Work};
 
 use cache::{Cache, Dirty};
 use counts::Tally;
 use extents::Extents;
+use groups::BLOCK;
 use journal::{Commit, Journal, Marks};
 use ranges::Ranges;
 use requests::{Piece, requests};
-use space::{BLOCK, Space};
+use space::Space;
 
-/// The least span: what is on a device lies as far apart as if it were at least this much. With
-/// less, the short way from a file to its journal would become a seek over much of the disk. So
-/// little lies in a disk's own memory anyway, once it was read.
+/// The least span, without the journal: what is on a device lies as far apart as if it were at least
+/// this much. With less, the short way from one file to the next would become a seek over much of
+/// the disk. So little lies in a disk's own memory anyway, once it was read.
 pub const LEAST_SPAN: u64 = 8 << 20;
 
 /// A file's number, as the volume gives it out.
@@ -91,9 +96,8 @@ pub struct Options {
     /// Bytes of dirty pages, with those that are being written back in the background, above which
     /// a writer has to wait.
     pub dirty_limit: u64,
-    /// What a sync promises of names and attributes. Where it is all those of the file, an
-    /// `fdatasync` has to commit them, too.
-    pub metadata: Metadata,
+    /// How and where the journal is written.
+    pub journal: Parameters,
 }
 
 impl Default for Options {
@@ -104,7 +108,7 @@ impl Default for Options {
             expire: 30_000_000_000,
             dirty_background: (1 << 30) / 10,
             dirty_limit: (1 << 30) / 5,
-            metadata: Metadata::Ordered,
+            journal: Parameters::default(),
         }
     }
 }
@@ -193,7 +197,7 @@ impl Ext4 {
         Self {
             options,
             files: HashMap::new(),
-            space: Space::default(),
+            space: Space::new(options.journal.journal),
             cache: Cache::default(),
             journal: Journal::default(),
             near: 0,
@@ -237,7 +241,7 @@ impl Ext4 {
             }
             state.partly.remove(pages(&bytes));
         }
-        let step = requests(Kind::Read, pieces);
+        let step = self.space.requests(requests(Kind::Read, pieces));
         for request in &step {
             state.tally.device_read(request.offset, request.length);
             self.tally.device_read(request.offset, request.length);
@@ -311,8 +315,9 @@ impl Ext4 {
         self.counts.directory_syncs += 1;
         let running = self.journal.running();
         let transaction = if self.journal.awaits_names() { running } else { running - 1 };
-        self.commit(transaction, &mut work);
-        self.flush(&mut work);
+        if !self.commit(transaction, &mut work) {
+            self.flush(&mut work);
+        }
         self.arm(now);
         work
     }
@@ -322,10 +327,7 @@ impl Ext4 {
         for file in files {
             // Of a file that is not known yet a sync makes a commit anyway.
             let Some(state) = self.files.get_mut(file) else { continue };
-            match self.options.metadata {
-                Metadata::Ordered => self.journal.stamp(&mut state.marks),
-                Metadata::Posix => self.journal.change(&mut state.marks),
-            }
+            self.journal.stamp(&mut state.marks);
         }
         self.journal.rename();
         self.names = true;
@@ -375,6 +377,7 @@ impl Ext4 {
         if state.extents.cut(0..u64::MAX, &mut self.space) {
             self.journal.allocate();
         }
+        self.journal.create();
         state.extents.stop_growing(&mut self.space);
         self.journal.change(&mut state.marks);
         self.removed.absorb(&state.tally);
@@ -411,9 +414,6 @@ impl Ext4 {
         }
         if look || pages > 0 {
             self.settle(&mut lasting, &mut work);
-            if !work.is_empty() || !work.waits.is_empty() {
-                self.flush(&mut work);
-            }
         }
         if look {
             self.due = (self.cache.pages() > 0).then_some(now + self.options.commit);
@@ -449,19 +449,21 @@ impl Ext4 {
 
     /// The end of the part of the device that is in use, in bytes.
     pub fn span(&self) -> u64 {
-        LEAST_SPAN.max(self.space.end() * BLOCK)
+        let journal = self.space.layout().map_or(0, |layout| layout.bytes());
+        journal + LEAST_SPAN.max(self.space.end() * BLOCK)
     }
 
     /// Where a file's bytes lie, in the order of the file.
     pub fn extents(&self, file: File) -> Vec<Extent> {
-        let extent = |(offset, piece): (u64, Piece)| Extent {
-            offset,
-            place: piece.place,
-            length: piece.length,
-        };
-        self.files
-            .get(&file)
-            .map_or_else(Vec::new, |state| state.extents.iter().map(extent).collect())
+        let Some(state) = self.files.get(&file) else { return Vec::new() };
+        let mut extents = Vec::new();
+        for (mut offset, piece) in state.extents.iter() {
+            for Piece { place, length } in self.space.on_device(piece) {
+                extents.push(Extent { offset, place, length });
+                offset += length;
+            }
+        }
+        extents
     }
 
     /// What was counted so far.
@@ -490,8 +492,11 @@ impl Ext4 {
     fn write_direct(&mut self, file: File, bytes: Range<u64>, work: &mut Work) {
         let Some(state) = self.files.get_mut(&file) else { return };
         self.cache.clean(file, &mut state.dirty, whole_pages(&bytes));
+        let blocks = state.extents.blocks();
         if state.extents.fill(pages(&bytes), true, &mut self.space) {
             self.journal.change(&mut state.marks);
+        }
+        if state.extents.blocks() > blocks {
             self.journal.allocate();
         }
         if bytes.end > state.written_size {
@@ -518,8 +523,9 @@ impl Ext4 {
         state.tally.sync(sync);
         let transaction = state.marks.of(sync);
         self.tally.sync(sync);
-        self.commit(transaction, work);
-        self.flush(work);
+        if !self.commit(transaction, work) {
+            self.flush(work);
+        }
     }
 
     /// Drops pages that lie in `bytes` and frees their blocks; what is left of a page is written
@@ -549,6 +555,7 @@ fn known<'a>(
 ) -> &'a mut State {
     files.entry(file).or_insert_with(|| {
         let mut state = State::default();
+        journal.create();
         journal.change(&mut state.marks);
         state
     })

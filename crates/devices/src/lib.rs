@@ -1,5 +1,5 @@
-//! Devices in virtual time: how long a device takes, what an ext4-like file system asks of it, who
-//! else is on it, and what a power cut leaves.
+//! Devices in virtual time: how long a device takes, what a journalled file system after ext4 asks
+//! of it, who else is on it, and what a power cut leaves.
 //!
 //! Pure: whoever uses it says what time it is, and the same questions get the same answers on every
 //! machine. It must never know a clock, a thread, a file, FUSE, an engine or a command line.

@@ -13,14 +13,12 @@
 //! What becomes of names and attributes otherwise depends on the file system ([`Metadata`]). With
 //! one journal, as ext4's and XFS's, they are one log, of which a power cut leaves all up to some
 //! moment: by any rule but *drop-all*, which leaves what was committed. Which syncs commit the
-//! journal is not decided here, but where their cost is ([`crate::ext4`]). By the strict reading of
-//! POSIX they are many changes each by itself, and
-//! - a sync of a file makes its attributes lasting and the entries that name it: its creation,
-//!   links and renames, with the removal of its old names, and the creation of every directory on
-//!   the way to it;
+//! journal is not decided here, but where their cost is ([`crate::ext4`]). By what POSIX promises and
+//! no more they are many changes each by itself, and
+//! - a sync of a file makes its attributes lasting, and no name: not even that of a new file;
 //! - a sync of a directory ([`Pending::sync_dir`]) makes its entries lasting, each with what the
-//!   same operation did elsewhere, and the entries that name it. A name whose file was never
-//!   synced stands for what is lasting of that file, maybe nothing.
+//!   same operation did elsewhere and what it builds on, such as the directory's own creation. A
+//!   name whose file was never synced stands for what is lasting of that file, maybe nothing.
 //!
 //! A sync that fails ([`Pending::fail_sync`]) loses the bytes that it should have made lasting.
 //! A sync counts for what was changed before its [`Mark`], so that what is written while the
@@ -100,7 +98,7 @@ pub enum Metadata {
     /// In order, all together: a commit of the one journal takes in every change so far.
     #[default]
     Ordered,
-    /// Each by itself, and only what a sync names.
+    /// Each by itself, and names only by a sync of their directory.
     Posix,
 }
 

@@ -12,6 +12,7 @@ use crate::device::null::Null;
 use crate::device::raid::Raid10;
 use crate::device::ssd::{self, Ssd};
 use crate::device::{Device, Wrong};
+use crate::ext4;
 
 /// A device that can be had, for a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +79,8 @@ pub enum Problem {
     /// No such model.
     #[error("there is no disk model `{0}`{1}; there are {names}", names = names())]
     Model(String, Hint),
-    /// A model without such a parameter, or one that has none.
-    #[error("{model} has no parameter `{key}`{hint}; it has {}", list(.keys))]
+    /// A model without such a parameter.
+    #[error("{model} has no parameter `{key}`{hint}; it has {}", keys.join(", "))]
     Key {
         /// The model.
         model: String,
@@ -166,11 +167,7 @@ fn names() -> String {
     LISTED.map(|listed| listed.name).join(", ")
 }
 
-fn list(keys: &[String]) -> String {
-    if keys.is_empty() { "none".to_owned() } else { keys.join(", ") }
-}
-
-/// A kind of device and its parameters.
+/// A kind of device and its own parameters.
 #[derive(Clone, Debug, PartialEq)]
 enum Model {
     Null,
@@ -182,14 +179,16 @@ enum Model {
 /// A device as a user describes it.
 ///
 /// Written as a model and, if its parameters are to be others, `/name=value` for each:
-/// `hdd-7200/used=0.02/cache=64M`. The parameters are the fields of the models' `Parameters`. After
-/// `raid10:N×` they are those of each disk.
+/// `hdd-7200/used=0.02/cache=64M`. The parameters are the fields of the models' `Parameters`, and
+/// of the file system's, which every model has ([`ext4::Parameters`]). After `raid10:N×` a model's
+/// are those of each disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     disks: Option<u32>,
     name: String,
     model: Model,
-    /// The parameters that differ from the model's.
+    file_system: ext4::Parameters,
+    /// The parameters that differ from the model's, or from the file system's default.
     changed: Table,
 }
 
@@ -250,7 +249,8 @@ impl Spec {
     fn parse_one(text: &str) -> Result<Self, SpecError> {
         let mut parts = text.split('/');
         let (name, model) = model(parts.next().unwrap_or_default())?;
-        let mut spec = Self { disks: None, name, model, changed: Table::new() };
+        let (file_system, changed) = (ext4::Parameters::default(), Table::new());
+        let mut spec = Self { disks: None, name, model, file_system, changed };
         let (mut problems, mut given) = (Vec::new(), Vec::new());
         for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
@@ -263,8 +263,8 @@ impl Spec {
         spec.settle(problems)
     }
 
-    /// The model's own parameters.
-    fn parameters(&self) -> Table {
+    /// The model's parameters.
+    fn own(&self) -> Table {
         match &self.model {
             Model::Null => Table::new(),
             Model::Hdd(parameters) => table(parameters),
@@ -275,10 +275,11 @@ impl Spec {
 
     /// Notes that a parameter is to have another value.
     fn change(&mut self, key: &str, value: &Value) -> Result<(), Problem> {
-        let own = self.parameters();
-        let Some(default) = own.get(key) else {
-            let hint = Hint::nearest(key, own.keys().map(String::as_str));
-            let keys = own.keys().cloned().collect();
+        let mut all = self.own();
+        all.extend(table(&ext4::Parameters::default()));
+        let Some(default) = all.get(key) else {
+            let hint = Hint::nearest(key, all.keys().map(String::as_str));
+            let keys = all.keys().cloned().collect();
             return Err(Problem::Key { model: self.name.clone(), key: key.into(), hint, keys });
         };
         let value = read(key, value, default)?;
@@ -293,21 +294,28 @@ impl Spec {
     /// Puts the changed parameters into the model and checks that such a device can be. `problems`
     /// are those with the parameters that could not be changed.
     fn settle(mut self, mut problems: Vec<Problem>) -> Result<Self, SpecError> {
-        let (model, wrong) = match &self.model {
+        let file_system = table(&ext4::Parameters::default());
+        let (shared, own): (Table, Table) =
+            self.changed.clone().into_iter().partition(|(key, _)| file_system.contains_key(key));
+        let (model, mut wrong) = match &self.model {
             Model::Null => (Model::Null, Vec::new()),
-            Model::Hdd(own) => {
-                let (changed, wrong) = with(&self.changed, own, hdd::Parameters::check);
+            Model::Hdd(model) => {
+                let (changed, wrong) = with(&own, model, hdd::Parameters::check);
                 (Model::Hdd(changed), wrong)
             }
-            Model::Ssd(own) => {
-                let (changed, wrong) = with(&self.changed, own, ssd::Parameters::check);
+            Model::Ssd(model) => {
+                let (changed, wrong) = with(&own, model, ssd::Parameters::check);
                 (Model::Ssd(changed), wrong)
             }
-            Model::Cloud(own) => {
-                let (changed, wrong) = with(&self.changed, own, cloud::Parameters::check);
+            Model::Cloud(model) => {
+                let (changed, wrong) = with(&own, model, cloud::Parameters::check);
                 (Model::Cloud(changed), wrong)
             }
         };
+        let any = |_: &ext4::Parameters| Vec::new();
+        let (file_system, more) = with(&shared, &ext4::Parameters::default(), any);
+        wrong.extend(more);
+        self.file_system = file_system;
         self.model = model;
         for Wrong { parameters, why } in wrong {
             // What goes with a value that is wrong by itself is not to be judged yet.
@@ -349,6 +357,11 @@ impl Spec {
         };
         // Of an array, each byte is in two of them.
         each * self.disks.map_or(1, |disks| u64::from(disks) / 2)
+    }
+
+    /// What was chosen of the file system on it.
+    pub fn file_system(&self) -> ext4::Parameters {
+        self.file_system
     }
 
     /// Whether the device takes no time.

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use bakeoff_devices::device::hdd::{Hdd, Parameters};
+use bakeoff_devices::device::hdd::{self, Hdd};
 use bakeoff_devices::device::{Device, Nanos};
-use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync, Work};
+use bakeoff_devices::ext4::{Committing, Ext4, Mode, Options, Parameters, Place, Sync, Work};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
@@ -34,10 +34,10 @@ fn perform(disk: &mut dyn Device, mut now: Nanos, work: &Work) -> Nanos {
 }
 
 /// Writes of 4 KiB one after the other, each with an `fdatasync`: how many a second.
-fn commits_a_second(others: u64, size: u64, seed: u64) -> f64 {
+fn commits_a_second(journal: Parameters, others: u64, size: u64, seed: u64) -> f64 {
     const COMMITS: u64 = 2000;
-    let mut disk = Hdd::new(Parameters::rpm_7200(), seed).expect("such a disk can be");
-    let mut ext4 = Ext4::new(Options::default());
+    let mut disk = Hdd::new(hdd::Parameters::rpm_7200(), seed).expect("such a disk can be");
+    let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
     ext4.adopt(1, others);
     ext4.adopt(2, size);
     let (mut now, mut first) = (0, 0);
@@ -55,16 +55,28 @@ fn commits_a_second(others: u64, size: u64, seed: u64) -> f64 {
 }
 
 #[test]
-fn an_append_takes_a_turn_or_two_and_a_write_in_place_one() {
-    println!("{:>12} {:>6} {:>10} {:>10}", "others, MiB", "seed", "appends/s", "in place/s");
+fn an_append_takes_two_seeks_and_a_turn_and_a_write_in_place_one_turn() {
+    println!(
+        "{:>12} {:>8} {:>6} {:>8} {:>10}",
+        "others, MiB", "journal", "commit", "append/s", "in place/s"
+    );
     for others in [0, MIB, 4 * MIB].into_iter().chain(SIZES) {
         for seed in 0..3 {
-            let append = commits_a_second(others, 0, seed);
-            let in_place = commits_a_second(others, 64 * MIB, seed);
-            println!("{:>12} {seed:>6} {append:>10.1} {in_place:>10.1}", others / MIB);
-            assert!((50.0..=120.0).contains(&append), "{append} appends a second");
-            // The place behind a piece of journal in the way is met without a whole turn.
-            assert!((110.0..=121.0).contains(&in_place), "{in_place} writes in place a second");
+            for (journal, commit, bounds) in [
+                (Place::Middle, Committing::Jbd2, 20.0..=40.0),
+                (Place::Middle, Committing::Fast, 20.0..=60.0),
+                (Place::Near, Committing::Jbd2, 40.0..=60.0),
+                (Place::Near, Committing::Fast, 50.0..=120.0),
+            ] {
+                let chosen = Parameters { commit, journal };
+                let append = commits_a_second(chosen, others, 0, seed);
+                let in_place = commits_a_second(chosen, others, 64 * MIB, seed);
+                let (place, by) = (format!("{journal:?}"), format!("{commit:?}"));
+                println!("{:>12} {place:>8} {by:>6} {append:>8.1} {in_place:>10.1}", others / MIB);
+                assert!(bounds.contains(&append), "{append} appends a second, {chosen:?}");
+                // A piece of journal in the way is passed without a whole turn.
+                assert!((110.0..=121.0).contains(&in_place), "{in_place} writes in place a second");
+            }
         }
     }
 }
@@ -73,7 +85,7 @@ fn an_append_takes_a_turn_or_two_and_a_write_in_place_one() {
 fn one_file(size: u64) -> (Ext4, Hdd) {
     let mut ext4 = Ext4::new(Options::default());
     ext4.adopt(1, size);
-    let mut disk = Hdd::new(Parameters::rpm_7200(), 1).expect("such a disk can be");
+    let mut disk = Hdd::new(hdd::Parameters::rpm_7200(), 1).expect("such a disk can be");
     disk.set_span(ext4.span());
     (ext4, disk)
 }

@@ -1,5 +1,6 @@
 //! How devices are named.
 
+use bakeoff_devices::ext4::{Committing, Parameters, Place};
 use bakeoff_devices::spec::{Spec, listed};
 
 fn error(text: &str) -> String {
@@ -25,6 +26,9 @@ fn devices_are_read_as_they_are_written() {
         "raid10:4×hdd-7200",
         "raid10:8×ebs-gp2:10G",
         "raid10:2×hdd-7200/rpm=5900",
+        "null/commit=fast",
+        "ssd-sata/commit=fast/flush_us=500/journal=near",
+        "raid10:4×hdd-7200/journal=near",
     ] {
         let spec = Spec::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(spec.to_string(), text);
@@ -39,6 +43,7 @@ fn there_is_one_way_to_write_each() {
         ("ebs-gp2:1T", "ebs-gp2:1024G"),
         ("hdd-7200/used=0.5/cache=1048576", "hdd-7200/cache=1M/used=0.5"),
         ("hdd-7200/used=1/rpm=7200", "hdd-7200"),
+        ("ebs-gp3/journal=middle/commit=jbd2", "ebs-gp3"),
     ] {
         assert_eq!(Spec::parse(text).unwrap().to_string(), canonical);
     }
@@ -70,7 +75,7 @@ fn what_is_not_there_is_named_with_what_is() {
     assert!(unknown.contains("`floppy`;") && unknown.contains("ebs-gp2:SIZE"), "{unknown}");
     let key = error("hdd-7200/rmp=5400");
     assert!(key.contains("`rmp`, perhaps `rpm` was meant") && key.contains("used"), "{key}");
-    assert!(error("null/rpm=1").contains("it has none"));
+    assert!(error("null/rpm=1").ends_with("it has commit, journal"));
     assert!(error("hdd-7200/").contains("no parameter ``"));
     for text in
         ["ebs-gp2", "ebs-gp2:", "ebs-gp2:0G", "ebs-gp2:17T", "ebs-gp2:100", "ebs-gp2:99999999999T"]
@@ -121,6 +126,8 @@ fn devices_that_cannot_be_are_refused_with_the_reason() {
         ("ebs-gp3/iops=4000", "burst_iops 3000 is below iops 4000"),
         ("ebs-gp3/at_once=0", "at_once is 0"),
         ("ebs-gp3/jitter=2", "jitter is 2"),
+        ("null/commit=5", "commit has an unknown variant `5`, expected `jbd2` or `fast`"),
+        ("hdd-7200/journal=far", "expected `middle` or `near`"),
     ] {
         let error = error(text);
         assert!(error.contains(reason), "{text}: {error}");
@@ -148,6 +155,21 @@ fn all_that_is_wrong_is_told_with_the_parameter_that_was_written() {
     let error = Spec::parse("ebs-gp3/iops=fast/burst_iops=0").unwrap_err();
     assert_eq!(error.0.len(), 2, "{error}");
     assert!(self::error("hdd-7200/used=0.5/used=1.0").contains("used is given twice"));
+}
+
+#[test]
+fn every_model_has_a_file_system_to_choose() {
+    let shipped = Parameters::default();
+    assert_eq!((shipped.commit, shipped.journal), (Committing::Jbd2, Place::Middle));
+    for listed in listed() {
+        let name = listed.name.replace("SIZE", "100G").replace("N×MODEL", "4×hdd-7200");
+        let chosen = |text: &str| Spec::parse(&format!("{name}{text}")).unwrap().file_system();
+        assert_eq!(chosen(""), shipped, "{name}");
+        let other = Parameters { commit: Committing::Fast, journal: Place::Near };
+        assert_eq!(chosen("/commit=fast/journal=near"), other, "{name}");
+    }
+    let spec = table("model = 'null'\ncommit = 'fast'").unwrap();
+    assert!(spec.is_null() && spec.file_system().commit == Committing::Fast);
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Executor {
     /// executor when the model says that it is done, or at once and on this thread when it takes
     /// no time.
     pub fn perform(&self, came: Nanos, work: Work, then: Then) {
-        if !self.shared.timed.load(Ordering::Acquire) || work.steps.iter().all(Vec::is_empty) {
+        if !self.shared.timed.load(Ordering::Acquire) || work.is_empty() {
             return then();
         }
         let mut schedule = self.shared.lock();

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::ext4::{Counts, Work};
+use bakeoff_devices::ext4::{self, Counts, Work};
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
 use rustix::fs::{Mode, OFlags};
@@ -72,12 +72,19 @@ pub struct VolumeOptions {
     pub device_cache: u64,
     /// How names and attributes become lasting.
     pub metadata: Metadata,
+    /// How and where the journal is written.
+    pub journal: ext4::Parameters,
 }
 
 impl VolumeOptions {
     /// A file system as ext4 is, on a device of this kind, the work of which this performs.
     pub fn new(executor: Arc<Executor>, spec: &Spec) -> Self {
-        Self { executor, device_cache: spec.cache(), metadata: Metadata::default() }
+        Self {
+            executor,
+            device_cache: spec.cache(),
+            metadata: Metadata::default(),
+            journal: spec.file_system(),
+        }
     }
 }
 
@@ -125,6 +132,7 @@ impl Volume {
         let stat = rustix::fs::fstat(&folder)?;
         let graveyard = Graveyard::open(&folder)?;
         let root = Arc::new(Inode::at(ROOT, folder, &stat));
+        let model = Model::new(&stat, options.device_cache, options.metadata, options.journal);
         let volume = Arc::new(Self {
             executor: options.executor,
             backing,
@@ -134,7 +142,7 @@ impl Volume {
             root,
             listings: Listings::default(),
             graveyard,
-            model: Mutex::new(Model::new(&stat, options.device_cache, options.metadata)),
+            model: Mutex::new(model),
             faults: Faults::default(),
             space: Space::default(),
             umask: read_umask()?,

@@ -10,16 +10,22 @@ use crate::{Factor, Vocabulary, WorkloadNames};
 /// The rules for what a power cut leaves, from mild to harsh.
 pub const KEEPS: [&str; 4] = ["drop-all", "prefix", "subset", "torn"];
 
-/// The most cuts of an engine at a level.
+/// What the file system under an engine may promise of names: what one with a journal does, or what
+/// POSIX does and no more. The first is taken where nothing is said.
+pub const FILE_SYSTEMS: [&str; 2] = ["ext4", "posix"];
+
+/// The most cuts of an engine at a level on a file system.
 pub const MOST_CUTS: u32 = 10_000;
 
 /// What is asked for of power cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cuts {
-    /// How many are made of each engine at each level of durability.
+    /// How many are made of each engine at each level of durability on each file system.
     pub count: u32,
     /// The rules that each is judged by, at least one of [`KEEPS`].
     pub keep: Vec<String>,
+    /// What the file systems promise on which each is made, at least one of [`FILE_SYSTEMS`].
+    pub file_systems: Vec<String>,
     /// Whether the power goes a second time, while the engine recovers from the first cut.
     pub recovery: bool,
     /// Which one is made alone, counted from 0: one that was made before and is to be repeated.
@@ -32,7 +38,7 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// The numbers of the cuts that are made of each engine at each level.
+    /// The numbers of the cuts that are made of each engine at each level on each file system.
     pub fn numbers(&self) -> std::ops::Range<u32> {
         self.only.map_or(0..self.count, |only| only..only + 1)
     }
@@ -56,22 +62,36 @@ pub(crate) fn only(number: u64) -> Result<u32, Problem> {
 
 /// Rules, each once.
 pub(crate) fn keep(names: Vec<Given<String>>) -> Result<Vec<String>, Problem> {
-    let mut rules: Vec<String> = Vec::new();
+    some_of("keep", "rule", names, &KEEPS)
+}
+
+/// File systems, each once.
+pub(crate) fn file_systems(names: Vec<Given<String>>) -> Result<Vec<String>, Problem> {
+    some_of("file_system", "file system", names, &FILE_SYSTEMS)
+}
+
+/// Those of the valid names that a key gives, each once and at least one.
+fn some_of(
+    key: &str,
+    what: &str,
+    names: Vec<Given<String>>,
+    valid: &[&str],
+) -> Result<Vec<String>, Problem> {
+    let mut some: Vec<String> = Vec::new();
     for Given { value, place } in names {
-        let rule = one_of("rule", &value, &KEEPS).map_err(|problem| problem.at(&place))?;
-        if rules.contains(&rule) {
-            return Err(Problem::new(format!("`{rule}` is twice among the rules of `keep`"))
+        let name = one_of(what, &value, valid).map_err(|problem| problem.at(&place))?;
+        if some.contains(&name) {
+            return Err(Problem::new(format!("`{name}` is twice among the {what}s of `{key}`"))
                 .at(&place)
                 .help("leave one out"));
         }
-        rules.push(rule);
+        some.push(name);
     }
-    if rules.is_empty() {
-        return Err(
-            Problem::new("`keep` names no rule").help(format!("valid: {}", KEEPS.join(", ")))
-        );
+    if some.is_empty() {
+        return Err(Problem::new(format!("`{key}` names no {what}"))
+            .help(format!("valid: {}", valid.join(", "))));
     }
-    Ok(rules)
+    Ok(some)
 }
 
 /// What the layers say of cuts, made whole; `None` where none are made.
@@ -87,6 +107,7 @@ pub(crate) fn settle(
     Some(Cuts {
         count: layer.cuts.as_ref().map_or(0, |cuts| cuts.value),
         keep: layer.keep.clone().unwrap_or_else(|| KEEPS.map(str::to_owned).into()),
+        file_systems: layer.file_systems.clone().unwrap_or_else(|| vec![FILE_SYSTEMS[0].into()]),
         recovery: layer.cut_recovery.unwrap_or(false),
         only: layer.cut_number.as_ref().map(|only| only.value),
         // Where there is none, the check refuses the cuts.

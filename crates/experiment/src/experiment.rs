@@ -82,6 +82,7 @@ impl Experiment {
         if let Some(cuts) = &self.cuts {
             put("cuts", i64::from(cuts.count).into());
             put("keep", cuts.keep.clone().into());
+            put("file_system", cuts.file_systems.clone().into());
             put("cut_recovery", cuts.recovery.into());
             if let Some(only) = cuts.only {
                 put("cut_number", i64::from(only).into());

@@ -257,6 +257,9 @@ impl Reader<'_> {
             "noise_floor" => layer.noise_floor = Some(yes_or_no(name, value)?),
             "cuts" => layer.cuts = Some(self.given(value, cuts::count(whole(name, value)?)?)),
             "keep" => layer.keep = Some(cuts::keep(self.strings(name, value)?)?),
+            "file_system" => {
+                layer.file_systems = Some(cuts::file_systems(self.strings(name, value)?)?);
+            }
             "cut_recovery" => layer.cut_recovery = Some(yes_or_no(name, value)?),
             "cut_number" => {
                 layer.cut_number = Some(self.given(value, cuts::only(whole(name, value)?)?));

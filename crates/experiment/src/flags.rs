@@ -32,6 +32,8 @@ pub struct Changes {
     pub cuts: Option<u32>,
     /// `--keep`: the rules that each is judged by, separated by commas.
     pub keep: Option<String>,
+    /// `--file-system`: what the file systems that it is cut on promise, separated by commas.
+    pub file_system: Option<String>,
     /// `--cut-recovery`: whether the power goes again while the engine recovers.
     pub cut_recovery: Option<bool>,
     /// `--cut-number`: the one that is made alone, without trials.
@@ -112,6 +114,10 @@ impl Changes {
         if let Some(list) = &self.keep {
             let keep = cuts::keep(split("--keep ", list));
             layer.keep = noted("keep", list, keep, problems);
+        }
+        if let Some(list) = &self.file_system {
+            let file_systems = cuts::file_systems(split("--file-system ", list));
+            layer.file_systems = noted("file-system", list, file_systems, problems);
         }
         if let Some(written) = self.cut_number {
             let only = noted("cut-number", written, cuts::only(written.into()), problems);

@@ -1,7 +1,7 @@
 //! The keys of an experiment's file that are no factors.
 
 /// The keys that are not factors.
-pub(crate) const KEYS: [&str; 13] = [
+pub(crate) const KEYS: [&str; 14] = [
     "name",
     "title",
     "workload",
@@ -13,6 +13,7 @@ pub(crate) const KEYS: [&str; 13] = [
     "noise_floor",
     "cuts",
     "keep",
+    "file_system",
     "cut_recovery",
     "cut_number",
 ];

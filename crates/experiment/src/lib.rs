@@ -26,7 +26,7 @@ mod rate;
 mod secret;
 mod vocabulary;
 
-pub use cuts::{Cuts, KEEPS, MOST_CUTS};
+pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS};
 pub use disks::{DeviceProblem, Disks, HOST};
 pub use engines::{EngineNames, Engines};
 pub use experiment::Experiment;

@@ -25,7 +25,7 @@ pub use place::disk::try_virtual_disk;
 pub use place::memory::try_memory_limit;
 pub use process::Program;
 pub use registry::Registry;
-pub use run::{Ending, Lab, OVERHEAD_S, can_be_cut, planned_cuts};
+pub use run::{Ending, Lab, OVERHEAD_S, can_be_cut, file_systems, planned_cuts};
 pub use spec::resolve;
 pub use watch::{Event, Watch};
 

@@ -27,7 +27,7 @@ use crate::{LabError, MachineError, Registry, TrialError};
 
 mod cuts;
 
-pub use cuts::{can_be_cut, planned_cuts};
+pub use cuts::{can_be_cut, file_systems, planned_cuts};
 
 /// Seconds that a trial takes beside its clients' time, as a first guess.
 pub const OVERHEAD_S: f64 = 0.4;

@@ -2,7 +2,7 @@
 //! ready to be set.
 
 use bakeoff_analysis::{CellView, Document, Found, PromiseView, RuleView};
-use bakeoff_results::{Cut, Promised};
+use bakeoff_results::{Cut, FileSystem, Promised};
 use serde::Serialize;
 
 use crate::figures::NONE;
@@ -31,7 +31,7 @@ pub struct Durability {
 pub struct Row {
     /// The engine.
     pub engine: String,
-    /// The level.
+    /// The level, and the file system where it is not ext4 alone.
     pub durability: String,
     /// The folder of the run that cut its power; nothing where it is this one.
     pub folder: Option<String>,
@@ -118,11 +118,12 @@ fn row(document: &Document, told: &Told<'_>, rules: &[String], operation: Option
     };
     let first = promise.rules.iter().find(|rule| rule.broken > 0);
     let repeat = first.zip(told.plan).and_then(|(rule, plan)| {
-        Some(plan.repeat(&promise.engine, &promise.durability, &rule.keep, rule.repeat?))
+        let PromiseView { engine, durability, file_system, .. } = promise;
+        Some(plan.repeat(engine, durability, *file_system, &rule.keep, rule.repeat?))
     });
     Row {
         engine: promise.engine.clone(),
-        durability: promise.durability.clone(),
+        durability: told.level(),
         folder: told.folder.map(str::to_owned),
         state: match promise.kept {
             _ if promise.cuts == 0 => "not tried",
@@ -348,6 +349,10 @@ fn how_of_run(all: &[Told<'_>]) -> String {
     if let Some(plan) = plan {
         let clients = words::many(plan.clients as usize, "client");
         text += &format!(", on the disk {} with {clients} at work", plan.disk);
+        if plan.file_systems.contains(&FileSystem::Posix) {
+            text += "; on posix a name is there once its folder was synced, as POSIX promises and no \
+                     more, and on ext4 with the next commit of the journal";
+        }
     }
     text += &again(all);
     if failed > 0 {
@@ -393,7 +398,7 @@ fn lane(told: &Told<'_>) -> Lane {
     let rules = promise.rules.iter().map(|rule| (rule.keep.clone(), of_rule(&rule.keep)));
     let folder = told.folder.map_or(String::new(), |folder| format!(" ({folder})"));
     Lane {
-        name: format!("{}, {}{folder}", promise.engine, promise.durability),
+        name: format!("{}, {}{folder}", promise.engine, told.level()),
         rules: rules.collect(),
         empty: match uncounted(promise) {
             Uncounted::None | Uncounted::Some => "nothing lost",

@@ -173,8 +173,8 @@ impl<'a> Layout<'a> {
         self.comparisons(operation, setting).iter().copied().find(|c| c.level == level)
     }
 
-    /// Whether power cuts have shown that the promise of a cell is broken.
-    pub fn is_broken(&self, setting: &Setting<'a>, level: &'a str) -> bool {
+    /// What power cuts have shown of the promise of a cell, if it is broken.
+    pub fn broken(&self, setting: &Setting<'a>, level: &'a str) -> Option<&'static str> {
         let of = |factor: &str| {
             let varying = self.varying.iter().position(|name| *name == factor);
             let factors = &self.document.run.run.factors;
@@ -187,8 +187,8 @@ impl<'a> Layout<'a> {
                 }
             }
         };
-        let cell = of("engine").zip(of("durability"));
-        cell.is_some_and(|(engine, level)| promises::is_broken(self.document, engine, level))
+        let (engine, durability) = of("engine").zip(of("durability"))?;
+        promises::mark(self.document, engine, durability)
     }
 
     /// "with 4 clients and no neighbours"; empty when nothing varies.

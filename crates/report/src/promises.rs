@@ -2,12 +2,14 @@
 //! says of them.
 
 use bakeoff_analysis::{Document, PromiseView};
-use bakeoff_results::{Cut, CutPlan};
+use bakeoff_results::{Cut, CutPlan, FileSystem};
 
 use crate::words;
 
 /// What is said beside a cell whose promise was broken.
 pub const BROKEN: &str = "promise broken";
+/// The same, where it was broken only by a file system that promises no more than POSIX does.
+const BROKEN_ON_POSIX: &str = "promise broken on posix";
 
 /// A promise, and the cuts that tell of it.
 pub struct Told<'a> {
@@ -25,16 +27,12 @@ pub struct Told<'a> {
 
 /// This run's own first.
 pub fn all(document: &Document) -> impl Iterator<Item = Told<'_>> {
-    let own = document.promises.iter().map(|promise| {
-        let same =
-            |cut: &&Cut| (&cut.engine, &cut.durability) == (&promise.engine, &promise.durability);
-        Told {
-            promise,
-            cuts: document.cuts.iter().filter(same).collect(),
-            plan: document.run.run.cuts.as_ref(),
-            folder: None,
-            differences: &[],
-        }
+    let own = document.promises.iter().map(|promise| Told {
+        promise,
+        cuts: document.cuts.iter().filter(|cut| promise.is_of(cut)).collect(),
+        plan: document.run.run.cuts.as_ref(),
+        folder: None,
+        differences: &[],
     });
     let others = document.other_cuts.iter().map(|other| Told {
         promise: &other.promise,
@@ -46,20 +44,39 @@ pub fn all(document: &Document) -> impl Iterator<Item = Told<'_>> {
     own.chain(others)
 }
 
-/// Whether power cuts have shown that the promise of a cell is not kept.
-pub fn is_broken(document: &Document, engine: &str, durability: &str) -> bool {
+impl Told<'_> {
+    /// The level; and the file system, where the promise was not tried on one as ext4 is alone:
+    /// "strict on posix".
+    pub fn level(&self) -> String {
+        let level = &self.promise.durability;
+        let file_systems = self.plan.map_or(&[][..], |plan| &plan.file_systems);
+        let file_system = self.promise.file_system;
+        if file_system == FileSystem::Ext4 && !file_systems.contains(&FileSystem::Posix) {
+            return level.clone();
+        }
+        format!("{level} on {}", file_system.name())
+    }
+}
+
+/// What power cuts have shown of the promise of a cell, if it is not kept.
+pub fn mark(document: &Document, engine: &str, durability: &str) -> Option<&'static str> {
     let run = &document.run.run;
     let engine = run.alias("engine", engine).unwrap_or(engine);
     let durability = run.alias("durability", durability).unwrap_or(durability);
-    all(document).map(|told| told.promise).any(|promise| {
+    let broken = all(document).map(|told| told.promise).filter(|promise| {
         promise.kept == Some(false) && promise.engine == engine && promise.durability == durability
-    })
+    });
+    let mark = |file_system| match file_system {
+        FileSystem::Ext4 => BROKEN,
+        FileSystem::Posix => BROKEN_ON_POSIX,
+    };
+    broken.map(|promise| promise.file_system).min().map(mark)
 }
 
 /// What the verdict on the run says of its promises: the broken ones, a clause each.
 pub fn broken(document: &Document) -> Vec<String> {
     let clause = |told: Told<'_>| {
-        let (engine, level) = (&told.promise.engine, &told.promise.durability);
+        let (engine, level) = (&told.promise.engine, told.level());
         let cuts = words::many(told.promise.cuts as usize, "power cut");
         let by = told.folder.map_or(String::new(), |folder| format!(" by the run in {folder}"));
         format!("{engine} broke its promise at {level} in {} of {cuts}{by}", told.promise.broken)

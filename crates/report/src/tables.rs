@@ -7,20 +7,16 @@ use serde::Serialize;
 use crate::figures::{Column, Figures, Mark, NONE, Row, keep, latency_or_more, said};
 use crate::layout::{self, Layout, Setting};
 use crate::offered;
-use crate::promises;
 use crate::verdict::{self, Contrast};
 use crate::words;
 
 /// What is wrong with a cell as a whole, whatever is measured of it: that power cuts have broken its
 /// promise, and that it did not keep up with the rate that was offered.
 pub fn marks<'a>(layout: &Layout<'a>, setting: &Setting<'a>, level: &'a str) -> Vec<Mark> {
-    let broken = Mark { text: promises::BROKEN, section: "promises" };
-    let behind = Mark { text: offered::BEHIND, section: "offered" };
-    let is_behind = layout.cell(setting, level).is_some_and(offered::is_behind);
-    [(layout.is_broken(setting, level), broken), (is_behind, behind)]
-        .into_iter()
-        .filter_map(|(is, mark)| is.then_some(mark))
-        .collect()
+    let broken = layout.broken(setting, level).map(|text| Mark { text, section: "promises" });
+    let behind = layout.cell(setting, level).is_some_and(offered::is_behind);
+    let behind = behind.then_some(Mark { text: offered::BEHIND, section: "offered" });
+    [broken, behind].into_iter().flatten().collect()
 }
 
 /// Where a setting is, in words, for a heading.

@@ -3,6 +3,30 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What the file system on the disk promises of names: how a power cut is read.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileSystem {
+    /// One journal, as ext4 has: a commit makes all names lasting that were changed before it. So
+    /// were all cuts that an older bakeoff recorded.
+    #[default]
+    Ext4,
+    /// POSIX and no more: a name is lasting when its folder was synced.
+    Posix,
+}
+
+impl FileSystem {
+    /// How a user writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Posix => "posix",
+        }
+    }
+}
+
 /// The power cuts of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutPlan {
@@ -12,16 +36,33 @@ pub struct CutPlan {
     pub disk: String,
     /// How many clients are at work then.
     pub clients: u32,
-    /// The command that repeats a cut, but for the engine, the durability level, the rule and the
-    /// cut's number, which follow as flags.
+    /// The file systems that each cut is made on; none in records of an older bakeoff, which knew
+    /// one alone.
+    #[serde(default)]
+    pub file_systems: Vec<FileSystem>,
+    /// The command that repeats a cut, but for the engine, the durability level, the file system
+    /// where there is a choice, the rule and the cut's number, which follow as flags.
     pub command: String,
 }
 
 impl CutPlan {
     /// The command that repeats one cut of an engine at a level, judged by one rule.
-    pub fn repeat(&self, engine: &str, durability: &str, keep: &str, number: u32) -> String {
+    pub fn repeat(
+        &self,
+        engine: &str,
+        durability: &str,
+        file_system: FileSystem,
+        keep: &str,
+        number: u32,
+    ) -> String {
+        let only = self.file_systems.iter().all(|it| *it == FileSystem::Ext4);
+        let file_system = match file_system {
+            FileSystem::Ext4 if only => String::new(),
+            file_system => format!(" --file-system {}", file_system.name()),
+        };
         format!(
-            "{} --engine {engine} --durability {durability} --keep {keep} --cut-number {number}",
+            "{} --engine {engine} --durability {durability}{file_system} --keep {keep} \
+             --cut-number {number}",
             self.command
         )
     }
@@ -54,14 +95,17 @@ pub struct Cut {
     pub engine: String,
     /// The durability level.
     pub durability: String,
+    /// What the file system promised of names.
+    #[serde(default)]
+    pub file_system: FileSystem,
     /// What the level says.
     pub promised: Promised,
     /// How many clients were at work.
     pub clients: usize,
-    /// Which of this engine's and level's cuts, from 0.
+    /// Which of this engine's and level's cuts on that file system, from 0.
     pub number: u32,
     /// The seed that the moment and the images come from: it follows from the experiment's, the
-    /// engine, the level and the number.
+    /// engine, the level and the number, so that it is the same on each file system.
     pub seed: u64,
     /// The moment that was drawn, in words.
     pub moment: String,
@@ -190,6 +234,22 @@ mod tests {
             let promised = whole(window_s, most_lost);
             assert_eq!(lost.breaks(promised), broken, "{promised:?}");
             assert!(!Verdict::default().breaks(promised));
+        }
+    }
+
+    #[test]
+    fn a_cut_that_an_older_bakeoff_recorded_was_read_as_ext4() {
+        let plan: CutPlan =
+            serde_json::from_str(r#"{"planned":1,"disk":"null","clients":4,"command":"b run x"}"#)
+                .unwrap();
+        let repeat =
+            |plan: &CutPlan, file_system| plan.repeat("e", "strict", file_system, "torn", 3);
+        let again = "b run x --engine e --durability strict --keep torn --cut-number 3";
+        assert_eq!(repeat(&plan, FileSystem::Ext4), again);
+        let both = CutPlan { file_systems: vec![FileSystem::Ext4, FileSystem::Posix], ..plan };
+        for file_system in [FileSystem::Ext4, FileSystem::Posix] {
+            let flag = format!(" --file-system {} --keep", file_system.name());
+            assert_eq!(repeat(&both, file_system), again.replace(" --keep", &flag));
         }
     }
 

@@ -82,9 +82,10 @@ CREATE TABLE cut (
     id INTEGER PRIMARY KEY,
     engine TEXT NOT NULL,
     durability TEXT NOT NULL,
-    number INTEGER NOT NULL,    -- of the engine's and level's
+    file_system TEXT NOT NULL DEFAULT 'ext4',   -- what it promised of names: ext4, posix
+    number INTEGER NOT NULL,    -- of the engine's and level's on that file system
     broken INTEGER NOT NULL,    -- by how many rules the level's promise was broken
     failed TEXT,                -- why the cut says nothing of the promise
     facts TEXT NOT NULL,        -- JSON: the cut, and what each rule has left
-    UNIQUE (engine, durability, number)
+    UNIQUE (engine, durability, file_system, number)
 ) STRICT;

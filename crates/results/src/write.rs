@@ -246,15 +246,24 @@ fn insert_slots(
 fn replace(database: &Connection, cut: &Cut, facts: &str) -> rusqlite::Result<()> {
     database.execute(
         "DELETE FROM cut
-         WHERE engine = ?1 AND durability = ?2 AND number = ?3 AND failed IS NOT NULL",
-        (&cut.engine, &cut.durability, cut.number),
+         WHERE engine = ?1 AND durability = ?2 AND file_system = ?3 AND number = ?4
+             AND failed IS NOT NULL",
+        (&cut.engine, &cut.durability, cut.file_system.name(), cut.number),
     )?;
     let broken = cut.broken().count() as u64;
     database
         .execute(
-            "INSERT INTO cut (engine, durability, number, broken, failed, facts)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            (&cut.engine, &cut.durability, cut.number, broken, &cut.failed, facts),
+            "INSERT INTO cut (engine, durability, file_system, number, broken, failed, facts)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            (
+                &cut.engine,
+                &cut.durability,
+                cut.file_system.name(),
+                cut.number,
+                broken,
+                &cut.failed,
+                facts,
+            ),
         )
         .map(drop)
 }

@@ -5,7 +5,7 @@ mod data;
 #[path = "../examples/synthetic/cuts.rs"]
 mod power;
 
-use bakeoff_results::{Cut, Error, RunFolder};
+use bakeoff_results::{Cut, Error, FileSystem, RunFolder};
 use data::{Trials, run};
 use power::cuts;
 
@@ -41,4 +41,46 @@ fn a_cut_takes_the_place_of_its_failed_attempts() {
     }
     folder.commit_cut(&first).unwrap();
     assert_eq!(folder.cuts().unwrap(), [first]);
+}
+
+#[test]
+fn the_same_cut_on_another_file_system_is_another_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut folder = folder(&dir);
+    let [first, _] = cuts();
+    let failed = Cut { failed: Some("no room".into()), judged: Vec::new(), ..first.clone() };
+    let posix = Cut { file_system: FileSystem::Posix, ..first };
+    for cut in [&failed, &posix] {
+        folder.commit_cut(cut).unwrap();
+    }
+    assert_eq!(folder.cuts().unwrap(), [failed, posix]);
+}
+
+#[test]
+fn a_run_of_an_older_bakeoff_goes_on_and_its_cuts_were_on_ext4() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut older = folder(&dir);
+    let [first, second] = cuts();
+    older.commit_cut(&first).unwrap();
+    let path = older.dir().to_owned();
+    drop(older);
+    let database = rusqlite::Connection::open(path.join("run.sqlite")).unwrap();
+    // As it was before there was a choice.
+    let before = "CREATE TABLE old AS SELECT id, engine, durability, number, broken, failed,
+            json_remove(facts, '$.file_system') AS facts FROM cut;
+        DROP TABLE cut;
+        CREATE TABLE cut (id INTEGER PRIMARY KEY, engine TEXT NOT NULL, durability TEXT NOT NULL,
+            number INTEGER NOT NULL, broken INTEGER NOT NULL, failed TEXT, facts TEXT NOT NULL,
+            UNIQUE (engine, durability, number)) STRICT;
+        INSERT INTO cut SELECT * FROM old;
+        DROP TABLE old;";
+    database.execute_batch(before).unwrap();
+    drop(database);
+    let read = RunFolder::open(&path).unwrap().cuts().unwrap();
+    assert_eq!(read, std::slice::from_ref(&first));
+    let mut resumed = RunFolder::resume(&path).unwrap();
+    resumed.commit_cut(&second).unwrap();
+    assert_eq!(resumed.cuts().unwrap(), [first, second]);
+    drop(resumed);
+    assert_eq!(RunFolder::resume(&path).unwrap().cuts().unwrap().len(), 2);
 }

@@ -149,7 +149,11 @@ fn latencies_are_as_they_were() {
 #[test]
 fn the_run_and_its_cuts_are_read() {
     let (printed, folder) = (printed(), read(Path::new(RUN)));
-    assert_eq!(serde_json::to_value(folder.cuts().unwrap()).unwrap(), printed["cuts"]);
+    let mut cuts = serde_json::to_value(folder.cuts().unwrap()).unwrap();
+    for cut in cuts.as_array_mut().unwrap() {
+        assert_eq!(cut.as_object_mut().unwrap().remove("file_system"), Some("ext4".into()));
+    }
+    assert_eq!(cuts, printed["cuts"]);
     let run = folder.run().unwrap();
     assert!(run.stores("sqlite") && run.stores("sqlite@again") && !run.stores("null"));
     let done = folder.done().unwrap();

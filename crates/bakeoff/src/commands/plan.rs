@@ -52,11 +52,20 @@ fn describe_cuts(experiment: &Experiment, cuts: &Cuts) -> String {
         None => cuts.count.to_string(),
     };
     format!(
-        "{}, {which} of each engine at each level, judged by {}: very roughly {} and the loading",
+        "{}, {which} of each engine at each level {}, judged by {}: very roughly {} and the loading",
         count(bakeoff_lab::planned_cuts(experiment), "power cut"),
+        on(&cuts.file_systems),
         cuts.keep.join(", "),
         span(rounded(cuts_s(experiment, cuts))),
     )
+}
+
+/// The file systems of power cuts, in words.
+fn on(file_systems: &[String]) -> String {
+    match file_systems {
+        [one] => format!("on the file system {one}"),
+        all => format!("on each of the file systems {}", all.join(", ")),
+    }
 }
 
 /// Seconds that the power cuts take.
@@ -69,7 +78,8 @@ fn cuts_s(experiment: &Experiment, cuts: &Cuts) -> f64 {
         first + recoveries * recovery
     };
     let cells = experiment.cut_cells().into_iter();
-    cells.map(|(engine, _)| cuts.numbers().len() as f64 * each(engine)).sum()
+    let made = (cuts.numbers().len() * cuts.file_systems.len()) as f64;
+    cells.map(|(engine, _)| made * each(engine)).sum()
 }
 
 /// To tens of seconds, and above two minutes to minutes: more would be pretence.

@@ -193,6 +193,7 @@ fn text(experiment: &Experiment) -> Result<Text, Failure> {
 fn check_cut_flags(arguments: &cli::Run, experiment: &Experiment) -> Result<(), Failure> {
     let given = [
         ("--keep", arguments.keep.is_some()),
+        ("--file-system", arguments.file_system.is_some()),
         ("--cut-recovery", arguments.cut_recovery == Some(true)),
         ("--keep-images", arguments.keep_images),
     ];
@@ -337,7 +338,7 @@ fn describe_run(dir: &Path, experiment: &Experiment, plan: &Plan) -> Result<Run,
 
 /// The power cuts of a run, and the command that repeats one of them.
 fn cut_plan(arguments: &cli::Run, experiment: &Experiment) -> Option<CutPlan> {
-    experiment.cuts.as_ref()?;
+    let cuts = experiment.cuts.as_ref()?;
     let disk = experiment.cut_disk()?;
     let clients = experiment.cut_clients();
     let mut command = vec!["bakeoff".into(), "run".into()];
@@ -357,7 +358,7 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment) -> Option<CutPlan> {
         command.extend([format!("--{flag}"), quote(value)]);
     }
     match arguments.cut_recovery {
-        _ if experiment.cuts.as_ref()?.recovery => command.push("--cut-recovery".into()),
+        _ if cuts.recovery => command.push("--cut-recovery".into()),
         Some(false) => command.push("--cut-recovery=false".into()),
         _ => {}
     }
@@ -365,6 +366,7 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment) -> Option<CutPlan> {
         planned: bakeoff_lab::planned_cuts(experiment) as u32,
         disk: disk.into(),
         clients: clients as u32,
+        file_systems: bakeoff_lab::file_systems(cuts),
         command: command.join(" "),
     })
 }

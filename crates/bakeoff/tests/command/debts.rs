@@ -48,11 +48,11 @@ fn a_drain_takes_the_disks_time_and_is_cut_off_when_it_takes_longer_than_the_cli
     place.assert_clean("r");
     let document = place.json("r");
     let of = |disk: &str| {
-        let trials = document["trials"].as_array().unwrap().iter();
+        let mut trials = document["trials"].as_array().unwrap().iter();
         let levels = |trial: &&Value| {
             trial["levels"]["disk"] == disk && trial["levels"]["engine"] == "sqlite"
         };
-        let trial = trials.filter(levels).next_back().unwrap();
+        let trial = trials.rfind(levels).unwrap();
         let of = |measure| measured(trial).get(measure, &Scope::Trial);
         (of(&DRAIN).unwrap(), of(&DRAIN_CUT_OFF).is_some(), trial["ran_s"].as_f64().unwrap())
     };
@@ -65,11 +65,9 @@ fn a_drain_takes_the_disks_time_and_is_cut_off_when_it_takes_longer_than_the_cli
     let report = place.run(&["report", "r"]).code(0);
     report.says(&["what was left to write back", "longer to write back than the clients had run"]);
 
-    let slow = document["cells"].as_array().unwrap().iter();
-    let slow = slow
-        .filter(|cell| cell["levels"]["disk"] == "mine" && cell["levels"]["engine"] == "sqlite")
-        .next_back()
-        .unwrap();
+    let is_slow =
+        |cell: &&Value| cell["levels"]["disk"] == "mine" && cell["levels"]["engine"] == "sqlite";
+    let slow = document["cells"].as_array().unwrap().iter().rfind(is_slow).unwrap();
     let debt = |name: &str| slow["debt"][name].as_f64().unwrap();
     assert_eq!(debt("cut_off"), 1.0);
     assert!(debt("bytes") > 4096.0 && debt("cpu_s") > 0.0);

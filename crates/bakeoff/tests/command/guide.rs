@@ -71,7 +71,11 @@ fn the_parameters_on_the_page_are_the_models_own() {
         }
         let keys: Vec<&str> = cells[0].split(", ").collect();
         for (model, cell) in models.iter().zip(&cells[1..]) {
-            let model = if model == "ebs-gp2" { "ebs-gp2:100G" } else { model };
+            let model = match model.as_str() {
+                "ebs-gp2" => "ebs-gp2:100G",
+                "any model" => "raid10:4×ssd-sata",
+                model => model,
+            };
             let values: Vec<&str> = cell.split(", ").collect();
             // What depends on the size is told in words.
             if values.len() != keys.len() || cell.contains(' ') && keys.len() == 1 {

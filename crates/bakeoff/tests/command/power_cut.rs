@@ -62,6 +62,48 @@ fn cuts_that_are_made_are_not_made_again() {
     assert_eq!(place.json("r")["cuts"], before);
 }
 
+#[test]
+fn a_cut_on_each_file_system_is_made_recorded_and_resumed() {
+    let place = Place::new();
+    let wrong = [&CUTS[..], &["--file-system", "ext4,xfs", "--out", "r"]].concat();
+    place.run(&wrong).code(2).says(&["unknown file system `xfs`", "valid: ext4, posix"]);
+    let uncut = ["run", "redmine", "--engine", "sqlite", "--file-system", "posix", "--dry-run"];
+    place.run(&uncut).code(2).says(&["--file-system is of power cuts, and no power is cut"]);
+    if !can_mount() {
+        return;
+    }
+    let flags = ["--durability", "strict", "--keep", "torn", "--file-system", "ext4,posix"];
+    let run = [&CUTS[..], &flags, &["--out", "r"]].concat();
+    place.run(&run).code(0).says(&["Both promises stood 4 power cuts"]);
+    let kept = std::fs::read_to_string(place.path("r/experiment.toml")).unwrap();
+    assert!(kept.contains("file_system = [\"ext4\", \"posix\"]"), "{kept}");
+    let made = |folder: &str| {
+        let document = place.json(folder);
+        let cuts = of(&document, "cuts").iter().map(|cut| {
+            let [file_system, moment] = ["file_system", "moment"].map(|it| cut[it].as_str());
+            (
+                cut["number"].as_u64().unwrap(),
+                file_system.unwrap().to_owned(),
+                moment.unwrap().to_owned(),
+            )
+        });
+        cuts.collect::<BTreeSet<_>>()
+    };
+    let all = made("r");
+    let names: Vec<_> = all.iter().map(|(number, name, _)| (*number, &**name)).collect();
+    assert_eq!(names, [(0, "ext4"), (0, "posix"), (1, "ext4"), (1, "posix")]);
+    // The same moment on both.
+    let moments: BTreeSet<_> = all.iter().map(|(number, _, moment)| (number, moment)).collect();
+    assert_eq!(moments.len(), 2, "{all:?}");
+
+    // As if it had been interrupted: what is missing is made, on the file system that it was of.
+    let database = rusqlite::Connection::open(place.path("r/run.sqlite")).unwrap();
+    database.execute("DELETE FROM cut WHERE file_system = 'posix' AND number = 1", []).unwrap();
+    drop(database);
+    place.run(&["run", "--resume", "r"]).code(0);
+    assert_eq!(made("r"), all);
+}
+
 /// How many cuts a run folder holds, whoever writes it.
 fn cuts_in(folder: &std::path::Path) -> i64 {
     use rusqlite::{Connection, OpenFlags};

@@ -110,7 +110,11 @@ fn a_dry_run_says_roughly_how_long_the_power_cuts_take() {
     let place = Place::new();
     let plan = |flags: &[&str]| place.run(&[&["run", "power-cut", "--dry-run"], flags].concat());
     let some = plan(&["--cuts", "7", "--keep", "torn"]).code(0);
-    some.says(&["18 trials", "then 63 power cuts, 7 of each engine at each level, judged by torn"]);
+    let told =
+        "then 63 power cuts, 7 of each engine at each level on the file system ext4, judged by";
+    some.says(&["18 trials", told]);
+    let both = plan(&["--cuts", "7", "--file-system", "ext4,posix"]).code(0);
+    both.says(&["126 power cuts", "on each of the file systems ext4, posix, judged by drop-all"]);
     let one = plan(&["--cut-number", "60", "--engine", "lmdb", "--durability", "strict"]).code(0);
     assert!(!one.out().contains("0 trials"), "{}", one.out());
     one.says(&["no trials, and 1 power cut, number 60", "very roughly 10 s and the loading"]);

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::groups::{BLOCK, Run};
 use super::requests::Piece;
-use super::space::{BLOCK, Run, Space};
+use super::space::Space;
 
 /// The least and the most blocks that a growing file is given ahead of need: 64 KiB and 8 MiB.
 const AHEAD: (u64, u64) = ((64 << 10) / BLOCK, (8 << 20) / BLOCK);
@@ -66,6 +67,11 @@ impl Extents {
             space.release(Run { place: part.place, length: part.length });
         }
         !parts.is_empty()
+    }
+
+    /// How many blocks there are, without those that are kept for growth.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
     }
 
     /// Gives back the blocks that were kept for growth.

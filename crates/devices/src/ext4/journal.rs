@@ -10,8 +10,9 @@
 //! commit (jbd2's `jbd2_log_wait_commit`).
 
 use super::Sync;
+use super::groups::{BLOCK, Run};
+use super::parameters::Committing;
 use super::requests::Piece;
-use super::space::{BLOCK, journal_near};
 
 /// Inodes of 256 bytes in a block of the inode table.
 const INODES_A_BLOCK: u64 = 16;
@@ -42,8 +43,11 @@ pub struct Journal {
     running: u64,
     inodes: u64,
     names: u64,
-    allocated: bool,
-    /// The next block within the piece of journal, wherever that is.
+    /// Whether blocks were allocated or freed.
+    blocks: bool,
+    /// Whether files were created or removed.
+    files: bool,
+    /// The next block within the journal, or its piece, wherever that is.
     next: u64,
     /// The work that commits the transaction before the running one.
     committing: Option<u64>,
@@ -68,7 +72,8 @@ impl Default for Journal {
             running: 1,
             inodes: 0,
             names: 0,
-            allocated: false,
+            blocks: false,
+            files: false,
             next: 0,
             committing: None,
             queued: None,
@@ -93,7 +98,12 @@ impl Journal {
 
     /// Blocks were allocated or freed.
     pub fn allocate(&mut self) {
-        self.allocated = true;
+        self.blocks = true;
+    }
+
+    /// A file was created or removed: its inode is allocated or freed.
+    pub fn create(&mut self) {
+        self.files = true;
     }
 
     /// A name changed, and the directory that holds it.
@@ -125,21 +135,42 @@ impl Journal {
 
     /// Whether anything changed since the last commit.
     pub fn is_dirty(&self) -> bool {
-        self.inodes > 0 || self.names > 0 || self.allocated
+        self.inodes > 0 || self.names > 0 || self.blocks || self.files
     }
 
-    /// Has the running transaction committed by the work `number` and tells what is written for it:
-    /// a descriptor, the blocks that changed (inodes; bitmap and group; names and the inode of their
-    /// directory), and the commit record. It goes to the piece of journal near the block `near`,
-    /// written round.
-    pub fn commit(&mut self, number: u64, near: u64) -> Vec<Piece> {
+    /// Has the running transaction committed by the work `number` and tells what is written for it,
+    /// to the journal `part`, written round: first its blocks, then the commit record, if that has
+    /// to wait for them.
+    pub fn commit(&mut self, number: u64, committing: Committing, part: Run) -> Vec<Vec<Piece>> {
+        let steps = match committing {
+            Committing::Jbd2 => vec![self.blocks(), 1],
+            Committing::Fast => vec![self.blocks() + 1],
+        };
+        let written = steps.into_iter().map(|blocks| self.write(blocks, part)).collect();
+        if self.committing.is_some() {
+            self.queued = Some(number);
+        } else {
+            self.committing = Some(number);
+            self.close();
+        }
+        written
+    }
+
+    /// The blocks of the running transaction without its commit record: a descriptor, inodes, the
+    /// bitmap of blocks with the group's descriptor, that of inodes (its group's descriptor is in
+    /// the same block), and names with the inode of their directory.
+    fn blocks(&self) -> u64 {
         let names = match self.names {
             0 => 0,
             names => 1 + names.div_ceil(NAMES_A_BLOCK),
         };
-        let bitmaps = if self.allocated { 2 } else { 0 };
-        let mut left = 2 + self.inodes.div_ceil(INODES_A_BLOCK) + names + bitmaps;
-        let part = journal_near(near);
+        let bitmaps = u64::from(self.blocks) + u64::from(self.files);
+        let groups = u64::from(bitmaps > 0);
+        1 + self.inodes.div_ceil(INODES_A_BLOCK) + bitmaps + groups + names
+    }
+
+    /// Where the next blocks of the journal lie.
+    fn write(&mut self, mut left: u64, part: Run) -> Vec<Piece> {
         let mut pieces = Vec::with_capacity(1);
         while left > 0 {
             // What fits into the piece as a whole is not torn by its end.
@@ -150,12 +181,6 @@ impl Journal {
             pieces.push(Piece { place, length: length * BLOCK });
             self.next = next + length;
             left -= length;
-        }
-        if self.committing.is_some() {
-            self.queued = Some(number);
-        } else {
-            self.committing = Some(number);
-            self.close();
         }
         pieces
     }

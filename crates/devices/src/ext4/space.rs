@@ -1,55 +1,16 @@
 //! The free space of the device, in blocks.
 //!
-//! The device is cut into groups, as ext4's is into groups of 128 MiB that each keep their own
-//! metadata; each begins with a piece of the journal, the rest holds data. A group is a sixteenth
-//! to a thirty-second of what lies before it, within 512 KiB and 8 MiB: small data are a model of
-//! large ones and are spread over as much of a disk, so that what has to be near (the journal) must
-//! be near in proportion. The device has no end: groups are opened when no free range will do.
+//! The device is cut into groups ([`super::groups`]). It has no end: one is opened when no free
+//! range will do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of a block, and of a page of the cache.
-pub const BLOCK: u64 = 4096;
+use crate::device::Request;
 
-/// The least and the most blocks of a group: 512 KiB and 8 MiB.
-const GROUPS: (u64, u64) = ((512 << 10) / BLOCK, (8 << 20) / BLOCK);
-
-/// How many groups of a size could lie before the first one of that size.
-const BEFORE: u64 = 16;
-
-/// The least blocks of a piece of journal: 64 KiB.
-const LEAST_JOURNAL: u64 = (64 << 10) / BLOCK;
-
-/// Which part of a large group is its piece of journal.
-const JOURNAL_SHARE: u64 = 64;
-
-/// The group that holds a block.
-fn group_of(block: u64) -> Run {
-    let length = (block / BEFORE).max(1).ilog2();
-    let length = (1 << length).clamp(GROUPS.0, GROUPS.1);
-    Run { place: block - block % length, length }
-}
-
-/// The piece of journal in the group that holds `block`.
-pub fn journal_near(block: u64) -> Run {
-    let Run { place, length } = group_of(block);
-    Run { place, length: (length / JOURNAL_SHARE).max(LEAST_JOURNAL) }
-}
-
-/// The blocks for data in the group that holds `block`.
-fn data_near(block: u64) -> Run {
-    let (group, journal) = (group_of(block), journal_near(block));
-    Run { place: group.place + journal.length, length: group.length - journal.length }
-}
-
-/// Blocks next to each other on the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// The first block.
-    pub place: u64,
-    /// How many there are.
-    pub length: u64,
-}
+use super::groups::{Run, data_near, group_of, journal_near};
+use super::layout::Layout;
+use super::parameters::Place;
+use super::requests::Piece;
 
 /// What is free in the groups opened so far.
 #[derive(Debug, Default)]
@@ -63,9 +24,49 @@ pub struct Space {
     top: u64,
     /// The end of what was taken last.
     last: u64,
+    journal: Place,
 }
 
 impl Space {
+    /// All of it free, with the journal there.
+    pub fn new(journal: Place) -> Self {
+        Self { journal, ..Self::default() }
+    }
+
+    /// The journal, or the piece of it that is nearest to data at the block `near`.
+    pub fn journal(&self, near: u64) -> Run {
+        match self.layout() {
+            Some(layout) => layout.journal,
+            None => journal_near(near.min(self.end().saturating_sub(1))),
+        }
+    }
+
+    /// How the data lie around the journal, unless that lies among them in pieces.
+    pub fn layout(&self) -> Option<Layout> {
+        (self.journal == Place::Middle).then(|| Layout::of(self.end()))
+    }
+
+    /// Where a piece of the data lies on the device, in one or two.
+    pub fn on_device(&self, piece: Piece) -> impl Iterator<Item = Piece> + use<> {
+        let whole = self.layout().is_none().then_some(piece);
+        let parts = self.layout().map(|layout| layout.lay(piece));
+        whole.into_iter().chain(parts.into_iter().flatten())
+    }
+
+    /// Requests for data, where those lie on the device.
+    pub fn requests(&self, step: Vec<Request>) -> Vec<Request> {
+        let there = |request: Request| {
+            let piece = Piece { place: request.offset, length: request.length };
+            let part = move |Piece { place, length }| Request { offset: place, length, ..request };
+            self.on_device(piece).map(part)
+        };
+        step.into_iter().flat_map(there).collect()
+    }
+
+    fn data_near(&self, block: u64) -> Run {
+        data_near(block, self.journal)
+    }
+
     /// Takes up to `want` free blocks in one run: at `goal` if it is free (without a goal: where
     /// the last ones were taken), else from the smallest free range that has enough of them. A
     /// file of which the run falls short asks again.
@@ -74,7 +75,7 @@ impl Space {
     /// groups is free the largest range must do, so that the span stays below twice what is in
     /// use and a group.
     pub fn take(&mut self, goal: Option<u64>, want: u64) -> Run {
-        let want = want.min(data_near(self.top).length);
+        let want = want.min(self.data_near(self.top).length);
         let free = self
             .around(goal.unwrap_or(self.last))
             .or_else(|| self.fitting(want))
@@ -132,22 +133,27 @@ impl Space {
     }
 
     fn open_group(&mut self) -> Run {
-        let run = data_near(self.top);
+        let run = self.data_near(self.top);
         self.top = run.place + run.length;
         self.free += run.length;
         self.note(run);
         run
     }
 
-    /// Closes the last groups if nothing in them is in use.
+    /// Closes the last groups if nothing in them is in use. A free range may reach back into
+    /// earlier ones.
     fn close_groups(&mut self) {
         while let Some((&place, &length)) = self.by_place.last_key_value()
             && place + length == self.top
-            && data_near(place) == (Run { place, length })
+            && let group = self.data_near(self.top - 1)
+            && place <= group.place
         {
             self.forget(Run { place, length });
-            self.free -= length;
-            self.top = group_of(place).place;
+            self.free -= group.length;
+            self.top = group_of(group.place).place;
+            if place < group.place {
+                self.note(Run { place, length: group.place - place });
+            }
         }
     }
 
@@ -180,14 +186,19 @@ impl Space {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::groups::BLOCK;
     use super::*;
+
+    const LARGEST_GROUP: u64 = (8 << 20) / BLOCK;
 
     /// Checks that groups are made of what is taken, what is free and their pieces of journal, each
     /// block once, and that free neighbours are one range.
     fn check(space: &Space, taken: &[Run]) -> Result<(), TestCaseError> {
+        let near = space.journal == Place::Near;
         let free = space.by_place.iter().map(|(&place, &length)| (Run { place, length }, true));
         let groups = std::iter::successors(Some(0), |start| Some(start + group_of(*start).length));
-        let journal = groups.take_while(|start| *start < space.top).map(journal_near);
+        let groups = groups.take_while(|start| near && *start < space.top);
+        let journal = groups.map(journal_near);
         let used = taken.iter().copied().chain(journal).map(|run| (run, false));
         let mut runs: Vec<(Run, bool)> = free.chain(used).collect();
         runs.sort_unstable_by_key(|(run, _)| run.place);
@@ -203,32 +214,16 @@ mod tests {
         Ok(())
     }
 
-    #[test]
-    fn groups_follow_each_other_and_grow_with_what_lies_before_them() {
-        let mut start = 0;
-        while start < 64 * GROUPS.1 {
-            let group = group_of(start);
-            assert_eq!(group.place, start);
-            assert_eq!(group_of(start + group.length - 1), group);
-            let share = start / group.length;
-            assert!(
-                start < BEFORE * GROUPS.0
-                    || (BEFORE..2 * BEFORE).contains(&share)
-                    || group.length == GROUPS.1
-            );
-            start += group.length;
-        }
-    }
-
     proptest! {
         #[test]
         fn no_block_is_lost_or_given_twice(
             steps in prop::collection::vec(
                 (any::<bool>(), any::<prop::sample::Index>(), 1u64..3000, prop::option::of(0u64..20_000)),
                 1..200,
-            )
+            ),
+            journal in prop_oneof![Just(Place::Middle), Just(Place::Near)],
         ) {
-            let (mut space, mut taken, mut most) = (Space::default(), Vec::new(), 0);
+            let (mut space, mut taken, mut most) = (Space::new(journal), Vec::new(), 0);
             for (take, which, want, goal) in steps {
                 if take || taken.is_empty() {
                     let run = space.take(goal, want);
@@ -239,8 +234,8 @@ mod tests {
                 }
                 check(&space, &taken)?;
                 most = most.max(taken.iter().map(|run| run.length).sum());
-                // Each group loses its piece of journal, which is at most an eighth of it.
-                prop_assert!(space.top <= 2 * most + most / 3 + 2 * GROUPS.1);
+                // A group may lose a piece to the journal, which is at most an eighth of it.
+                prop_assert!(space.top <= 2 * most + most / 3 + 2 * LARGEST_GROUP);
             }
             taken.into_iter().for_each(|run| space.release(run));
             prop_assert_eq!((space.top, space.free, space.end()), (0, 0, 0));

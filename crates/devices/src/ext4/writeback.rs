@@ -2,10 +2,10 @@
 
 use crate::device::{Kind, Nanos, Request};
 
+use super::groups::BLOCK;
 use super::journal::Commit;
 use super::requests::{Piece, flush, requests};
-use super::space::BLOCK;
-use super::{Ext4, File, Lasting, Work, counts};
+use super::{Committing, Ext4, File, Lasting, Work, counts};
 
 /// The least that a writer writes back when it has to wait, as Linux's `MAX_WRITEBACK_PAGES` had.
 const CHUNK: u64 = (4 << 20) / BLOCK;
@@ -16,6 +16,7 @@ impl Ext4 {
     pub(super) fn write_back(&mut self, number: u64, file: File, most: u64) -> Vec<Request> {
         let Some(state) = self.files.get_mut(&file) else { return Vec::new() };
         let (mut pieces, mut left, mut end, mut changed) = (Vec::new(), most, 0, false);
+        let blocks = state.extents.blocks();
         while left > 0
             && let Some(dirty) = state.dirty.first(left)
         {
@@ -27,6 +28,8 @@ impl Ext4 {
         }
         if changed {
             self.journal.change(&mut state.marks);
+        }
+        if state.extents.blocks() > blocks {
             self.journal.allocate();
         }
         if state.size.min(end) > state.written_size {
@@ -97,7 +100,8 @@ impl Ext4 {
         self.write_step(merged(step), work);
     }
 
-    /// Adds what a commit in the background makes lasting beside the files that it writes back.
+    /// Adds a commit in the background, what it makes lasting beside the files that are written back,
+    /// and a flush if there is anything to be lasting.
     pub(super) fn settle(&mut self, lasting: &mut Vec<Lasting>, work: &mut Work) {
         for file in std::mem::take(&mut self.helped) {
             let clean = self.files.get(&file).is_some_and(|state| state.dirty.is_empty());
@@ -107,10 +111,14 @@ impl Ext4 {
             }
         }
         let running = self.journal.running();
+        let mut flushes = false;
         if self.journal.is_dirty() {
-            self.commit(running, work);
+            flushes = self.commit(running, work);
         } else if self.names || !lasting.is_empty() {
-            self.commit(running - 1, work);
+            flushes = self.commit(running - 1, work);
+        }
+        if !flushes && !work.is_empty() {
+            self.flush(work);
         }
         if std::mem::take(&mut self.names) {
             lasting.push(Lasting::Names);
@@ -119,38 +127,54 @@ impl Ext4 {
 
     /// Adds writes of data as a step.
     pub(super) fn write_step(&mut self, step: Vec<Request>, work: &mut Work) {
-        for request in &step {
-            self.tally.device_write(request.offset, request.length);
-        }
         if let Some(last) = step.last() {
             self.near = (last.offset + last.length - 1) / BLOCK;
+        }
+        let step = self.space.requests(step);
+        for request in &step {
+            self.tally.device_write(request.offset, request.length);
         }
         work.then(step);
     }
 
     /// Lets the work go on when a transaction is on the device, which it commits itself if nobody
-    /// else does.
-    pub(super) fn commit(&mut self, transaction: u64, work: &mut Work) {
-        let before = match self.journal.commit_of(transaction) {
-            Commit::Done => return,
+    /// else does. Tells whether the device is flushed with it, after what the work writes before.
+    pub(super) fn commit(&mut self, transaction: u64, work: &mut Work) -> bool {
+        let flushes = match self.journal.commit_of(transaction) {
+            Commit::Done => return false,
             Commit::By(number) => {
-                work.ticket.commits = Some(transaction);
-                return work.wait(number);
+                work.wait(number);
+                // One that has not begun waits for these data, too (`data=ordered`); one under way
+                // may have flushed before they were there (`jbd2_trans_will_send_data_barrier`).
+                transaction == self.journal.running()
             }
-            Commit::Own(before) => before,
+            Commit::Own(before) => {
+                before.into_iter().for_each(|number| work.wait(number));
+                self.write_journal(work);
+                true
+            }
         };
         work.ticket.commits = Some(transaction);
-        if let Some(number) = before {
-            work.wait(number);
-        }
-        let near = self.near.min(self.space.end().saturating_sub(1));
-        let step = requests(Kind::Write, self.journal.commit(work.ticket.number, near));
-        for request in &step {
-            let (flow, end) = (&mut self.counts.journal, &mut self.journal_end);
-            counts::add(flow, end, request.offset, request.length);
+        flushes && self.options.journal.commit == Committing::Jbd2
+    }
+
+    /// Commits the running transaction. Of a commit in two steps each is followed by a flush: that
+    /// before the commit record, and the one that makes it lasting (`REQ_PREFLUSH | REQ_FUA`).
+    fn write_journal(&mut self, work: &mut Work) {
+        let commit = self.options.journal.commit;
+        let part = self.space.journal(self.near);
+        for pieces in self.journal.commit(work.ticket.number, commit, part) {
+            let step = requests(Kind::Write, pieces);
+            for request in &step {
+                let (flow, end) = (&mut self.counts.journal, &mut self.journal_end);
+                counts::add(flow, end, request.offset, request.length);
+            }
+            work.then(step);
+            if commit == Committing::Jbd2 {
+                self.flush(work);
+            }
         }
         self.counts.commits += 1;
-        work.then(step);
     }
 
     pub(super) fn flush(&mut self, work: &mut Work) {

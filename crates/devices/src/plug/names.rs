@@ -130,9 +130,9 @@ impl Change {
         self.steps().iter().flat_map(|step| [step.before, step.after]).flatten().chain(itself)
     }
 
-    /// Whether it changes a name of this, or its attributes.
-    pub(super) fn concerns(&self, ino: Ino) -> bool {
-        self.mentioned().any(|mentioned| mentioned == ino)
+    /// Whether it changes the attributes of this.
+    pub(super) fn is_of(&self, ino: Ino) -> bool {
+        matches!(self.deed, Deed::Attributes(changed, _) if changed == ino)
     }
 
     /// Bytes of memory that it takes.

@@ -132,7 +132,7 @@ impl Pending {
     pub fn sync_file(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
         let mut free = self.settle_edits(ino, mark);
         if self.metadata == Metadata::Posix {
-            free.extend(self.settle_changes(mark, |change| change.concerns(ino)));
+            free.extend(self.settle_changes(mark, |change| change.is_of(ino)));
         }
         free
     }
@@ -151,7 +151,7 @@ impl Pending {
             return Vec::new();
         }
         self.settle_changes(mark, |change| {
-            change.concerns(dir) || change.steps().iter().any(|step| step.dir == dir)
+            change.is_of(dir) || change.steps().iter().any(|step| step.dir == dir)
         })
     }
 

@@ -425,7 +425,7 @@ impl Driver {
         };
         self.history.sync_bytes(ino, before);
         if self.metadata == Metadata::Posix {
-            self.history.sync_names(before, |act| act.concerns(ino));
+            self.history.sync_names(before, |act| act.is_of(ino));
         }
         self.give_back(&free);
     }
@@ -446,7 +446,7 @@ impl Driver {
         };
         if self.metadata == Metadata::Posix {
             self.history.sync_names(before, |act| {
-                act.concerns(dir) || act.steps().iter().any(|step| step.dir == dir)
+                act.is_of(dir) || act.steps().iter().any(|step| step.dir == dir)
             });
         }
         self.give_back(&free);

@@ -38,10 +38,14 @@ impl Act {
         if let Self::Names { steps, .. } = self { steps } else { &[] }
     }
 
+    /// Whether it changes the attributes of this.
+    pub fn is_of(&self, it: Ino) -> bool {
+        matches!(self, Self::Mode { ino, .. } if *ino == it)
+    }
+
     /// Whether it changes names of this, or its attributes.
     pub fn concerns(&self, it: Ino) -> bool {
-        matches!(self, Self::Mode { ino, .. } if *ino == it)
-            || self.steps().iter().any(|s| s.before == Some(it) || s.after == Some(it))
+        self.is_of(it) || self.steps().iter().any(|s| s.before == Some(it) || s.after == Some(it))
     }
 }
 

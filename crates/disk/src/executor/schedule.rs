@@ -127,7 +127,7 @@ impl Schedule {
         now.saturating_sub(self.idle)
     }
 
-    /// Takes in work that came at this moment; it has at least one request.
+    /// Takes in work that came at this moment and is not empty.
     pub(super) fn submit(&mut self, came: Nanos, work: Work, then: Then) {
         // It set out a little before; but what the device did since is decided.
         let sent = self.device_time(came).saturating_sub(self.way);

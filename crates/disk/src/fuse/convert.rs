@@ -113,11 +113,12 @@ pub(super) fn access(flags: OpenFlags, write: WriteFlags) -> Access {
     // Pages of a shared map are written through the page cache, whatever the file is open with.
     let mapped = write.contains(WriteFlags::FUSE_WRITE_CACHE);
     let mode = if mapped { Mode::Buffered } else { mode(flags.0) };
-    let flags = OFlags::from_bits_retain(flags.0 as u32);
+    // `O_SYNC` is `O_DSYNC` and one bit more. (What rustix 1 calls `DSYNC` is `O_SYNC`.)
+    let contains = |flag| flags.0 & flag == flag;
     // After a buffered write the kernel sends an fsync of its own.
     let sync = match mode {
-        Mode::Direct if flags.contains(OFlags::SYNC) => Some(Sync::All),
-        Mode::Direct if flags.contains(OFlags::DSYNC) => Some(Sync::Data),
+        Mode::Direct if contains(libc::O_SYNC) => Some(Sync::All),
+        Mode::Direct if contains(libc::O_DSYNC) => Some(Sync::Data),
         _ => None,
     };
     let drop_privileges = write.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);

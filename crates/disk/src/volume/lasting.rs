@@ -29,6 +29,14 @@ struct Direct {
     done: bool,
 }
 
+/// Whether somebody asked for all to be lasting. What is written back for no other reason than its
+/// age is no promise of POSIX for names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    No,
+    Yes,
+}
+
 /// The file system as its device sees it, and what the device has not got yet.
 pub(super) struct Model {
     pub ext4: Ext4,
@@ -53,8 +61,13 @@ pub(super) struct Model {
 
 impl Model {
     /// An empty root.
-    pub fn new(root: &Stat, device_cache: u64, metadata: Metadata) -> Self {
-        let ext4 = Ext4::new(ext4::Options { metadata, ..ext4::Options::default() });
+    pub fn new(
+        root: &Stat,
+        device_cache: u64,
+        metadata: Metadata,
+        journal: ext4::Parameters,
+    ) -> Self {
+        let ext4 = Ext4::new(ext4::Options { journal, ..ext4::Options::default() });
         Self {
             open: ext4.transaction(),
             ext4,
@@ -162,7 +175,7 @@ impl Volume {
         while let Some(background) = model.ext4.tick(now) {
             model.note_closed();
             let mark = model.pending.mark();
-            ticked.due.push(self.in_background(background, mark));
+            ticked.due.push(self.in_background(background, mark, Asked::No));
         }
         ticked.next = model.ext4.next_tick();
         let span = model.ext4.span();
@@ -174,12 +187,17 @@ impl Volume {
     }
 
     /// Work that nobody waits for, and what to call when it is done.
-    fn in_background(self: &Arc<Self>, background: Background, mark: Mark) -> (ext4::Work, Then) {
+    fn in_background(
+        self: &Arc<Self>,
+        background: Background,
+        mark: Mark,
+        asked: Asked,
+    ) -> (ext4::Work, Then) {
         let Background { work, lasting } = background;
         let (volume, ticket) = (Arc::clone(self), work.ticket);
         let then: Then = Box::new(move || {
             volume.done(ticket);
-            volume.became_lasting(&lasting, mark);
+            volume.became_lasting(&lasting, mark, asked);
         });
         (work, then)
     }
@@ -194,7 +212,7 @@ impl Volume {
         let mark = model.pending.mark();
         drop(model);
         if let Some(background) = background {
-            let (work, then) = self.in_background(background, mark);
+            let (work, then) = self.in_background(background, mark, Asked::Yes);
             self.executor.perform(now, work, then);
         }
     }
@@ -209,15 +227,17 @@ impl Volume {
         self.free(&free);
     }
 
-    fn became_lasting(&self, lasting: &[Lasting], mark: Mark) {
+    fn became_lasting(&self, lasting: &[Lasting], mark: Mark, asked: Asked) {
         let Ok(_power) = self.powered() else { return };
         let mut model = self.model();
+        let by_itself = model.metadata == Metadata::Ordered;
         let pending = &mut model.pending;
         let free: Vec<Ino> = lasting
             .iter()
             .flat_map(|what| match what {
                 Lasting::File(file) => pending.expire(*file, mark),
-                Lasting::Names => pending.commit_names(mark),
+                Lasting::Names if by_itself || asked == Asked::Yes => pending.commit_names(mark),
+                Lasting::Names => Vec::new(),
             })
             .collect();
         drop(model);

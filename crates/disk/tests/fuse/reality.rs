@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
 
@@ -25,13 +25,14 @@ pub enum Way {
 
 impl Way {
     fn flags(self) -> i32 {
+        // The system's own numbers: what rustix 1 calls `DSYNC` is `O_SYNC`.
         let flags = match self {
-            Self::Buffered | Self::Mapped => OFlags::empty(),
-            Self::Synced => OFlags::SYNC,
-            Self::Direct => OFlags::DIRECT,
-            Self::DirectSynced => OFlags::DIRECT | OFlags::DSYNC,
+            Self::Buffered | Self::Mapped => 0,
+            Self::Synced => libc::O_SYNC,
+            Self::Direct => libc::O_DIRECT,
+            Self::DirectSynced => libc::O_DIRECT | libc::O_DSYNC,
         };
-        (flags | OFlags::NOFOLLOW).bits() as i32
+        flags | libc::O_NOFOLLOW
     }
 }
 

@@ -21,12 +21,30 @@ fn cuts_are_judged_by_every_rule_unless_some_are_named() {
 }
 
 #[test]
+fn cuts_are_made_on_ext4_unless_file_systems_are_named() {
+    let of = |more: &str, flag: Option<&str>| {
+        let file_system = flag.map(str::to_owned);
+        let experiment = cutting(more, &Changes { file_system, ..Changes::default() });
+        // What is run is what the run folder keeps.
+        let again = load(&experiment.to_toml(), &Changes::default()).expect("it was right");
+        assert_eq!(again.cuts, experiment.cuts);
+        experiment.cuts.expect("cuts").file_systems
+    };
+    assert_eq!(of("cuts = 5\n", None), ["ext4"]);
+    assert_eq!(of("cuts = 5\nfile_system = \"posix\"\n", None), ["posix"]);
+    assert_eq!(of("cuts = 5\nfile_system = [\"posix\", \"ext4\"]\n", None), ["posix", "ext4"]);
+    assert_eq!(of("cuts = 5\nfile_system = \"posix\"\n", Some("ext4")), ["ext4"]);
+    assert_eq!(of("cuts = 5\n", Some("ext4,posix")), ["ext4", "posix"]);
+}
+
+#[test]
 fn one_cut_is_repeated_alone_and_without_trials() {
     let changes = Changes { cut_number: Some(7), ..Changes::default() };
     let experiment = cutting("cuts = 5\nkeep = \"torn\"\n", &changes);
     let cuts = Cuts {
         count: 5,
         keep: vec!["torn".into()],
+        file_systems: vec!["ext4".into()],
         recovery: false,
         only: Some(7),
         workload: "ledger".into(),

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use crate::common::{GOOD, OF_FILES, load, vocabulary};
 use bakeoff_experiment::{
-    Arrivals, Changes, Cuts, Experiment, Factor, KEEPS, Rate, WorkloadNames, base, presets,
+    Arrivals, Changes, Cuts, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames, base,
+    presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -173,12 +174,14 @@ prop_compose! {
     fn cuts()(
         count in 1u32..=10_000,
         keep in subsequence(&KEEPS[..], 1..=KEEPS.len()),
+        file_systems in subsequence(&FILE_SYSTEMS[..], 1..=FILE_SYSTEMS.len()),
         recovery: bool,
         only in prop::option::of(0u32..10_000),
     ) -> Cuts {
         let (workload, engines) = ("ledger".to_owned(), Vec::new());
-        let keep = keep.into_iter().map(str::to_owned).collect();
-        Cuts { count, keep, recovery, only, workload, engines }
+        let [keep, file_systems] =
+            [keep, file_systems].map(|names| names.into_iter().map(str::to_owned).collect());
+        Cuts { count, keep, file_systems, recovery, only, workload, engines }
     }
 }
 

@@ -30,7 +30,7 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-cuts, keep, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, quick, \
+cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, quick, \
 disks, settings";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
@@ -86,7 +86,7 @@ error: unknown key `secnds`
   |
   = help: did you mean `seconds`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
-cuts, keep, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale
+cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale
 
 error: unknown factor `engin`
  --> the command line:1:11
@@ -180,6 +180,9 @@ const LINES: &[(&str, &str, &str)] = &[
     ("seconds = 86401", "a trial can't last 86401 seconds", "valid: 0.5 to 86400"),
     ("cuts = 10001", "the power can't be cut 10001 times", "valid: 0 to 10000"),
     ("keep = \"torm\"", "unknown rule `torm`", "did you mean `torn`?"),
+    ("file_system = \"xfs\"", "unknown file system `xfs`", "valid: ext4, posix"),
+    ("file_system = []", "`file_system` names no file system", "valid: ext4, posix"),
+    ("file_system = [\"posix\", \"posix\"]", "`posix` is twice", "leave one out"),
     ("keep = []", "`keep` names no rule", "valid: drop-all, prefix, subset, torn"),
     ("keep = [\"torn\", \"torn\"]", "`torn` is twice", "leave one out"),
     ("keep = [\"torn\", 1]", "`keep` has to be a string, and this is a whole number", ""),

@@ -22,7 +22,7 @@ use std::time::Duration;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::Durability;
-use bakeoff_results::{Cut, Promised};
+use bakeoff_results::{Cut, FileSystem, Promised};
 
 use self::moment::Moment;
 use super::{Outcome, Procedure, Stage};
@@ -107,6 +107,10 @@ impl CutProcedure {
         Cut {
             engine: self.engine.clone(),
             durability: self.durability.name().into(),
+            file_system: match self.metadata {
+                Metadata::Ordered => FileSystem::Ext4,
+                Metadata::Posix => FileSystem::Posix,
+            },
             promised: self.promised,
             clients: self.clients,
             number: self.number,

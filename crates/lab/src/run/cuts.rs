@@ -8,7 +8,7 @@ use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::{Durability, Engine, Home};
 use bakeoff_experiment::{Cell, Cuts, Experiment, Factor, Memory};
-use bakeoff_results::{Cut, Promised};
+use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::Lab;
 use crate::error::wanting;
@@ -55,23 +55,25 @@ impl Lab<'_> {
         };
         let mut failed = 0;
         for (engine, durability) in self.experiment.cut_cells() {
-            failed += self.cut_level(stage, engine, durability, &mut common)?;
+            for file_system in file_systems(&common.cuts) {
+                let level = (engine, durability, file_system);
+                failed += self.cut_level(stage, level, &mut common)?;
+            }
         }
         Ok(failed)
     }
 
-    /// Makes the cuts of an engine at a level; how many failed.
+    /// Makes the cuts of an engine at a level on a file system; how many failed.
     fn cut_level(
         &mut self,
         stage: &mut Stage<'_>,
-        engine: &str,
-        level: &str,
+        (engine, level, file_system): (&str, &str, FileSystem),
         common: &mut Common,
     ) -> Result<u32, LabError> {
-        let numbers = self.due_cuts(engine, level, &common.cuts)?;
+        let numbers = self.due_cuts((engine, level, file_system), &common.cuts)?;
         let durability = Durability::parse(level).expect("a checked level");
         let (mut failed, mut in_a_row) = (0, 0);
-        let first = self.procedure(engine, durability, 0, common)?;
+        let first = self.procedure(engine, durability, file_system, common)?;
         if numbers.is_empty() {
             return Ok(0);
         }
@@ -104,10 +106,10 @@ impl Lab<'_> {
     }
 
     /// The numbers of the cuts that are still to be made; what failed is tried again.
-    fn due_cuts(&self, engine: &str, level: &str, cuts: &Cuts) -> Result<Vec<u32>, LabError> {
+    fn due_cuts(&self, level: (&str, &str, FileSystem), cuts: &Cuts) -> Result<Vec<u32>, LabError> {
         let done = self.folder.cuts()?;
         let of_this = |cut: &&Cut| {
-            (&*cut.engine, &*cut.durability) == (engine, level) && cut.failed.is_none()
+            (&*cut.engine, &*cut.durability, cut.file_system) == level && cut.failed.is_none()
         };
         let made: BTreeSet<u32> = done.iter().filter(of_this).map(|cut| cut.number).collect();
         Ok(cuts.numbers().filter(|number| !made.contains(number)).collect())
@@ -138,7 +140,7 @@ impl Lab<'_> {
         &self,
         engine: &str,
         durability: Durability,
-        number: u32,
+        file_system: FileSystem,
         common: &Common,
     ) -> Result<CutProcedure, MachineError> {
         let images = self.keep_images.then(|| self.folder.dir().join(IMAGES));
@@ -149,11 +151,14 @@ impl Lab<'_> {
             engine: engine.into(),
             durability,
             promised: promised(self.registry, engine, durability),
-            number,
+            number: 0,
             clients: self.experiment.cut_clients(),
             keep: common.keep.clone(),
             recovery: common.cuts.recovery,
-            metadata: Metadata::Ordered,
+            metadata: match file_system {
+                FileSystem::Ext4 => Metadata::Ordered,
+                FileSystem::Posix => Metadata::Posix,
+            },
             keep_images: images,
             patience: cut::PATIENCE,
         })
@@ -185,7 +190,15 @@ fn levels(cell: &Cell) -> bakeoff_results::Levels {
 /// How many power cuts an experiment asks for.
 pub fn planned_cuts(experiment: &Experiment) -> usize {
     let each = experiment.cuts.as_ref().map_or(0, |cuts| cuts.numbers().len());
-    each * if each == 0 { 0 } else { experiment.cut_cells().len() }
+    let file_systems = experiment.cuts.as_ref().map_or(0, |cuts| cuts.file_systems.len());
+    each * file_systems * if each == 0 { 0 } else { experiment.cut_cells().len() }
+}
+
+/// The file systems that each cut is made on.
+pub fn file_systems(cuts: &Cuts) -> Vec<FileSystem> {
+    let all = [FileSystem::Ext4, FileSystem::Posix];
+    let named = |name: &String| all.into_iter().find(|it| it.name() == name);
+    cuts.file_systems.iter().filter_map(named).collect()
 }
 
 /// Whether an engine's power can be cut at all at that level.

@@ -6,10 +6,11 @@ use bakeoff_results::{Cut, Judged, Promised, Verdict};
 use super::{line, maybe};
 use crate::promises;
 
-const CUT: [&str; 13] = [
+const CUT: [&str; 14] = [
     "folder",
     "engine",
     "durability",
+    "file_system",
     "promised",
     "window_s",
     "most_lost",
@@ -67,6 +68,7 @@ fn cut_fields(folder: Option<&str>, cut: &Cut) -> Vec<String> {
         maybe(folder),
         cut.engine.clone(),
         cut.durability.clone(),
+        cut.file_system.name().to_owned(),
         promised.to_owned(),
         maybe(window_s),
         maybe(most_lost),

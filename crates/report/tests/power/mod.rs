@@ -5,7 +5,7 @@ mod words;
 
 use bakeoff_analysis::{Document, Found, OtherCuts, PromiseView, RuleView};
 use bakeoff_report::{Format, Options, Rows, render, verdict};
-use bakeoff_results::{Cut, CutPlan, Judged, Promised, Verdict};
+use bakeoff_results::{Cut, CutPlan, FileSystem, Judged, Promised, Verdict};
 
 use crate::parse_csv;
 use crate::sample::Sample;
@@ -24,6 +24,7 @@ fn cut(keep: &str, example: &str) -> Cut {
     Cut {
         engine: "sqlite".into(),
         durability: "strict".into(),
+        file_system: FileSystem::Ext4,
         promised: Promised::Everything,
         clients: 4,
         number: 3,
@@ -56,6 +57,7 @@ pub fn broken(keep: &str, example: &str) -> Document {
     document.promises = vec![PromiseView {
         engine: "sqlite".into(),
         durability: "strict".into(),
+        file_system: FileSystem::Ext4,
         promised: Promised::Everything,
         kept: Some(false),
         cuts: 1,
@@ -69,6 +71,7 @@ pub fn broken(keep: &str, example: &str) -> Document {
         planned: 1,
         disk: "ssd-sata".into(),
         clients: 4,
+        file_systems: vec![FileSystem::Ext4],
         command: "bakeoff run power-cut --seed 1".into(),
     });
     document
@@ -305,6 +308,57 @@ fn where_nothing_can_be_read_nobody_says_that_nothing_is_lost() {
     assert!(page.contains("nothing could be counted"), "{page}");
     assert!(page.contains("1 cut left nothing that losses could be counted by"), "{page}");
     assert!(!page.contains("nothing lost") && !page.contains("lost nothing"), "{page}");
+}
+
+/// The same promise tried on both file systems, and broken on posix alone.
+fn on_both() -> Document {
+    let mut document = broken("torn", "x");
+    let mut sound = document.promises[0].clone();
+    (sound.kept, sound.broken) = (Some(true), 0);
+    for rule in &mut sound.rules {
+        *rule = RuleView { intact: 1, cuts: 1, keep: rule.keep.clone(), ..RuleView::default() };
+    }
+    let mut whole = document.cuts[0].clone();
+    whole.judged.iter_mut().for_each(|judged| judged.verdict = Verdict::default());
+    document.promises[0].file_system = FileSystem::Posix;
+    document.cuts[0].file_system = FileSystem::Posix;
+    document.promises.insert(0, sound);
+    document.cuts.insert(0, whole);
+    let plan = document.run.run.cuts.as_mut().unwrap();
+    plan.file_systems = vec![FileSystem::Ext4, FileSystem::Posix];
+    document
+}
+
+#[test]
+fn each_format_says_which_file_system_broke_a_promise() {
+    let document = on_both();
+    let said = verdict(&document);
+    assert!(said.contains("sqlite broke its promise at strict on posix in 1 of 1"), "{said}");
+    assert!(said.contains("1 other promise stood 1 power cut"), "{said}");
+    for format in [Format::Term, Format::Markdown, Format::Html] {
+        let text = text(&document, format).replace('\n', " ");
+        for part in ["strict on ext4", "strict on posix", "promise broken on posix"] {
+            let plain = text.replace("\x1b[31m", "").replace("\x1b[0m", "");
+            assert!(plain.contains(part), "{format:?}, {part}: {plain}");
+        }
+        let again = "--durability strict --file-system posix --keep torn --cut-number 3";
+        let plain = text.replace("<span class=\"whole\">", "").replace("</span>", "");
+        let joined = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(joined.contains(again), "{format:?}: {joined}");
+    }
+    let csv =
+        render(&document, Format::Csv, &Options { rows: Some(Rows::Cuts), ..Options::default() });
+    let rows = parse_csv(&csv.unwrap());
+    let column = |name: &str| rows[0].iter().position(|head| head == name).unwrap();
+    let broken: Vec<(&str, &str)> = rows[1..]
+        .iter()
+        .map(|row| (&*row[column("file_system")], &*row[column("broken")]))
+        .collect();
+    let expected = [("ext4", "false"), ("ext4", "false"), ("posix", "false"), ("posix", "true")];
+    assert_eq!(broken, expected);
+    let json: serde_json::Value = serde_json::from_str(&text(&document, Format::Json)).unwrap();
+    assert_eq!(json["promises"][1]["file_system"], "posix");
+    assert_eq!(json["cuts"][0]["file_system"], "ext4");
 }
 
 #[test]

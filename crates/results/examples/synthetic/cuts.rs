@@ -1,6 +1,6 @@
 //! Synthetic power cuts. They say nothing of any engine.
 
-use bakeoff_results::{Again, Cut, Judged, Promised, Verdict};
+use bakeoff_results::{Again, Cut, FileSystem, Judged, Promised, Verdict};
 
 /// Two power cuts of one engine: one that takes what may go, and one that takes too much.
 pub fn cuts() -> [Cut; 2] {
@@ -16,6 +16,7 @@ pub fn cuts() -> [Cut; 2] {
     let cut = |number, verdicts: [Verdict; 2]| Cut {
         engine: "alpha".into(),
         durability: "relaxed".into(),
+        file_system: FileSystem::Ext4,
         promised: Promised::Whole { window_s: Some(1.5), most_lost: None },
         clients: 4,
         number,

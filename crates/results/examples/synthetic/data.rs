@@ -3,8 +3,8 @@
 
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, CutPlan, EngineFact, Levels, Machine, Measured, Operation, Run, Setting, Slot, Trial,
-    histogram,
+    Applied, CutPlan, EngineFact, FileSystem, Levels, Machine, Measured, Operation, Run, Setting,
+    Slot, Trial, histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -63,6 +63,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             planned: 2,
             disk: "ssd-sata".into(),
             clients: 4,
+            file_systems: vec![FileSystem::Ext4],
             command: "bakeoff run power-cut".into(),
         }),
         applied: vec![Applied {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use bakeoff_devices::plug::Keep;
-use bakeoff_results::{Cut, Judged, Verdict};
+use bakeoff_results::{Cut, FileSystem, Judged, Verdict};
 
 use super::again::Interrupted;
 use super::source::Source;
@@ -48,7 +48,11 @@ impl Bench<'_, '_> {
         if let Some(folder) = self.procedure.keep_images.as_deref().filter(|_| broken) {
             // The audit has recovered the other one.
             let engine = cut.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
-            let name = format!("{engine}-{}-{}-{keep}", cut.durability, cut.number);
+            let on = match cut.file_system {
+                FileSystem::Ext4 => "",
+                FileSystem::Posix => "-posix",
+            };
+            let name = format!("{engine}-{}{on}-{}-{keep}", cut.durability, cut.number);
             source.image(&folder.join(&name))?;
             judged.image = Some(folder.join(name).to_string_lossy().into_owned());
         }

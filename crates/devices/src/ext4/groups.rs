@@ -1,0 +1,79 @@
+//! The groups that the device is cut into, as ext4's is into groups of 128 MiB that each keep their
+//! own metadata.
+//!
+//! Where the journal is to be near the data, each begins with a piece of it and the rest holds data;
+//! else all of a group holds data, and the journal lies between two of them ([`super::layout`]). A
+//! group is a sixteenth to a thirty-second of what lies before it, within 512 KiB and 8 MiB: small
+//! data are a model of large ones and are spread over as much of a disk, so that what has to be near
+//! must be near in proportion.
+
+use super::parameters::Place;
+
+/// Bytes of a block, and of a page of the cache.
+pub const BLOCK: u64 = 4096;
+
+/// The least and the most blocks of a group: 512 KiB and 8 MiB.
+const GROUPS: (u64, u64) = ((512 << 10) / BLOCK, (8 << 20) / BLOCK);
+
+/// How many groups of a size could lie before the first one of that size.
+const BEFORE: u64 = 16;
+
+/// The least blocks of a piece of journal: 64 KiB.
+const LEAST_JOURNAL: u64 = (64 << 10) / BLOCK;
+
+/// Which part of a large group is its piece of journal.
+const JOURNAL_SHARE: u64 = 64;
+
+/// The group that holds a block.
+pub fn group_of(block: u64) -> Run {
+    let length = (block / BEFORE).max(1).ilog2();
+    let length = (1 << length).clamp(GROUPS.0, GROUPS.1);
+    Run { place: block - block % length, length }
+}
+
+/// The piece of journal in the group that holds `block`.
+pub fn journal_near(block: u64) -> Run {
+    let Run { place, length } = group_of(block);
+    Run { place, length: (length / JOURNAL_SHARE).max(LEAST_JOURNAL) }
+}
+
+/// The blocks for data in the group that holds `block`.
+pub fn data_near(block: u64, journal: Place) -> Run {
+    let Run { place, length } = group_of(block);
+    let taken = match journal {
+        Place::Middle => 0,
+        Place::Near => journal_near(block).length,
+    };
+    Run { place: place + taken, length: length - taken }
+}
+
+/// Blocks next to each other on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The first block.
+    pub place: u64,
+    /// How many there are.
+    pub length: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_follow_each_other_and_grow_with_what_lies_before_them() {
+        let mut start = 0;
+        while start < 64 * GROUPS.1 {
+            let group = group_of(start);
+            assert_eq!(group.place, start);
+            assert_eq!(group_of(start + group.length - 1), group);
+            let share = start / group.length;
+            assert!(
+                start < BEFORE * GROUPS.0
+                    || (BEFORE..2 * BEFORE).contains(&share)
+                    || group.length == GROUPS.1
+            );
+            start += group.length;
+        }
+    }
+}

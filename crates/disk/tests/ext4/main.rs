@@ -1,0 +1,107 @@
+//! The file system of the virtual disk beside a real ext4: what both ask of their device for the
+//! same calls. `cargo test -p bakeoff-disk --test ext4 -- --nocapture` prints the table.
+
+mod counter;
+mod patterns;
+mod real;
+mod virtual_disk;
+
+use std::io::Write;
+use std::path::Path;
+
+use patterns::{PATTERNS, Pattern};
+use real::Real;
+use virtual_disk::Virtual;
+
+/// Operations of each writer.
+const OPERATIONS: u64 = 200;
+/// A device that takes so long that writers meet in a commit, and no longer.
+const MODEL: &str = "ssd-sata";
+
+/// What was asked of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Requests {
+    writes: u64,
+    bytes: u64,
+    flushes: u64,
+}
+
+/// Writes, KiB and flushes an operation.
+#[derive(Clone, Copy, Debug)]
+struct Each {
+    writes: f64,
+    kib: f64,
+    flushes: f64,
+}
+
+/// Counts what a pattern asks of a device for each operation.
+fn count(pattern: &Pattern, folder: &Path, requests: impl Fn() -> Requests) -> Each {
+    let files = pattern.prepare(folder);
+    let before = requests();
+    pattern.run(folder, &files, 8..8 + OPERATIONS);
+    let after = requests();
+    let each = |after: u64, before: u64| {
+        (after - before) as f64 / (OPERATIONS * u64::from(pattern.writers)) as f64
+    };
+    Each {
+        writes: each(after.writes, before.writes),
+        kib: each(after.bytes, before.bytes) / 1024.0,
+        flushes: each(after.flushes, before.flushes),
+    }
+}
+
+/// Where the standard error of a test goes, past the harness, which keeps what passes to itself.
+fn say(line: &str) {
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+#[test]
+fn the_device_is_asked_for_what_a_real_ext4_asks_for() {
+    let real = match Real::mount() {
+        Ok(real) => real,
+        Err(why) => {
+            assert!(std::env::var_os("CI").is_none(), "CI must have a real ext4: {why}");
+            return say(&format!("skipped, no real ext4 to compare with: {why}"));
+        }
+    };
+    println!("{:<34} writers  writes  real  flushes  real    KiB   real", "operation");
+    let mut wrong = Vec::new();
+    for (number, pattern) in PATTERNS.iter().enumerate() {
+        let folder = real.path().join(number.to_string());
+        std::fs::create_dir(&folder).unwrap();
+        let theirs = count(pattern, &folder, || real.requests());
+        let disk = Virtual::mount(MODEL);
+        let ours = count(pattern, &disk.path(), || disk.requests());
+        println!("{}", row(pattern, ours, theirs));
+        wrong.extend(differ(pattern, ours, theirs));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn row(pattern: &Pattern, ours: Each, theirs: Each) -> String {
+    let Pattern { name, writers, .. } = pattern;
+    format!(
+        "{name:<34} {writers:>7} {:>7.2} {:>5.2} {:>8.2} {:>5.2} {:>6.1} {:>6.1}",
+        ours.writes, theirs.writes, ours.flushes, theirs.flushes, ours.kib, theirs.kib
+    )
+}
+
+/// Where the virtual disk asks for something else: one writer within a twentieth. How many meet in
+/// a commit is a matter of moments, and the kernel takes flushes that meet for one.
+fn differ(pattern: &Pattern, ours: Each, theirs: Each) -> Vec<String> {
+    let (share, bytes) = if pattern.writers == 1 { (0.05, 0.1) } else { (0.15, 0.25) };
+    let merged = pattern.writers > 1 && theirs.flushes < ours.flushes && theirs.writes < 1.05;
+    let flushes = if merged { ours.flushes } else { theirs.flushes };
+    let pairs = [
+        ("writes", ours.writes, theirs.writes, share),
+        ("flushes", ours.flushes, flushes, share),
+        ("KiB", ours.kib, theirs.kib, bytes),
+    ];
+    let far =
+        pairs.into_iter().filter(|(_, ours, theirs, share)| (ours - theirs).abs() > share * theirs);
+    let Pattern { name, writers, .. } = pattern;
+    far.map(|(what, ours, theirs, _)| {
+        format!("{name}, {writers} writers: {ours} {what}, {theirs} of a real ext4")
+    })
+    .collect()
+}
