@@ -189,6 +189,10 @@ impl Collector {
             let fewest = each.map(|(kept, later)| kept.ended + later.ended).min();
             let in_time = self.kept.iter().map(|kept| kept.in_time).min();
             self.window.look(now, fewest.unwrap_or(0), in_time.unwrap_or(0));
+            // What falls further behind gets no more to say by going on.
+            if now >= self.window.until && shared.pace.is_behind(self.window.until) {
+                self.window.stop(self.window.until);
+            }
             if self.window.end.is_some() {
                 self.ended(shared);
             }
@@ -229,7 +233,8 @@ impl Collector {
     /// As it is now, what is still under way being cut off.
     fn cut_off(&self, shared: &Shared<'_>) -> Self {
         let mut cut = self.clone();
-        for (kind, intended) in shared.halt.under_way().filter(|(_, it)| self.window.counts(*it)) {
+        let counts = |(_, intended): &(usize, Nanos)| self.window.counts_cut_off(*intended);
+        for (kind, intended) in shared.halt.under_way().filter(counts) {
             let latency = self.window.cap.saturating_sub(intended);
             cut.kept[kind].take(latency, latency);
             cut.kept[kind].unfinished += 1;
@@ -247,7 +252,8 @@ impl Collector {
                 }
                 self.slots[slot][kind as usize].record(ended - intended).expect(GROWS);
             }
-            if self.window.counts(intended) {
+            let cut_off = ended > self.window.cap && self.window.counts_cut_off(intended);
+            if cut_off || self.window.counts(intended) {
                 self.count(sample);
             }
             self.total.latency += ended - intended;

@@ -85,6 +85,11 @@ impl Begun {
         self.due().is_none_or(|mut due| due.end(end))
     }
 
+    /// Whether clients don't keep up with what was due before `end`.
+    pub fn is_behind(&self, end: Nanos) -> bool {
+        self.due().is_some_and(|mut due| !due.end(end))
+    }
+
     /// Whether something that was due before `end` has yet to start.
     pub fn owes(&self, end: Nanos) -> bool {
         self.due().is_some_and(|due| due.next.at() < end)

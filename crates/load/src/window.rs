@@ -51,6 +51,13 @@ impl Window {
     pub fn counts(&self, intended: Nanos) -> bool {
         intended >= self.from && self.end.is_none_or(|end| intended < end)
     }
+
+    /// Whether one counts that had not ended by the cap of a window that lasted until then. One that
+    /// started before the window has been there for all of it: to leave it out would be to drop it
+    /// for being slow.
+    pub fn counts_cut_off(&self, intended: Nanos) -> bool {
+        self.counts(intended) || (self.end == Some(self.cap) && intended < self.cap)
+    }
 }
 
 #[cfg(test)]
@@ -73,6 +80,10 @@ mod tests {
         assert_eq!(window.end, Some(100));
         let counts = [9, 10, 99, 100].map(|intended| window.counts(intended));
         assert_eq!(counts, [false, true, true, false]);
+        let cut_off = [9, 99, 100].map(|intended| window.counts_cut_off(intended));
+        assert_eq!(cut_off, [false, true, false], "it did not last until the cap");
+        window.end = Some(window.cap);
+        assert_eq!([9, 999, 1000].map(|it| window.counts_cut_off(it)), [true, true, false]);
     }
 
     #[test]

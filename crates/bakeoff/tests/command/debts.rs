@@ -10,12 +10,13 @@ use super::bad_input::Tmpfs;
 use super::on_disks::can_mount;
 use super::{Place, measured};
 
-/// SQLite owes its log's pages; on a disk of ten turns a second they are hard to pay.
+/// Nothing is synced while clients work: what SQLite owes then is hard to pay on a disk of one turn a
+/// second.
 const SLOW: &str = r#"
 name = "slow"
 workload = "redmine"
 engine = ["sqlite", "null"]
-durability = "relaxed"
+durability = "none"
 disk = "mine"
 neighbours = "0"
 seconds = 1
@@ -23,7 +24,7 @@ repetitions = 1
 
 [disks.mine]
 model = "hdd-7200"
-rpm = 600
+rpm = 60
 "#;
 
 fn cell<'a>(document: &'a Value, engine: &str) -> &'a Value {
@@ -82,8 +83,8 @@ fn what_never_ends_within_the_cap_is_a_bound_and_no_gap() {
         return;
     }
     let place = Place::new();
-    place.write("slow.toml", &SLOW.replace("rpm = 600", "rpm = 30"));
-    let short = ["--seconds", "0.3", "--durability", "strict"];
+    place.write("slow.toml", SLOW);
+    let short = ["--seconds", "0.5", "--durability", "strict"];
     place.run(&[&["run", "slow.toml", "--out", "r"], &short[..]].concat()).code(0);
     place.assert_clean("r");
     let document = place.json("r");
@@ -96,9 +97,9 @@ fn what_never_ends_within_the_cap_is_a_bound_and_no_gap() {
         .map(|operation| operation["mean_s"].as_f64().unwrap())
         .collect();
     assert_eq!(unfinished.len(), 1, "one client is in one operation: {slow}");
-    assert!((0.1..=3.0).contains(&unfinished[0]), "{unfinished:?}");
-    assert_eq!(slow["window_s"][1], 3.0, "the cap is ten times the seconds");
-    assert_eq!(trial(&document, "null")["window_s"][1], 0.3);
+    assert!((0.5..=5.01).contains(&unfinished[0]), "{unfinished:?}");
+    assert_eq!(slow["window_s"][1], 5.0, "the cap is ten times the seconds");
+    assert_eq!(trial(&document, "null")["window_s"][1], 0.5);
     let told = place.run(&["report", "r"]).code(0);
     told.says(&["cut off while operations were still running"]);
 }
@@ -107,7 +108,16 @@ fn what_never_ends_within_the_cap_is_a_bound_and_no_gap() {
 fn figures_of_a_fresh_database_are_told_as_such() {
     let place = Place::new();
     place.write("fresh.toml", SLOW);
-    let host = ["--disk", "host", "--engine", "sqlite,fjall", "--seconds", "0.5"];
+    let host = [
+        "--disk",
+        "host",
+        "--engine",
+        "sqlite,fjall",
+        "--seconds",
+        "0.5",
+        "--durability",
+        "relaxed",
+    ];
     place.run(&[&["run", "fresh.toml", "--out", "r"], &host[..]].concat()).code(0);
     let document = place.json("r");
     assert_eq!(cell(&document, "fjall")["debt"]["fresh"], true, "no memtable was full yet");
@@ -122,7 +132,7 @@ fn a_disk_that_fills_while_draining_stops_the_run_and_loses_nothing() {
     let place = Place::new();
     place.write("slow.toml", SLOW);
     let small = place.path("small-disk");
-    let Some(_disk) = Tmpfs::mount(&small, "80m") else {
+    let Some(_disk) = Tmpfs::mount(&small, "140m") else {
         assert!(std::env::var_os("CI").is_none(), "CI runs as root and can mount");
         eprintln!("skipped: a small disk can't be mounted without root");
         return;
@@ -130,14 +140,13 @@ fn a_disk_that_fills_while_draining_stops_the_run_and_loses_nothing() {
     if !can_mount() {
         return;
     }
-    // Relaxed, SQLite's log stays small on a disk this slow until the drain: what fills the disk
-    // then is somebody else's file, written while it drains.
+    // What fills the disk is somebody else's file, written while it drains.
     let arguments = ["run", "slow.toml", "--out", "small-disk/r", "--engine", "sqlite"];
     let mut run = place.start(&[&arguments[..], &["--seconds", "3"]].concat());
     super::wait_until("the disk is mounted", || super::on_disks::mounts_below(&small.join("r")));
-    // Through the warm-up and the window, into the drain.
-    std::thread::sleep(std::time::Duration::from_secs(6));
-    let _ = std::fs::write(small.join("stuffing"), vec![1; 80 << 20]);
+    // Through the window of 3 s, into the drain, which is cut off after as long again.
+    std::thread::sleep(std::time::Duration::from_millis(4500));
+    let _ = std::fs::write(small.join("stuffing"), vec![1; 140 << 20]);
     let code = run.wait().unwrap().code();
     place.assert_clean("small-disk/r");
     assert!(!super::on_disks::mounts_below(&small.join("r")));
@@ -145,7 +154,11 @@ fn a_disk_that_fills_while_draining_stops_the_run_and_loses_nothing() {
     assert!(matches!(code, Some(0 | 4)), "{code:?}");
     std::fs::remove_file(small.join("stuffing")).unwrap();
     if code == Some(4) {
-        place.run(&["run", "--resume", "small-disk/r"]).code(0);
+        // A run in which nothing was measured leaves nothing to go on with.
+        match small.join("r").exists() {
+            true => place.run(&["run", "--resume", "small-disk/r"]).code(0),
+            false => place.run(&arguments).code(0),
+        };
     }
     let document = place.json("small-disk/r");
     assert_eq!(

@@ -160,7 +160,7 @@ fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
     let length = ["--seconds", "0.5", "--repetitions", "1"];
     let quick = [&["run", "redmine", "--quick", "--out", "r"], &short[..], &length].concat();
     let Some(done) = without_fuse(&place, &quick) else { return };
-    done.code(0).says(&["on the disk host instead of hdd-7200", "/dev/fuse"]);
+    done.code(0).says(&["on the disk host instead of ssd-sata", "/dev/fuse"]);
     assert_eq!(place.json("r")["trials"][0]["levels"]["disk"], "host");
     // Who names a disk gets that one, or none.
     place.write("disks.toml", DISKS);
