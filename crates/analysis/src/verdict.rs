@@ -40,6 +40,11 @@ pub(crate) fn judge(mut family: Vec<Case>) -> Vec<Comparison> {
     let mut said = holm::adjust(&p).into_iter().zip(verdicts);
     for (case, estimate) in family.iter_mut().zip(&estimates) {
         if estimate.is_none() {
+            // Nothing can be worked out: that its operations are too few is known all the same.
+            let verdict = bakeoff_stats::Verdict::Undecided;
+            if !case.pairs.is_empty() {
+                case.comparison.verdict = verdict_of(&case.comparison, verdict);
+            }
             continue;
         }
         let Some((p, verdict)) = said.next() else { break };

@@ -32,6 +32,7 @@ pub(crate) fn all(
         machine::disturbed(counted, blocks),
         machine::shared(run, counted),
         machine::no_processor(run, counted),
+        machine::servers_waited(run, counted),
         machine::drifted(&document.canaries),
         figures::noise(run, &document.noise),
         work::unsynced(run, cells, counted),

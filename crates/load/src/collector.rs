@@ -198,7 +198,8 @@ impl Collector {
             }
         }
         let Some(end) = self.window.end else { return };
-        let busy = shared.halt.under_way().any(|(_, intended)| self.window.counts(intended));
+        let counts = |intended| self.window.counts_under_way(intended);
+        let busy = shared.halt.under_way().any(|(_, intended)| counts(intended));
         self.quiet = if busy || shared.pace.owes(end) { 0 } else { self.quiet + 1 };
         if self.quiet >= QUIET || now >= self.window.cap {
             shared.halt.end();
@@ -219,7 +220,7 @@ impl Collector {
         if end > self.window.until {
             self.kept.iter_mut().zip(&self.later).for_each(|(kept, later)| kept.add(later));
         }
-        let counts = |(_, intended): &(usize, Nanos)| self.window.counts(*intended);
+        let counts = |(_, intended): &(usize, Nanos)| self.window.counts_under_way(*intended);
         self.in_flight = shared.halt.under_way().filter(counts).count() as u64;
         if !shared.pace.is_open() {
             shared.halt.window_ended(end);
@@ -233,7 +234,7 @@ impl Collector {
     /// As it is now, what is still under way being cut off.
     fn cut_off(&self, shared: &Shared<'_>) -> Self {
         let mut cut = self.clone();
-        let counts = |(_, intended): &(usize, Nanos)| self.window.counts_cut_off(*intended);
+        let counts = |(_, intended): &(usize, Nanos)| self.window.counts_under_way(*intended);
         for (kind, intended) in shared.halt.under_way().filter(counts) {
             let latency = self.window.cap.saturating_sub(intended);
             cut.kept[kind].take(latency, latency);
@@ -252,8 +253,7 @@ impl Collector {
                 }
                 self.slots[slot][kind as usize].record(ended - intended).expect(GROWS);
             }
-            let cut_off = ended > self.window.cap && self.window.counts_cut_off(intended);
-            if cut_off || self.window.counts(intended) {
+            if self.window.counts(intended, ended) {
                 self.count(sample);
             }
             self.total.latency += ended - intended;

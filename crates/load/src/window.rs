@@ -1,8 +1,9 @@
 //! The window: which operations count.
 //!
-//! Those that start in it count, each followed to its end. It ends when the time is over *and* of
-//! every kind enough have ended: a window that took what *ended* in it would drop the slow ones, and
-//! their mean would be too low (3 to 27 % in a trial of three or four operations).
+//! Those that start in it count, each followed to its end, and those that start before it and last
+//! until its time is over: they were there for all of it. It ends when the time is over *and* of every
+//! kind enough have ended: a window that took what *ended* in it would drop the slow ones, and their
+//! mean would be too low (3 to 27 % in a trial of three or four operations).
 
 use crate::clock::nanoseconds;
 use crate::{Nanos, Plan};
@@ -47,16 +48,17 @@ impl Window {
         self.end.get_or_insert(now.min(self.cap));
     }
 
-    /// Whether an operation that was to start then counts, as far as is known.
-    pub fn counts(&self, intended: Nanos) -> bool {
-        intended >= self.from && self.end.is_none_or(|end| intended < end)
+    /// Whether an operation counts that was to start at `intended` and is over since `ended`, as far
+    /// as is known. To leave out one that lasted from before the window until its time was over would
+    /// be to drop it for being slow.
+    pub fn counts(&self, intended: Nanos, ended: Nanos) -> bool {
+        let lasted = intended >= self.from || ended >= self.until;
+        lasted && self.end.is_none_or(|end| intended < end)
     }
 
-    /// Whether one counts that had not ended by the cap of a window that lasted until then. One that
-    /// started before the window has been there for all of it: to leave it out would be to drop it
-    /// for being slow.
-    pub fn counts_cut_off(&self, intended: Nanos) -> bool {
-        self.counts(intended) || (self.end == Some(self.cap) && intended < self.cap)
+    /// Whether one counts that is still under way, the time being over.
+    pub fn counts_under_way(&self, intended: Nanos) -> bool {
+        self.counts(intended, self.until)
     }
 }
 
@@ -78,19 +80,17 @@ mod tests {
         assert_eq!(window.end, None);
         window.look(117, 10, 10);
         assert_eq!(window.end, Some(100));
-        let counts = [9, 10, 99, 100].map(|intended| window.counts(intended));
+        let counts = [9, 10, 99, 100].map(|intended| window.counts(intended, intended));
         assert_eq!(counts, [false, true, true, false]);
-        let cut_off = [9, 99, 100].map(|intended| window.counts_cut_off(intended));
-        assert_eq!(cut_off, [false, true, false], "it did not last until the cap");
-        window.end = Some(window.cap);
-        assert_eq!([9, 999, 1000].map(|it| window.counts_cut_off(it)), [true, true, false]);
+        assert_eq!([99, 100].map(|ended| window.counts(9, ended)), [false, true]);
+        assert_eq!([9, 99, 100].map(|it| window.counts_under_way(it)), [true, true, false]);
     }
 
     #[test]
     fn it_waits_for_the_rarest_kind_up_to_the_cap() {
         let mut window = window(10);
         window.look(100, 9, 9);
-        assert!(window.end.is_none() && window.counts(150));
+        assert!(window.end.is_none() && window.counts(150, 150));
         window.look(170, 10, 9);
         window.look(300, 90, 9);
         assert_eq!(window.end, Some(170), "it ends once");

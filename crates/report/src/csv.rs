@@ -50,7 +50,7 @@ struct Facts<'a> {
 
 use Says::{Follows, Measure as Of};
 
-static FACTS: [(&str, Says); 55] = [
+static FACTS: [(&str, Says); 63] = [
     ("space_bytes", Of(&SPACE, Scope::Trial)),
     ("cpu_client_s", Of(&CPU, Scope::Clients)),
     ("cpu_engine_s", Of(&CPU, Scope::DATABASE)),
@@ -109,6 +109,14 @@ static FACTS: [(&str, Says); 55] = [
     ("cpu_engine_drain_s", Of(&DRAIN_CPU, Scope::DATABASE)),
     ("cpu_disk_daemon_s", Of(&CPU, Scope::DISK_DAEMON)),
     ("cpu_neighbours_s", Of(&CPU, Scope::Neighbours)),
+    ("run_delay_clients_s", Of(&RUN_DELAY, Scope::Clients)),
+    ("run_delay_engine_s", Of(&RUN_DELAY, Scope::DATABASE)),
+    ("run_delay_disk_daemon_s", Of(&RUN_DELAY, Scope::DISK_DAEMON)),
+    ("foreign_cpu_s", Of(&FOREIGN_CPU, Scope::Machine)),
+    ("steal_s", Of(&STEAL, Scope::Machine)),
+    ("pressure_cpu", Of(&PRESSURE_CPU, Scope::Machine)),
+    ("pressure_io", Of(&PRESSURE_IO, Scope::Machine)),
+    ("pressure_memory", Of(&PRESSURE_MEMORY, Scope::Machine)),
 ];
 
 /// Of an operation in an open loop.

@@ -13,7 +13,7 @@ pub const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flu
      to checkpoint) was written back after the clients had stopped, on the same disk beside the same \
      neighbours. Mean: clients × the time that they ran ÷ operations, of all kinds; with the debt: \
      the same with the time of the drain. A drain that took longer than the clients had run was cut \
-     off there: it took over that long. Fresh: by its own counters the engine had written back \
+     off there: it took over that long, so that the mean with the debt is over twice the other. Fresh: by its own counters the engine had written back \
      nothing of what it owes while the clients ran, so that its figures are those of a fresh \
      database, and not of one that has been in use for long.";
 
@@ -29,9 +29,9 @@ const DEBTS: [Head; 6] = [
 
 /// The columns of processor time.
 const PROCESSOR: [Head; 5] = [
-    ("engine", Some("engine"), "n strong"),
+    ("engine, clients at work", Some("at work"), "n strong"),
     ("engine, drain", Some("drain"), "n"),
-    ("clients", Some("harness"), "n"),
+    ("bakeoff’s clients", Some("harness"), "n"),
     ("disk daemon", Some("disk daemon"), "n"),
     ("neighbours", Some("neighbours"), "n"),
 ];

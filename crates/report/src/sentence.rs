@@ -31,7 +31,7 @@ pub fn verdict_parts(document: &Document) -> [String; 2] {
         clauses.push(finding(&layout, &cases));
         clauses.extend(caveats::held_back(&layout));
         clauses.extend(caveats::cut_off(&layout, &cases));
-        clauses.extend(caveats::fresh(&layout, &cases));
+        clauses.extend(caveats::fresh(&layout));
     }
     clauses.extend(offered::behind(&layout));
     clauses.extend(promises::kept(document));

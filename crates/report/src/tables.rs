@@ -92,7 +92,10 @@ fn cells<'a>(
         comparison.map_or(NONE.into(), interval),
         standing(layout, level, figures, comparison).into(),
         comparison.and_then(|it| it.engine_only_ratio).map_or(NONE.into(), words::ratio),
-        figures.map_or(NONE.into(), |f| words::digits(f.per_second)),
+        figures.map_or(NONE.into(), |f| {
+            let at_most = if f.unfinished > 0 { "< " } else { "" };
+            format!("{at_most}{}", words::digits(f.per_second))
+        }),
         quantile(|f| f.p50_s),
         quantile(|f| f.p95_s),
         quantile(|f| f.p99_s),
@@ -113,11 +116,7 @@ pub fn standing(
         (None, _) => "no trial",
         (Some(figures), _) if figures.mean_s.is_none() => "no operation",
         _ if layout.is_harness(level) => "harness",
-        // Both were cut off.
-        (Some(_), Some(comparison)) if comparison.ratio.is_none() && comparison.blocks > 0 => {
-            "no ratio"
-        }
-        (Some(_), Some(comparison)) if comparison.ratio.is_none() => "no pair",
+        (Some(_), Some(comparison)) if comparison.blocks == 0 => "no pair",
         (Some(_), Some(comparison)) => comparison.verdict.word(),
         _ if level == layout.document.run.run.baseline && layout.levels.len() > 1 => "baseline",
         _ => "",

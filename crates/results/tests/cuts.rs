@@ -57,10 +57,10 @@ fn the_same_cut_on_another_file_system_is_another_cut() {
 }
 
 #[test]
-fn a_run_of_an_older_bakeoff_goes_on_and_its_cuts_were_on_ext4() {
+fn cuts_of_an_older_bakeoff_were_on_ext4() {
     let dir = tempfile::tempdir().unwrap();
     let mut older = folder(&dir);
-    let [first, second] = cuts();
+    let [first, _] = cuts();
     older.commit_cut(&first).unwrap();
     let path = older.dir().to_owned();
     drop(older);
@@ -78,9 +78,4 @@ fn a_run_of_an_older_bakeoff_goes_on_and_its_cuts_were_on_ext4() {
     drop(database);
     let read = RunFolder::open(&path).unwrap().cuts().unwrap();
     assert_eq!(read, std::slice::from_ref(&first));
-    let mut resumed = RunFolder::resume(&path).unwrap();
-    resumed.commit_cut(&second).unwrap();
-    assert_eq!(resumed.cuts().unwrap(), [first, second]);
-    drop(resumed);
-    assert_eq!(RunFolder::resume(&path).unwrap().cuts().unwrap().len(), 2);
 }

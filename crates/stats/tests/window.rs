@@ -30,11 +30,17 @@ fn operations(chance: &mut Chance, cycle: f64, cv: f64) -> Vec<(usize, f64, f64)
     while now < TIME || counted.iter().any(|count| *count < AT_LEAST) {
         let kind = all.len() % 2;
         let end = now + cycle * KINDS[kind] * chance.gamma(cv);
-        counted[kind] += usize::from(now >= WARM);
+        counted[kind] += usize::from(counts(now, end));
         all.push((kind, now, end));
         now = end;
     }
     all
+}
+
+/// What the lab counts: what starts after the warm-up, and what started in it and lasted until the
+/// time was over.
+fn counts(start: f64, end: f64) -> bool {
+    start >= WARM || end >= TIME
 }
 
 fn means(operations: &[(usize, f64, f64)], counts: impl Fn(f64, f64) -> bool) -> Means {
@@ -52,7 +58,7 @@ fn by_each_rule(operations: &[(usize, f64, f64)]) -> [Means; 3] {
     [
         means(operations, |_, end| (WARM..TIME - WARM).contains(&end)),
         means(operations, |_, end| end < TIME),
-        means(operations, |start, _| start >= WARM),
+        means(operations, counts),
     ]
 }
 

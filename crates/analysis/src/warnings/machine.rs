@@ -9,6 +9,7 @@ use bakeoff_results::{Canary, Disturbed, Measure, Run, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
 use super::{Tally, part, percent};
+use crate::books::concurrency;
 
 /// The share of a processor that a client may use before it measures itself.
 const CLIENT_BUSY: f64 = 0.70;
@@ -40,8 +41,8 @@ pub(super) fn disturbed(counted: &[&TrialSummary], disturbed: &[Disturbed]) -> O
     let (number, of) = (disturbed.iter().filter(counts).count(), blocks.len());
     let noun = if of == 1 { "block" } else { "blocks" };
     Some(format!(
-        "{number} of {of} {noun} began while the machine was disturbed, first block {} ({}); as many \
-         as could be were run again",
+        "{number} of {of} {noun} were measured while the machine was disturbed, first block {} ({}); \
+         as many as could be were run again",
         first.block, first.what
     ))
 }
@@ -96,6 +97,26 @@ pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Strin
     })
 }
 
+/// Servers and disk daemons that waited for a processor: their clients waited with them.
+pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+    let share = |trial: &TrialSummary| {
+        let of = |scope| trial.measures.get(&RUN_DELAY, &scope).unwrap_or_default();
+        let delay = of(Scope::DATABASE).max(of(Scope::DISK_DAEMON));
+        Some(delay / (trial.ran_s? * concurrency(trial)?))
+    };
+    let above = |trial| share(trial).filter(|share| *share > WAITED).unwrap_or_default();
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        format!(
+            "in {} the threads of an engine's processes or of the disk's daemon waited for a processor \
+             for over {} of the clients' time, at worst {}, at {at}: there the machine was slow rather \
+             than what is compared",
+            part(n, m),
+            percent(WAITED),
+            percent(worst)
+        )
+    })
+}
+
 /// A machine that others use.
 pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
     let share = |trial: &TrialSummary| {
@@ -120,8 +141,8 @@ pub(super) fn began_busy(run: &Run) -> Option<String> {
     let processors = f64::from(run.machine.processors.max(1));
     let load = run.load.filter(|load| *load > processors)?;
     Some(format!(
-        "the machine was busy when the run began: a load of {load:.1} on {processors} processors, by \
-         others than bakeoff"
+        "the machine was busy when the run began: a load of {load:.1} on {processors} processors, \
+         before it had started anything"
     ))
 }
 
@@ -206,13 +227,15 @@ pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<Strin
     let share = |trial: &TrialSummary| {
         let clients: f64 = trial.levels.get("clients")?.parse().ok()?;
         let used = trial.measures.get(&CPU, &Scope::Clients)?;
-        Some(used / (trial.ran_s? * clients))
+        // More clients than processors can't use more than these.
+        let most = clients.min(f64::from(run.machine.processors.max(1)));
+        Some(used / (trial.ran_s? * most))
     };
     let above = |trial| share(trial).filter(|share| *share > CLIENT_BUSY).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         format!(
-            "in {} a client used over {} of a processor itself, at worst {}, at {at}: there the \
-             clients are measured more than what serves them",
+            "in {} bakeoff's clients used over {} of the processors that they could, at worst {}, at \
+             {at}: there the clients are measured more than what serves them",
             part(n, m),
             percent(CLIENT_BUSY),
             percent(worst)

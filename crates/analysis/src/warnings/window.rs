@@ -35,9 +35,11 @@ pub(super) fn drain_cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<Stri
     Tally::of_trials(counted, after).say(run, |n, m, worst, at| {
         format!(
             "in {} what had been put off took longer to write back than the clients had run, over \
-             {worst:.0} s at {at}, and was cut off there: such a debt grows for as long as clients \
-             run, and the figures are of a time in which it was not paid",
-            part(n, m)
+             {} s at {at}, and was cut off there: such a debt grows for as long as clients run, and \
+             the figures are of a time in which it was not paid",
+            part(n, m),
+            // No more than it was.
+            (worst * 10.0).floor() / 10.0
         )
     })
 }

@@ -167,6 +167,11 @@ fn on_disks_that_work(
     let Err(reason) = bakeoff_lab::try_virtual_disk(launcher, place.path()) else {
         return Ok(experiment);
     };
+    // The plug that is pulled is a virtual disk's.
+    if experiment.cuts.is_some() {
+        let why = format!("no power can be cut, since no disk {levels} can be had: {reason}");
+        return Err(Failure::new(Exit::Failed, why));
+    }
     let name = arguments.experiment.as_deref().unwrap_or_default();
     let is_preset = bakeoff_experiment::presets().iter().any(|preset| preset.name == name);
     if !is_preset || arguments.changes().gives(Factor::Disk) {

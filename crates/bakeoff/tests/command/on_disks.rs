@@ -173,4 +173,8 @@ fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
         assert!(done.says(&["fusermount3", "modprobe"]).err().lines().count() <= 2);
         assert!(!place.path("named").exists());
     }
+    // No other disk would do for a power cut.
+    let cuts = without_fuse(&place, &["run", "power-cut", "--engine", "sqlite", "--out", "c"]);
+    let said = cuts.unwrap().code(1).says(&["no power can be cut", "modprobe"]).err();
+    assert!(!said.contains("--disk"), "{said}");
 }

@@ -30,6 +30,9 @@ use crate::watch::Event;
 
 pub use measure::measure;
 
+/// How long a drain on the machine's own disk may take, however short its clients ran.
+const HOST_DRAIN: Duration = Duration::from_secs(120);
+
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct DriveProcedure(pub Drive);
@@ -172,9 +175,14 @@ impl DriveProcedure {
                 let seconds = most.as_secs();
                 return Err(TrialError::process(format!("it was not done after {seconds} s")));
             }
-            if drain.is_overdue() && disk.is_virtual() {
-                seen.add(disk.end()?);
+            if drain.is_overdue(disk.is_virtual()) {
                 drain.cut_off = Some(drain.elapsed());
+                seen.add(disk.end()?);
+                // On a disk that takes no time any more it soon ends. The machine's own goes on as it
+                // does, and is not waited for.
+                if let Some(early) = drain.early.take_if(|_| !disk.is_virtual()) {
+                    return Ok(drain.put(combine(*early, seen, None), memory));
+                }
             }
             match process.receive(PATIENCE) {
                 Heard::Message(Message::Ready) => {
@@ -188,19 +196,17 @@ impl DriveProcedure {
                 Heard::Message(Message::Progress { per_second, mean_s }) => {
                     stage.watch.event(Event::Progress { per_second, mean_s });
                 }
-                Heard::Message(Message::Driven) => {
+                Heard::Message(Message::Driven(early)) => {
                     let others = MachineAccount::now().since(&machine);
                     seen = disk.driven()?;
                     seen.measures.extend(others);
                     memory = limits.account();
-                    drain.begin();
+                    drain.begin(early);
                 }
                 Heard::Message(Message::Done(Some(measured))) => {
                     let drained = disk.drained()?;
                     seen.add(disk.end()?);
-                    let mut measured = combine(*measured, seen, drained);
-                    measured.measures.extend(memory);
-                    drain.put(&mut measured.measures);
+                    let measured = drain.put(combine(*measured, seen, drained), memory);
                     return Ok(measured);
                 }
                 Heard::Message(Message::Failed(reason)) => return Err(reason),
@@ -218,14 +224,16 @@ struct Drain {
     clients: Option<Instant>,
     /// When they had stopped, and how long they had run.
     began: Option<(Instant, Duration)>,
+    /// What was known before it.
+    early: Option<Box<Measured>>,
     /// How long it had taken when it was cut off.
     cut_off: Option<Duration>,
 }
 
 impl Drain {
-    fn begin(&mut self) {
+    fn begin(&mut self, early: Option<Box<Measured>>) {
         let ran = self.clients.map_or(Duration::ZERO, |clients| clients.elapsed());
-        self.began = Some((Instant::now(), ran));
+        (self.began, self.early) = (Some((Instant::now(), ran)), early);
     }
 
     fn elapsed(&self) -> Duration {
@@ -233,18 +241,24 @@ impl Drain {
     }
 
     /// Whether it takes longer than the clients have run. Nothing is learnt from more: a debt that
-    /// takes longer to pay than to run up is one that grows.
-    fn is_overdue(&self) -> bool {
-        let longest = self.began.map(|(_, ran)| ran);
-        self.cut_off.is_none() && longest.is_some_and(|ran| self.elapsed() > ran)
+    /// takes longer to pay than to run up is one that grows. The machine's own disk can't be told to
+    /// be quick, so that there a trial would end without its drain: it is given more time.
+    fn is_overdue(&self, is_virtual: bool) -> bool {
+        let least = if is_virtual { Duration::ZERO } else { HOST_DRAIN };
+        let longest = self.began.map(|(_, ran)| ran.max(least));
+        self.cut_off.is_none() && longest.is_some_and(|longest| self.elapsed() > longest)
     }
 
-    /// What was measured of one that was cut off is how long it took until then.
-    fn put(&self, measures: &mut Measures) {
+    /// What was measured, with the memory used. Of a drain that was cut off it is how long it had taken
+    /// until then.
+    fn put(&self, mut measured: Measured, memory: Measures) -> Measured {
+        let measures = &mut measured.measures;
+        measures.extend(memory);
         if let Some(after) = self.cut_off {
             measures.set(&measures::DRAIN, Scope::Trial, after.as_secs_f64());
             measures.set(&measures::DRAIN_CUT_OFF, Scope::Trial, 1.0);
         }
+        measured
     }
 }
 

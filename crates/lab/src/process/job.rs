@@ -109,8 +109,9 @@ pub enum Message {
         /// Mean latency in seconds, lately.
         mean_s: f64,
     },
-    /// The clients have stopped; draining comes next.
-    Driven,
+    /// The clients have stopped; draining comes next. What was measured so far: all there is, if the
+    /// drain takes too long.
+    Driven(Option<Box<Measured>>),
     /// A client that makes claims has stopped.
     Stopped {
         /// When, in nanoseconds of `CLOCK_MONOTONIC`.

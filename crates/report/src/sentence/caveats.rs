@@ -1,6 +1,8 @@
 //! What stands beside the finding in the sentence of a run: how much it is worth, and what is not
 //! in it.
 
+use std::collections::BTreeSet;
+
 use bakeoff_analysis::{Attempts, Comparison, Document, RatioIs};
 use bakeoff_results::Status;
 
@@ -15,7 +17,7 @@ pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
         return None;
     }
     let mut slowest: Option<(f64, String)> = None;
-    let mut number = 0;
+    let mut cells = BTreeSet::new();
     for operation in layout.operations() {
         for setting in &layout.settings {
             let case = cases.iter().find(|it| it.operation == operation && it.setting == *setting);
@@ -28,7 +30,7 @@ pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
                 else {
                     continue;
                 };
-                number += 1;
+                cells.insert((setting.clone(), level));
                 if slowest.as_ref().is_none_or(|(most, _)| mean > *most) {
                     let leader = case.map(|case| case.leader).filter(|leader| *leader != level);
                     slowest = Some((mean, bound(layout, operation, setting, level, leader)));
@@ -37,7 +39,7 @@ pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
         }
     }
     let (_, slowest) = slowest?;
-    Some(match number {
+    Some(match cells.len() {
         1 => format!("operations were cut off while they were running: {slowest}"),
         n => format!(
             "operations of {} were cut off while they were running; the slowest: {slowest}",
@@ -71,8 +73,8 @@ fn bound<'a>(
 }
 
 /// The levels that had only run up debts: their figures are of a fresh database.
-pub fn fresh(layout: &Layout<'_>, cases: &[Case<'_>]) -> Option<String> {
-    if cases.is_empty() {
+pub fn fresh(layout: &Layout<'_>) -> Option<String> {
+    if layout.contenders().len() < 2 {
         return None;
     }
     let clause = |level: &&str| {

@@ -49,18 +49,16 @@ pub fn measure(
     let outcome = outcome.map_err(named(running.operations()))?;
     let mut delays = watch.delays;
     delays.look();
-    let after = account()?;
-    output.send(&Message::Driven);
+    let used = Used { before, after: account()? };
+    let mut measured = of_clients(running, drive, &outcome)?;
+    used.put(&mut measured.measures, running, &outcome);
+    delays.put(&mut measured.measures);
+    output.send(&Message::Driven(Some(Box::new(measured.clone()))));
     let draining = Instant::now();
     running.drain()?;
     let drain = draining.elapsed();
-    let end = account()?;
-
-    let mut measured = of_clients(running, drive, &outcome)?;
     let measures = &mut measured.measures;
-    let used = Used { before, after, end };
-    used.put(measures, running, &outcome);
-    delays.put(measures);
+    used.put_drain(measures, &account()?);
     measures.set(&measure::DRAIN, Scope::Trial, drain.as_secs_f64());
     if let Some(directory) = &place.directory {
         let bytes = space(directory).map_err(|error| TrialError::place("no sizes", error))?;
@@ -87,7 +85,7 @@ impl load::Observer<TrialError> for Watch<'_, '_> {
     /// What is known goes home without the clients that hang; the lab ends this process then. The
     /// target may hang, too: it is asked nothing, and can't be drained.
     fn overdue(&mut self, so_far: &Outcome) {
-        self.output.send(&Message::Driven);
+        self.output.send(&Message::Driven(None));
         self.output.send(&match of_clients(self.running, self.drive, so_far) {
             Ok(mut measured) => {
                 let patience = self.drive.plan(1, 1).patience.as_secs();
@@ -249,20 +247,18 @@ impl Account {
     }
 }
 
-/// What was used while the clients ran, and in the drain after them.
+/// What was used while the clients ran.
 struct Used {
     before: Account,
     after: Account,
-    end: Account,
 }
 
 impl Used {
     fn put(&self, measures: &mut Measures, running: &dyn Running, outcome: &Outcome) {
-        let Self { before, after, end } = self;
+        let Self { before, after } = self;
         let mut clients = (after.own - before.own).cpu;
         for (at, (name, processes, then)) in before.groups.iter().enumerate() {
-            let (used, drained) =
-                (after.groups[at].2 - *then, end.groups[at].2 - after.groups[at].2);
+            let used = after.groups[at].2 - *then;
             let scope = || Scope::Processes((*name).into());
             let mut cpu = used.cpu;
             if *processes == Processes::Own {
@@ -274,22 +270,19 @@ impl Used {
                 cpu = used.cpu - clients;
             }
             measures.set(&measure::CPU, scope(), cpu.as_secs_f64());
-            measures.set(&measure::DRAIN_CPU, scope(), drained.cpu.as_secs_f64());
             let bytes = [
                 (&measure::READ_CALLS, used.read_calls),
                 (&measure::WRITE_CALLS, used.write_calls),
                 (&measure::READ, used.read),
                 (&measure::WRITTEN, used.write),
-                (&measure::DRAIN_WRITTEN, drained.write),
             ];
             bytes.into_iter().for_each(|(what, bytes)| measures.set(what, scope(), bytes as f64));
         }
         measures.set(&measure::CPU, Scope::Clients, clients.as_secs_f64());
-        if let (Some(then), Some(now), Some(end)) = (before.device, after.device, end.device) {
+        if let (Some(then), Some(now)) = (before.device, after.device) {
             let scope = || Scope::Device;
             measures.set(&measure::READ, scope(), (now.0 - then.0) as f64);
             measures.set(&measure::WRITTEN, scope(), (now.1 - then.1) as f64);
-            measures.set(&measure::DRAIN_WRITTEN, scope(), (end.1 - now.1) as f64);
         }
         if let (Some((_, then)), Some((scope, now))) = (&before.syncs, &after.syncs) {
             measures.set(&measure::SYNCS, scope.clone(), (now - then) as f64);
@@ -305,6 +298,21 @@ impl Used {
             measures.count(name.to_owned(), count);
         }
         measures.set_some(&measure::WRITTEN_BACK, Scope::Trial, written_back);
+    }
+}
+
+impl Used {
+    /// What was used since, in the drain.
+    fn put_drain(&self, measures: &mut Measures, end: &Account) {
+        for (at, (name, _, then)) in self.after.groups.iter().enumerate() {
+            let used = end.groups[at].2 - *then;
+            let scope = || Scope::Processes((*name).into());
+            measures.set(&measure::DRAIN_CPU, scope(), used.cpu.as_secs_f64());
+            measures.set(&measure::DRAIN_WRITTEN, scope(), used.write as f64);
+        }
+        if let (Some(then), Some(now)) = (self.after.device, end.device) {
+            measures.set(&measure::DRAIN_WRITTEN, Scope::Device, (now.1 - then.1) as f64);
+        }
     }
 }
 
