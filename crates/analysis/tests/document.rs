@@ -506,7 +506,8 @@ fn a_trial_that_was_set_aside_is_no_failure() {
     );
     // The second attempt was no better, and counts.
     let found = document_of(&[&aside[..1], &trials].concat(), &[], &[(7, 0), (7, 1)]).warnings;
-    let first = "1 of 8 blocks were measured while the machine was disturbed, first block 7 (a random read";
+    let first =
+        "1 of 8 blocks were measured while the machine was disturbed, first block 7 (a random read";
     assert!(found.len() == 2 && found[0].starts_with(first), "{found:?}");
     // Nothing replaced it.
     trials[28].valid = false;
