@@ -1,7 +1,7 @@
 //! Trials in an open loop, where operations are due at a rate whether or not those before them have
 //! ended: what was offered, and whether it was kept up with.
 
-use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
+use bakeoff_results::measure::{BACKLOG, DUE, NOT_STARTED, OFFERED, START_DELAY_P99};
 use bakeoff_results::{Scope, TrialSummary};
 use bakeoff_stats::backlog::keeps_up;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,8 @@ impl OpenLoop {
         let of = |measure| trial.measures.get(measure, &Scope::Clients);
         let offered_per_second = of(&OFFERED)?;
         let not_started = of(&NOT_STARTED)?;
-        let due = offered_per_second * trial.ran_s?;
+        // Earlier bakeoffs did not count it: their clients ran no longer than operations were due.
+        let due = of(&DUE).unwrap_or(offered_per_second * trial.ran_s?);
         let kept_up = keeps_up(due, not_started);
         Some(Self {
             offered_per_second,

@@ -92,7 +92,9 @@ impl Outcome {
 pub struct OpenLoop {
     /// How many operations were due a second.
     pub per_second: f64,
-    /// How many were due and had not started when the window ended.
+    /// How many were due until the window ended.
+    pub due: u64,
+    /// How many of them had not started then.
     pub not_started: u64,
     /// The most at once that were due and had not started.
     pub most_waiting: u64,

@@ -44,7 +44,7 @@ impl Pace {
             Self::Closed => Begun::Closed,
             Self::Open { per_second, arrivals, seed } => {
                 let front = Front::new(per_second, arrivals, seed);
-                let due = Due { next: front.clone(), front, backlog: 0, not_started: 0 };
+                let due = Due { next: front.clone(), front, backlog: 0, due: 0, not_started: 0 };
                 Begun::Open { per_second, due: Mutex::new(due) }
             }
         }
@@ -100,7 +100,8 @@ impl Begun {
         let Self::Open { per_second, .. } = self else { return None };
         let due = self.due()?;
         let (not_started, most_waiting) = (due.not_started, due.backlog.max(due.not_started));
-        Some(OpenLoop { per_second: *per_second, not_started, most_waiting, start_delay })
+        let (per_second, due) = (*per_second, due.due);
+        Some(OpenLoop { per_second, due, not_started, most_waiting, start_delay })
     }
 }
 
@@ -148,7 +149,8 @@ pub(crate) struct Due {
     front: Front,
     /// The most that were due and not taken.
     backlog: u64,
-    /// How many were due and not taken when the window ended.
+    /// How many were due when the window ended, and how many of them were not taken.
+    due: u64,
     not_started: u64,
 }
 
@@ -176,7 +178,7 @@ impl Due {
         while front.at() < end {
             front.step();
         }
-        self.not_started = front.count - self.next.count;
+        (self.due, self.not_started) = (front.count, front.count - self.next.count);
         keeps_up(front.count as f64, self.not_started as f64)
     }
 }
@@ -245,7 +247,7 @@ mod tests {
 
     fn due(per_second: f64, arrivals: Arrivals) -> Due {
         let front = Front::new(per_second, arrivals, 7);
-        Due { next: front.clone(), front, backlog: 0, not_started: 0 }
+        Due { next: front.clone(), front, backlog: 0, due: 0, not_started: 0 }
     }
 
     /// The starts that are taken up to a moment.

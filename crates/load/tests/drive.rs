@@ -579,6 +579,7 @@ fn the_few_that_wait_at_the_windows_end_are_followed() {
     let kind = &outcome.kinds[0];
     let waiting = outcome.open.as_ref().unwrap().not_started;
     assert!((1..=3).contains(&waiting), "{waiting}");
+    assert_eq!(outcome.open.as_ref().unwrap().due, 100, "until the window ended, and no longer");
     assert_eq!((kind.kept.len(), outcome.window_s), (90, (0.1, 1.0)));
     let late = kind.kept.count_between(200_000_000, u64::MAX - 1);
     assert!((2..=6).contains(&late), "the long one, and those that waited for it: {late}");

@@ -1,5 +1,9 @@
 //! Writes synthetic reports into a folder, to look at: `samples FOLDER`.
 
+#[path = "../tests/sample/cut_off.rs"]
+mod cut_off;
+#[path = "../tests/sample/noise.rs"]
+mod noise;
 #[path = "../tests/sample/mod.rs"]
 mod sample;
 
@@ -77,7 +81,7 @@ fn plain() -> Document {
 fn pairs4() -> Document {
     let mut document =
         Sample { engines: vec!["sqlite", "lmdb", "fjall", "null"], ..plausible() }.document();
-    document.noise = vec![sample::noise(&document, 1.01, 0.98, 1.04)];
+    document.noise = vec![noise::noise(&document, 1.01, 0.98, 1.04)];
     document
 }
 
@@ -130,7 +134,7 @@ fn open() -> Document {
 /// four clients.
 fn cut_off() -> Document {
     let mut document = pairs4();
-    sample::cut_off(&mut document, "fjall");
+    cut_off::cut_off(&mut document, "fjall");
     let comparisons = document.comparisons.iter_mut().chain(&mut document.between);
     for it in comparisons.filter(|it| it.levels["clients"] == "4") {
         if it.level == "fjall" || it.baseline == "fjall" {

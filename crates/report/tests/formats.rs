@@ -2,6 +2,8 @@
 
 mod charts;
 mod debts;
+#[path = "sample/noise.rs"]
+mod noise;
 mod offered;
 mod power;
 mod sample;
@@ -279,7 +281,7 @@ fn a_page_escapes_what_comes_from_outside() {
 #[test]
 fn a_page_has_its_parts_in_order() {
     let mut document = three().document();
-    document.noise = vec![sample::noise(&document, 1.0, 0.97, 1.03)];
+    document.noise = vec![noise::noise(&document, 1.0, 0.97, 1.03)];
     document.warnings.push("The machine drifted.".into());
     let page = text(&document, Format::Html);
     let mut at = 0;
@@ -394,7 +396,7 @@ fn what_is_too_wide_is_not_spelled_out() {
     for comparison in &mut document.comparisons {
         (comparison.low, comparison.high) = (Some(7.5e-5), Some(7.3e5));
     }
-    document.noise = vec![sample::noise(&document, 1.0, 1e-3, 1e3)];
+    document.noise = vec![noise::noise(&document, 1.0, 1e-3, 1e3)];
     for format in [Format::Html, Format::Markdown, Format::Term] {
         let report = text(&document, format);
         assert!(report.contains("not measured (too few repetitions)"), "{report}");

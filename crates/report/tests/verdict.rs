@@ -1,6 +1,8 @@
 //! The sentence of the whole run, case by case.
 
 mod bounds;
+#[path = "sample/cut_off.rs"]
+mod cut_off;
 mod little;
 mod sample;
 

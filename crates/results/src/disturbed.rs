@@ -4,7 +4,7 @@ use crate::Result;
 use crate::store::{Form, RunFolder};
 use crate::write::unfit;
 
-/// A block that began while the machine alone was not as it had been before.
+/// A block that was measured, or began, while the machine was not as it had been before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disturbed {
     /// Its number.

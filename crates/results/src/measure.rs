@@ -131,6 +131,7 @@ measures! {
     OFFERED = "offered", PerSecond, [Clients, Neighbours],
         "operations a second that were to start: of clients in an open loop, of neighbours that \
          arrive by themselves";
+    DUE = "due", Count, [Clients], "operations that were due in an open loop until the window ended";
     NOT_STARTED = "not-started", Count, [Clients],
         "operations that were due in an open loop and had not started when the window ended";
     BACKLOG = "backlog", Count, [Clients], "the most operations at once that were due and had not started";

@@ -3,7 +3,7 @@
 //! A pair is what one block measured at both levels. Only differences inside blocks count, so
 //! whatever a block does to both its trials alike cancels. On a machine that wanders by 2 % a
 //! trial, ten trials of one level and then ten of an equal one are called different in 49 % of
-//! tries; ten shuffled blocks of both in 5 % (tests/simulation.rs).
+//! tries; ten shuffled blocks of both in 5 % (tests/simulations/pairs.rs).
 
 use std::cmp::Ordering;
 

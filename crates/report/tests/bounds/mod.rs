@@ -4,7 +4,8 @@ use bakeoff_analysis::Document;
 use bakeoff_analysis::document::Verdict;
 use bakeoff_report::{Format, Options, render, verdict};
 
-use crate::sample::{self, Sample};
+use crate::cut_off;
+use crate::sample::Sample;
 use crate::{single, twice};
 
 fn text(document: &Document, format: Format) -> String {
@@ -15,7 +16,7 @@ fn text(document: &Document, format: Format) -> String {
 /// Sqlite was cut off: it takes twice as long as lmdb, or any time more.
 fn cut_off() -> Document {
     let mut document = single(twice, 0.1).document();
-    sample::cut_off(&mut document, "sqlite");
+    cut_off::cut_off(&mut document, "sqlite");
     document
 }
 
@@ -50,7 +51,7 @@ fn the_slowest_of_several_bounds_is_told() {
         ..Sample::default()
     };
     let mut document = sample.document();
-    sample::cut_off(&mut document, "sqlite");
+    cut_off::cut_off(&mut document, "sqlite");
     document.comparisons.iter_mut().for_each(|it| it.verdict = Verdict::TooFew);
     let sentence = verdict(&document);
     let end = "; operations of 4 cells were cut off while they were running; the slowest: create_issue \
@@ -63,7 +64,7 @@ fn the_slowest_of_several_bounds_is_told() {
 #[test]
 fn bounds_on_both_sides_are_no_comparison_and_no_gap() {
     let mut document = cut_off();
-    sample::cut_off(&mut document, "lmdb");
+    cut_off::cut_off(&mut document, "lmdb");
     assert_eq!(
         verdict(&document),
         "Nothing is compared: operations of every level were still running when the trials were cut \
@@ -119,7 +120,7 @@ fn a_level_that_is_alone_has_its_bound() {
     let mut sample = single(twice, 0.1);
     sample.engines = vec!["sqlite"];
     let mut document = sample.document();
-    sample::cut_off(&mut document, "sqlite");
+    cut_off::cut_off(&mut document, "sqlite");
     let sentence = verdict(&document);
     let told =
         "Nothing is compared: only sqlite was run; create_issue takes over 10.0 ms on average.";

@@ -165,6 +165,7 @@ fn in_all(measures: &mut Measures, running: &dyn Running, drive: &Drive, outcome
     measures.set_some(&measure::RUN_DELAY, scope(), delay);
     let Some(open) = &outcome.open else { return };
     measures.set(&measure::OFFERED, scope(), open.per_second);
+    measures.set(&measure::DUE, scope(), open.due as f64);
     measures.set(&measure::NOT_STARTED, scope(), open.not_started as f64);
     measures.set(&measure::BACKLOG, scope(), open.most_waiting as f64);
     measures.set_some(&measure::START_DELAY_P99, scope(), open.start_delay_p99_s());

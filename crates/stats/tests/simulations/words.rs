@@ -1,12 +1,10 @@
 //! What the words of a report do on made-up runs of which the truth is known, before and after their
-//! rules were changed. `cargo test --test words -- --nocapture` prints the tables of docs/method.md.
+//! rules were changed. `cargo test --test simulations -- --nocapture` prints the tables of docs/method.md.
 
-mod chance;
-
+use crate::chance::{Chance, estimate, share};
 use bakeoff_stats::paired::CONFIDENCE;
 use bakeoff_stats::steady::{LARGEST_SLOPE, Slope, Steadiness, slope};
 use bakeoff_stats::{Estimate, MARGIN, Verdict, holm};
-use chance::{Chance, estimate, share};
 
 const BLOCKS: usize = 5;
 /// As many as a run of two operations at eight settings makes.

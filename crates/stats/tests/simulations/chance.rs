@@ -30,7 +30,6 @@ impl Chance {
 
     /// A value of the gamma distribution with mean 1 and that coefficient of variation, of at most
     /// 1. Source: Marsaglia and Tsang, "A simple method for generating gamma variables" (2000).
-    #[allow(dead_code, reason = "not all tests that share this file need it")]
     pub fn gamma(&mut self, cv: f64) -> f64 {
         let shape = 1.0 / (cv * cv);
         let d = shape - 1.0 / 3.0;
@@ -46,7 +45,6 @@ impl Chance {
 
     /// Blocks of two trials; the second level is `truth` times the first, the noise of a trial's
     /// logarithm is `sd`. Each block is as a whole faster or slower than others, by 20 %.
-    #[allow(dead_code, reason = "not all tests that share this file need it")]
     pub fn noisy_blocks(&mut self, n: usize, truth: f64, sd: f64) -> Vec<(f64, f64)> {
         (0..n)
             .map(|_| {
@@ -59,20 +57,17 @@ impl Chance {
     }
 
     /// As [`Chance::noisy_blocks`], with [`NOISE`].
-    #[allow(dead_code, reason = "not all tests that share this file need it")]
     pub fn blocks(&mut self, n: usize, truth: f64) -> Vec<(f64, f64)> {
         self.noisy_blocks(n, truth, NOISE)
     }
 }
 
 /// What pairs say, with the confidence that is reported.
-#[allow(dead_code, reason = "not all tests that share this file need it")]
 pub fn estimate(pairs: &[(f64, f64)]) -> Estimate {
     ratio(pairs, CONFIDENCE).unwrap()
 }
 
 /// The share of tries that come out true.
-#[allow(dead_code, reason = "not all tests that share this file need it")]
 pub fn share(tries: u32, mut attempt: impl FnMut() -> bool) -> f64 {
     f64::from((0..tries).map(|_| u32::from(attempt())).sum::<u32>()) / f64::from(tries)
 }

@@ -2,10 +2,8 @@
 //!
 //! A run is two levels, so many trials each, with 3 % of noise a trial.
 
-mod chance;
-
+use crate::chance::{Chance, NOISE, estimate, share};
 use bakeoff_stats::{CONFIDENCE, Estimate, MARGIN, Verdict, holm, warmup};
-use chance::{Chance, NOISE, estimate, share};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Whether Welch's test, which knows no pairs, calls two samples different at 5 %.

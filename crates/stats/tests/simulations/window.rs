@@ -2,14 +2,12 @@
 //! start in it, and what the lab counts.
 //!
 //! One client alternates two kinds of operation (11 : 20 of a cycle), each lasting a gamma-distributed
-//! time. A run lasts 4 s, the first 0.4 s of it warm up. `cargo test --test window -- --nocapture`
+//! time. A run lasts 4 s, the first 0.4 s of it warm up. `cargo test --test simulations -- --nocapture`
 //! prints the table of docs/method.md.
 
-mod chance;
-
+use crate::chance::Chance;
 use bakeoff_stats::CONFIDENCE;
 use bakeoff_stats::paired::ratio;
-use chance::Chance;
 
 /// How long clients work at least, and how long that warms up, in seconds.
 const TIME: f64 = 4.0;

@@ -1,0 +1,6 @@
+//! The method on made-up runs of which the truth is known.
+
+mod chance;
+mod pairs;
+mod window;
+mod words;
