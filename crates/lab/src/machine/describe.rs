@@ -12,15 +12,16 @@ use crate::machine::accounts::Device;
 /// # Errors
 /// When the folder can't be read; what the system does not tell is left empty.
 pub fn describe(folder: &Path) -> std::io::Result<Machine> {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let os_release = read("/etc/os-release");
+    let read = |path: &str| fs::read_to_string(path);
+    // Not every system has it.
+    let os_release = read("/etc/os-release").unwrap_or_default();
     let system = field(&os_release, "PRETTY_NAME", '=').trim_matches('"').to_owned();
-    let processor = field(&read("/proc/cpuinfo"), "model name", ':').to_owned();
-    let memory = field(&read("/proc/meminfo"), "MemTotal", ':').to_owned();
+    let processor = field(&read("/proc/cpuinfo")?, "model name", ':').to_owned();
+    let memory = field(&read("/proc/meminfo")?, "MemTotal", ':').to_owned();
     let kib: u64 = memory.trim_end_matches("kB").trim().parse().unwrap_or(0);
     Ok(Machine {
         system,
-        kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+        kernel: read("/proc/sys/kernel/osrelease")?.trim().to_owned(),
         processor,
         processors: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
         memory_bytes: kib * 1024,

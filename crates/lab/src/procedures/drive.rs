@@ -189,9 +189,7 @@ impl DriveProcedure {
                     disk.begin(stage.hired.as_ref())?;
                     machine = MachineAccount::now();
                     drain.clients = Some(Instant::now());
-                    if process.go().is_err() {
-                        return Err(TrialError::process(process.exit_report()));
-                    }
+                    process = process.go()?;
                 }
                 Heard::Message(Message::Progress { per_second, mean_s }) => {
                     stage.watch.event(Event::Progress { per_second, mean_s });

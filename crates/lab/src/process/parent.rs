@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -75,22 +75,15 @@ impl Process {
             });
         }
         let mut child = command.spawn()?;
-        let (input, output, stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let input = child.stdin.take().expect("piped");
+        let (output, stderr) = (child.stdout.take(), child.stderr.take());
         let (sender, messages) = mpsc::channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output.expect("piped")).lines().map_while(Result::ok) {
-                let message = serde_json::from_str(&line).unwrap_or_else(|error| {
-                    Message::Failed(TrialError::process(format!("it said {line:?}: {error}")))
-                });
-                if sender.send(message).is_err() {
-                    return;
-                }
-            }
-        });
-        let errors = std::thread::spawn(move || tail(stderr.expect("piped")));
-        let input = input.expect("piped");
-        let mut process = Self { child, input, messages, errors: Some(errors) };
+        // From here on the process goes with this value, whatever fails.
+        let mut process = Self { child, input, messages, errors: None };
+        let output = output.expect("piped");
+        listen("trial-output", move || pass_on(output, &sender))?;
+        let stderr = stderr.expect("piped");
+        process.errors = Some(listen("trial-errors", move || tail(stderr))?);
         process.send(&serde_json::to_string(job).expect("a job is plain data"))?;
         Ok(process)
     }
@@ -104,9 +97,17 @@ impl Process {
     /// Tells a trial that is ready to run its clients.
     ///
     /// # Errors
-    /// When it is gone.
-    pub fn go(&mut self) -> io::Result<()> {
-        self.send(GO)
+    /// How it ended, when it is gone, or why it can't be told.
+    pub fn go(mut self) -> Result<Self, TrialError> {
+        match self.send(GO) {
+            Ok(()) => Ok(self),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Err(TrialError::process(self.exit_report()))
+            }
+            Err(error) => {
+                Err(TrialError::process(format!("its process can't be told to begin: {error}")))
+            }
+        }
     }
 
     /// Waits a little for the next message.
@@ -158,6 +159,26 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// Listens to a process, in a thread of its own.
+fn listen<T: Send + 'static>(
+    name: &str,
+    listen: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    std::thread::Builder::new().name(name.into()).spawn(listen)
+}
+
+/// Passes on what a process says, until it ends or nobody listens.
+fn pass_on(output: impl Read, to: &Sender<Message>) {
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        let message = serde_json::from_str(&line).unwrap_or_else(|error| {
+            Message::Failed(TrialError::process(format!("it said {line:?}: {error}")))
+        });
+        if to.send(message).is_err() {
+            return;
+        }
     }
 }
 

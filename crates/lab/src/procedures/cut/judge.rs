@@ -67,10 +67,8 @@ impl Bench<'_, '_> {
 
     /// Recovers, checks and audits an image, in a process of its own with a time limit.
     fn audit(&self, staged: &Staged, gone: &Gone) -> Result<(u64, Verdict), TrialError> {
-        let mut process = self.auditor(staged, gone)?;
-        process
-            .go()
-            .map_err(|error| TrialError::process(format!("its process is gone: {error}")))?;
+        let process = self.auditor(staged, gone)?;
+        let process = process.go()?;
         let corrupt = |reason| (0, Verdict { corrupt: Some(reason), ..Verdict::default() });
         let answer = match self.first_message(&process) {
             Ok(answer) => answer,

@@ -35,7 +35,7 @@ impl Bench<'_, '_> {
     /// it without power.
     pub(super) fn power_down(
         &self,
-        mut process: Process,
+        process: Process,
         control: &Control,
         moment: &Moment,
         over: impl Fn(&Message) -> bool,
@@ -43,9 +43,7 @@ impl Bench<'_, '_> {
         let failed = |error| TrialError::place("its disk does not work", error);
         control.arm(moment.trigger).map_err(failed)?;
         let (began, start_ns) = (Instant::now(), now_ns());
-        process
-            .go()
-            .map_err(|error| TrialError::process(format!("its process is gone: {error}")))?;
+        let process = process.go()?;
         let (mut received, mut ended) = (Vec::new(), false);
         let is_on = || control.stat().map(|stat| stat.off_at_ns.is_none()).map_err(failed);
         while is_on()? && began.elapsed() < moment.limit && !self.stage.stopped() {
