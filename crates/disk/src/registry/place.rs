@@ -36,7 +36,8 @@ fn make(place: &Path, user: u32) -> io::Result<()> {
     let at = place.display();
     match fs::DirBuilder::new().mode(0o700).create(place) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            let why = format!("{at} can't be made: {error}");
+            let why =
+                format!("{at} can't be made: {error}; set XDG_RUNTIME_DIR to a folder of your own");
             return Err(io::Error::new(error.kind(), why));
         }
         _ => {}
