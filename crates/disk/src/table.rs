@@ -60,7 +60,9 @@ impl Entry {
         let place = self.place.clone();
         let (answer, answered) = mpsc::channel();
         // Nobody waits longer for the answer than for the one who asks.
-        let ask = move || drop(answer.send(rustix::fs::statfs(&place).err()));
+        let ask = move || {
+            let _ = answer.send(rustix::fs::statfs(&place).err());
+        };
         let asks = thread::Builder::new().spawn(ask);
         asks.is_ok() && answered.recv_timeout(ASKING) == Ok(Some(rustix::io::Errno::NOTCONN))
     }

@@ -41,7 +41,7 @@ impl Listening {
         let accept = move || {
             let places = Arc::new(Places::default());
             loop {
-                let Some((stream, seat)) = accept(&listener, &places) else {
+                let Some((stream, seat)) = next(&listener, &places) else {
                     thread::sleep(PAUSE);
                     continue;
                 };
@@ -64,7 +64,7 @@ impl Listening {
 }
 
 /// The next one who connects, with a seat.
-fn accept(listener: &UnixListener, places: &Arc<Places>) -> Option<(UnixStream, Seat)> {
+fn next(listener: &UnixListener, places: &Arc<Places>) -> Option<(UnixStream, Seat)> {
     let (stream, _) = listener.accept().ok()?;
     let seat = Places::take(places, &stream).ok()?;
     Some((stream, seat))
