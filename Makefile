@@ -15,6 +15,7 @@ packages:
 
 test: packages
 	cargo fmt --all --check
+	ci/deny
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked --no-fail-fast
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

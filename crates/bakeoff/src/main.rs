@@ -8,6 +8,7 @@ mod commands;
 mod exit;
 mod output;
 mod progress;
+mod stop;
 
 use clap::Parser;
 
@@ -25,7 +26,7 @@ fn main() -> std::process::ExitCode {
     match answer {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            eprintln!("{failure}");
+            output::say(&failure);
             failure.exit.into()
         }
     }

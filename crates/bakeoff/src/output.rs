@@ -1,5 +1,6 @@
 //! What bakeoff prints and writes.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -14,11 +15,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
         _ => replace(&target, text),
     };
     written.map_err(|error| {
-        let exit = match error.kind() {
-            io::ErrorKind::StorageFull => Exit::Full,
-            _ => Exit::Failed,
-        };
-        let error = plain(&error);
+        let (exit, error) = (exit(&error), plain(&error));
         Failure::new(exit, format!("{} can't be written: {error}", path.display()))
     })
 }
@@ -42,12 +39,34 @@ pub fn plain(error: &io::Error) -> String {
     text.split(" at path ").next().unwrap_or(&text).to_owned()
 }
 
-/// Prints to standard output; a reader that has gone away is no mistake of ours.
+/// Prints to standard output; a reader that has gone away, or a terminal that was closed, is no
+/// mistake of ours.
 pub fn print(text: &str) -> Result<(), Failure> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::Failed, format!("standard output: {error}")))
+    let mut output = io::stdout().lock();
+    let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    match written {
+        Err(error) if !has_gone(&error) => {
+            Err(Failure::new(exit(&error), format!("standard output can't be written: {error}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// Says something on standard error. Where that is closed or full nobody hears it, and nothing else
+/// becomes of that.
+pub fn say(text: impl fmt::Display) {
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+fn has_gone(error: &io::Error) -> bool {
+    let closed = rustix::io::Errno::IO.raw_os_error();
+    error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(closed)
+}
+
+/// What a failure to write ends with.
+fn exit(error: &io::Error) -> Exit {
+    match error.kind() {
+        io::ErrorKind::StorageFull => Exit::Full,
+        _ => Exit::Failed,
     }
 }

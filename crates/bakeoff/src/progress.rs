@@ -1,12 +1,14 @@
 //! What a run says while it runs: two live lines on a terminal, plain lines elsewhere.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::{Event, Watch};
 use bakeoff_results::{Cut, FileSystem};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::output;
 
 /// Shows a run's progress on standard error.
 pub struct Progress {
@@ -91,8 +93,7 @@ impl Progress {
     fn say(&self, text: &str) {
         match &self.show {
             Show::Nothing => {}
-            // Somebody who has closed standard error does not want to hear it.
-            Show::Lines => drop(writeln!(io::stderr(), "{text}")),
+            Show::Lines => output::say(text),
             Show::Live { all, .. } => drop(all.println(text)),
         }
     }
@@ -101,7 +102,7 @@ impl Progress {
     /// not come between.
     fn complain(&self, text: &str) {
         match &self.show {
-            Show::Nothing => drop(writeln!(io::stderr(), "{text}")),
+            Show::Nothing => output::say(text),
             Show::Lines | Show::Live { .. } => self.say(text),
         }
     }

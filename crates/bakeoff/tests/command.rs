@@ -4,6 +4,8 @@
 mod bad_input;
 #[path = "command/clients.rs"]
 mod clients;
+#[path = "command/closed.rs"]
+mod closed;
 #[path = "command/debts.rs"]
 mod debts;
 #[path = "command/disk.rs"]
@@ -28,6 +30,10 @@ mod reports_of_cuts;
 mod runs;
 #[path = "command/servers.rs"]
 mod servers;
+#[path = "command/silent.rs"]
+mod silent;
+#[path = "command/strangers.rs"]
+mod strangers;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

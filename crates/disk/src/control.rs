@@ -1,12 +1,9 @@
 //! A word with a mounted disk's daemon: a Unix socket, one line of JSON for a request, one for the
-//! answer.
+//! answer. Until that comes, empty lines tell that the daemon is at work.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use bakeoff_devices::ext4;
@@ -19,10 +16,19 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::executor::Accuracy;
 use crate::fault::{self, FaultRule};
-use crate::table;
+use crate::{own, table};
+
+mod listening;
+mod wire;
+
+pub(crate) use listening::Listening;
 
 /// How long a daemon may take to end after it was unmounted.
 const ENDING: Duration = Duration::from_secs(10);
+/// How long a daemon that works on its answer may say nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often it says something.
+const BEAT: Duration = Duration::from_millis(500);
 
 /// What a daemon is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,6 +119,8 @@ impl Image {
 pub struct Control {
     mountpoint: PathBuf,
     socket: PathBuf,
+    /// How long the daemon may say nothing.
+    patience: Duration,
 }
 
 impl Control {
@@ -137,18 +145,17 @@ impl Control {
             let why = format!("no virtual disk is mounted on {shown}; {others}");
             return Err(Error::Folder(why));
         };
-        let control = Self { mountpoint: resolved, socket };
-        let tried = control.dial();
-        tried.map(|_| control).map_err(|error| {
-            Error::Folder(match (error.kind(), user) {
-                (ErrorKind::PermissionDenied, Some(user)) => {
-                    format!("{shown} is a disk of user {user}: only that user and root may manage it")
-                }
-                _ => format!(
-                    "the daemon of {shown} can't be reached ({error}): bakeoff disk unmount {shown} \
-                     takes the disk away"
-                ),
-            })
+        if let Some(user) = user.filter(|user| !own::is_trusted(*user)) {
+            return Err(others(shown, user));
+        }
+        let control = Self { mountpoint: resolved, socket, patience: PATIENCE };
+        let tried = wire::connect(&control.socket, PATIENCE);
+        tried.map(|_| control).map_err(|error| match (error.kind(), user) {
+            (ErrorKind::PermissionDenied, Some(user)) => others(shown, user),
+            _ => Error::Folder(format!(
+                "the daemon of {shown} can't be reached ({error}): bakeoff disk unmount {shown} \
+                 takes the disk away"
+            )),
         })
     }
 
@@ -157,28 +164,34 @@ impl Control {
         &self.mountpoint
     }
 
-    fn dial(&self) -> io::Result<UnixStream> {
-        reach(&self.socket, UnixStream::connect)
-    }
-
-    fn ask(&self, ask: &Ask) -> Result<(Answer, BufReader<UnixStream>), Error> {
-        let talk = || -> io::Result<_> {
-            let mut stream = self.dial()?;
+    fn ask(&self, ask: &Ask) -> Result<(Answer, UnixStream), Error> {
+        let at = self.mountpoint.display();
+        let silent = |error: io::Error| {
+            Error::Failed(format!("the daemon of {at} does not answer: {error}"))
+        };
+        let (mut stream, pid) = wire::connect(&self.socket, self.patience).map_err(silent)?;
+        let mut talk = || -> io::Result<_> {
             let mut line = serde_json::to_string(ask)?;
             line.push('\n');
             stream.write_all(line.as_bytes())?;
-            let mut reader = BufReader::new(stream);
-            let mut line = String::new();
-            reader.read_line(&mut line)?;
-            Ok((serde_json::from_str(&line)?, reader))
+            loop {
+                let line = wire::line(&stream, wire::LONGEST_ANSWER, self.patience)?;
+                if !line.is_empty() {
+                    return Ok(serde_json::from_slice(&line)?);
+                }
+            }
         };
         match talk() {
-            Ok((Answer::Refused(error), _)) => Err(error),
-            Ok(answered) => Ok(answered),
-            Err(error) => Err(Error::Failed(format!(
-                "the daemon of {} does not answer: {error}",
-                self.mountpoint.display()
-            ))),
+            Ok(Answer::Refused(error)) => Err(error),
+            Ok(answer) => Ok((answer, stream)),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(Error::Failed(format!(
+                    "the daemon of {at} (process {pid}) does not answer; if it was stopped, kill \
+                     -CONT {pid} lets it go on; kill -KILL {pid} ends it, and the next bakeoff \
+                     disk command takes the disk away"
+                )))
+            }
+            Err(error) => Err(silent(error)),
         }
     }
 
@@ -274,7 +287,7 @@ impl Control {
             Err(error) => return Err(error),
         };
         // The connection ends when the daemon does.
-        let ended = stream.get_ref().set_read_timeout(Some(ENDING));
+        let ended = stream.set_read_timeout(Some(ENDING));
         let ended = ended.and_then(|()| stream.read_to_end(&mut Vec::new()));
         match ended {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
@@ -285,60 +298,18 @@ impl Control {
     }
 }
 
-/// Answers to whoever connects, on threads that end with the process.
-pub(crate) struct Listening {
-    /// Held by those who are answering.
-    answering: Arc<RwLock<()>>,
-}
-
-impl Listening {
-    /// Listens on `socket` and answers each request by `answer`.
-    pub(crate) fn start(
-        socket: &Path,
-        answer: impl Fn(Ask) -> Answer + Send + Sync + 'static,
-    ) -> io::Result<Self> {
-        let listener = reach(socket, UnixListener::bind)?;
-        let answer = Arc::new(answer);
-        let answering = Arc::new(RwLock::new(()));
-        let busy = Arc::clone(&answering);
-        let accept = move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let (answer, busy) = (Arc::clone(&answer), Arc::clone(&busy));
-                std::thread::spawn(move || converse(&stream, &*answer, &busy));
-            }
-        };
-        std::thread::Builder::new().name("disk-control".into()).spawn(accept)?;
-        Ok(Self { answering })
-    }
-
-    /// Waits until those are answered who have asked; later ones are not answered as long as what
-    /// is returned is there.
-    pub(crate) fn finish(&self) -> RwLockWriteGuard<'_, ()> {
-        self.answering.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Answers until the other one has no more to ask.
-fn converse(mut stream: &UnixStream, answer: &dyn Fn(Ask) -> Answer, answering: &RwLock<()>) {
-    for line in BufReader::new(stream).lines().map_while(Result::ok) {
-        let _answering = answering.read().unwrap_or_else(PoisonError::into_inner);
-        let answer = match serde_json::from_str(&line) {
-            Ok(ask) => answer(ask),
-            Err(error) => Answer::Refused(Error::Usage(format!("{line:?}: {error}"))),
-        };
-        let mut text = serde_json::to_string(&answer).expect("an answer is plain data");
-        text.push('\n');
-        if stream.write_all(text.as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-/// Uses a socket by way of its opened folder, since the address of a socket is short: 107 bytes.
-fn reach<T>(socket: &Path, with: impl Fn(PathBuf) -> io::Result<T>) -> io::Result<T> {
-    let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
-        return Err(ErrorKind::InvalidInput.into());
+/// Why somebody else's disk is left alone.
+fn others(shown: std::path::Display<'_>, user: u32) -> Error {
+    let why = if rustix::process::getuid().is_root() {
+        format!(
+            "{shown} is a disk of user {user}: that user manages it, and root can take it away \
+             (bakeoff disk unmount {shown})"
+        )
+    } else {
+        format!("{shown} is a disk of user {user}: only that user and root may manage it")
     };
-    let folder = File::open(folder)?;
-    with(Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name))
+    Error::Folder(why)
 }
+
+#[cfg(test)]
+mod tests;

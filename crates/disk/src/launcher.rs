@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::options::MountOptions;
+use crate::stopped::Guard;
+
+/// Bytes of what is to be mounted, in a line: two paths and little else.
+const LONGEST: u64 = 64 << 10;
 
 /// A program, and the arguments that make it a disk's daemon: with them its `main` calls
 /// [`crate::daemon::launched`].
@@ -40,8 +44,12 @@ impl Launcher {
     }
 }
 
-/// Starts a daemon and waits until it is ready, or has said why not.
-pub(crate) fn launch(mut command: Command, options: &MountOptions) -> Result<Child, Error> {
+/// Starts a daemon and waits until it is ready, or has said why not. It is ended when it is stopped
+/// as long as the guard is there.
+pub(crate) fn launch(
+    mut command: Command,
+    options: &MountOptions,
+) -> Result<(Child, Guard), Error> {
     // Before anything is started; what would be no number in JSON does not get past this.
     options.device()?;
     let asked = line(options).map_err(|error| {
@@ -52,12 +60,16 @@ pub(crate) fn launch(mut command: Command, options: &MountOptions) -> Result<Chi
     let program = PathBuf::from(command.get_program());
     let failed = |error| Error::Failed(format!("{} can't be started: {error}", program.display()));
     let mut daemon = command.spawn().map_err(failed)?;
+    let guard = Guard::new(&daemon).map_err(|error| {
+        let _ = daemon.kill().and_then(|()| daemon.wait());
+        failed(error)
+    })?;
     // One that has ended already says below why it did.
     let _ = daemon.stdin.take().expect("piped").write_all(&asked);
     let output = BufReader::new(daemon.stdout.take().expect("piped"));
     let mut lines = output.lines().map_while(Result::ok);
     match lines.find_map(|line| serde_json::from_str(&line).ok()) {
-        Some(Reply::Mounted) => return Ok(daemon),
+        Some(Reply::Mounted) => return Ok((daemon, guard)),
         Some(Reply::Refused(error)) => {
             daemon.wait().map_err(failed)?;
             return Err(error);
@@ -76,7 +88,7 @@ pub(crate) fn launch(mut command: Command, options: &MountOptions) -> Result<Chi
 /// What the process that [`launch`] started is asked to mount.
 pub(crate) fn asked(input: &mut dyn BufRead) -> Result<MountOptions, Error> {
     let mut line = String::new();
-    let read = input.read_line(&mut line).map_err(|error| error.to_string());
+    let read = input.take(LONGEST).read_line(&mut line).map_err(|error| error.to_string());
     let options = read.and_then(|_| serde_json::from_str(&line).map_err(|error| error.to_string()));
     options.map_err(|why| {
         Error::Usage(format!("standard input does not say what is to be mounted: {why}"))

@@ -16,6 +16,8 @@ pub mod materialise;
 pub mod mount;
 pub mod neighbour;
 mod options;
+pub mod own;
 pub mod registry;
+mod stopped;
 pub mod table;
 pub mod volume;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 use crate::control::Control;
+use crate::stopped::Guard;
 use crate::{launcher, registry, table};
 
 pub use crate::error::Error;
@@ -27,13 +28,15 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Mounted {
     daemon: Child,
+    _guard: Guard,
     mountpoint: PathBuf,
     control: Control,
 }
 
 impl Mounted {
     /// Mounts a disk by a daemon of its own, and waits until it is ready. When the thread that called
-    /// this ends, even by a kill of its process, the disk is unmounted, too.
+    /// this ends, even by a kill of its process, the disk is unmounted, too. A daemon that is stopped
+    /// for 5 s is ended: nobody who waits for its disk could be ended before.
     ///
     /// What killed daemons left is the caller's to remove first: [`registry::sweep`].
     ///
@@ -44,9 +47,12 @@ impl Mounted {
         // Ctrl-C is for the one who started it.
         command.process_group(0);
         end_with_this_process(&mut command);
-        let mut daemon = launcher::launch(command, options)?;
+        let (mut daemon, guard) = launcher::launch(command, options)?;
         match Control::connect(&options.mountpoint) {
-            Ok(control) => Ok(Self { daemon, mountpoint: control.mountpoint().into(), control }),
+            Ok(control) => {
+                let mountpoint = control.mountpoint().into();
+                Ok(Self { daemon, _guard: guard, mountpoint, control })
+            }
             Err(error) => {
                 end(&mut daemon);
                 Err(error)
@@ -126,7 +132,7 @@ pub fn detach(launcher: &Launcher, options: &MountOptions) -> Result<u32, Error>
     unsafe {
         command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
     }
-    Ok(launcher::launch(command, options)?.id())
+    launcher::launch(command, options).map(|(daemon, _)| daemon.id())
 }
 
 /// Lets a child be told to end when the thread that starts it ends.

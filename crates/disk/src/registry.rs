@@ -4,53 +4,39 @@
 //! goes with the process, so a note that can be locked tells of a mount whose daemon is gone. Whoever
 //! removes what that one left holds the lock meanwhile. The mount itself says where its note is
 //! (see [`table`]), whatever folder the user's surroundings name now.
+//!
+//! Notes are believed where they are one's own or root's ([`own`]), and only what is one's own is
+//! removed. The number of a process in a note is for people: that the process lives is told by the
+//! lock alone, since another one may have that number by now.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::table;
 use crate::volume::HIDDEN;
+use crate::{own, table};
+
+mod place;
+
+pub use place::place;
 
 /// The folder of the notes of mounts; only there while there are some.
 const FOLDER: &str = "disks";
+/// Bytes that a note has at most: two paths, and little else.
+const LONGEST: u64 = 32 << 10;
 const NOTE: &str = "json";
 const SOCKET: &str = "socket";
 /// How often a note is written again when the folder of notes has just gone.
 const ATTEMPTS: u32 = 100;
-
-/// The place of this user's notes: made if it is not there.
-///
-/// # Errors
-/// When it can't be made, or belongs to somebody else.
-pub fn place() -> io::Result<PathBuf> {
-    let user = rustix::process::getuid().as_raw();
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let place = match runtime.filter(|runtime| runtime.is_dir()) {
-        Some(runtime) => runtime.join("bakeoff"),
-        None => std::env::temp_dir().join(format!("bakeoff-{user}")),
-    };
-    match fs::DirBuilder::new().mode(0o700).create(&place) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            let why = format!("{} can't be made: {error}", place.display());
-            return Err(io::Error::new(error.kind(), why));
-        }
-        _ => {}
-    }
-    if fs::symlink_metadata(&place)?.uid() != user {
-        let why = format!("{} belongs to another user", place.display());
-        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
-    }
-    Ok(place)
-}
 
 /// What a note says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,10 +55,9 @@ pub struct Note {
 #[derive(Debug)]
 pub(crate) struct Claim {
     note: PathBuf,
-    folder: PathBuf,
     /// Both held locked.
     _lock: File,
-    _backing: File,
+    backing: File,
 }
 
 impl Claim {
@@ -99,12 +84,7 @@ impl Claim {
             }
         };
         match written {
-            Ok((path, lock)) => Ok(Self {
-                note: path,
-                folder: note.backing.clone(),
-                _lock: lock,
-                _backing: backing,
-            }),
+            Ok((path, lock)) => Ok(Self { note: path, _lock: lock, backing }),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Error::Folder(format!(
                 "{at} is in use by another disk: unmount it first (bakeoff disk unmount {at})",
                 at = note.mountpoint.display()
@@ -121,15 +101,16 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        clear(&self.folder);
+        clear(&self.backing);
         forget(&self.note);
     }
 }
 
-/// What is mounted, as far as this user may know.
+/// What is mounted, as far as this user may know and believe it.
 fn mounted() -> Vec<Note> {
     let disks = table::disks().into_iter();
-    disks.filter_map(|(_, socket)| read(&File::open(socket.with_extension(NOTE)).ok()?)).collect()
+    let disks = disks.filter(|(entry, _)| entry.user.is_some_and(own::is_trusted));
+    disks.filter_map(|(_, socket)| read(&open(&socket.with_extension(NOTE)).ok()?)).collect()
 }
 
 /// Removes what daemons of this user's left that are gone: their mounts, sockets and notes. Returns
@@ -143,7 +124,7 @@ pub fn sweep() -> io::Result<Vec<PathBuf>> {
     disks.retain(|(entry, _)| entry.user == Some(user));
     let mut notes: BTreeSet<PathBuf> = notes()?.into_iter().collect();
     notes.extend(disks.iter().map(|(_, socket)| socket.with_extension(NOTE)));
-    let mut freed: Vec<PathBuf> = notes.iter().filter_map(|note| sweep_one(note)).collect();
+    let mut freed: Vec<PathBuf> = notes.iter().filter_map(|note| sweep_one(note, user)).collect();
     for (entry, socket) in disks {
         // Without a note only the kernel can tell.
         let noted = socket.with_extension(NOTE).exists();
@@ -154,9 +135,13 @@ pub fn sweep() -> io::Result<Vec<PathBuf>> {
     Ok(freed)
 }
 
-/// Removes what a daemon left if it is gone. Returns its mountpoint if it was still mounted.
-fn sweep_one(path: &Path) -> Option<PathBuf> {
-    let file = File::open(path).ok()?;
+/// Removes what a daemon of this user's left if it is gone. Returns its mountpoint if it was still
+/// mounted.
+fn sweep_one(path: &Path, user: u32) -> Option<PathBuf> {
+    let file = open(path).ok()?;
+    if file.metadata().ok()?.uid() != user {
+        return None;
+    }
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     if file.metadata().ok()?.nlink() == 0 {
         // Another one has swept it meanwhile, and a new one may have its name.
@@ -164,14 +149,14 @@ fn sweep_one(path: &Path) -> Option<PathBuf> {
     }
     let mut freed = None;
     if let Some(note) = read(&file) {
-        let mount = table::at(&note.mountpoint).and_then(|entry| entry.socket());
-        if mount == Some(path.with_extension(SOCKET)) {
+        let mount = table::at(&note.mountpoint).filter(|entry| entry.user == Some(user));
+        if mount.and_then(|entry| entry.socket()) == Some(path.with_extension(SOCKET)) {
             table::unmount(&note.mountpoint, table::How::Lazily).ok()?;
             freed = Some(note.mountpoint);
         }
         // A new one may have the folder already, under another mountpoint.
-        if let Ok(_backing) = lock_backing(&note.backing) {
-            clear(&note.backing);
+        if let Ok(backing) = lock_backing(&note.backing) {
+            clear(&backing);
         }
     }
     forget(path);
@@ -189,15 +174,26 @@ fn notes() -> io::Result<Vec<PathBuf>> {
     Ok(paths?.into_iter().filter(is_note).collect())
 }
 
-fn read(mut file: &File) -> Option<Note> {
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+/// Opens what is to be a note, if it may be one.
+fn open(path: &Path) -> io::Result<File> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(ErrorKind::InvalidInput.into());
+    };
+    own::file(own::folder(folder)?, Path::new(name))
 }
 
-/// Removes the folder of a volume's own, where the volume itself could not.
-fn clear(backing: &Path) {
-    let _ = fs::remove_dir_all(backing.join(HIDDEN));
+fn read(file: &File) -> Option<Note> {
+    serde_json::from_str(&own::text(file, LONGEST).ok()?).ok()
+}
+
+/// Removes the folder of a volume's own, where the volume itself could not. Only one that a daemon
+/// of this user's made; the names that led to `backing` may lead elsewhere by now.
+fn clear(backing: &File) {
+    let hidden = Path::new("/proc/self/fd").join(backing.as_raw_fd().to_string()).join(HIDDEN);
+    let user = rustix::process::getuid().as_raw();
+    if fs::symlink_metadata(&hidden).is_ok_and(|there| there.is_dir() && there.uid() == user) {
+        let _ = fs::remove_dir_all(hidden);
+    }
 }
 
 /// Removes a note and its socket, and their folder with the last of them.
@@ -213,7 +209,9 @@ fn write(note: &Note) -> io::Result<(PathBuf, File)> {
     let path = folder.join(name(&note.mountpoint, NOTE));
     // Locked and written before it gets its name: a sweep never sees half a note.
     let unnamed = folder.join(format!("new-{}", note.pid));
-    let mut file = File::create(&unnamed)?;
+    // One of a killed daemon that had the same number.
+    let _ = fs::remove_file(&unnamed);
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(&unnamed)?;
     rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
     let text = serde_json::to_vec(note).expect("a note is plain data");
     let named = file.write_all(&text).and_then(|()| fs::hard_link(&unnamed, &path));
@@ -232,7 +230,9 @@ fn make(place: &Path) -> io::Result<PathBuf> {
 /// Locks a backing folder for as long as the file is open.
 fn lock_backing(backing: &Path) -> Result<File, Error> {
     let failed = |error: io::Error| Error::Folder(format!("{}: {error}", backing.display()));
-    let folder = File::open(backing).map_err(failed)?;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let flags = flags.bits().cast_signed();
+    let folder = File::options().read(true).custom_flags(flags).open(backing).map_err(failed)?;
     match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => return Ok(folder),
         Err(rustix::io::Errno::WOULDBLOCK) => {}

@@ -2,14 +2,21 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
+use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::UnmountFlags;
 
 /// How the source of a disk of bakeoff's begins in the table; the rest is where its daemon listens.
 const SOURCE: &str = "bakeoff-disk:";
+/// How long a file system may take to say that it is there.
+const ASKING: Duration = Duration::from_secs(1);
 
 /// How something is unmounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +54,17 @@ impl Entry {
         Some(OsString::from_vec(bytes).into())
     }
 
-    /// Whether its daemon is gone: the kernel says so of a FUSE file system that it can't ask.
+    /// Whether its daemon is gone: the kernel says so of a FUSE file system that it can't ask. Of
+    /// one whose daemon takes long to answer, or is stopped, it says nothing.
     pub fn is_dead(&self) -> bool {
-        rustix::fs::statfs(&self.place).is_err_and(|error| error == rustix::io::Errno::NOTCONN)
+        let place = self.place.clone();
+        let (answer, answered) = mpsc::channel();
+        // Nobody waits longer for the answer than for the one who asks.
+        let ask = move || {
+            let _ = answer.send(rustix::fs::statfs(&place).err());
+        };
+        let asks = thread::Builder::new().spawn(ask);
+        asks.is_ok() && answered.recv_timeout(ASKING) == Ok(Some(rustix::io::Errno::NOTCONN))
     }
 }
 
@@ -120,8 +135,8 @@ fn unescape(word: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Unmounts what is on `path`: with the system call, or with FUSE's helper where that is not
-/// permitted.
+/// Unmounts what is on `path`, in which there may be no link: with the system call, or with FUSE's
+/// helper where that is not permitted.
 ///
 /// # Errors
 /// It is in use, or may not be unmounted by this user.
@@ -130,7 +145,7 @@ pub fn unmount(path: &Path, how: How) -> io::Result<()> {
         How::Now => (UnmountFlags::NOFOLLOW, &["-u"]),
         How::Lazily => (UnmountFlags::NOFOLLOW | UnmountFlags::DETACH, &["-u", "-z"]),
     };
-    match rustix::mount::unmount(path, flags) {
+    match unmount_in_its_folder(path, flags) {
         Err(rustix::io::Errno::PERM) => {}
         other => return Ok(other?),
     }
@@ -144,6 +159,19 @@ pub fn unmount(path: &Path, how: How) -> io::Result<()> {
     let kind =
         if text.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
     Err(io::Error::new(kind, text))
+}
+
+/// Who can write a folder above could put a link in its place, and have something else unmounted:
+/// the way is gone without following any.
+fn unmount_in_its_folder(path: &Path, flags: UnmountFlags) -> rustix::io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return rustix::mount::unmount(path, flags);
+    };
+    let (open, links) =
+        (OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, ResolveFlags::NO_SYMLINKS);
+    let folder = rustix::fs::openat2(rustix::fs::CWD, parent, open, Mode::empty(), links)?;
+    let way = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+    rustix::mount::unmount(way, flags)
 }
 
 /// The absolute path of a mountpoint, with links resolved. What is mounted there is not asked: its

@@ -8,6 +8,7 @@ use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::registry;
 
 use crate::exit::{Exit, Failure};
+use crate::output::say;
 
 /// Mounts what standard input says, and serves it until it is unmounted.
 pub fn run() -> Result<Exit, Failure> {
@@ -30,7 +31,7 @@ pub fn sweep() -> Result<(), Failure> {
         Failure::new(Exit::Failed, format!("the notes of mounts can't be read: {error}"))
     })?;
     for mountpoint in swept {
-        eprintln!("{}: unmounted, since its daemon was gone", mountpoint.display());
+        say(format_args!("{}: unmounted, since its daemon was gone", mountpoint.display()));
     }
     Ok(())
 }

@@ -1,8 +1,6 @@
 //! `bakeoff run`: an experiment, from its file to its report.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use bakeoff_analysis::{Attempts, Document};
@@ -15,8 +13,9 @@ use bakeoff_workloads::Text;
 use super::{disk_daemon, plan, report, trial};
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, write};
+use crate::output::{print, say, write};
 use crate::progress::Progress;
+use crate::stop;
 
 /// Runs an experiment, or goes on with one.
 pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
@@ -37,7 +36,7 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         if let Some(levels) = virtual_disks(&experiment)
             && let Err(reason) = bakeoff_disk::daemon::can_mount()
         {
-            eprintln!("no disk {levels} can be had on this machine: {reason}");
+            say(format_args!("no disk {levels} can be had on this machine: {reason}"));
         }
         return Ok(Exit::Done);
     }
@@ -52,8 +51,7 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         }
         None => create_folder(arguments, &experiment, &plan)?,
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    heed_signals(&stop)?;
+    let stop = stop::flag()?;
     let mut progress = Progress::new(arguments.quiet, &experiment);
     let ended = Lab {
         registry: &Registry::standard(),
@@ -102,7 +100,7 @@ fn conclude(
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
             let path = folder.dir().display();
-            eprintln!("interrupted; to go on: bakeoff run --resume {path}");
+            say(format_args!("interrupted; to go on: bakeoff run --resume {path}"));
             Ok(Exit::Interrupted)
         }
     }
@@ -180,7 +178,9 @@ fn on_disks_that_work(
             format!("no disk {levels} can be had: {reason}\nwithout virtual disks: --disk {HOST}"),
         ));
     }
-    eprintln!("on the disk {HOST} instead of {levels}, since no virtual disk can be had: {reason}");
+    say(format_args!(
+        "on the disk {HOST} instead of {levels}, since no virtual disk can be had: {reason}"
+    ));
     let mut changes = arguments.changes();
     changes.factors.push((Factor::Disk, HOST.into()));
     load(name, &changes)
@@ -215,7 +215,7 @@ fn name_unused_settings(experiment: &Experiment) {
     let engines = experiment.levels(Factor::Engine);
     for engine in experiment.settings.keys() {
         if engines.iter().all(|level| base(level) != engine) {
-            eprintln!("the settings of {engine} are not used, since it is not run");
+            say(format_args!("the settings of {engine} are not used, since it is not run"));
         }
     }
 }
@@ -414,20 +414,6 @@ fn quote(word: &str) -> String {
         return word.into();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// The first signal asks the run to stop in order; a second one ends bakeoff at once, and what is
-/// left then is removed by the next bakeoff.
-fn heed_signals(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    use signal_hook::flag;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let code = i32::from(Exit::Interrupted.code());
-        flag::register_conditional_shutdown(signal, code, Arc::clone(stop))
-            .and_then(|_| flag::register(signal, Arc::clone(stop)))
-            .map_err(|error| Failure::new(Exit::Failed, format!("signals: {error}")))?;
-    }
-    Ok(())
 }
 
 fn now_s() -> f64 {

@@ -21,7 +21,7 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
 }
 
 /// The processes that `parent` started, by reading /proc.
-fn children(parent: u32) -> Vec<u32> {
+pub fn children(parent: u32) -> Vec<u32> {
     let field = |pid: &str| -> Option<u32> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()

@@ -1,0 +1,207 @@
+//! A terminal or a pipe that is closed while bakeoff speaks, and one that is full.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::{Done, Place, SMALL, strangers, trials, wait_until};
+
+const SLOW: &str = r#"
+name = "slow"
+workload = "point"
+engine = ["sqlite", "lmdb"]
+seconds = 1.0
+repetitions = 2
+"#;
+
+const PLANNED: i64 = 4;
+
+/// The exit code of a run that ends soon, as one does that is interrupted.
+#[track_caller]
+fn soon(run: &mut Child) -> Option<i32> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = run.try_wait().unwrap() {
+            return status.code();
+        }
+        if start.elapsed() > Duration::from_secs(6) {
+            run.kill().unwrap();
+            run.wait().unwrap();
+            panic!("it goes on although nobody sees it");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What was interrupted goes on, and is whole then.
+#[track_caller]
+fn assert_resumable(place: &Place, folder: &str) {
+    place.assert_clean(folder);
+    assert_eq!(place.json(folder)["run"]["status"], "interrupted");
+    assert!(trials(&place.path(folder)) < PLANNED);
+    place.run(&["run", "--resume", folder]).code(0);
+    let document = place.json(folder);
+    let valid = document["trials"].as_array().unwrap().iter().filter(|it| it["valid"] == true);
+    assert_eq!(valid.count() as i64, PLANNED);
+}
+
+/// As `head -1` does: reads a line, and goes when there is a trial.
+#[track_caller]
+fn leave(place: &Place, run: &mut Child) {
+    let mut reader = BufReader::new(run.stderr.take().unwrap());
+    reader.read_line(&mut String::new()).unwrap();
+    wait_until("the first trial", || trials(&place.path("r")) >= 1);
+    drop(reader);
+    assert_eq!(soon(run), Some(130));
+}
+
+#[test]
+fn an_ordinary_user_s_run_whose_reader_has_gone_is_interrupted() {
+    if !strangers::is_root() {
+        return;
+    }
+    let place = Place::new();
+    place.write("slow.toml", SLOW);
+    strangers::give(&place);
+    let arguments = ["run", "slow.toml", "--out", "r"];
+    let mut run = strangers::as_stranger(&place, &arguments).spawn().unwrap();
+    leave(&place, &mut run);
+    place.assert_clean("r");
+    let resumed = strangers::as_stranger(&place, &["run", "--resume", "r"]).output().unwrap();
+    Done(resumed).code(0);
+}
+
+/// `bakeoff run … 2>&1 | head -1`.
+#[test]
+fn a_run_whose_reader_has_gone_is_interrupted() {
+    let place = Place::new();
+    place.write("slow.toml", SLOW);
+    let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
+    leave(&place, &mut run);
+    assert_resumable(&place, "r");
+}
+
+/// `bakeoff run … | head -1`, where nothing is said on standard output before the end.
+#[test]
+fn a_run_whose_report_nobody_will_read_is_interrupted() {
+    let place = Place::new();
+    place.write("slow.toml", SLOW);
+    let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
+    wait_until("the first trial", || trials(&place.path("r")) >= 1);
+    drop(run.stdout.take());
+    assert_eq!(soon(&mut run), Some(130));
+    let mut said = String::new();
+    run.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("--resume r") && !said.contains("panicked"), "{said}");
+    assert_resumable(&place, "r");
+}
+
+/// A terminal: what a person has before them, and what programs are given.
+fn terminal() -> (OwnedFd, File) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let slave = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    (master, slave)
+}
+
+/// A run on a terminal that is its session's, or on one that is not, which nobody tells of its end.
+fn on_terminal(place: &Place, slave: &File, controlling: bool, arguments: &[&str]) -> Child {
+    let end = || Stdio::from(slave.try_clone().unwrap());
+    let mut command = place.command(arguments);
+    command.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm");
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::setsid()?;
+            if controlling {
+                rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+            }
+            Ok(())
+        });
+    }
+    command.spawn().unwrap()
+}
+
+#[test]
+fn a_run_whose_terminal_was_closed_is_interrupted() {
+    for controlling in [true, false] {
+        let place = Place::new();
+        place.write("slow.toml", SLOW);
+        let (master, slave) = terminal();
+        let mut run = on_terminal(&place, &slave, controlling, &["run", "slow.toml", "--out", "r"]);
+        drop(slave);
+        // Somebody who looks on until then.
+        let mut screen = File::from(master);
+        wait_until("the first trial", || {
+            let ready = rustix::event::PollFlags::IN;
+            let mut looks = [rustix::event::PollFd::from_borrowed_fd(screen.as_fd(), ready)];
+            let none = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+            if rustix::event::poll(&mut looks, Some(&none)) == Ok(1) {
+                let _ = screen.read(&mut [0; 4096]);
+            }
+            trials(&place.path("r")) >= 1
+        });
+        drop(screen);
+        assert_eq!(soon(&mut run), Some(130), "controlling: {controlling}");
+        assert_resumable(&place, "r");
+    }
+}
+
+/// `nohup bakeoff run …`.
+#[test]
+fn a_run_that_is_told_to_outlive_its_terminal_does() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    let mut command = Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_bakeoff")).args(["run", "small.toml", "--out", "r"]);
+    command.current_dir(place.path("")).env("XDG_RUNTIME_DIR", place.path(""));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = command.spawn().unwrap();
+    wait_until("the first trial", || trials(&place.path("r")) >= 1);
+    let pid = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    Done(run.wait_with_output().unwrap()).code(0);
+    assert_eq!(place.json("r")["run"]["status"], "finished");
+}
+
+fn full() -> Stdio {
+    OpenOptions::new().write(true).open("/dev/full").unwrap().into()
+}
+
+#[test]
+fn a_full_standard_error_changes_nothing() {
+    let place = Place::new();
+    // Something is said of settings that nobody takes.
+    let settings = "[settings.\"mariadb:innodb\"]\nsync_binlog = 0\n";
+    place.write("small.toml", &format!("{SMALL}{settings}"));
+    let run = |arguments: &[&str]| place.command(arguments).stderr(full()).output().unwrap();
+    Done(run(&["run", "small.toml", "--out", "r"])).code(0).says(&["The report"]);
+    assert_eq!(place.json("r")["run"]["status"], "finished");
+    // What is wrong is still told by the exit code.
+    Done(run(&["run", "--resume", "nowhere"])).code(3);
+    Done(run(&["run", "nowhere.toml"])).code(2);
+}
+
+#[test]
+fn a_report_that_can_t_be_written_is_a_failure_and_one_that_nobody_reads_is_none() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    place.run(&["run", "small.toml", "--out", "r"]).code(0);
+    for format in ["html", "json", "csv", "md", "term"] {
+        let mut report = place.command(&["report", "r", "--format", format]);
+        let done = Done(report.stdout(full()).output().unwrap()).code(4);
+        done.says(&["standard output can't be written", "No space left"]);
+        let mut report = place.start(&["report", "r", "--format", format]);
+        drop(report.stdout.take());
+        Done(report.wait_with_output().unwrap()).code(0);
+    }
+    let mut list = place.command(&["list"]);
+    Done(list.stdout(full()).output().unwrap()).code(4);
+}

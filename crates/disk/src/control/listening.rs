@@ -1,0 +1,184 @@
+//! The daemon's end of its control socket.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
+use std::thread;
+use std::time::Duration;
+
+use super::wire::{self, LONGEST_REQUEST};
+use super::{Answer, Ask, BEAT};
+use crate::error::Error;
+
+/// How many are heard at a time. Where more come, who has connected and not asked yet has to go, the
+/// first one first; while all have asked, they wait.
+const AT_A_TIME: usize = 16;
+/// How long who has connected may take to ask, and to take the answer.
+const HEARING: Duration = Duration::from_secs(2);
+/// How long nobody is heard when the system has no more descriptors or threads.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Answers to whoever connects, on threads that end with the process.
+pub(crate) struct Listening {
+    /// Held by those who are answering.
+    answering: Arc<RwLock<()>>,
+}
+
+impl Listening {
+    /// Listens on `socket` and answers each request by `answer`.
+    pub(crate) fn start(
+        socket: &Path,
+        answer: impl Fn(Ask) -> Answer + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let listener = wire::listen(socket)?;
+        let answer = Arc::new(answer);
+        let answering = Arc::new(RwLock::new(()));
+        let busy = Arc::clone(&answering);
+        let accept = move || {
+            let places = Arc::new(Places::default());
+            loop {
+                let Some((stream, seat)) = next(&listener, &places) else {
+                    thread::sleep(PAUSE);
+                    continue;
+                };
+                let (answer, busy) = (Arc::clone(&answer), Arc::clone(&busy));
+                // One that does not ask in order goes without an answer, and so does one for which
+                // there is no thread.
+                let hear = move || drop(converse(&stream, &seat, &*answer, &busy));
+                let _ = thread::Builder::new().spawn(hear);
+            }
+        };
+        thread::Builder::new().name("disk-control".into()).spawn(accept)?;
+        Ok(Self { answering })
+    }
+
+    /// Waits until those are answered who have asked; later ones are not answered as long as what
+    /// is returned is there.
+    pub(crate) fn finish(&self) -> RwLockWriteGuard<'_, ()> {
+        self.answering.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The next one who connects, with a seat.
+fn next(listener: &UnixListener, places: &Arc<Places>) -> Option<(UnixStream, Seat)> {
+    let (stream, _) = listener.accept().ok()?;
+    let seat = Places::take(places, &stream).ok()?;
+    Some((stream, seat))
+}
+
+/// Hears one request and answers it.
+fn converse(
+    mut stream: &UnixStream,
+    seat: &Seat,
+    answer: &(dyn Fn(Ask) -> Answer + Sync),
+    answering: &RwLock<()>,
+) -> io::Result<()> {
+    wire::trusted_peer(stream)?;
+    stream.set_write_timeout(Some(HEARING))?;
+    let line = wire::line(stream, LONGEST_REQUEST, HEARING)?;
+    seat.has_asked();
+    let asked = serde_json::from_slice::<Ask>(&line);
+    let leaves = matches!(asked, Ok(Ask::Unmount));
+    {
+        let _answering = answering.read().unwrap_or_else(PoisonError::into_inner);
+        if wire::is_gone(stream) {
+            // It has been told that nothing came of it.
+            return Ok(());
+        }
+        let answer = match asked {
+            Ok(ask) => with_signs_of_life(stream, || answer(ask)),
+            Err(error) => Answer::Refused(Error::Usage(format!("no request: {error}"))),
+        };
+        let mut text = serde_json::to_vec(&answer).expect("an answer is plain data");
+        text.push(b'\n');
+        stream.write_all(&text)?;
+        if !leaves || answer != Answer::Done {
+            return Ok(());
+        }
+    }
+    // Who had it unmounted waits for the connection's end, which is this process's.
+    stream.set_read_timeout(None)?;
+    io::copy(&mut { stream }, &mut io::sink()).map(drop)
+}
+
+/// Does what may take long, and lets the one who waits know that it goes on: by an empty line now
+/// and then.
+fn with_signs_of_life(mut stream: &UnixStream, work: impl FnOnce() -> Answer) -> Answer {
+    thread::scope(|scope| {
+        let (done, working) = mpsc::channel::<()>();
+        let beat = move || {
+            while working.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout)
+                && stream.write_all(b"\n").is_ok()
+            {}
+        };
+        // Without a thread for it a short work goes well, too.
+        let _ = thread::Builder::new().spawn_scoped(scope, beat);
+        let answer = work();
+        drop(done);
+        answer
+    })
+}
+
+/// Who is heard.
+#[derive(Default)]
+struct Places {
+    heard: Mutex<Heard>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct Heard {
+    /// How many.
+    count: usize,
+    /// How many there ever were.
+    ever: u64,
+    /// Those who have not asked yet, by the numbers of their seats, the first one first.
+    silent: VecDeque<(u64, UnixStream)>,
+}
+
+/// The right to be heard, as long as this is there.
+struct Seat {
+    places: Arc<Places>,
+    number: u64,
+}
+
+impl Places {
+    /// Waits for a seat, and makes room for it.
+    fn take(places: &Arc<Self>, stream: &UnixStream) -> io::Result<Seat> {
+        let stream = stream.try_clone()?;
+        let mut heard = places.lock();
+        while heard.count >= AT_A_TIME {
+            if let Some((_, first)) = heard.silent.pop_front() {
+                let _ = first.shutdown(Shutdown::Both);
+            }
+            heard = places.left.wait(heard).unwrap_or_else(PoisonError::into_inner);
+        }
+        heard.count += 1;
+        heard.ever += 1;
+        let number = heard.ever;
+        heard.silent.push_back((number, stream));
+        Ok(Seat { places: Arc::clone(places), number })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seat {
+    fn has_asked(&self) {
+        self.places.lock().silent.retain(|(number, _)| *number != self.number);
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.has_asked();
+        self.places.lock().count -= 1;
+        self.places.left.notify_one();
+    }
+}

@@ -1,0 +1,86 @@
+//! What a client makes of daemons that are none.
+
+use super::*;
+use std::os::unix::net::UnixListener;
+use std::thread;
+use std::time::Instant;
+
+/// What a daemon is told that does with each connection what `serve` says.
+fn told(serve: impl Fn(UnixStream) + Send + 'static) -> String {
+    let place = tempfile::tempdir().unwrap();
+    let socket = place.path().join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
+    thread::spawn(move || listener.incoming().map_while(Result::ok).for_each(serve));
+    stat(&socket)
+}
+
+fn stat(socket: &Path) -> String {
+    let patience = Duration::from_millis(300);
+    let control = Control { mountpoint: "/m".into(), socket: socket.into(), patience };
+    let start = Instant::now();
+    let error = control.stat().unwrap_err().to_string();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    error
+}
+
+#[test]
+fn a_daemon_that_says_nothing_or_no_end_is_given_up() {
+    let said = told(std::mem::forget);
+    let pid = std::process::id();
+    assert!(said.contains(&format!("kill -CONT {pid}")), "{said}");
+    let said = told(|mut stream| while stream.write_all(&[b'x'; 4096]).is_ok() {});
+    assert!(said.contains("more than 1048576 bytes"), "{said}");
+    let said = told(drop);
+    assert!(said.contains("does not answer"), "{said}");
+    // A byte now and then is no line.
+    let said = told(|mut stream| {
+        while stream.write_all(b"x").is_ok() {
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    assert!(said.contains("kill -CONT"), "{said}");
+}
+
+#[test]
+fn a_daemon_to_which_too_many_wait_is_given_up() {
+    let place = tempfile::tempdir().unwrap();
+    let socket = place.path().join("socket");
+    let made = rustix::net::socket(
+        rustix::net::AddressFamily::UNIX,
+        rustix::net::SocketType::STREAM,
+        None,
+    );
+    let listener = made.unwrap();
+    let address = rustix::net::SocketAddrUnix::new(&socket).unwrap();
+    rustix::net::bind(&listener, &address).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let waiting = UnixStream::connect(&socket);
+    let said = stat(&socket);
+    assert!(said.contains("does not answer"), "{said}");
+    drop(waiting);
+}
+
+#[test]
+fn a_stranger_who_listens_is_not_asked() {
+    if !rustix::process::getuid().is_root() {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
+        eprintln!("skipped: only root can be somebody else");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let socket = place.path().join("socket");
+    std::os::unix::fs::chown(place.path(), Some(65534), None).unwrap();
+    let at = socket.clone();
+    let bound = thread::spawn(move || {
+        // This thread's alone.
+        let nobody = rustix::process::Uid::from_raw(65534);
+        rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        UnixListener::bind(at).unwrap()
+    });
+    let listener = bound.join().unwrap();
+    std::os::unix::fs::chown(place.path(), Some(0), None).unwrap();
+    let heard = thread::spawn(move || listener.accept().unwrap().0.read(&mut [0]).unwrap());
+    let said = stat(&socket);
+    assert!(said.contains("user 65534 is at the other end"), "{said}");
+    assert_eq!(heard.join().unwrap(), 0, "it has heard nothing");
+}
