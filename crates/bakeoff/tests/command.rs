@@ -28,6 +28,8 @@ mod reports_of_cuts;
 mod runs;
 #[path = "command/servers.rs"]
 mod servers;
+#[path = "command/trust.rs"]
+mod trust;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

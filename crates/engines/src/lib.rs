@@ -25,6 +25,7 @@ pub mod sqlite;
 pub mod statement;
 mod value;
 
+pub use bakeoff_servers::Standing;
 pub use fair::Setting;
 pub use schema::Schema;
 pub use statement::{Action, Statement};
@@ -216,6 +217,13 @@ pub trait Engine: Send + Sync {
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
         let _ = terms;
         Vec::new()
+    }
+
+    /// Who may have it use a setting of that name with that value. An engine without a server of
+    /// its own takes none.
+    fn standing(&self, name: &str, value: &str) -> Standing {
+        let _ = (name, value);
+        Standing::Reserved
     }
 
     /// Opens the database in a directory, and creates the schema if it is not there.
