@@ -193,4 +193,3 @@ fn open(path: &Path) -> io::Result<File> {
     }
     File::open(path)
 }
-

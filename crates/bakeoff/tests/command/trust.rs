@@ -140,3 +140,15 @@ fn numbers_without_end_are_refused_with_words() {
         place.run(&run).code(2).says(&[text, "evil.toml"]);
     }
 }
+
+#[test]
+fn a_text_without_end_is_not_waited_for() {
+    let place = Place::new();
+    let made = std::process::Command::new("mkfifo").arg(place.path("pipe")).status().unwrap();
+    assert!(made.success());
+    for text in ["pipe", "/dev/zero", "."] {
+        let file = format!("workload = \"redmine\"\nengine = \"sqlite\"\ntext = \"{text}\"\n");
+        place.write("evil.toml", &file);
+        place.run(&["run", "evil.toml", "--out", "r"]).code(2).says(&["it is no file", "name"]);
+    }
+}
