@@ -63,7 +63,13 @@ pub(super) fn create(
         }
         Leftovers::Keep | Leftovers::Reuse => {}
     }
-    drop_ours(server, &found)?;
+    match leftovers {
+        // Nobody else uses it; and a table that a power cut has broken can't be locked.
+        Leftovers::Keep => {
+            run(server, found.iter().map(|(name, _)| format!("DROP TABLE {}", SQL.quote(name))))?;
+        }
+        Leftovers::Reuse | Leftovers::Refuse => drop_ours(server, &found)?,
+    }
     let create = schema.tables.iter().flat_map(|table| {
         let mut changes = SQL.add_indexes(table);
         changes.push(format!("COMMENT = '{}'", finished(new, table, engine)));
