@@ -140,6 +140,10 @@ pub struct Run {
     /// are never touched
     #[arg(long)]
     pub reuse: bool,
+    /// Let the experiment's file have servers run commands, load code and use files elsewhere, and
+    /// name databases by their URLs: it is then as much a program as any that you run
+    #[arg(long)]
+    pub trust_experiment: bool,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,

@@ -34,6 +34,8 @@ mod servers;
 mod silent;
 #[path = "command/strangers.rs"]
 mod strangers;
+#[path = "command/trust.rs"]
+mod trust;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

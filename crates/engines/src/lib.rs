@@ -25,6 +25,7 @@ pub mod sqlite;
 pub mod statement;
 mod value;
 
+pub use bakeoff_servers::Standing;
 pub use fair::Setting;
 pub use schema::Schema;
 pub use statement::{Action, Statement};
@@ -181,6 +182,18 @@ pub struct About {
     pub stores: bool,
 }
 
+/// What keeps other bakeoffs off a database while it is there.
+pub type Claim = Box<dyn Send>;
+
+/// What is said where another bakeoff has the claim.
+fn claimed() -> Error {
+    Error::Usage(
+        "another bakeoff uses this database, and would find its tables dropped: wait until it has \
+         ended, or name another database"
+            .into(),
+    )
+}
+
 /// An engine, closed: it knows how to open databases of its kind.
 pub trait Engine: Send + Sync {
     /// What a user should know of it. It is known without a look at the machine: no program is
@@ -216,6 +229,22 @@ pub trait Engine: Send + Sync {
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
         let _ = terms;
         Vec::new()
+    }
+
+    /// Who may have it use a setting of that name with that value. An engine without a server of
+    /// its own takes none.
+    fn standing(&self, name: &str, value: &str) -> Standing {
+        let _ = (name, value);
+        Standing::Reserved
+    }
+
+    /// Keeps other bakeoffs off a database on a server elsewhere, until what is returned is dropped.
+    /// Whoever opens the database meanwhile does so on the claimant's behalf.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where another one has claimed it; the engine's own.
+    fn claim(&self) -> Result<Claim> {
+        Ok(Box::new(()))
     }
 
     /// Opens the database in a directory, and creates the schema if it is not there.

@@ -16,7 +16,7 @@ use mysql::{Conn, Opts, OptsBuilder};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Result, Schema, Session, Setting,
-    Statement, Terms, fair, files,
+    Standing, Statement, Terms, fair, files,
 };
 
 use session::Plan;
@@ -71,6 +71,10 @@ impl Engine for MariaDb {
             Some(plugin) => installed.plugin(plugin).map_err(|error| error.to_string()),
             None => Ok(()),
         }
+    }
+
+    fn standing(&self, name: &str, value: &str) -> Standing {
+        Program::MariaDb.standing(name, value)
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {

@@ -17,7 +17,7 @@ use tokio_postgres::Config;
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Schema, Session,
-    Setting, Statement, Terms, fair, files,
+    Setting, Standing, Statement, Terms, fair, files,
 };
 
 use tables::Leftovers;
@@ -64,6 +64,10 @@ impl Engine for Postgres {
     /// With `synchronous_commit=off` the last commits are in the server's memory alone.
     fn survives_kill(&self, durability: Durability) -> bool {
         durability == Durability::Strict
+    }
+
+    fn standing(&self, name: &str, value: &str) -> Standing {
+        Program::Postgres.standing(name, value)
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {

@@ -8,14 +8,16 @@ use crate::schema::{Index, Table, Type};
 use crate::statement::Action;
 use crate::{Result, Schema};
 
+pub use mark::Mark;
 use text::Text;
 
+mod mark;
 #[cfg(test)]
 mod tests;
 mod text;
 
 /// What tables in a server say of themselves, so that a server somebody else runs tells them from
-/// its owner's.
+/// its owner's; the beginning of every [`Mark`].
 pub const MADE_BY: &str = "made by bakeoff";
 
 /// Whose SQL is written.

@@ -1,12 +1,30 @@
 //! What may be said of engines: their names, and the URLs of databases that somebody else runs.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::message::{Problem, one_of};
 
 /// The engines that an experiment may name. What they are is known to others.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Engines {
     engines: Vec<EngineNames>,
     url: fn(&str) -> Result<String, String>,
+    standing: Judge,
+}
+
+/// Says who may have a setting: of an engine, by its name, with a value.
+pub type Judge = Arc<dyn Fn(&str, &str, &str) -> Standing + Send + Sync>;
+
+/// Who may have a setting of an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Every experiment.
+    Free,
+    /// An experiment that is trusted like a program; what the setting does, a clause about it.
+    Trusted(String),
+    /// None: the lab sets it itself.
+    Reserved,
 }
 
 /// What may be said of one engine.
@@ -25,8 +43,13 @@ impl Engines {
     /// These engines, in the order in which they are listed to a user. `url` brings a database's URL
     /// into its canonical form, which has no password; it says what is wrong in a line, without the
     /// password, and how to mend it in the lines after that.
-    pub fn new(engines: Vec<EngineNames>, url: fn(&str) -> Result<String, String>) -> Self {
-        Self { engines, url }
+    /// `standing` says who may have which setting of an engine that takes settings.
+    pub fn new(
+        engines: Vec<EngineNames>,
+        url: fn(&str) -> Result<String, String>,
+        standing: Judge,
+    ) -> Self {
+        Self { engines, url, standing }
     }
 
     pub(crate) fn names(&self) -> Vec<&str> {
@@ -63,5 +86,35 @@ impl Engines {
         let title =
             format!("`{name}` takes no settings: it is built in, and set as it is compared");
         Err(Problem::new(title).help("leave the table out").help(valid))
+    }
+
+    /// Checks that an experiment may have a setting of the engine of that name.
+    pub(crate) fn allows(
+        &self,
+        engine: &str,
+        (name, value): (&str, &str),
+        trusts: bool,
+    ) -> Result<(), Problem> {
+        match (self.standing)(engine, name, value) {
+            Standing::Trusted(why) if !trusts => {
+                let title = format!("the setting `{name}` of `{engine}` {why}");
+                Err(Problem::new(title).help("leave it out").help(TRUST))
+            }
+            Standing::Reserved => {
+                let title = format!("the setting `{name}` of `{engine}` is bakeoff's own to set");
+                Err(Problem::new(title).help("leave it out"))
+            }
+            Standing::Free | Standing::Trusted(_) => Ok(()),
+        }
+    }
+}
+
+/// What lets an experiment do what a stranger's may not.
+pub(crate) const TRUST: &str = "or, if you trust whoever wrote this file as you trust a program that you run: add \
+     --trust-experiment to the command";
+
+impl fmt::Debug for Engines {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Engines").field(&self.engines).finish()
     }
 }

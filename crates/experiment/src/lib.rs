@@ -28,7 +28,7 @@ mod vocabulary;
 
 pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS};
 pub use disks::{DeviceProblem, Disks, HOST};
-pub use engines::{EngineNames, Engines};
+pub use engines::{EngineNames, Engines, Judge, Standing};
 pub use experiment::Experiment;
 pub use factor::{Declared, Factor};
 pub use file::{Preset, presets};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::engines::TRUST;
 use crate::layer::{Layer, Levels};
 use crate::message::{Error, Place, Problem, Source, one_of};
 use crate::{Changes, Experiment, Factor, Vocabulary, WorkloadNames, cuts, file, level};
@@ -47,6 +48,7 @@ impl Experiment {
         let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
         layer = layer.under(changes.layer(own, workload, &mut problems));
         if problems.is_empty() {
+            trust_urls(&layer, &source, vocabulary)?;
             Self::settle(layer, &source, vocabulary)
         } else {
             Err(problems.into())
@@ -90,6 +92,21 @@ impl Experiment {
         let problems: Vec<Problem> = problems.into_iter().map(|it| it.at(&place)).collect();
         Err(problems.into())
     }
+}
+
+/// Refuses databases that the file itself names, rather than a flag, unless it is trusted: bakeoff
+/// would send them a password that stands in the environment, and what it knows of the machine.
+fn trust_urls(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> Result<(), Error> {
+    let engines = layer.factors.get(&Factor::Engine).into_iter().flatten();
+    let named = engines.filter(|given| given.value.contains("://"));
+    let mut problems = Vec::new();
+    for given in named.filter(|given| !vocabulary.trusts && Arc::ptr_eq(&given.place.source, file))
+    {
+        let title = format!("the file has bakeoff connect to `{}`", given.value);
+        let named = "name all engines on the command line: --engine LEVELS";
+        problems.push(Problem::new(title).at(&given.place).help(named).help(TRUST));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
 }
 
 /// The workload, where that is named, and an engine, too, where it has that factor.

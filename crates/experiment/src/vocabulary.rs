@@ -12,6 +12,9 @@ pub struct Vocabulary {
     pub workloads: Vec<WorkloadNames>,
     /// The disks.
     pub disks: Disks,
+    /// Whether whoever runs an experiment trusts its file like a program: it may then have settings
+    /// that run commands, and connect to databases that it names.
+    pub trusts: bool,
 }
 
 /// What may be said of one workload.

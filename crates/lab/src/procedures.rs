@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_disk::mount::Launcher;
+use bakeoff_engines::Claim;
 use bakeoff_experiment::{Factor, base};
 use bakeoff_results::{Applied, Cut, Measured};
 
@@ -71,6 +72,8 @@ pub struct Stage<'a> {
     pub reuse: bool,
     /// The databases elsewhere that were filled, by their recipes' targets.
     pub filled: std::collections::BTreeSet<String>,
+    /// What keeps other bakeoffs off those that this one uses, likewise; held until the run ends.
+    pub claims: std::collections::BTreeMap<String, Claim>,
     /// What targets were opened with since somebody took this away.
     pub applied: Vec<Applied>,
     /// Set by somebody else when it is to stop.
@@ -91,6 +94,19 @@ impl Stage<'_> {
     /// [`MachineError::Interrupted`].
     pub fn go_on(&self) -> Result<(), MachineError> {
         if self.stopped() { Err(MachineError::Interrupted) } else { Ok(()) }
+    }
+
+    /// Keeps other bakeoffs off a target that somebody else runs, until the run ends.
+    ///
+    /// # Errors
+    /// Why that can't be.
+    pub fn claim(&mut self, setup: &Setup) -> Result<(), TrialError> {
+        if !self.claims.contains_key(&setup.recipe.into) {
+            let target = self.registry.target(setup.target).expect("the one that resolved it");
+            let claim = target.claim(&setup.subject)?;
+            self.claims.insert(setup.recipe.into.clone(), claim);
+        }
+        Ok(())
     }
 
     /// The image of a target's data, loaded once.

@@ -1,9 +1,11 @@
 //! What is registered: the targets, with the engines and workloads that they know. The built-in ones
 //! are in one list each.
 
+use std::sync::Arc;
+
 use bakeoff_devices::spec::{self, Spec, SpecError};
 use bakeoff_engines::{Engine, Home};
-use bakeoff_experiment::{DeviceProblem, Disks, EngineNames, Engines, Vocabulary};
+use bakeoff_experiment::{DeviceProblem, Disks, EngineNames, Engines, Judge, Standing, Vocabulary};
 use bakeoff_workloads::Workload;
 
 use crate::TrialError;
@@ -73,9 +75,8 @@ impl Registry {
                 stores: about.stores,
             }
         });
-        let engines = Engines::new(names.collect(), |url| {
-            bakeoff_engines::elsewhere::name(url).map(Into::into)
-        });
+        let url = |url: &str| bakeoff_engines::elsewhere::name(url).map(Into::into);
+        let engines = Engines::new(names.collect(), url, standing(self.engines.clone()));
         let disks = Disks::new(
             spec::listed().iter().map(|disk| disk.name.to_string()).collect(),
             "ssd-sata".into(),
@@ -83,8 +84,20 @@ impl Registry {
             |table| Spec::from_table(table).map(drop).map_err(problems),
         );
         let workloads = self.targets.iter().flat_map(|target| target.workloads());
-        Vocabulary { engines, workloads: workloads.collect(), disks }
+        Vocabulary { engines, workloads: workloads.collect(), disks, trusts: false }
     }
+}
+
+/// Who may have which setting of these engines.
+fn standing(engines: Vec<&'static dyn Engine>) -> Judge {
+    Arc::new(move |engine, name, value| {
+        let engine = engines.iter().find(|known| known.about().name == engine);
+        match engine.map(|engine| engine.standing(name, value)) {
+            Some(bakeoff_engines::Standing::Free) => Standing::Free,
+            Some(bakeoff_engines::Standing::Trusted(why)) => Standing::Trusted(why.to_string()),
+            Some(bakeoff_engines::Standing::Reserved) | None => Standing::Reserved,
+        }
+    })
 }
 
 /// What is wrong with a device, by the keys of its table.

@@ -132,6 +132,7 @@ impl Lab<'_> {
             hired: None,
             reuse: self.reuse,
             filled: BTreeSet::new(),
+            claims: BTreeMap::new(),
             applied: Vec::new(),
             stop: self.stop,
             watch,

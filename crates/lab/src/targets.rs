@@ -9,6 +9,7 @@ pub mod tables;
 
 use std::path::{Path, PathBuf};
 
+use bakeoff_engines::Claim;
 use bakeoff_experiment::{Cell, Experiment, WorkloadNames};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::{Measures, Setting};
@@ -42,6 +43,15 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// What keeps it from being ready.
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError>;
+
+    /// Keeps other bakeoffs off what somebody else runs, until what is returned is dropped.
+    ///
+    /// # Errors
+    /// Who keeps this one off, or why nobody can be asked.
+    fn claim(&self, subject: &Value) -> Result<Claim, TrialError> {
+        let _ = subject;
+        Ok(Box::new(()))
+    }
 
     /// What its processes are opened with in a place, and that differs from their own defaults.
     fn settings(&self, subject: &Value, place: &Place) -> Vec<Setting> {

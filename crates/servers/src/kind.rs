@@ -7,6 +7,7 @@ use rustix::process::Signal;
 
 use crate::launch::{Launch, Places};
 use crate::program::Program;
+use crate::settings::Review;
 
 mod mariadb;
 mod postgres;
@@ -39,8 +40,8 @@ pub trait Kind: Sync {
     /// runs any more.
     fn stale(&self, places: &Places) -> Vec<PathBuf>;
 
-    /// Settings that are bakeoff's own, since it relies on them.
-    fn reserved(&self) -> &'static [&'static str];
+    /// Who may set which of its settings.
+    fn review(&self) -> &'static Review;
 
     /// Adds to a command what has it initialise the folder `data`, with the settings that count
     /// when a folder is initialised.

@@ -16,6 +16,7 @@ mod places;
 mod process;
 mod program;
 mod server;
+mod settings;
 mod shared;
 mod sync;
 
@@ -24,3 +25,4 @@ pub use installed::Installed;
 pub use launch::Launch;
 pub use program::Program;
 pub use server::Server;
+pub use settings::{Standing, Why};

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::account::Account;
 use crate::error::{Error, Result};
-use crate::launch::{Launch, Places, spelling};
+use crate::launch::{Launch, Places};
 use crate::program::Program;
+use crate::settings::Standing;
 
 /// The longest path that a socket's address holds, in bytes (`sun_path` is 108 with its end).
 const SOCKET_PATH: usize = 107;
@@ -15,12 +16,13 @@ impl Launch {
     /// Makes sure that its settings can be given.
     pub(crate) fn check(&self, program: Program) -> Result<()> {
         for (name, value) in &self.settings {
-            let reserved = program.kind().reserved().contains(&spelling(name).as_str());
-            let reason = if name.is_empty() || name.starts_with('-') || name.contains('=') {
+            let is_letter = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic());
+            let reason = if !is_name || !name.chars().all(is_letter) {
                 "write its plain name"
-            } else if name.contains('\0') || value.contains('\0') {
-                "it has a zero byte"
-            } else if reserved {
+            } else if value.contains(char::is_control) {
+                "its value is more than a line of text"
+            } else if program.standing(name, value) == Standing::Reserved {
                 "bakeoff sets it itself; leave it out"
             } else {
                 continue;

@@ -7,7 +7,7 @@
 //! meets a part of itself a few times in a hundred, which the figures of compression hardly show.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use rand::{Rng, RngExt, SeedableRng};
@@ -107,7 +107,7 @@ impl Text {
     pub fn from_file(path: &Path) -> Result<Self, TextError> {
         let unreadable = |source| TextError::Unreadable { path: path.into(), source };
         let mut bytes = Vec::new();
-        let file = File::open(path).map_err(unreadable)?;
+        let file = open(path).map_err(unreadable)?;
         file.take(LONGEST_FILE as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.len() > LONGEST_FILE {
             return Err(TextError::TooLong(path.into()));
@@ -185,4 +185,11 @@ fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+/// Opens a file, without waiting for somebody to write into a pipe.
+fn open(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    File::open(path)
 }

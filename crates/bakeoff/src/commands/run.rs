@@ -5,7 +5,9 @@ use std::time::SystemTime;
 
 use bakeoff_analysis::{Attempts, Document};
 use bakeoff_disk::mount::Launcher;
-use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Plan, base, without_passwords};
+use bakeoff_experiment::{
+    Changes, Experiment, Factor, HOST, Plan, Vocabulary, base, without_passwords,
+};
 use bakeoff_lab::{Ending, Lab, LabError, Registry};
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder, Status};
 use bakeoff_workloads::Text;
@@ -136,13 +138,14 @@ fn new_experiment(arguments: &cli::Run) -> Result<Experiment, Failure> {
              list presets`) or a file of your own, or go on with a run: --resume DIR",
         ));
     };
-    let experiment = load(name, &arguments.changes())?;
+    let experiment = load(name, &arguments.changes(), arguments.trust_experiment)?;
     text(&experiment)?;
     Ok(experiment)
 }
 
-fn load(name: &str, changes: &Changes) -> Result<Experiment, Failure> {
-    Experiment::load(name, changes, &Registry::standard().vocabulary()).map_err(usage)
+fn load(name: &str, changes: &Changes, trusts: bool) -> Result<Experiment, Failure> {
+    let vocabulary = Vocabulary { trusts, ..Registry::standard().vocabulary() };
+    Experiment::load(name, changes, &vocabulary).map_err(usage)
 }
 
 /// The levels of the disk, if one of them is virtual.
@@ -183,7 +186,7 @@ fn on_disks_that_work(
     ));
     let mut changes = arguments.changes();
     changes.factors.push((Factor::Disk, HOST.into()));
-    load(name, &changes)
+    load(name, &changes, arguments.trust_experiment)
 }
 
 /// The text that the experiment names, or makes up.
@@ -233,12 +236,14 @@ fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Fa
         return refuse(&format!("`{name}`"));
     }
     let path = dir.join("experiment.toml");
-    let recorded = load(&path.to_string_lossy(), &Changes::default())?;
+    let load = |changes: &Changes, trusts| load(&path.to_string_lossy(), changes, trusts);
+    // Trusted only to be compared: whether it is, is said anew, since the folder may be anybody's.
+    let recorded = load(&Changes::default(), true)?;
     let changes = arguments.changes();
     // `--engine` may say the same once more, with the passwords that the folder does not keep.
     let same = |again: Experiment| again.to_toml() == recorded.to_toml();
-    if changes == Changes::default() || load(&path.to_string_lossy(), &changes).is_ok_and(same) {
-        return Ok(recorded);
+    if changes == Changes::default() || load(&changes, true).is_ok_and(same) {
+        return load(&changes, arguments.trust_experiment);
     }
     refuse("the flags that change it")
 }

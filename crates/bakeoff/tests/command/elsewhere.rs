@@ -123,11 +123,27 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     // Going on needs the password again: as a flag, or in the environment.
     let resume = ["run", "--resume", "third"];
     place.run(&[&resume[..], &["--engine", &engines]].concat()).code(0);
-    let mut command = place.command(&resume);
-    Done(command.env("MYSQL_PWD", "s3cr/t+Word").output().unwrap()).code(0);
+    // The folder may be anybody's: it does not say by itself where a password goes.
+    let with_password = |more: &[&str]| {
+        let mut command = place.command(&[&resume[..], more].concat());
+        Done(command.env("MYSQL_PWD", "s3cr/t+Word").output().unwrap())
+    };
+    with_password(&[]).code(2).says(&["has bakeoff connect to", "--trust-experiment"]);
+    with_password(&["--trust-experiment"]).code(0);
     place.run(&[&resume[..], &["--engine", "sqlite"]].concat()).code(2).says(&["leave out"]);
 
-    // What is not bakeoff's is never touched.
+    // Another bakeoff that uses it is left alone.
+    let url = theirs.url(&format!("me:{PASSWORD}"));
+    let claim = bakeoff_engines::elsewhere::find(&url).unwrap().claim().unwrap();
+    run("claimed", &["--reuse"]).code(5).says(&["another bakeoff uses this database"]);
+    drop(claim);
+
+    // What is not bakeoff's is never touched, whatever it says of itself.
+    theirs.must("CREATE TABLE bench.office (page TEXT) COMMENT 'made by bakeoffice staff'");
+    theirs.must("INSERT INTO bench.office VALUES ('1')");
+    run("office", &["--reuse"]).code(5).says(&["not made by bakeoff", "office"]);
+    assert_eq!(theirs.must("SELECT count(*) FROM bench.office").trim(), "1");
+    theirs.must("DROP TABLE bench.office");
     theirs.must("CREATE TABLE bench.thesis (page TEXT); INSERT INTO bench.thesis VALUES ('1')");
     run("fourth", &["--reuse"]).code(5).says(&["not made by bakeoff", "thesis"]);
     assert_eq!(theirs.must("SELECT count(*) FROM bench.thesis").trim(), "1");

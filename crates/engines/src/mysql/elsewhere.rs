@@ -11,7 +11,9 @@ use mysql::{Conn, Opts, OptsBuilder};
 
 use super::tables::Leftovers;
 use super::{Open, Storage, error};
-use crate::{About, Database, Engine, Error, Home, Result, Schema, Setting, Statement, Terms};
+use crate::{
+    About, Claim, Database, Engine, Error, Home, Result, Schema, Setting, Statement, Terms,
+};
 
 /// How long a server is given to take a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -23,7 +25,7 @@ const REUSE: (&str, &str) = ("reuse", "yes");
 pub struct Elsewhere {
     /// The URL without its password.
     name: &'static str,
-    opts: OptsBuilder,
+    pub(super) opts: OptsBuilder,
     storage: Storage,
     /// What the server said it is.
     version: OnceLock<String>,
@@ -109,6 +111,16 @@ impl Engine for Elsewhere {
     /// The server's settings are its owner's.
     fn settings(&self, _: &Terms) -> Vec<Setting> {
         Vec::new()
+    }
+
+    fn claim(&self) -> Result<Claim> {
+        let mut server = Conn::new(self.opts.clone())
+            .map_err(|error| Error::engine(error::no_connection(&error)))?;
+        // The longest that there is: a run may take days between two trials of it.
+        server.query_drop("SET SESSION wait_timeout = 31536000").map_err(error::plain)?;
+        let lock = "SELECT GET_LOCK(CONCAT('bakeoff ', MD5(DATABASE())), 0)";
+        let free: Option<bool> = server.query_first(lock).map_err(error::plain)?;
+        if free == Some(true) { Ok(Box::new(server)) } else { Err(crate::claimed()) }
     }
 
     fn open(

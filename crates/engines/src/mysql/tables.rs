@@ -6,7 +6,7 @@ use mysql::prelude::Queryable;
 
 use super::{SQL, error};
 use crate::schema::Table;
-use crate::sql::MADE_BY;
+use crate::sql::{MADE_BY, Mark};
 use crate::{Error, Result, Schema};
 
 /// What may be done about tables that are there already.
@@ -29,7 +29,7 @@ pub(super) fn create(
 ) -> Result<()> {
     let found = tables(server)?;
     let others: Vec<_> =
-        found.iter().filter(|(_, comment)| !comment.starts_with(MADE_BY)).collect();
+        found.iter().filter(|(_, comment)| Mark::parse(comment).is_none()).collect();
     if let Some((name, _)) = others.first() {
         return Err(Error::Usage(format!(
             "the database holds {} tables that are not {MADE_BY}, {name} for one: \
@@ -37,12 +37,17 @@ pub(super) fn create(
             others.len()
         )));
     }
-    let whole = |table: &Table| (table.name.clone(), comment(table, engine));
-    let mut wanted: Vec<_> = schema.tables.iter().map(whole).collect();
-    wanted.sort();
+    let new = Mark::fresh();
+    let is_wanted = |(name, comment): &(String, String)| {
+        let mut named = schema.tables.iter().filter(|table| table.name == *name);
+        let mark = Mark::parse(comment);
+        named.any(|table| mark.is_some_and(|mark| mark.is_like(finished(new, table, engine))))
+    };
+    let all_wanted = found.iter().all(is_wanted);
     // A creation that was cut short has left a table without its last comment, or none.
-    let unfinished = found.iter().any(|(_, comment)| comment == MADE_BY)
-        || found.iter().all(|table| wanted.contains(table));
+    let cut_short =
+        |(_, comment): &(_, String)| Mark::parse(comment).is_some_and(Mark::is_unfinished);
+    let unfinished = all_wanted || found.iter().any(cut_short);
     match leftovers {
         _ if found.is_empty() => {}
         Leftovers::Refuse => {
@@ -52,25 +57,60 @@ pub(super) fn create(
                 found.len()
             )));
         }
-        _ if found == wanted => return Ok(()),
+        _ if all_wanted && found.len() == schema.tables.len() => return Ok(()),
         Leftovers::Keep if !unfinished => {
             return Err(Error::Usage("the directory holds another schema's tables".into()));
         }
         Leftovers::Keep | Leftovers::Reuse => {}
     }
-    let drop = found.iter().map(|(name, _)| format!("DROP TABLE {}", SQL.quote(name)));
+    match leftovers {
+        // Nobody else uses it; and a table that a power cut has broken can't be locked.
+        Leftovers::Keep => {
+            run(server, found.iter().map(|(name, _)| format!("DROP TABLE {}", SQL.quote(name))))?;
+        }
+        Leftovers::Reuse | Leftovers::Refuse => drop_ours(server, &found)?,
+    }
     let create = schema.tables.iter().flat_map(|table| {
         let mut changes = SQL.add_indexes(table);
-        changes.push(format!("COMMENT = '{}'", comment(table, engine)));
-        [create_with(table, MADE_BY), alter(table, &changes)]
+        changes.push(format!("COMMENT = '{}'", finished(new, table, engine)));
+        [create_with(table, new), alter(table, &changes)]
     });
-    run(server, drop.chain(create))
+    run(server, create)
+}
+
+/// Drops tables that were found to be ours, with their comments as they were then. There is no
+/// transaction around it: each is locked, which keeps its comment as it is, and looked at again.
+///
+/// # Errors
+/// [`Error::Usage`] for one that is not what it was; none is dropped then.
+pub(super) fn drop_ours(server: &mut Conn, found: &[(String, String)]) -> Result<()> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let list = |each: &str| {
+        let names = found.iter().map(|(name, _)| format!("{}{each}", SQL.quote(name)));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    run(server, [format!("LOCK TABLES {}", list(" WRITE"))])?;
+    let dropped = tables(server).and_then(|now| {
+        match found.iter().find(|table| Mark::parse(&table.1).is_none() || !now.contains(table)) {
+            Some((name, _)) => Err(Error::Usage(format!(
+                "the table {name} was changed while it was to be dropped, so nothing was: look who \
+                 else uses the database, or name a database of its own, empty"
+            ))),
+            None => run(server, [format!("DROP TABLE {}", list(""))]),
+        }
+    });
+    let unlocked = run(server, ["UNLOCK TABLES".into()]);
+    dropped.and(unlocked)
 }
 
 /// Puts an empty table without its indexes in the place of a table.
 pub(super) fn recreate(server: &mut Conn, table: &Table, engine: &str) -> Result<()> {
-    let drop = format!("DROP TABLE IF EXISTS {}", SQL.quote(&table.name));
-    run(server, [drop, create_with(table, &comment(table, engine))])
+    let mut found = tables(server)?;
+    found.retain(|(name, _)| *name == table.name);
+    drop_ours(server, &found)?;
+    run(server, [create_with(table, finished(Mark::fresh(), table, engine))])
 }
 
 /// Adds a table's indexes to its rows, and has the planner's statistics collected.
@@ -90,7 +130,7 @@ fn run(server: &mut Conn, texts: impl IntoIterator<Item = String>) -> Result<()>
 }
 
 /// Every table and view of the database, with its comment; in order.
-fn tables(server: &mut Conn) -> Result<Vec<(String, String)>> {
+pub(super) fn tables(server: &mut Conn) -> Result<Vec<(String, String)>> {
     let text = "SELECT table_name, table_comment FROM information_schema.tables \
                 WHERE table_schema = DATABASE()";
     let mut found: Vec<(String, String)> = server.query(text).map_err(error::plain)?;
@@ -98,21 +138,17 @@ fn tables(server: &mut Conn) -> Result<Vec<(String, String)>> {
     Ok(found)
 }
 
-fn create_with(table: &Table, comment: &str) -> String {
-    format!("{} COMMENT = '{comment}'", SQL.create_table(table))
+fn create_with(table: &Table, mark: Mark) -> String {
+    format!("{} COMMENT = '{mark}'", SQL.create_table(table))
 }
 
 fn alter(table: &Table, changes: &[String]) -> String {
     format!("ALTER TABLE {} {}", SQL.quote(&table.name), changes.join(", "))
 }
 
-/// A finished table's comment: whose it is, and a hash of its definition (FNV-1a), which itself
-/// may be longer than a comment.
-fn comment(table: &Table, engine: &str) -> String {
+/// A finished table's mark.
+fn finished(mark: Mark, table: &Table, engine: &str) -> Mark {
     let definition = [SQL.create_table(table), engine.to_lowercase()];
     let text = definition.into_iter().chain(SQL.add_indexes(table)).collect::<Vec<_>>().join(";");
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{MADE_BY} as {hash:016x}")
+    mark.finished(&text)
 }

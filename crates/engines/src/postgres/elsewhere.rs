@@ -10,7 +10,8 @@ use tokio_postgres::Config;
 use super::tables::Leftovers;
 use super::{Open, PROMISES, words};
 use crate::{
-    About, Database, Durability, Engine, Home, Result, Schema, Setting, Statement, Terms, fair,
+    About, Claim, Database, Durability, Engine, Home, Result, Schema, Setting, Statement, Terms,
+    fair,
 };
 
 /// How long a server is given to take a connection.
@@ -122,6 +123,15 @@ impl Engine for Elsewhere {
         fair::with_overrides(fair::postgres_session(&terms), &terms)
     }
 
+    fn claim(&self) -> Result<Claim> {
+        let mut client = super::connect(&self.config).map_err(super::error)?;
+        // A server may end sessions that are idle; before version 14 there is no such setting.
+        let _ = client.batch_execute("SET idle_session_timeout = 0");
+        let lock = "SELECT pg_catalog.pg_try_advisory_lock(x'62616b65'::int, x'6f666600'::int)";
+        let free: bool = client.query_one(lock, &[]).map_err(super::error)?.get(0);
+        if free { Ok(Box::new(client)) } else { Err(crate::claimed()) }
+    }
+
     fn open(
         &self,
         _: &Path,
@@ -133,7 +143,10 @@ impl Engine for Elsewhere {
         let mut config = self.config.clone();
         let given = config.get_options().map(String::from);
         let ours = self.settings(terms);
-        let options: Vec<_> = given.into_iter().chain(ours.iter().map(option)).collect();
+        // A table of the same name in another schema is not meant, whatever the user's path is.
+        let path = Setting::new("search_path", "public", "");
+        let options = given.into_iter().chain(ours.iter().chain([&path]).map(option));
+        let options: Vec<_> = options.collect();
         config.options(options.join(" "));
         let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
         let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };

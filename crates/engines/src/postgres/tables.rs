@@ -1,11 +1,11 @@
 //! The schema in a database: every table of ours says in its comment that it is, and as what it
 //! was made.
 
-use postgres::Client;
+use postgres::{Client, GenericClient, Row, Transaction};
 
 use super::{SQL, error};
 use crate::schema::Table;
-use crate::sql::MADE_BY;
+use crate::sql::{MADE_BY, Mark};
 use crate::{Error, Result, Schema};
 
 /// What may be done about tables that are there already.
@@ -21,22 +21,22 @@ pub(super) enum Leftovers {
 
 /// Creates the schema, all at once, unless it is there.
 pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers) -> Result<()> {
-    let found = tables(client)?;
-    let others: Vec<_> =
-        found.iter().filter(|(_, comment)| !comment.starts_with(MADE_BY)).collect();
-    if let Some((name, _)) = others.first() {
+    let found = relations(client)?;
+    let others: Vec<_> = found.iter().filter(|relation| relation.mark().is_none()).collect();
+    if let Some(Relation { name, .. }) = others.first() {
         return Err(Error::Usage(format!(
             "the database holds {} tables that are not {MADE_BY}, {name} for one: \
              name a database of its own, empty",
             others.len()
         )));
     }
-    let mut wanted: Vec<_> = schema
-        .tables
-        .iter()
-        .map(|table| (format!("public.{}", SQL.quote(&table.name)), comment(table)))
-        .collect();
-    wanted.sort();
+    let new = Mark::fresh();
+    let is_wanted = |relation: &Relation| {
+        let mut tables = schema.tables.iter();
+        let table = tables.find(|table| in_public(table) == relation.name);
+        let wanted = table.map(|table| finished(new, table));
+        wanted.is_some_and(|mark| relation.mark().is_some_and(|found| found.is_like(mark)))
+    };
     match leftovers {
         _ if found.is_empty() => {}
         Leftovers::Refuse => {
@@ -46,31 +46,83 @@ pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers)
                 found.len()
             )));
         }
-        _ if found == wanted => return Ok(()),
+        _ if found.len() == schema.tables.len() && found.iter().all(is_wanted) => return Ok(()),
         Leftovers::Keep => {
             return Err(Error::Usage("the directory holds another schema's tables".into()));
         }
         Leftovers::Reuse => {}
     }
     let mut change = client.transaction().map_err(error)?;
-    for (name, _) in &found {
-        change.batch_execute(&format!("DROP TABLE {name}")).map_err(error)?;
-    }
-    for text in schema.tables.iter().flat_map(texts) {
+    drop_ours(&mut change, &found)?;
+    for text in schema.tables.iter().flat_map(|table| texts(table, new)) {
         change.batch_execute(&text).map_err(error)?;
     }
     change.commit().map_err(error)
 }
 
-/// Every table, view and the like that is not the server's own, with its comment; in order.
-fn tables(client: &mut Client) -> Result<Vec<(String, String)>> {
+/// Drops tables that were found to be ours, as they were then: each is locked and looked at again.
+/// What depends on one and is not ours keeps it from being dropped.
+///
+/// # Errors
+/// [`Error::Usage`] for one that is not what it was; the transaction is not to be committed then.
+pub(super) fn drop_ours(change: &mut Transaction<'_>, found: &[Relation]) -> Result<()> {
+    for relation in found {
+        let name = &relation.name;
+        let lock = format!("LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE");
+        change.batch_execute(&lock).map_err(error)?;
+    }
+    let now = relations(change)?;
+    let changed = |it: &&Relation| it.mark().is_none() || !now.contains(it);
+    if let Some(Relation { name, .. }) = found.iter().find(changed) {
+        return Err(Error::Usage(format!(
+            "the table {name} was changed while it was to be dropped, so nothing was: look who \
+             else uses the database, or name a database of its own, empty"
+        )));
+    }
+    for Relation { name, .. } in found {
+        change.batch_execute(&format!("DROP TABLE {name}")).map_err(error)?;
+    }
+    Ok(())
+}
+
+/// A table, a view or the like.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Relation {
+    /// Its name in its schema, quoted.
+    name: String,
+    /// Its number, which no other one gets that is made in its place.
+    oid: u32,
+    /// Whether it is a table by itself: no view, no sequence, no part of another table.
+    is_table: bool,
+    comment: String,
+}
+
+impl Relation {
+    /// Its mark, if it is ours.
+    fn mark(&self) -> Option<Mark> {
+        Mark::parse(&self.comment).filter(|_| self.is_table)
+    }
+}
+
+/// Every table, view, sequence and the like that is not the server's own, nor a table's; in order.
+pub(super) fn relations(client: &mut impl GenericClient) -> Result<Vec<Relation>> {
     let text = "SELECT format('%I.%s', nspname, '\"' || replace(relname, '\"', '\"\"') || '\"'), \
+                       c.oid, relkind = 'r' AND NOT relispartition, \
                        COALESCE(obj_description(c.oid, 'pg_class'), '') \
-                FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace \
-                WHERE relkind IN ('r', 'p', 'v', 'm', 'f') \
-                  AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
+                FROM pg_catalog.pg_class AS c \
+                JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace \
+                WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S') \
+                  AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%' \
+                  AND NOT (relkind = 'S' AND EXISTS (SELECT FROM pg_catalog.pg_depend \
+                           WHERE objid = c.oid AND deptype IN ('a', 'i')))";
     let rows = client.query(text, &[]).map_err(error)?;
-    let mut found: Vec<_> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let relation = |row: &Row| Relation {
+        name: row.get(0),
+        oid: row.get(1),
+        is_table: row.get(2),
+        comment: row.get(3),
+    };
+    let mut found: Vec<_> = rows.iter().map(relation).collect();
     found.sort();
     Ok(found)
 }
@@ -81,14 +133,18 @@ fn definition(table: &Table) -> Vec<String> {
     [SQL.create_table(table)].into_iter().chain(indexes).collect()
 }
 
-fn comment(table: &Table) -> String {
-    format!("{MADE_BY} as {}", definition(table).join("; "))
+/// A finished table's mark.
+fn finished(mark: Mark, table: &Table) -> Mark {
+    mark.finished(&definition(table).join("; "))
 }
 
-fn texts(table: &Table) -> Vec<String> {
-    let name = SQL.quote(&table.name);
-    let comment = comment(table).replace('\'', "''");
+/// A table's name in the schema that its sessions find it in.
+fn in_public(table: &Table) -> String {
+    format!("public.{}", SQL.quote(&table.name))
+}
+
+fn texts(table: &Table, mark: Mark) -> Vec<String> {
     let mut texts = definition(table);
-    texts.push(format!("COMMENT ON TABLE {name} IS '{comment}'"));
+    texts.push(format!("COMMENT ON TABLE {} IS '{}'", in_public(table), finished(mark, table)));
     texts
 }

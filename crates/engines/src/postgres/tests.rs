@@ -11,6 +11,8 @@ use crate::schema::{Table, Type};
 use crate::statement::{Action, Read};
 use crate::{Access, Rows, Value};
 
+mod leftovers;
+
 const INSERT: usize = 0;
 const READ: usize = 1;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use toml::de::DeValue;
 
 use super::{Reader, SETTINGS, Value, decimal, in_order, wrong_type};
-use crate::Settings;
 use crate::message::Problem;
+use crate::{Settings, Vocabulary};
 
 impl Reader<'_> {
     /// The settings of each engine: a table of tables.
@@ -40,6 +40,11 @@ impl Reader<'_> {
             let setting = named.and_then(|name| match text(&name, value) {
                 Ok(text) => Ok((name, text)),
                 Err(problem) => Err((problem, value.span())),
+            });
+            let setting = setting.and_then(|(name, text)| {
+                let Vocabulary { engines, trusts, .. } = self.vocabulary;
+                let allowed = engines.allows(engine, (&name, &text), *trusts);
+                allowed.map(|()| (name, text)).map_err(|problem| (problem, key.span()))
             });
             let (problem, span) = match setting {
                 Ok((name, text)) if !settings.contains_key(&name) => {

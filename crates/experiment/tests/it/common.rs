@@ -1,8 +1,10 @@
 //! What the tests share.
 
+use std::sync::Arc;
+
 use bakeoff_experiment::{
     Changes, Declared, DeviceProblem, Disks, EngineNames, Engines, Error, Experiment, Factor,
-    Vocabulary, WorkloadNames, without_passwords,
+    Standing, Vocabulary, WorkloadNames, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -56,6 +58,7 @@ pub fn vocabulary() -> Vocabulary {
         engines: Engines::new(
             ["sqlite", "lmdb", "fjall", "mariadb:innodb", "null"].map(engine).into(),
             url,
+            Arc::new(standing),
         ),
         workloads: vec![
             workload("redmine", &["small", "large", "giant"]),
@@ -64,6 +67,22 @@ pub fn vocabulary() -> Vocabulary {
             files,
         ],
         disks: Disks::new(models, "ssd-sata".to_owned(), level, device),
+        trusts: false,
+    }
+}
+
+/// The same names, for a file that is trusted.
+pub fn trusting() -> Vocabulary {
+    Vocabulary { trusts: true, ..vocabulary() }
+}
+
+/// What runs a command asks for trust, and a port is the lab's own.
+fn standing(engine: &str, name: &str, _: &str) -> Standing {
+    assert_eq!(engine, "mariadb:innodb", "no other takes settings");
+    match name {
+        "run_command" => Standing::Trusted("has the server run a command".to_owned()),
+        "port" => Standing::Reserved,
+        _ => Standing::Free,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use crate::common::{GOOD, OF_FILES, load, vocabulary};
+use crate::common::{GOOD, OF_FILES, load, load_with, trusting, vocabulary};
 use bakeoff_experiment::{
     Arrivals, Changes, Cuts, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames, base,
     presets,
@@ -237,7 +237,8 @@ proptest! {
         let trials = levels.product::<usize>() * experiment.repetitions as usize;
         prop_assume!(trials <= 100_000, "more would be refused");
         let toml = experiment.to_toml();
-        let again = load(&toml, &Changes::default());
+        // It may name a database.
+        let again = load_with(&toml, &Changes::default(), &trusting());
         prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(experiment));
     }
 }
@@ -257,12 +258,40 @@ proptest! {
 fn a_url_is_a_level_without_its_password() {
     let toml = "workload = \"reads\"\nnoise_floor = true\n\
                 engine = [\"mysql://me:secret@host/db\", \"mysql://me@host/db2@mine\"]\n";
-    let experiment = load(toml, &Changes::default()).expect("it is right");
+    let experiment = load_with(toml, &Changes::default(), &trusting()).expect("it is right");
     let levels = ["mysql://me@host/db", "mysql://me@host/db2@mine", "mysql://me@host/db@again"];
     assert_eq!(experiment.levels(Factor::Engine), levels);
     assert_eq!(levels.map(base), ["mysql://me@host/db", "mysql://me@host/db2", levels[0]]);
     assert_eq!(base("mysql://me@host"), "mysql://me@host");
     assert!(!format!("{experiment:?}{}", experiment.to_toml()).contains("secret"));
+}
+
+#[test]
+fn a_database_in_a_file_is_connected_to_only_when_a_flag_names_it_or_the_file_is_trusted() {
+    let toml = "workload = \"reads\"\nengine = \"sqlite\"\n\
+                [quick]\nengine = [\"sqlite\", \"mysql://me:secret@host/db\"]\n";
+    load(toml, &Changes::default()).expect("it is not run");
+    let quick = Changes { quick: true, ..Changes::default() };
+    let refused = load(toml, &quick).expect_err("a stranger's").to_string();
+    for text in ["has bakeoff connect to `mysql://me@host/db`", "my.toml:4:", "--engine LEVELS"] {
+        assert!(refused.contains(text), "{text:?} is not in:\n{refused}");
+    }
+    assert!(refused.contains("--trust-experiment") && !refused.contains("secret"), "{refused}");
+    load_with(toml, &quick, &trusting()).expect("it is trusted");
+    let engines = vec![(Factor::Engine, "sqlite,mysql://me@host/db".to_owned())];
+    let named = Changes { factors: engines, ..quick };
+    assert_eq!(load(toml, &named).expect("it is named").levels(Factor::Engine).len(), 2);
+}
+
+#[test]
+fn a_setting_that_asks_for_trust_is_had_by_a_trusted_file_and_the_labs_own_by_none() {
+    let toml = |setting: &str| format!("{GOOD}[settings.\"mariadb:innodb\"]\n{setting}\n");
+    let command = toml("run_command = \"touch\"");
+    load(&command, &Changes::default()).expect_err("a stranger's");
+    let trusted = load_with(&command, &Changes::default(), &trusting()).expect("it is trusted");
+    assert_eq!(trusted.settings["mariadb:innodb"]["run_command"], "touch");
+    let port = load_with(&toml("port = 1"), &Changes::default(), &trusting());
+    port.expect_err("it is the lab's own");
 }
 
 #[test]

@@ -171,6 +171,16 @@ const LINES: &[(&str, &str, &str)] = &[
     ("settings.\"mariadb:innodb\".a = [1]", "`a` has to be a string, a number, true or", ""),
     ("settings.\"mariadb:innodb\".a = \"b\\nc\"", "the value of `a` is one line", ""),
     ("settings.\"mariadb:innodb\" = { a-b = 1, a_b = 2 }", "`a_b` is twice among", "leave one"),
+    (
+        "settings.\"mariadb:innodb\".run-command = \"a\"",
+        "`run_command` of `mariadb:innodb` has the server run a command",
+        "--trust-experiment",
+    ),
+    (
+        "settings.\"mariadb:innodb\".Port = 1",
+        "`port` of `mariadb:innodb` is bakeoff's own",
+        "leave",
+    ),
     ("scale = \"smal\"", "unknown scale `smal`", "did you mean `small`?"),
     ("scale = \"tiny\"", "unknown scale `tiny`", "valid: small, large, giant"),
     ("compare = \"engines\"", "unknown factor `engines`", "did you mean `engine`?"),

@@ -61,7 +61,8 @@ impl DriveProcedure {
         let place = Place { reuse, ..Place::default() };
         stage.note_settings(trial, &place);
         stage
-            .load(setup, place.clone())
+            .claim(setup)
+            .and_then(|()| stage.load(setup, place.clone()))
             .map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")))?;
         // From here on the tables are this run's own.
         stage.filled.insert(setup.recipe.into.clone());

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::{Database, Durability, Engine, Home, Session, Terms, elsewhere as urls};
+use bakeoff_engines::{
+    Claim, Database, Durability, Engine, Home, Session, Terms, elsewhere as urls,
+};
 use bakeoff_experiment::{Factor, WorkloadNames};
 use bakeoff_load::{Blocking, Client, Done, Driver, Interleaved, Pacer, Record, Share};
 use bakeoff_results::measure::DATABASE_GROUP;
@@ -182,6 +184,11 @@ impl Target for Tables {
         let writing = written::writing(prepared.statements());
         let names = workload.operations();
         Ok(Box::new(Ready { engine, prepared, names, writing, resolved }))
+    }
+
+    fn claim(&self, subject: &Value) -> Result<Claim, TrialError> {
+        let (_, engine) = self.parts(subject)?;
+        engine.claim().map_err(|error| TrialError::Engine(error.to_string()))
     }
 
     fn settings(&self, subject: &Value, place: &Place) -> Vec<Setting> {

@@ -139,6 +139,7 @@ impl Stage {
             hired: None,
             reuse: false,
             filled: Default::default(),
+            claims: Default::default(),
             applied: Vec::new(),
             stop: &self.stop,
             watch: &mut Nobody,

@@ -11,6 +11,7 @@ use rustix::process::Signal;
 
 use super::Kind;
 use crate::launch::{Launch, Places, spelling};
+use crate::settings::{self, Review};
 
 /// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
@@ -61,8 +62,8 @@ impl Kind for MariaDb {
         vec![places.socket.clone()]
     }
 
-    fn reserved(&self) -> &'static [&'static str] {
-        &["datadir", "tmpdir", "socket", "pid_file", "log_error", "user", "bootstrap"]
+    fn review(&self) -> &'static Review {
+        &settings::mariadb::REVIEW
     }
 
     fn initialise(&self, command: &mut Command, places: &Places, data: &Path, launch: &Launch) {
@@ -79,12 +80,15 @@ impl Kind for MariaDb {
     }
 
     fn serve(&self, command: &mut Command, places: &Places, launch: &Launch) {
-        command.args(["--no-defaults", "--skip-networking", "--skip-log-bin"]);
-        command.arg("--skip-name-resolve");
+        command.args(["--no-defaults", "--skip-log-bin", "--skip-name-resolve"]);
+        // The beginning of a name is not the name.
+        command.arg("--loose-getopt-prefix-matching=OFF");
         command.args(launch.settings.iter().map(|(name, value)| format!("--{name}={value}")));
         command.arg(option("datadir", &places.data)).arg(option("tmpdir", &places.temporary));
         command.arg(option("socket", &places.socket));
         command.arg(option("pid-file", &places.runtime.join("pid")));
+        // After all settings: the last one counts.
+        command.arg("--skip-networking");
     }
 
     fn stop(&self) -> Signal {

@@ -12,6 +12,7 @@ use rustix::process::Signal;
 
 use super::Kind;
 use crate::launch::{Launch, Places};
+use crate::settings::{self, Review};
 
 /// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
@@ -70,19 +71,8 @@ impl Kind for Postgres {
         vec![places.socket.clone(), lock, places.data.join(PID_FILE)]
     }
 
-    fn reserved(&self) -> &'static [&'static str] {
-        &[
-            "data_directory",
-            "config_file",
-            "hba_file",
-            "ident_file",
-            "external_pid_file",
-            "unix_socket_directories",
-            "port",
-            "logging_collector",
-            "log_destination",
-            "dynamic_shared_memory_type",
-        ]
+    fn review(&self) -> &'static Review {
+        &settings::postgres::REVIEW
     }
 
     fn initialise(&self, command: &mut Command, _: &Places, data: &Path, _: &Launch) {
@@ -94,7 +84,7 @@ impl Kind for Postgres {
     }
 
     fn serve(&self, command: &mut Command, places: &Places, launch: &Launch) {
-        command.arg("-D").arg(&places.data).args(["-c", "listen_addresses="]);
+        command.arg("-D").arg(&places.data);
         for (name, value) in &launch.settings {
             command.arg("-c").arg(format!("{name}={value}"));
         }
@@ -102,8 +92,9 @@ impl Kind for Postgres {
         let mut folder = OsString::from("unix_socket_directories=\"");
         folder.push(&places.runtime);
         folder.push("\"");
-        command.arg("-c").arg(folder).args(["-c", "port=5432", "-c", "logging_collector=off"]);
-        command.args(["-c", "log_destination=stderr"]);
+        // After all settings: the last one counts.
+        command.arg("-c").arg(folder).args(["-c", "listen_addresses=", "-c", "port=5432"]);
+        command.args(["-c", "logging_collector=off", "-c", "log_destination=stderr"]);
         // The only kind that goes with the server's name space when it is killed.
         command.args(["-c", "dynamic_shared_memory_type=sysv"]);
     }

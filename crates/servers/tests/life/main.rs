@@ -4,6 +4,7 @@
 mod client;
 mod ends;
 mod refusals;
+mod settings;
 mod starts;
 
 use bakeoff_servers::{Launch, Program};

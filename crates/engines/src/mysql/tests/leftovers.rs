@@ -1,0 +1,87 @@
+//! Which tables of a database that somebody else runs are dropped.
+
+use super::*;
+use crate::mysql::tables;
+use crate::sql::Mark;
+
+#[test]
+fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept() {
+    if !installed(&INNODB) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let terms = Terms::new(Durability::Strict);
+    let _private = open(&INNODB, folder, &terms).expect("open");
+    let mut administrator = administrator(folder);
+    let mut run = |text: &str| administrator.query_drop(text).expect(text);
+    run("CREATE DATABASE ours");
+    run("CREATE USER owner@localhost IDENTIFIED BY 'hidden'");
+    run("GRANT ALL ON *.* TO owner@localhost");
+    let ours = elsewhere(folder, "ours", "hidden");
+    let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms };
+    let open = || ours.open(Path::new("/"), &reuse, &schema(), &statements()).map(drop);
+    let mark = Mark::fresh().finished("another schema's").to_string();
+    for comment in ["made by bakeoffice staff", "made by bakeoff", &format!("{mark}, and staff")] {
+        run(&format!("CREATE TABLE ours.notes (page INT) COMMENT = '{comment}'"));
+        run("INSERT INTO ours.notes VALUES (7)");
+        let said = open().expect_err("it is theirs").to_string();
+        assert!(said.contains("not made by bakeoff") && said.contains("notes"), "{said}");
+        run("DROP TABLE ours.notes");
+    }
+    // A view has the comment VIEW, whatever stands under it.
+    run(&format!("CREATE TABLE ours.`a``b` (page INT) COMMENT = '{mark}'"));
+    run("CREATE VIEW ours.notes AS SELECT * FROM ours.`a``b`");
+    assert!(open().expect_err("it is theirs").to_string().contains("notes"));
+    run("DROP VIEW ours.notes");
+
+    run("USE ours");
+    run("CREATE TABLE notes (page INT)");
+    run(&format!("ALTER TABLE notes COMMENT = '{mark}'"));
+    let mut owner = Conn::new(ours.opts.clone()).expect("a connection");
+    let looked = tables::tables(&mut owner).expect("tables");
+    assert_eq!(looked.len(), 2);
+    run("ALTER TABLE notes COMMENT = 'the staff''s own by now'");
+    let said = tables::drop_ours(&mut owner, &looked).expect_err("it has changed").to_string();
+    assert!(said.contains("notes was changed"), "{said}");
+    assert_eq!(tables::tables(&mut owner).expect("tables").len(), 2, "neither is dropped");
+    // Made again by another bakeoff: the mark has another number.
+    let again = Mark::fresh().finished("another schema's");
+    run(&format!("ALTER TABLE notes COMMENT = '{again}'"));
+    tables::drop_ours(&mut owner, &looked).expect_err("it is another one's");
+    run("INSERT INTO notes VALUES (7)");
+    open().expect("both are bakeoff's");
+    let left = tables::tables(&mut owner).expect("tables");
+    assert_eq!(left.len(), 1, "its own alone: {left:?}");
+}
+
+#[test]
+fn one_bakeoff_at_a_time_claims_a_database() {
+    if !installed(&INNODB) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let _private = open(&INNODB, folder, &Terms::new(Durability::Strict)).expect("open");
+    let mut administrator = administrator(folder);
+    for text in [
+        "CREATE DATABASE ours",
+        "CREATE DATABASE theirs",
+        "CREATE USER owner@localhost IDENTIFIED BY 'hidden'",
+        "GRANT ALL ON *.* TO owner@localhost",
+    ] {
+        administrator.query_drop(text).expect(text);
+    }
+    let ours = elsewhere(folder, "ours", "hidden");
+    let claim = ours.claim().expect("nobody uses it");
+    let said = ours.claim().map(drop).expect_err("it is used").to_string();
+    assert!(said.contains("another bakeoff uses this database"), "{said}");
+    drop(elsewhere(folder, "theirs", "hidden").claim().expect("another database"));
+    drop(claim);
+    // The server learns of the end of a connection a moment after it.
+    let free = || ours.claim().is_ok();
+    assert!((0..200).any(|_| free() || {
+        thread::sleep(Duration::from_millis(20));
+        false
+    }));
+}

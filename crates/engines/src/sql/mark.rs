@@ -1,0 +1,102 @@
+//! What a table's comment says: that bakeoff made it, and as what.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+
+use super::MADE_BY;
+
+/// The whole comment of a table that bakeoff made. Nothing else is taken for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Of the making: tables that were made again, even as the same, have another one.
+    id: u64,
+    /// A hash of the finished table's definition.
+    definition: Option<u64>,
+}
+
+/// What stands in every mark of this form; another form gets another number.
+const FORM: &str = "form 2, id ";
+const UNFINISHED: &str = "unfinished";
+
+impl Mark {
+    /// The mark of a table that is about to be made.
+    pub fn fresh() -> Self {
+        // Its keys are random.
+        Self { id: RandomState::new().hash_one(std::process::id()), definition: None }
+    }
+
+    /// The same for the finished table.
+    pub fn finished(self, definition: &str) -> Self {
+        // FNV-1a: the same in every version.
+        let hash = definition.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self { definition: Some(hash), ..self }
+    }
+
+    /// The mark that a whole comment is.
+    pub fn parse(comment: &str) -> Option<Self> {
+        let rest = comment.strip_prefix(MADE_BY)?.strip_prefix(", ")?.strip_prefix(FORM)?;
+        let (id, definition) = rest.split_once(", ")?;
+        let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        let definition = match definition {
+            UNFINISHED => None,
+            finished => Some(number(finished.strip_prefix("as ")?)?),
+        };
+        let mark = Self { id: number(id)?, definition };
+        (mark.to_string() == comment).then_some(mark)
+    }
+
+    /// Whether its table is finished, and defined as that one is, whoever made it.
+    pub fn is_like(self, other: Self) -> bool {
+        self.definition.is_some() && self.definition == other.definition
+    }
+
+    /// Whether its table was not finished.
+    pub fn is_unfinished(self) -> bool {
+        self.definition.is_none()
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{MADE_BY}, {FORM}{:016x}, ", self.id)?;
+        match self.definition {
+            Some(hash) => write!(formatter, "as {hash:016x}"),
+            None => formatter.write_str(UNFINISHED),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_a_whole_comment_and_nothing_else_is() {
+        let mark = Mark::fresh();
+        for mark in [mark, mark.finished("CREATE TABLE a")] {
+            assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
+            let good = mark.to_string();
+            let upper = good.to_uppercase();
+            let others = [
+                "made by bakeoff".to_owned(),
+                "made by bakeoffice staff".to_owned(),
+                "made by bakeoff as 0123456789abcdef".to_owned(),
+                format!("{good} "),
+                format!(" {good}"),
+                format!("{good}, kept by staff"),
+                good.replace("id ", "id +"),
+                good.replacen("form 2", "form 3", 1),
+                good[..good.len() - 1].to_owned(),
+                upper,
+            ];
+            for other in others {
+                assert_eq!(Mark::parse(&other), None, "{other}");
+            }
+        }
+        assert_ne!(Mark::fresh(), Mark::fresh());
+        assert!(mark.finished("a").is_like(Mark::fresh().finished("a")));
+        assert!(!mark.finished("a").is_like(mark.finished("b")) && !mark.is_like(mark));
+    }
+}

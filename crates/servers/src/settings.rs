@@ -1,0 +1,226 @@
+//! Who may set which of a server's settings.
+//!
+//! Some settings are programs: a command that the server runs, a library that it loads, a port
+//! that it opens. Lists that were gone through name those, and the harmless ones whose values are
+//! words; what no list names is judged by what its name ends in and by its value. A test holds the
+//! lists against all that the installed servers take.
+
+use std::fmt;
+
+use crate::launch::spelling;
+use crate::program::Program;
+
+pub(crate) mod mariadb;
+pub(crate) mod postgres;
+
+/// Who may have a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Anybody.
+    Free,
+    /// Who trusts whoever wrote it as much as a program of theirs: what it does.
+    Trusted(Why),
+    /// Nobody: bakeoff sets it itself.
+    Reserved,
+}
+
+/// What a setting does that asks for trust; a clause about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A command of the system.
+    Command,
+    /// Code that is loaded.
+    Code,
+    /// Statements that the server runs for itself.
+    Statements,
+    /// Files and folders.
+    Files,
+    /// Connections to and from other machines.
+    Network,
+    /// Who may come in, and as whom.
+    Access,
+    /// Nobody has looked at it, and it takes more than a number or a choice.
+    Unknown,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Command => "has the server run a command",
+            Self::Code => "has the server load code",
+            Self::Statements => "has the server run statements of its own",
+            Self::Files => "has the server read or write files elsewhere",
+            Self::Network => "connects the server with other machines",
+            Self::Access => "says who may come in, or as whom",
+            Self::Unknown => "is unknown to bakeoff, and is more than a number, true or false",
+        })
+    }
+}
+
+/// What is known of the settings of one kind of server. Names are in the spelling that all share,
+/// separated by white space; one that ends in `*` stands for all that begin so.
+pub struct Review {
+    /// What bakeoff sets itself, since it relies on it.
+    pub reserved: &'static str,
+    /// What asks for trust, by what it does.
+    pub trusted: &'static [(Why, &'static str)],
+    /// What is harmless, whatever its value or however its name ends.
+    pub harmless: &'static str,
+    /// What the server takes before any name, and drops.
+    pub prefixes: &'static [&'static str],
+    /// Whether the server takes the beginning of a name for the name.
+    pub abbreviates: bool,
+}
+
+/// What a name ends in that stands for more than its number. A server that is newer than the lists
+/// may have such a setting.
+const ENDINGS: &str = "access address addresses auth cmd command conninfo dir directories \
+    directory exec file filename host hosts include keyfile libraries library listen network \
+    networking networks password path plugin plugins port provider script socket sockets url user";
+/// Words that stand for more wherever in a name they are.
+const WORDS: &str = "bind init listen plugin preload";
+
+impl Program {
+    /// Who may give the server this setting, with this value.
+    ///
+    /// The name may be written in all the ways that the server takes it in: in capitals, with
+    /// dashes, and for MariaDB with a prefix (`loose_`, `skip_` …) or abbreviated.
+    pub fn standing(self, name: &str, value: &str) -> Standing {
+        let review = self.kind().review();
+        let names = review.without_prefixes(&spelling(name));
+        let is = |list: &str| names.iter().any(|name| review.lists(list, name));
+        if is(review.reserved) {
+            return Standing::Reserved;
+        }
+        if let Some((why, _)) = review.trusted.iter().find(|(_, list)| is(list)) {
+            return Standing::Trusted(*why);
+        }
+        if is(review.harmless) {
+            return Standing::Free;
+        }
+        let bare = names.last().expect("the name itself");
+        if let Some(standing) = review.abbreviated(bare) {
+            return standing;
+        }
+        match is_plain(value) && !is_suspicious(bare) {
+            true => Standing::Free,
+            false => Standing::Trusted(Why::Unknown),
+        }
+    }
+}
+
+impl Review {
+    /// A name, and what is left of it as its prefixes are dropped.
+    fn without_prefixes(&self, name: &str) -> Vec<String> {
+        let mut names = vec![name.to_owned()];
+        let next = |name: &String| {
+            self.prefixes.iter().find_map(|prefix| Some(name.strip_prefix(prefix)?.to_owned()))
+        };
+        while let Some(shorter) = names.last().and_then(next) {
+            names.push(shorter);
+        }
+        names
+    }
+
+    /// Whether a list names it.
+    fn lists(&self, list: &str, name: &str) -> bool {
+        list.split_whitespace().any(|listed| match listed.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => {
+                listed == name || self.without_prefixes(listed).last().is_some_and(|it| it == name)
+            }
+        })
+    }
+
+    /// What a name stands for that is the beginning of a listed one.
+    fn abbreviated(&self, name: &str) -> Option<Standing> {
+        let begins = |list: &str| {
+            list.split_whitespace().any(|listed| {
+                let listed = listed.trim_end_matches('*');
+                self.without_prefixes(listed).iter().any(|listed| listed.starts_with(name))
+            })
+        };
+        if !self.abbreviates {
+            None
+        } else if begins(self.reserved) {
+            Some(Standing::Reserved)
+        } else {
+            let found = self.trusted.iter().find(|(_, list)| begins(list));
+            found.map(|(why, _)| Standing::Trusted(*why))
+        }
+    }
+}
+
+/// Whether a value is a number, with or without a unit, or one of two choices.
+fn is_plain(value: &str) -> bool {
+    let value = value.trim();
+    let choices = ["on", "off", "true", "false", "yes", "no"];
+    if choices.iter().any(|choice| value.eq_ignore_ascii_case(choice)) {
+        return true;
+    }
+    let number = value.strip_prefix(['-', '+']).unwrap_or(value);
+    let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+    let (number, unit) = number.split_at(end);
+    let is_unit = |unit: &str| unit.len() <= 3 && unit.chars().all(|c| c.is_ascii_alphabetic());
+    number.starts_with(|c: char| c.is_ascii_digit()) && is_unit(unit.trim_start())
+}
+
+/// Whether a name that nobody has looked at sounds as if its number meant more.
+fn is_suspicious(name: &str) -> bool {
+    let has = |list: &str, word: &str| list.split_whitespace().any(|listed| listed == word);
+    let last = name.rsplit(['_', '.']).next().unwrap_or(name);
+    has(ENDINGS, last) || name.split(['_', '.']).any(|word| has(WORDS, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_or_a_choice_is_plain_and_a_word_is_not() {
+        for value in ["1", "-1", "1.5", "64M", "128kB", "5 min", "ON", "false", "200ms"] {
+            assert!(is_plain(value), "{value}");
+        }
+        for value in ["", "touch", "/etc", "1;2", "64 M B", "1/2", "ha_rocksdb", ".", "4 apples"] {
+            assert!(!is_plain(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_known_in_every_way_the_server_takes_it() {
+        use Program::{MariaDb, Postgres};
+        use Standing::{Free, Reserved, Trusted};
+        let cases = [
+            (MariaDb, "skip_networking", "OFF", Reserved),
+            (MariaDb, "SKIP-NETWORKING", "0", Reserved),
+            (MariaDb, "loose-skip-networking", "0", Reserved),
+            (MariaDb, "skip-netw", "0", Reserved),
+            (MariaDb, "loose_disable_skip_netw", "1", Reserved),
+            (MariaDb, "maximum_port", "3306", Reserved),
+            (MariaDb, "por", "3306", Reserved),
+            (MariaDb, "bind-addr", "0.0.0.0", Reserved),
+            (MariaDb, "getopt_prefix_matching", "1", Reserved),
+            (MariaDb, "plugin-load", "x", Trusted(Why::Code)),
+            (MariaDb, "loose-Plugin-Loa", "1", Trusted(Why::Code)),
+            (MariaDb, "init_conn", "1", Trusted(Why::Statements)),
+            (MariaDb, "enable-skip-grant-tables", "1", Trusted(Why::Access)),
+            (MariaDb, "innodb_buffer_pool_size", "64M", Free),
+            (MariaDb, "innodb_flush_method", "O_DIRECT", Free),
+            (MariaDb, "slow_query_log", "ON", Free),
+            (MariaDb, "of_tomorrow", "9", Free),
+            (MariaDb, "of_tomorrow", "word", Trusted(Why::Unknown)),
+            (MariaDb, "tomorrows_port", "9", Trusted(Why::Unknown)),
+            (Postgres, "archive_command", "touch /tmp/x", Trusted(Why::Command)),
+            (Postgres, "Archive-Command", "1", Trusted(Why::Command)),
+            (Postgres, "listen_addresses", "*", Reserved),
+            (Postgres, "shared_preload_libraries", "x", Trusted(Why::Code)),
+            (Postgres, "random_page_cost", "1.1", Free),
+            (Postgres, "wal_sync_method", "fdatasync", Free),
+            (Postgres, "enable_seqscan", "OFF", Free),
+            (Postgres, "some.extension", "/x", Trusted(Why::Unknown)),
+        ];
+        for (program, name, value, wanted) in cases {
+            assert_eq!(program.standing(name, value), wanted, "{program}: {name}={value}");
+        }
+    }
+}
