@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::{Event, Watch};
-use bakeoff_results::{Cut, FileSystem};
+use bakeoff_results::{Cut, FileSystem, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 /// Shows a run's progress on standard error.
@@ -89,11 +89,12 @@ impl Progress {
 
     /// Says something that stays.
     fn say(&self, text: &str) {
+        let text = &visible(text);
         match &self.show {
             Show::Nothing => {}
             // Somebody who has closed standard error does not want to hear it.
             Show::Lines => drop(writeln!(io::stderr(), "{text}")),
-            Show::Live { all, .. } => drop(all.println(text)),
+            Show::Live { all, .. } => drop(all.println(&**text)),
         }
     }
 
@@ -101,7 +102,7 @@ impl Progress {
     /// not come between.
     fn complain(&self, text: &str) {
         match &self.show {
-            Show::Nothing => drop(writeln!(io::stderr(), "{text}")),
+            Show::Nothing => drop(writeln!(io::stderr(), "{}", visible(text))),
             Show::Lines | Show::Live { .. } => self.say(text),
         }
     }
@@ -109,7 +110,7 @@ impl Progress {
     /// Says what is going on right now, where that can be shown.
     fn now(&self, text: String) {
         if let Show::Live { trial, .. } = &self.show {
-            trial.set_message(text);
+            trial.set_message(visible(&text).into_owned());
         }
     }
 
@@ -123,8 +124,8 @@ impl Progress {
                 run.set_length(of as u64);
                 run.set_position(number as u64 - 1);
                 run.set_message(format!("trial {number} of {of}, {} left", span(left_s)));
-                trial.set_message(cell.to_owned());
-                trial.set_prefix(cell.to_owned());
+                trial.set_message(visible(cell).into_owned());
+                trial.set_prefix(visible(cell).into_owned());
             }
         }
     }
@@ -161,7 +162,7 @@ impl Progress {
                 run.set_length(of as u64);
                 run.set_position(made as u64);
                 run.set_message(text);
-                trial.set_message(format!("{engine}, {level}"));
+                trial.set_message(visible(&format!("{engine}, {level}")).into_owned());
             }
         }
     }
