@@ -174,7 +174,7 @@ fn set_json(random: &mut Random, database: &Connection) -> rusqlite::Result<()> 
         return Ok(());
     }
     let (id, json) = one(random, &rows);
-    let Ok(mut value) = serde_json::from_str::<Value>(json) else { return Ok(()) };
+    let Ok(mut value) = serde_json::from_str::<Value>(&json) else { return Ok(()) };
     for _ in 0..random.random_range(1..4) {
         change_json(random, &mut value);
     }
@@ -219,7 +219,7 @@ fn change_json(random: &mut Random, value: &mut Value) {
             *value = serde_json::from_str(one(random, NUMBERS)).unwrap_or(Value::Null);
         }
         (5, _) => *value = one(random, &[Value::Null, Value::Bool(true), Value::from(vec![0; 3])]),
-        _ => *value = Value::from(one(random, TEXTS).repeatone(random, &[1, 1, 1, 500])),
+        _ => *value = Value::from(one(random, TEXTS).repeat(one(random, &[1, 1, 1, 500]))),
     }
 }
 
