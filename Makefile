@@ -13,6 +13,7 @@ demo: build
 packages:
 	ci/packages
 
+# BAKEOFF_FUZZ_SECONDS=600 changes run folders and experiments for longer than 20 s each.
 test: packages
 	cargo fmt --all --check
 	ci/deny

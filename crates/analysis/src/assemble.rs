@@ -1,24 +1,27 @@
 //! From a run folder to its document.
 
-use bakeoff_results::RunFolder;
+use bakeoff_results::{DATABASE, Error, RunFolder};
 
 use crate::document::{Document, SCHEMA};
-use crate::{Result, beside, cells, compare, promises, warnings};
+use crate::{Result, beside, bounds, cells, compare, promises, warnings};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
 /// # Errors
-/// [`bakeoff_results::Error::Damaged`] where it can't be read.
+/// [`Error::Damaged`] where it can't be read, [`Error::Refused`] where it is larger than any run.
 pub fn document(folder: &RunFolder) -> Result<Document> {
     let _snapshot = folder.snapshot()?;
     let run = folder.state()?;
     let trials = folder.trials()?;
+    let cuts = folder.cuts()?;
+    if let Some(why) = bounds::exceeded(&run.run, &trials, &cuts) {
+        return Err(Error::Refused { path: folder.dir().join(DATABASE), why });
+    }
     let counted = cells::counted(&trials);
     let cells = cells::cells(folder, &run.run, &counted)?;
     let mut compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
     beside::put(&mut compared.with_baseline, &cells);
     beside::put(&mut compared.between, &cells);
-    let cuts = folder.cuts()?;
     let mut document = Document {
         schema: SCHEMA,
         promises: promises::promises(&run.run, &cuts),

@@ -113,10 +113,10 @@ fn cost(trials: &[&TrialSummary]) -> Option<CostView> {
 
 /// The target's own counters, summed over the trials.
 fn counters(trials: &[&TrialSummary]) -> BTreeMap<String, u64> {
-    let mut sums = BTreeMap::new();
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for (name, count) in trials.iter().flat_map(|trial| trial.measures.counters()) {
         match sums.get_mut(name) {
-            Some(sum) => *sum += count,
+            Some(sum) => *sum = sum.saturating_add(count),
             None => drop(sums.insert(name.to_owned(), count)),
         }
     }
@@ -131,13 +131,16 @@ fn operation(trials: &[&TrialSummary], at: usize, merged: &Window) -> OperationS
     let means: Vec<f64> = views.iter().filter_map(|view| view.mean_s).collect();
     let services: Vec<f64> = views.iter().filter_map(|view| view.service_mean_s).collect();
     let rates: Vec<f64> = views.iter().map(|view| view.per_second).collect();
+    let sum = |of: fn(&OperationSummary) -> u64| {
+        views.iter().map(|view| of(view)).fold(0, u64::saturating_add)
+    };
     OperationSummary {
         mean_s: geometric_mean(&means),
         service_mean_s: geometric_mean(&services),
         per_second: mean(&rates).unwrap_or_default(),
-        unfinished: views.iter().map(|view| view.unfinished).sum(),
-        errors: views.iter().map(|view| view.errors).sum(),
-        retries: views.iter().map(|view| view.retries).sum(),
+        unfinished: sum(|view| view.unfinished),
+        errors: sum(|view| view.errors),
+        retries: sum(|view| view.retries),
         ..OperationSummary::of_histograms(name, &merged.kept, merged.service.as_ref())
     }
 }

@@ -113,15 +113,12 @@ impl Cost {
     pub fn plus(&self, other: &Self) -> Self {
         let syncs = self.syncs.zip(other.syncs).filter(|(a, b)| a.counted_by == b.counted_by);
         Self {
-            operations: self.operations + other.operations,
-            commits: self.commits.zip(other.commits).map(|(a, b)| a + b),
-            application_bytes: self
-                .application_bytes
-                .zip(other.application_bytes)
-                .map(|(a, b)| a + b),
-            device_bytes: self.device_bytes.zip(other.device_bytes).map(|(a, b)| a + b),
+            operations: self.operations.saturating_add(other.operations),
+            commits: sum(self.commits, other.commits),
+            application_bytes: sum(self.application_bytes, other.application_bytes),
+            device_bytes: sum(self.device_bytes, other.device_bytes),
             engine_cpu_s: self.engine_cpu_s.zip(other.engine_cpu_s).map(|(a, b)| a + b),
-            syncs: syncs.map(|(a, b)| Syncs { count: a.count + b.count, ..a }),
+            syncs: syncs.map(|(a, b)| Syncs { count: a.count.saturating_add(b.count), ..a }),
         }
     }
 }
@@ -141,6 +138,11 @@ impl Syncs {
         };
         counters.into_iter().find_map(counted)
     }
+}
+
+/// Both together, where both are known.
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one?.saturating_add(other?))
 }
 
 /// A sum for each of so many things; `None` for none of them.

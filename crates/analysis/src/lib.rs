@@ -7,6 +7,7 @@
 mod assemble;
 mod beside;
 mod books;
+mod bounds;
 mod cells;
 mod compare;
 mod comparison;

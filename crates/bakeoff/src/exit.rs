@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use bakeoff_disk::mount as disk;
 use bakeoff_lab::{LabError, MachineError, TrialError};
+use bakeoff_results::visible;
 
 /// What the exit code says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +135,8 @@ impl From<disk::Error> for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = self.message.trim_end();
+        // Names of files and what engines say are in it, and a terminal obeys what it is shown.
+        let message = visible(self.message.trim_end());
         if message.starts_with("error") {
             return write!(formatter, "{message}");
         }
@@ -144,7 +146,13 @@ impl fmt::Display for Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::Exit;
+    use super::{Exit, Failure};
+
+    #[test]
+    fn a_failure_obeys_nobody() {
+        let failure = Failure::new(Exit::Failed, "\u{1b}]0;owned\u{7}\nsecond \u{202e}line\r");
+        assert_eq!(failure.to_string(), "error: \\u{1b}]0;owned\\u{7}\nsecond \\u{202e}line");
+    }
 
     #[test]
     fn every_code_is_documented() {

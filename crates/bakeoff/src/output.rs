@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
+use bakeoff_results::visible;
+
 use crate::exit::{Exit, Failure};
 
 /// Writes a file whole or not at all; what is no file, such as a pipe or a device, is written to.
@@ -52,10 +54,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Says something on standard error. Where that is closed or full nobody hears it, and nothing else
-/// becomes of that.
+/// Says something on standard error, control characters made visible. Where that is closed or full
+/// nobody hears it, and nothing else becomes of that.
 pub fn say(text: impl fmt::Display) {
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    let text = text.to_string();
+    let _ = io::stderr().write_all(format!("{}\n", visible(&text)).as_bytes());
 }
 
 fn has_gone(error: &io::Error) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::{Event, Watch};
-use bakeoff_results::{Cut, FileSystem};
+use bakeoff_results::{Cut, FileSystem, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::output;
@@ -94,7 +94,7 @@ impl Progress {
         match &self.show {
             Show::Nothing => {}
             Show::Lines => output::say(text),
-            Show::Live { all, .. } => drop(all.println(text)),
+            Show::Live { all, .. } => drop(all.println(visible(text))),
         }
     }
 
@@ -110,7 +110,7 @@ impl Progress {
     /// Says what is going on right now, where that can be shown.
     fn now(&self, text: String) {
         if let Show::Live { trial, .. } = &self.show {
-            trial.set_message(text);
+            trial.set_message(visible(&text).into_owned());
         }
     }
 
@@ -124,8 +124,8 @@ impl Progress {
                 run.set_length(of as u64);
                 run.set_position(number as u64 - 1);
                 run.set_message(format!("trial {number} of {of}, {} left", span(left_s)));
-                trial.set_message(cell.to_owned());
-                trial.set_prefix(cell.to_owned());
+                trial.set_message(visible(cell).into_owned());
+                trial.set_prefix(visible(cell).into_owned());
             }
         }
     }
@@ -162,7 +162,7 @@ impl Progress {
                 run.set_length(of as u64);
                 run.set_position(made as u64);
                 run.set_message(text);
-                trial.set_message(format!("{engine}, {level}"));
+                trial.set_message(visible(&format!("{engine}, {level}")).into_owned());
             }
         }
     }

@@ -438,5 +438,6 @@ pub(crate) fn line(out: &mut String, class: &str, from: (f64, f64), to: (f64, f6
 }
 
 pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', "&#x27;")
 }

@@ -1,8 +1,10 @@
 //! A row a trial and operation, or a power cut and rule, with every figure: RFC 4180, a header
-//! first, numbers in plain decimals, nothing where there is no figure.
+//! first, numbers in plain decimals, nothing where there is no figure. A spreadsheet takes what begins
+//! like a formula for one, whoever wrote it: an apostrophe before it keeps it a text.
 
 mod cuts;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_analysis::{
@@ -248,13 +250,24 @@ fn line(out: &mut String, fields: &[String]) {
         if number > 0 {
             out.push(',');
         }
-        if field.contains(['"', ',', '\r', '\n']) {
+        let field = harmless(field);
+        if field.contains(['"', ',', '\r', '\n', '\t']) {
             out.push('"');
             out.push_str(&field.replace('"', "\"\""));
             out.push('"');
         } else {
-            out.push_str(field);
+            out.push_str(&field);
         }
     }
     out.push_str("\r\n");
+}
+
+/// A field that no spreadsheet works out, as the OWASP advises; a number stays one.
+fn harmless(field: &str) -> Cow<'_, str> {
+    let formula = field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    let number = || field.parse::<f64>().is_ok_and(f64::is_finite);
+    match formula && !number() {
+        true => format!("'{field}").into(),
+        false => field.into(),
+    }
 }

@@ -131,20 +131,28 @@ fn rule(out: &mut String, left: usize, right: usize) {
     out.push_str("|\n");
 }
 
-/// Text that Markdown shows as it is, on one line.
+/// Text that Markdown shows as it is, on one line: no markup, no HTML, no entity, no formula, and no
+/// address made into a link or an image, which would be fetched.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
+    for (at, character) in text.char_indices() {
+        let rest = &text[at..];
         match character {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' => {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '!' | '&' | '~' | '$' => {
                 out.push('\\');
                 out.push(character);
             }
+            ':' if rest.starts_with("://") => out.push_str("\\:"),
+            '.' if ends_with_www(&text[..at]) => out.push_str("\\."),
             '\r' | '\n' => out.push(' '),
             _ => out.push(character),
         }
     }
     out
+}
+
+fn ends_with_www(text: &str) -> bool {
+    text.get(text.len().saturating_sub(3)..).is_some_and(|end| end.eq_ignore_ascii_case("www"))
 }
 
 /// A block of code whose fence is longer than any in it.

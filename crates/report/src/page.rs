@@ -401,8 +401,10 @@ fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
         }
         cells.push(figure(operation.map(|o| o.per_second)));
     }
-    let sum =
-        |of: fn(&OperationSummary) -> u64| words::count(trial.operations.iter().map(of).sum());
+    let sum = |of: fn(&OperationSummary) -> u64| {
+        let all = trial.operations.iter().map(of);
+        words::count(all.fold(0, u64::saturating_add))
+    };
     let measured = |measure: &Measure, scope| trial.measures.get(measure, &scope);
     let rest: [String; REST.len()] = [
         figure(measured(&OFFERED, Scope::Clients)),

@@ -1,6 +1,7 @@
 //! Blocks that the machine disturbed.
 
 use crate::Result;
+use crate::column::text;
 use crate::store::{Form, RunFolder};
 use crate::write::unfit;
 
@@ -36,7 +37,7 @@ impl RunFolder {
         }
         let sql = "SELECT block, attempt, what FROM disturbed ORDER BY block, attempt";
         self.rows(sql, |row| {
-            Ok(Disturbed { block: row.get(0)?, attempt: row.get(1)?, what: row.get(2)? })
+            Ok(Disturbed { block: row.get(0)?, attempt: row.get(1)?, what: text(row, 2)? })
         })
     }
 }

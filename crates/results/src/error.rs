@@ -23,8 +23,8 @@ pub enum Error {
         cause: String,
     },
     /// The folder, or a file in it, can't be read.
-    #[error("cannot read {}: {cause}; a run that was killed is readable once its folder is \
-        copied to where you may write", path.display())]
+    #[error("cannot read {}: {cause}; copy the folder to where you may read and write it, or have \
+        the run finished: --resume {}", path.display(), dir(path).display())]
     CannotRead {
         /// What was to be read.
         path: PathBuf,
@@ -68,6 +68,15 @@ pub enum Error {
         /// How it shows.
         why: String,
     },
+    /// The run folder holds what bakeoff never writes, or more than it ever does.
+    #[error("{} is refused: {why}; bakeoff never writes that, and reads nothing of it: ask for the \
+        folder as `bakeoff run` left it", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        why: String,
+    },
     /// The experiment is not the one that the run began with.
     #[error("{file} was edited or removed after the run began; start a new run with --out, or \
         put the old experiment back: sqlite3 {database} \
@@ -102,6 +111,11 @@ pub enum Error {
     },
 }
 
+/// More rows or bytes than any run has.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct TooMuch(pub(crate) String);
+
 /// The folder that a path in it is named by.
 fn dir(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
@@ -113,16 +127,34 @@ impl Error {
         let path = path.to_owned();
         use rusqlite::Error::{
             FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType,
+            QueryReturnedNoRows,
         };
+        if let FromSqlConversionFailure(_, _, why) = cause {
+            return match why.downcast::<TooMuch>() {
+                Ok(why) => Self::Refused { path, why: why.to_string() },
+                Err(why) => Self::Damaged { path, why: why.to_string() },
+            };
+        }
         if matches!(
             cause,
-            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..)
+            IntegralValueOutOfRange(..) | InvalidColumnType(..) | QueryReturnedNoRows
         ) {
             return Self::Damaged { path, why: cause.to_string() };
+        }
+        let extended = cause.sqlite_error().map(|error| error.extended_code);
+        if extended == Some(rusqlite::ffi::SQLITE_READONLY_ROLLBACK) {
+            let cause = "the journal of a change that was cut short is beside it".to_owned();
+            return Self::CannotRead { path, cause };
         }
         match cause.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                 Self::Damaged { path, why: cause.to_string() }
+            }
+            Some(ErrorCode::OperationInterrupted) => {
+                Self::refused(&path, "it takes longer to read than the largest run")
+            }
+            Some(ErrorCode::TooBig) => {
+                Self::refused(&path, "a text or a histogram is longer than any")
             }
             Some(ErrorCode::DiskFull) => Self::Full { path },
             Some(ErrorCode::SystemIoFailure) if no_room(&path) => Self::Full { path },
@@ -137,6 +169,11 @@ impl Error {
     /// What the system says of writing the file or folder at `path`.
     pub(crate) fn write(path: &Path, cause: std::io::Error) -> Self {
         Self::CannotWrite { path: path.to_owned(), cause: cause.to_string() }
+    }
+
+    /// The database at `path` is nothing that bakeoff leaves, or that it could.
+    pub(crate) fn refused(path: &Path, why: impl ToString) -> Self {
+        Self::Refused { path: path.to_owned(), why: why.to_string() }
     }
 
     /// The database at `path` holds what nobody writes.

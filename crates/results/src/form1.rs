@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::measure::*;
 use crate::run::Run;
+use crate::text::visible_json;
 
 /// The form of these tables.
 pub(crate) const FORM: i64 = 1;
@@ -18,12 +19,20 @@ const STORES_NOTHING: &str = "null";
 /// Shows the tables of form 1 to one connection as those of today. What `measures` shows is for
 /// [`measured`] to read.
 const VIEWS: &str = "
-    PRAGMA temp_store = MEMORY;
     CREATE TEMP VIEW trial AS SELECT *, facts AS measures, NULL AS warnings FROM main.trial;
     CREATE TEMP VIEW operation AS
         SELECT *, NULL AS service, NULL AS service_mean_s, NULL AS service_p99_s,
             0 AS unfinished
         FROM main.operation;";
+
+/// Makes the tables of this form of those of form 2.
+pub(crate) const BACK: &str = "
+    DROP TABLE disturbed;
+    ALTER TABLE trial RENAME COLUMN measures TO facts;
+    ALTER TABLE trial DROP COLUMN warnings;
+    ALTER TABLE operation DROP COLUMN service_mean_s;
+    ALTER TABLE operation DROP COLUMN service_p99_s;
+    ALTER TABLE operation DROP COLUMN service;";
 
 /// The first bakeoffs made no power cuts.
 const NO_CUTS: &str = "CREATE TEMP VIEW cut AS SELECT 1 AS id, NULL AS facts WHERE 0;";
@@ -51,7 +60,7 @@ pub(crate) fn complete(run: &mut Run) {
 /// # Errors
 /// Where the text is no facts.
 pub(crate) fn measured(facts: &str) -> serde_json::Result<(Measures, Vec<String>)> {
-    let facts: Facts = serde_json::from_str(facts)?;
+    let facts: Facts = serde_json::from_str(&visible_json(facts))?;
     let mut measures = Measures::default();
     let bytes = facts.space_bytes.map(|bytes| bytes as f64);
     measures.set_some(&SPACE, Scope::Trial, bytes);

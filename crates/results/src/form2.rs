@@ -8,8 +8,10 @@ pub(crate) const FORM: i64 = 2;
 
 /// Shows the tables of form 2 to one connection as those of today.
 const VIEWS: &str = "
-    PRAGMA temp_store = MEMORY;
     CREATE TEMP VIEW operation AS SELECT *, 0 AS unfinished FROM main.operation;";
+
+/// Makes the tables of this form of those of today.
+pub(crate) const BACK: &str = "ALTER TABLE operation DROP COLUMN unfinished;";
 
 /// Makes a connection to tables of form 2 read like one to tables of today.
 ///

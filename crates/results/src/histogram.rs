@@ -77,18 +77,44 @@ pub(crate) fn to_bytes(histogram: &Histogram<u64>) -> Vec<u8> {
 
 /// The histogram that [`to_bytes`] wrote; what is wrong with the bytes where it did not.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Histogram<u64>, String> {
-    // The length of the payload stands behind the cookie, and memory is taken for it before it
-    // is read: a broken one must not ask for gigabytes.
-    let length = bytes.get(4..8).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
-    if length.is_none_or(|length| length as usize > bytes.len()) {
-        return Err("a histogram is cut short".to_owned());
-    }
+    check_head(bytes)?;
     let mut histogram: Histogram<u64> = V2Deserializer::new()
         .deserialize(&mut &*bytes)
         .map_err(|error| format!("a histogram can't be read: {error}"))?;
     histogram.auto(true);
     Ok(histogram)
 }
+
+/// The longest histogram: nine bytes for each count of one of all 64 bits.
+const LONGEST: usize = 40 + 9 * 64 * 1024;
+
+/// Looks at the head of a histogram: memory is taken for what it says before anything is read, and
+/// no more than what [`empty`] could have grown to may be asked for.
+fn check_head(bytes: &[u8]) -> Result<(), String> {
+    let word = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
+    let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));
+    if bytes.len() > LONGEST {
+        return Err(format!("a histogram has {} bytes", bytes.len()));
+    }
+    let head = || Some((word(0)?, word(4)?, word(12)?, long(16)?));
+    match head() {
+        Some((cookie, ..)) if cookie != COOKIE => Err("a blob is no histogram".to_owned()),
+        Some((_, length, ..)) if length as usize > bytes.len() => {
+            Err("a histogram is cut short".to_owned())
+        }
+        Some((.., digits, _)) if digits != u32::from(DIGITS) => {
+            Err(format!("a histogram keeps {digits} digits, and not {DIGITS}"))
+        }
+        Some((.., low)) if low != 1 => {
+            Err(format!("a histogram counts from {low}, and not from 1"))
+        }
+        Some(_) => Ok(()),
+        None => Err("a histogram is cut short".to_owned()),
+    }
+}
+
+/// What an uncompressed histogram of HdrHistogram's second form begins with.
+const COOKIE: u32 = 0x1c84_9303 | 0x10;
 
 #[cfg(test)]
 mod tests {

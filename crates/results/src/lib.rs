@@ -3,9 +3,11 @@
 //! It must never know what a figure means, how a trial is run, how an engine works, or how a report
 //! looks.
 
+mod column;
 mod disturbed;
 mod error;
 mod files;
+mod foreign;
 mod form1;
 mod form2;
 pub mod histogram;
@@ -14,8 +16,10 @@ mod power_cut;
 mod read;
 pub mod record;
 mod run;
+mod shape;
 mod store;
 mod summary;
+mod text;
 mod write;
 
 pub use disturbed::Disturbed;
@@ -28,6 +32,7 @@ pub use record::*;
 pub use run::*;
 pub use store::RunFolder;
 pub use summary::{OperationSummary, TrialSummary};
+pub use text::visible;
 
 /// What comes of working on a run folder.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -169,8 +169,8 @@ pub struct Verdict {
 impl Verdict {
     /// Whether nothing but the last commits is missing.
     pub fn is_whole(&self) -> bool {
-        let wrong = self.phantom + self.torn + self.hole + self.index_broken;
-        wrong == 0 && self.corrupt.is_none()
+        let wrong = [self.phantom, self.torn, self.hole, self.index_broken];
+        wrong == [0; 4] && self.corrupt.is_none()
     }
 
     /// Whether this is less than what was promised.

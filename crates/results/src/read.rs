@@ -1,11 +1,9 @@
 //! What a run folder gives back.
 
 use hdrhistogram::Histogram;
-use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row, Statement, Transaction};
-use serde::de::DeserializeOwned;
 
-use crate::histogram::from_bytes;
+use crate::column::{Left, histogram, json, optional_histogram, optional_text, text, unreadable};
 use crate::measure::Measures;
 use crate::power_cut::Cut;
 use crate::record::{Canary, Measured, Operation, Slot, Trial};
@@ -44,6 +42,7 @@ pub struct Window {
 pub struct Windows<'a> {
     folder: &'a RunFolder,
     statement: Statement<'a>,
+    left: Left,
 }
 
 impl Windows<'_> {
@@ -53,7 +52,9 @@ impl Windows<'_> {
     /// As [`RunFolder::run`].
     pub fn of(&mut self, trial: &TrialSummary) -> Result<Vec<Window>> {
         let key = (trial.block, trial.attempt, trial.order);
+        let left = &mut self.left;
         let window = |row: &Row| {
+            left.take(row)?;
             Ok(Window { kept: histogram(row, 0)?, service: optional_histogram(row, 1)? })
         };
         let windows = self.statement.query_map(key, window).and_then(Iterator::collect);
@@ -77,6 +78,7 @@ impl RunFolder {
     pub fn state(&self) -> Result<RunState> {
         self.connection
             .query_row("SELECT description, status, ended_s FROM run", [], |row| {
+                Left::of_a_table().take(row)?;
                 let status: String = row.get(1)?;
                 let mut run = json(row, 0)?;
                 if self.form == Form::First {
@@ -121,7 +123,7 @@ impl RunFolder {
                     memory_s: row.get(2)?,
                     sync_s: row.get(3)?,
                     read_s: row.get(4)?,
-                    off: row.get(5)?,
+                    off: optional_text(row, 5)?,
                 })
             },
         )
@@ -156,7 +158,10 @@ impl RunFolder {
                          window_start_s, window_end_s, measures, warnings
                      FROM trial WHERE block = ?1 AND attempt = ?2 AND position = ?3",
                     (block, attempt, order),
-                    |row| Ok((row.get(0)?, self.trial_of(row, (block, attempt, order))?)),
+                    |row| {
+                        Left::of_a_table().take(row)?;
+                        Ok((row.get(0)?, self.trial_of(row, (block, attempt, order))?))
+                    },
                 )
                 .optional()?;
             let Some((id, mut trial)) = found else { return Ok(None) };
@@ -195,7 +200,9 @@ impl RunFolder {
         )?;
         let mut rows = statement.query([])?;
         let mut at = 0;
+        let mut left = Left::of_a_table();
         while let Some(row) = rows.next()? {
+            left.take(row)?;
             let trial: i64 = row.get(0)?;
             while trials.get(at).is_some_and(|(id, _)| *id < trial) {
                 at += 1;
@@ -216,7 +223,7 @@ impl RunFolder {
                                   WHERE block = ?1 AND attempt = ?2 AND position = ?3)
                    ORDER BY position";
         let statement = self.connection.prepare(sql).map_err(self.failed())?;
-        Ok(Windows { folder: self, statement })
+        Ok(Windows { folder: self, statement, left: Left::of_histograms() })
     }
 
     fn operations(&self, trial: i64) -> rusqlite::Result<Vec<Operation>> {
@@ -224,9 +231,11 @@ impl RunFolder {
             "SELECT position, name, kept, service, errors, retries, unfinished, per_second
              FROM operation WHERE trial = ?1 ORDER BY position",
         )?;
+        let mut left = Left::of_a_table();
         let operations = statement.query_map([trial], |row| {
+            left.take(row)?;
             Ok(Operation {
-                name: row.get(1)?,
+                name: text(row, 1)?,
                 kept: histogram(row, 2)?,
                 service: optional_histogram(row, 3)?,
                 slots: self.slots(trial, row.get(0)?)?,
@@ -244,7 +253,9 @@ impl RunFolder {
             "SELECT start_s, end_s, histogram
              FROM slot WHERE trial = ?1 AND operation = ?2 ORDER BY position",
         )?;
+        let mut left = Left::of_a_table();
         let slots = statement.query_map([trial, operation], |row| {
+            left.take(row)?;
             Ok(Slot { start_s: row.get(0)?, end_s: row.get(1)?, histogram: histogram(row, 2)? })
         })?;
         slots.collect()
@@ -253,9 +264,11 @@ impl RunFolder {
     pub(crate) fn rows<T>(
         &self,
         sql: &str,
-        read: impl FnMut(&Row) -> rusqlite::Result<T>,
+        mut read: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let all = || -> rusqlite::Result<Vec<T>> {
+        let mut all = || -> rusqlite::Result<Vec<T>> {
+            let mut left = Left::of_a_table();
+            let read = |row: &Row| left.take(row).and_then(|()| read(row));
             self.connection.prepare(sql)?.query_map([], read)?.collect()
         };
         all().map_err(self.failed())
@@ -272,7 +285,7 @@ impl RunFolder {
             levels: json(row, 4)?,
             started_s: row.get(5)?,
             valid: row.get(6)?,
-            reason: row.get(7)?,
+            reason: optional_text(row, 7)?,
             ran_s: row.get(8)?,
             window_s,
             operations: Vec::new(),
@@ -301,7 +314,7 @@ impl RunFolder {
             levels: json(row, 2)?,
             started_s: row.get(3)?,
             valid: row.get(4)?,
-            reason: row.get(5)?,
+            reason: optional_text(row, 5)?,
             measured,
         })
     }
@@ -317,14 +330,13 @@ impl RunFolder {
             let read = form1::measured(text).map_err(|error| unreadable(measures, error))?;
             return Ok(Some(read));
         }
-        let read = serde_json::from_str(text).map_err(|error| unreadable(measures, error))?;
-        Ok(Some((read, json(row, warnings)?)))
+        Ok(Some((json(row, measures)?, json(row, warnings)?)))
     }
 }
 
 fn operation_summary(row: &Row) -> rusqlite::Result<OperationSummary> {
     Ok(OperationSummary {
-        name: row.get(1)?,
+        name: text(row, 1)?,
         count: row.get(2)?,
         mean_s: row.get(3)?,
         p50_s: row.get(4)?,
@@ -340,27 +352,4 @@ fn operation_summary(row: &Row) -> rusqlite::Result<OperationSummary> {
         retries: row.get(14)?,
         unfinished: row.get(15)?,
     })
-}
-
-fn histogram(row: &Row, column: usize) -> rusqlite::Result<Histogram<u64>> {
-    let bytes = row.get_ref(column)?.as_blob()?;
-    from_bytes(bytes).map_err(|why| unreadable(column, why))
-}
-
-fn optional_histogram(row: &Row, column: usize) -> rusqlite::Result<Option<Histogram<u64>>> {
-    let bytes = row.get_ref(column)?.as_blob_or_null()?;
-    bytes.map(from_bytes).transpose().map_err(|why| unreadable(column, why))
-}
-
-fn json<T: DeserializeOwned>(row: &Row, column: usize) -> rusqlite::Result<T> {
-    let text = row.get_ref(column)?.as_str()?;
-    serde_json::from_str(text).map_err(|error| unreadable(column, error))
-}
-
-/// What stands in a column is not what is ever written there.
-fn unreadable(
-    column: usize,
-    why: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, why.into())
 }

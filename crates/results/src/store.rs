@@ -1,17 +1,17 @@
 //! The run folder as files: who may write it, and whether it is what it seems.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use crate::files::{DATABASE, EXPERIMENT};
 use crate::run::Run;
-use crate::{Error, Result, form1, form2};
+use crate::shape::TABLES;
+use crate::{Error, Result, foreign, form1, form2, shape};
 
 /// Marks a database as ours: "bake" in ASCII.
 const APPLICATION: i64 = 0x6261_6b65;
@@ -21,8 +21,6 @@ const FORM: i64 = 3;
 
 /// The length of SQLite's smallest page: no database is shorter.
 const SMALLEST: u64 = 512;
-
-const TABLES: &str = include_str!("tables.sql");
 
 /// The form that a folder's tables have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,12 +105,14 @@ impl RunFolder {
     /// Opens the folder of a run that did not finish, to go on writing to it.
     ///
     /// # Errors
-    /// [`Error::NotARun`], [`Error::Damaged`] (every page is looked at), [`Error::OtherForm`],
-    /// [`Error::OlderForm`], [`Error::ExperimentChanged`], [`Error::Busy`], [`Error::CannotWrite`].
+    /// [`Error::NotARun`], [`Error::Damaged`] (every page is looked at), [`Error::Refused`],
+    /// [`Error::OtherForm`], [`Error::OlderForm`], [`Error::ExperimentChanged`], [`Error::Busy`],
+    /// [`Error::CannotWrite`].
     pub fn resume(dir: &Path) -> Result<Self> {
-        let path = existing(dir)?;
+        let files = foreign::Plain::of(dir)?;
+        let path = dir.join(DATABASE);
         let lock = Some(lock(dir)?);
-        let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let connection = files.write()?;
         let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, lock };
         folder.form = folder.check()?;
         if folder.form != Form::Third {
@@ -126,25 +126,27 @@ impl RunFolder {
             return Err(Error::CannotWrite { path, cause });
         }
         folder.check_pages()?;
+        foreign::lift(&mut folder.connection).map_err(folder.failed())?;
         set_up(&folder.connection).map_err(folder.failed())?;
         let began_with: Vec<u8> = folder
             .connection
             .query_row("SELECT CAST(experiment AS BLOB) FROM run", [], |row| row.get(0))
             .map_err(folder.failed())?;
-        if fs::read(dir.join(EXPERIMENT)).is_ok_and(|now| now == began_with) {
+        if foreign::experiment(&dir.join(EXPERIMENT)).is_some_and(|now| now == began_with) {
             Ok(folder)
         } else {
             Err(Error::ExperimentChanged { dir: dir.to_owned() })
         }
     }
 
-    /// Opens the folder of a run to read it; the run may be going on.
+    /// Opens the folder of a run to read it; the run may be going on. Nothing is written.
     ///
     /// # Errors
-    /// [`Error::NotARun`], [`Error::Damaged`], [`Error::OtherForm`], [`Error::CannotRead`].
+    /// [`Error::NotARun`], [`Error::Damaged`], [`Error::Refused`], [`Error::OtherForm`],
+    /// [`Error::CannotRead`].
     pub fn open(dir: &Path) -> Result<Self> {
-        let path = existing(dir)?;
-        let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let files = foreign::Plain::of(dir)?;
+        let connection = files.read(foreign::is_written(dir))?;
         let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, lock: None };
         folder.form = folder.check()?;
         let shown = match folder.form {
@@ -204,6 +206,9 @@ impl RunFolder {
             form1::FORM => Form::First,
             _ => return Err(Error::OtherForm { path, found, known: FORM }),
         };
+        if let Some(why) = shape::wrong(&self.connection, form).map_err(self.failed())? {
+            return Err(Error::refused(&path, why));
+        }
         let runs: Option<i64> = self
             .connection
             .query_row("SELECT id FROM run", [], |row| row.get(0))
@@ -233,21 +238,6 @@ impl Drop for RunFolder {
     }
 }
 
-/// The database of a folder that should hold a run.
-fn existing(dir: &Path) -> Result<PathBuf> {
-    let path = dir.join(DATABASE);
-    match fs::metadata(&path) {
-        Ok(file) if file.is_file() => Ok(path),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            Err(Error::CannotRead { path, cause: error.to_string() })
-        }
-        _ => {
-            let why = if dir.exists() { "it has no run.sqlite" } else { "it does not exist" };
-            Err(Error::NotARun { path: dir.to_owned(), why: why.to_owned() })
-        }
-    }
-}
-
 /// Takes the folder for writing. The lock is on the folder itself: SQLite's own locks on its file
 /// would go if another handle on that file were closed, and a lock file would have to be taken
 /// away.
@@ -255,16 +245,15 @@ fn lock(dir: &Path) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let handle = rustix::fs::open(dir, flags, Mode::empty())
         .map_err(|error| Error::write(dir, error.into()))?;
-    match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(handle),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::Busy(dir.to_owned())),
-        Err(error) => Err(Error::write(dir, error.into())),
+    // A reader that asks whether anybody writes holds the lock for a moment.
+    for _ in 0..10 {
+        match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(handle),
+            Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(5)),
+            Err(error) => return Err(Error::write(dir, error.into())),
+        }
     }
-}
-
-fn connect(path: &Path, access: OpenFlags) -> Result<Connection> {
-    Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|cause| Error::sqlite(path, cause))
+    Err(Error::Busy(dir.to_owned()))
 }
 
 /// What a connection that writes needs: readers beside it, and a commit that outlives a power cut.

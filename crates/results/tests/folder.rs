@@ -390,7 +390,7 @@ fn no_damage_makes_it_panic() {
 /// Histograms hold lengths of their own; SQLite can't see that they are wrong.
 #[test]
 fn a_broken_histogram_is_damage() {
-    for blob in ["x''", "x'1c849303ffffffff'", "zeroblob(300)", "substr(kept, 1, 60)"] {
+    for blob in ["x''", "x'1c849313ffffffff'", "zeroblob(300)", "substr(kept, 1, 60)"] {
         let (_dir, path) = folder();
         written(&path);
         let breaker = rusqlite::Connection::open(path.join(DATABASE)).unwrap();

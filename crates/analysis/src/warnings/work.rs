@@ -53,8 +53,9 @@ pub(super) fn unsynced(run: &Run, cells: &[CellView], counted: &[&TrialSummary])
 }
 
 pub(super) fn errors(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
-    let errors = |trial: &TrialSummary| trial.operations.iter().map(|op| op.errors).sum::<u64>();
-    let sum: u64 = counted.iter().map(|trial| errors(trial)).sum();
+    let all = |errors: &mut dyn Iterator<Item = u64>| errors.fold(0, u64::saturating_add);
+    let errors = |trial: &TrialSummary| all(&mut trial.operations.iter().map(|op| op.errors));
+    let sum = all(&mut counted.iter().map(|trial| errors(trial)));
     Tally::of_trials(counted, |trial| errors(trial) as f64).say(run, |n, m, worst, at| {
         let operations = if sum == 1 { "operation" } else { "operations" };
         format!("{sum} {operations} ended in an error, in {}; most ({worst}) at {at}", part(n, m))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bakeoff_analysis::Document;
 use bakeoff_report::{Format, Options, Rows};
-use bakeoff_results::RunFolder;
+use bakeoff_results::{RunFolder, visible};
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
@@ -47,7 +47,7 @@ fn take_cuts(document: &mut Document, arguments: &cli::Report) -> Result<(), Fai
                 "the run in {name} has no power cuts; name one that has: bakeoff run power-cut"
             ));
         }
-        if document.take_cuts(&name.to_string(), &other) == 0 {
+        if document.take_cuts(&visible(&name.to_string()), &other) == 0 {
             let cut = other.promises.iter().map(|it| format!("{} {}", it.engine, it.durability));
             let cut = cut.collect::<Vec<_>>().join(", ");
             return usage(format!(

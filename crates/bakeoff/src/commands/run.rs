@@ -9,7 +9,7 @@ use bakeoff_experiment::{
     Changes, Experiment, Factor, HOST, Plan, Vocabulary, base, without_passwords,
 };
 use bakeoff_lab::{Ending, Lab, LabError, Registry};
-use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder, Status};
+use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder, Status, visible};
 use bakeoff_workloads::Text;
 
 use super::{disk_daemon, plan, report, trial};
@@ -33,7 +33,8 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         name_unused_settings(&experiment);
     }
     if arguments.dry_run {
-        print(&plan::describe(&Registry::standard(), &experiment, &experiment.plan()))?;
+        let plan = plan::describe(&Registry::standard(), &experiment, &experiment.plan());
+        print(&visible(&plan))?;
         // Nothing is mounted to find out more.
         if let Some(levels) = virtual_disks(&experiment)
             && let Err(reason) = bakeoff_disk::daemon::can_mount()

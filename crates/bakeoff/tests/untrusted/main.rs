@@ -1,0 +1,12 @@
+//! Run folders and experiments from somebody else: what they say reaches nothing but eyes, and no
+//! change of them makes a report or a plan panic, or go on without end.
+
+#[path = "../../../results/examples/synthetic/cuts.rs"]
+mod cuts;
+#[path = "../../../results/examples/synthetic/data.rs"]
+mod data;
+mod experiments;
+mod folders;
+mod fuzz;
+mod samples;
+mod texts;
