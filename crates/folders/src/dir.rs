@@ -12,6 +12,8 @@ use rustix::io::Errno;
 
 /// Bytes of entries that are read at once.
 const BUFFER: usize = 32 << 10;
+/// How many folders may be in one another: each takes a descriptor on the way to the next.
+const DEEPEST: usize = 900;
 
 /// A folder, held by its descriptor: its names lead to what is in it, wherever it is moved and
 /// whatever takes its place.
@@ -20,6 +22,8 @@ pub struct Dir {
     descriptor: OwnedFd,
     /// Where it was found, for messages.
     path: PathBuf,
+    /// How many folders it is in below the one that was opened first.
+    depth: usize,
 }
 
 /// What something in a folder is.
@@ -56,19 +60,31 @@ impl Dir {
         Self::open_in(CWD, path, path.to_owned())
     }
 
+    /// The folder of a descriptor that may be open for nothing; it was found at `path`.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn of(descriptor: impl AsFd, path: &Path) -> io::Result<Self> {
+        Self::open_in(descriptor.as_fd(), Path::new("."), path.to_owned())
+    }
+
     /// Opens a folder in this one.
     ///
     /// # Errors
-    /// As [`Dir::open`].
+    /// As [`Dir::open`]; or it is in more than 900 folders.
     pub fn enter(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = name.as_ref();
-        Self::open_in(self.as_fd(), Path::new(name), self.path.join(name))
+        if self.depth >= DEEPEST {
+            return Err(self.refusal(name, "is in too many folders"));
+        }
+        let entered = Self::open_in(self.as_fd(), Path::new(name), self.path.join(name))?;
+        Ok(Self { depth: self.depth + 1, ..entered })
     }
 
     fn open_in(folder: BorrowedFd<'_>, name: &Path, path: PathBuf) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(folder, name, flags, Mode::empty()) {
-            Ok(descriptor) => Ok(Self { descriptor, path }),
+            Ok(descriptor) => Ok(Self { descriptor, path, depth: 0 }),
             // Of a link, O_DIRECTORY says that it is no folder.
             Err(Errno::NOTDIR | Errno::LOOP) => {
                 let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);

@@ -7,8 +7,6 @@ use crate::{Dir, Entry, Kind};
 
 /// Bytes of a block, as `stat` counts them.
 const BLOCK: u64 = 512;
-/// How many folders may be in one another: each takes a descriptor.
-const DEEPEST: usize = 100;
 
 impl Dir {
     /// Tells `each` of all that is below this folder, with the folder that it is in; of a folder
@@ -16,29 +14,38 @@ impl Dir {
     /// over.
     ///
     /// # Errors
-    /// A folder that can't be read, more than 100 of them in one another, or what `each` returns.
+    /// A folder that can't be read, or what `each` returns.
     pub fn walk(&self, each: &mut dyn FnMut(&Self, &Entry) -> io::Result<()>) -> io::Result<()> {
-        self.walk_below(DEEPEST, each)
-    }
-
-    fn walk_below(
-        &self,
-        deepest: usize,
-        each: &mut dyn FnMut(&Self, &Entry) -> io::Result<()>,
-    ) -> io::Result<()> {
         for entry in self.entries()? {
             if entry.kind == Kind::Folder {
-                let Some(deepest) = deepest.checked_sub(1) else {
-                    return Err(self.refusal(&entry.name, "is in too many folders"));
-                };
                 match self.enter(&entry.name) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    folder => folder?.walk_below(deepest, each)?,
+                    folder => folder?.walk(each)?,
                 }
             }
             each(self, &entry)?;
         }
         Ok(())
+    }
+
+    /// Syncs every file and folder below this one, and itself. What vanishes meanwhile is passed
+    /// over.
+    ///
+    /// # Errors
+    /// The first that can't be synced.
+    pub fn sync_all(&self) -> io::Result<()> {
+        self.walk(&mut |folder, entry| {
+            let synced = match entry.kind {
+                Kind::File => folder.read(&entry.name).and_then(|file| file.sync_all()),
+                Kind::Folder => folder.enter(&entry.name).and_then(|folder| folder.sync()),
+                Kind::Link | Kind::Special => Ok(()),
+            };
+            match synced {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                synced => synced,
+            }
+        })?;
+        self.sync()
     }
 }
 

@@ -88,10 +88,12 @@ fn a_folder_that_is_swapped_with_a_link_while_it_is_read_leads_nowhere_else() {
 #[test]
 fn folders_without_end_are_refused() {
     let place = tempfile::tempdir().unwrap();
-    let mut folder = place.path().to_owned();
-    for _ in 0..200 {
-        folder.push("f");
-        fs::create_dir(&folder).unwrap();
+    let mut depth = Dir::open(place.path()).unwrap();
+    for _ in 0..1000 {
+        rustix::fs::mkdirat(&depth, "f", 0o700.into()).unwrap();
+        let flags = rustix::fs::OFlags::DIRECTORY;
+        let below = rustix::fs::openat(&depth, "f", flags, rustix::fs::Mode::empty()).unwrap();
+        depth = Dir::of(below, place.path()).unwrap();
     }
     let error = space(&Dir::open(place.path()).unwrap()).unwrap_err();
     assert!(error.to_string().contains("too many folders"), "{error}");

@@ -138,6 +138,10 @@ impl Account {
 }
 
 fn change_mode(folder: &Dir, mode: u32) -> Result<()> {
+    // One that is right already is no change that a disk would have to keep.
+    if folder.stat().map_err(Error::folder)?.st_mode & 0o7777 == mode {
+        return Ok(());
+    }
     rustix::fs::fchmod(folder, Mode::from_raw_mode(mode))
         .map_err(|error| Error::at("close to others:", folder.path())(error.into()))
 }

@@ -173,8 +173,9 @@ impl View {
         }
         let runtime = folders.runtime.as_fd().try_clone_to_owned();
         let runtime = runtime.map_err(Error::at("open", folders.runtime.path()))?;
-        let (seen, directory) = (short(places, &runtime, "self"), places.directory.clone());
-        Ok((Places::within(program, directory, seen), Some(runtime)))
+        let seen = short(places, &runtime, "self");
+        let inherited = (seen != places.runtime).then_some(runtime);
+        Ok((Places::within(program, places.directory.clone(), seen), inherited))
     }
 }
 
