@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 use bakeoff_devices::plug::{Attributes, Content, Contents, Image, Ino, Item, Kind};
+use bakeoff_folders::Dir;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Gid, Uid};
 
 /// Bytes that are copied at a time; where they are all zeros, a hole is left.
 const BLOCK: u64 = 64 << 10;
@@ -17,15 +20,31 @@ const BLOCK: u64 = 64 << 10;
 /// not synced: whoever reads it on the same machine has no need of that.
 ///
 /// # Errors
-/// When the folder is not there or not empty, when `contents` can't give what is needed, or when
-/// something can't be written.
+/// When the folder is not there, not empty, a link, or another user's; when `contents` can't give what
+/// is needed, or when something can't be written.
 pub fn materialise(image: &Image<'_>, contents: &dyn Contents, to: &Path) -> io::Result<()> {
-    if fs::read_dir(to)?.next().is_some() {
+    let folder = Dir::open(to)?;
+    if !folder.entries()?.is_empty() {
         let text = format!("{} is not empty: name an empty folder", to.display());
         return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, text));
     }
+    if folder.stat()?.st_uid != rustix::process::geteuid().as_raw() {
+        let text = format!("{} belongs to another user: name a folder of yours", to.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    // Owners are given what is theirs long before all is written: none of them gets in until then.
+    rustix::fs::fchmod(&folder, Mode::RWXU)?;
+    let to = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
     let mut writer = Writer { image, contents, written: HashMap::new() };
-    writer.item(image.root(), to)
+    // The folder itself comes last.
+    writer.entries(image.root(), Path::new(&to))?;
+    let Some(root) = image.item(image.root()) else { return Ok(()) };
+    let Attributes { mode, uid, gid } = root.attributes;
+    let now = folder.stat()?;
+    if (now.st_uid, now.st_gid) != (uid, gid) {
+        rustix::fs::fchown(&folder, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
+    }
+    Ok(rustix::fs::fchmod(&folder, Mode::from_raw_mode(mode & 0o7777))?)
 }
 
 struct Writer<'a> {
@@ -44,7 +63,10 @@ impl Writer<'_> {
         self.written.insert(ino, path.to_owned());
         match &item.kind {
             Kind::File => self.file(item, path)?,
-            Kind::Directory => self.directory(ino, item, path)?,
+            Kind::Directory => {
+                fs::create_dir(path)?;
+                self.entries(ino, path)?;
+            }
             Kind::Symlink(target) => symlink(target, path)?,
             Kind::Special(format, device) => {
                 mknodat(CWD, path, FileType::from_raw_mode(*format), Mode::RUSR, *device)?;
@@ -53,10 +75,8 @@ impl Writer<'_> {
         set_attributes(path, &item.kind, item.attributes)
     }
 
-    fn directory(&mut self, ino: Ino, item: &Item<'_>, path: &Path) -> io::Result<()> {
-        if ino != self.image.root() {
-            fs::create_dir(path)?;
-        }
+    fn entries(&mut self, ino: Ino, path: &Path) -> io::Result<()> {
+        let Some(item) = self.image.item(ino) else { return Ok(()) };
         for (name, entry) in &item.entries {
             self.item(*entry, &path.join(name))?;
         }

@@ -1,8 +1,9 @@
 //! A trial's process, from the inside: does one job and says how it goes.
 
-use std::fs;
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
+
+use bakeoff_folders::{Dir, each_file};
 
 use crate::machine::{open_files, syncs};
 use crate::procedures::{cut, drive};
@@ -86,15 +87,8 @@ fn wait_for_go(input: &mut dyn BufRead) -> Result<(), TrialError> {
 
 /// Reads every file below a folder to its end.
 fn read_all(folder: &Path, buffer: &mut [u8]) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            read_all(&entry.path(), buffer)?;
-        } else if kind.is_file() {
-            let mut file = fs::File::open(entry.path())?;
-            while file.read(buffer)? > 0 {}
-        }
-    }
-    Ok(())
+    each_file(&Dir::open(folder)?, &mut |mut file, _| {
+        while file.read(buffer)? > 0 {}
+        Ok(())
+    })
 }

@@ -1,12 +1,13 @@
 //! The user that a server runs as. Servers refuse to be root's, and should not be.
 
-use std::fs::{self, Permissions};
-use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use bakeoff_folders::{Dir, Entry, Kind};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::process::{Gid, Uid, geteuid};
 
 use crate::{Error, Result};
@@ -54,39 +55,66 @@ impl Account {
         self.0.as_ref().map(|other| (Uid::from_raw(other.uid), Gid::from_raw(other.gid)))
     }
 
-    /// Gives a file or folder to the user; does not follow a link.
-    pub fn give(&self, path: &Path) -> Result<()> {
-        let Some(other) = &self.0 else { return Ok(()) };
-        let error = || Error::at("give to the server's user:", path);
-        let owner = fs::symlink_metadata(path).map_err(error())?.uid();
-        if owner != other.uid {
-            lchown(path, Some(other.uid), Some(other.gid)).map_err(error())?;
-        }
-        Ok(())
-    }
-
-    /// Gives a folder to the user, with all that is in it: copies have their maker's owner.
-    pub fn give_all(&self, folder: &Path) -> Result<()> {
+    /// Keeps a folder for oneself when the server runs as another user: that one may go through it,
+    /// and nobody else may change what is in it.
+    pub fn keep(&self, folder: &Dir) -> Result<()> {
         if self.0.is_none() {
             return Ok(());
         }
-        self.give(folder)?;
-        let error = || Error::at("read the folder", folder);
-        for entry in fs::read_dir(folder).map_err(error())? {
-            let entry = entry.map_err(error())?;
-            if entry.file_type().map_err(error())?.is_dir() {
-                self.give_all(&entry.path())?;
-            } else {
-                self.give(&entry.path())?;
-            }
-        }
-        Ok(())
+        self.check_owner(folder.path(), folder.stat().map_err(Error::folder)?.st_uid, &[0])?;
+        change_mode(folder, 0o711)
     }
 
-    /// Closes a folder to all but its owner.
-    pub fn close(&self, folder: &Path) -> Result<()> {
-        fs::set_permissions(folder, Permissions::from_mode(0o700))
-            .map_err(Error::at("close to others:", folder))
+    /// Gives a folder to the user, closed to all others. One that is still root's is given with all
+    /// that is in it: copies have their maker's owner. In one that is the user's already root changes
+    /// nothing, since the user could have put anything there.
+    pub fn give(&self, folder: &Dir) -> Result<()> {
+        let Some(other) = &self.0 else { return change_mode(folder, 0o700) };
+        let owner = folder.stat().map_err(Error::folder)?.st_uid;
+        self.check_owner(folder.path(), owner, &[0, other.uid])?;
+        // From here on nobody else gets in.
+        change_mode(folder, 0o700)?;
+        if owner == other.uid {
+            return Ok(());
+        }
+        let given = folder.walk(&mut |folder, entry| self.give_one(other, folder, entry));
+        given.map_err(Error::folder)?;
+        let (uid, gid) = (Uid::from_raw(other.uid), Gid::from_raw(other.gid));
+        rustix::fs::fchown(folder, Some(uid), Some(gid))
+            .map_err(|error| Error::at("give to the server's user:", folder.path())(error.into()))
+    }
+
+    /// Gives one thing in a folder, by a descriptor: it is what was looked at, whatever has its name
+    /// by now.
+    fn give_one(&self, other: &Other, folder: &Dir, entry: &Entry) -> io::Result<()> {
+        if entry.kind == Kind::Link {
+            return Ok(());
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let it = rustix::fs::openat(folder, &entry.name, flags, Mode::empty())?;
+        let stat = rustix::fs::fstat(&it)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => {}
+            FileType::RegularFile if stat.st_uid == other.uid || stat.st_nlink == 1 => {}
+            FileType::RegularFile => {
+                let what = "has several names, and the others may be anywhere: make a copy of it";
+                return Err(folder.refusal(&entry.name, what));
+            }
+            _ => {
+                return Err(folder.refusal(&entry.name, "is neither a file with data nor a folder"));
+            }
+        }
+        let path = folder.path().join(&entry.name);
+        self.check_owner(&path, stat.st_uid, &[0, other.uid]).map_err(io::Error::other)?;
+        let (uid, gid) = (Uid::from_raw(other.uid), Gid::from_raw(other.gid));
+        Ok(rustix::fs::chownat(&it, "", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?)
+    }
+
+    fn check_owner(&self, path: &Path, owner: u32, may: &[u32]) -> Result<()> {
+        if may.contains(&owner) {
+            return Ok(());
+        }
+        Err(Error::Owner { path: path.into(), owner, user: self.name().into() })
     }
 
     /// The first folder on the way to this one, or itself, that the user can't get into.
@@ -109,6 +137,15 @@ impl Account {
     }
 }
 
+fn change_mode(folder: &Dir, mode: u32) -> Result<()> {
+    // One that is right already is no change that a disk would have to keep.
+    if folder.stat().map_err(Error::folder)?.st_mode & 0o7777 == mode {
+        return Ok(());
+    }
+    rustix::fs::fchmod(folder, Mode::from_raw_mode(mode))
+        .map_err(|error| Error::at("close to others:", folder.path())(error.into()))
+}
+
 /// The user of that name in the text of `/etc/passwd`.
 fn find(users: &str, name: &str) -> Option<Other> {
     users.lines().find_map(|line| {
@@ -124,6 +161,10 @@ fn find(users: &str, name: &str) -> Option<Other> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     const USERS: &str = "root:x:0:0:root:/root:/bin/bash\n\
@@ -137,5 +178,46 @@ mod tests {
         assert_eq!((found.uid, found.gid), (104, 105));
         assert_eq!(find(USERS, "mysq"), None);
         assert_eq!(find(USERS, "broken"), None);
+    }
+
+    /// Somebody who is still at work in what root gives away swaps a folder with a link.
+    #[test]
+    fn what_is_swapped_while_it_is_given_leads_nowhere_else() {
+        if !geteuid().is_root() {
+            eprintln!("skipped: only root has something to give away");
+            return;
+        }
+        let place = tempfile::tempdir().expect("a folder");
+        let (folder, outside) = (place.path().join("data"), place.path().join("outside"));
+        fs::create_dir_all(folder.join("swapped")).expect("a folder");
+        fs::create_dir(&outside).expect("a folder");
+        for file in [outside.join("file"), folder.join("swapped/file")] {
+            fs::write(file, "root's").expect("room");
+        }
+        symlink(&outside, folder.join("other")).expect("a link");
+        let account = Account(Some(Other { name: "somebody".into(), uid: 4711, gid: 4711 }));
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (one, other) = (folder.join("swapped"), folder.join("other"));
+                let (cwd, exchange) = (rustix::fs::CWD, rustix::fs::RenameFlags::EXCHANGE);
+                while !stop.load(Ordering::Relaxed) {
+                    rustix::fs::renameat_with(cwd, &one, cwd, &other, exchange).expect("both");
+                }
+            });
+            let (start, mut given) = (Instant::now(), 0);
+            while start.elapsed() < Duration::from_secs(2) {
+                let dir = Dir::open(&folder).expect("a folder");
+                given += u32::from(account.give(&dir).is_ok());
+                rustix::fs::fchown(&dir, Some(Uid::ROOT), Some(Gid::ROOT)).expect("root may");
+                let owner = |path: &Path| fs::metadata(path).expect("it is there").uid();
+                if (owner(&outside), owner(&outside.join("file"))) != (0, 0) {
+                    stop.store(true, Ordering::Relaxed);
+                    panic!("root's own was given away");
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+            assert!(given > 0, "nothing was ever given");
+        });
     }
 }

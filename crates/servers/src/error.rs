@@ -54,22 +54,6 @@ pub enum Error {
         /// Debian's package.
         package: String,
     },
-    /// The path of the server's socket does not fit into a socket's address.
-    #[error(
-        "the path of {program}'s socket has {bytes} bytes, and a socket's can't have more than \
-         {limit}: choose a folder with a shorter path by --out ({})",
-        .path.display()
-    )]
-    SocketPath {
-        /// Which server.
-        program: Program,
-        /// The path.
-        path: PathBuf,
-        /// How long it is.
-        bytes: usize,
-        /// How long it may be.
-        limit: usize,
-    },
     /// The path of the server's temporary files has a letter that would end it.
     #[error(
         "{program} takes {} for several folders, at each '{separator}': choose a folder without \
@@ -84,10 +68,12 @@ pub enum Error {
         /// The letter.
         separator: char,
     },
-    /// The user that the server runs as can't get into its folder.
+    /// The user that the server runs as can't get into its folder, and bakeoff may not give it
+    /// mounts of its own.
     #[error(
-        "{program} runs as the user {user}, since bakeoff runs as root, and {user} can't get into \
-         {}: run chmod o+x on that folder, or choose another place by --out",
+        "{program} runs as the user {user}, since bakeoff runs as root; {user} can't get into {}, and \
+         this container lets root mount nothing: give it the capability CAP_SYS_ADMIN, or choose \
+         another place by --out",
         .folder.display()
     )]
     Unreachable {
@@ -98,6 +84,23 @@ pub enum Error {
         /// The first folder on the way that is closed to it.
         folder: PathBuf,
     },
+    /// Something in the server's folder belongs to somebody who has no business there.
+    #[error(
+        "{0} belongs to the user {owner}, who is neither root nor {user}, the server's: name another \
+         folder, or give it to root (chown root {0})",
+        .path.display()
+    )]
+    Owner {
+        /// What.
+        path: PathBuf,
+        /// Whose it is, by number.
+        owner: u32,
+        /// The user that the server runs as.
+        user: String,
+    },
+    /// A folder of the server's that can't be used; the text names it.
+    #[error("the server's folder can't be used: {0}")]
+    Folder(io::Error),
     /// A setting that can't be given.
     #[error("{program}'s setting {name} can't be given: {reason}")]
     Setting {
@@ -190,6 +193,11 @@ fn complaint(log: &str) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// A folder that can't be used.
+    pub(crate) fn folder(error: io::Error) -> Self {
+        Self::Folder(error)
+    }
+
     /// Says what was done to which path when the system refused.
     pub(crate) fn at(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let what = format!("can't {what} {}", path.display());

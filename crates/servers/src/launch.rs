@@ -6,9 +6,11 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
     /// The folder of its data (`data`) and its temporary files (`tmp`); its own alone. It is made
-    /// when it is not there, and given to the user that the server runs as.
+    /// when it is not there. Where bakeoff is root's it stays root's, and those two alone are given
+    /// to the user that the server runs as.
     pub directory: PathBuf,
-    /// The folder of its socket and log, its own alone. `None`: `server` in `directory`.
+    /// The folder of its socket and log, its own alone, given to that user. `None`: `server` in
+    /// `directory`.
     pub runtime: Option<PathBuf>,
     /// The server's settings, by name. The last one of a name counts.
     pub settings: Vec<(String, String)>,
@@ -21,7 +23,7 @@ pub fn spelling(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
-/// Where a server keeps what.
+/// Where a server keeps what, as the server or this process sees it.
 #[derive(Debug)]
 pub struct Places {
     /// All that is its own, but for `runtime`.

@@ -12,6 +12,7 @@ mod kind;
 mod launch;
 mod lock;
 mod log;
+mod mounts;
 mod places;
 mod process;
 mod program;

@@ -1,6 +1,6 @@
 //! One server a folder: a lock that the server's processes hold as long as one of them lives.
 
-use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,25 +13,24 @@ use crate::{Error, Result};
 /// How often a lock that another one holds is tried again.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Locks a folder. The lock belongs to the descriptor and all that inherit it, so what is left of a
-/// killed server holds it to its end; that is waited for.
+/// Locks a folder by a descriptor of it. The lock belongs to the descriptor and all that inherit it,
+/// so what is left of a killed server holds it to its end; that is waited for. `path` is for messages.
 ///
 /// # Errors
 /// [`Error::Busy`] when another one holds it for all of `patience`.
-pub fn lock(folder: &Path, patience: Duration) -> Result<File> {
-    let file = File::open(folder).map_err(Error::at("open", folder))?;
+pub fn lock(folder: OwnedFd, path: &Path, patience: Duration) -> Result<OwnedFd> {
     let start = Instant::now();
     loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(folder),
             Err(Errno::WOULDBLOCK | Errno::INTR) if start.elapsed() < patience => {
                 thread::sleep(POLL);
             }
             Err(Errno::WOULDBLOCK) => {
                 let seconds = patience.as_secs_f64();
-                return Err(Error::Busy { folder: folder.into(), seconds });
+                return Err(Error::Busy { folder: path.into(), seconds });
             }
-            Err(error) => return Err(Error::at("lock", folder)(error.into())),
+            Err(error) => return Err(Error::at("lock", path)(error.into())),
         }
     }
 }
@@ -43,14 +42,18 @@ mod tests {
     #[test]
     fn a_lock_is_waited_for() {
         let folder = tempfile::tempdir().expect("a folder");
-        let held = lock(folder.path(), Duration::ZERO).expect("it is free");
-        assert!(matches!(lock(folder.path(), Duration::from_millis(30)), Err(Error::Busy { .. })));
-        let waits = thread::spawn({
-            let path = folder.path().to_path_buf();
-            move || lock(&path, Duration::from_secs(60)).map(drop)
+        let path = folder.path().to_path_buf();
+        let lock = |patience| {
+            let folder = std::fs::File::open(&path).expect("a folder");
+            super::lock(folder.into(), &path, patience)
+        };
+        let held = lock(Duration::ZERO).expect("it is free");
+        assert!(matches!(lock(Duration::from_millis(30)), Err(Error::Busy { .. })));
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| lock(Duration::from_secs(60)).map(drop));
+            thread::sleep(Duration::from_millis(30));
+            drop(held);
+            waits.join().expect("it waits").expect("it is free now");
         });
-        thread::sleep(Duration::from_millis(30));
-        drop(held);
-        waits.join().expect("it waits").expect("it is free now");
     }
 }

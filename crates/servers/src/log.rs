@@ -1,8 +1,9 @@
 //! A server's log: what it says on its output, in a file.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+
+use bakeoff_folders::Dir;
 
 use crate::{Error, Result};
 
@@ -11,30 +12,37 @@ const LINES: usize = 40;
 /// How much of its end is read for them, in bytes.
 const TAIL: u64 = 16 << 10;
 
-/// A log, from where its present writer began.
+/// The name of its file.
+const NAME: &str = "log";
+
+/// A log, from where its present writer began. It is held open, since its folder is the server's to
+/// change.
 #[derive(Debug)]
 pub struct Log {
-    path: PathBuf,
+    file: File,
     start: u64,
 }
 
 impl Log {
-    /// Opens a log, to append to it; what is in it already does not count.
-    pub fn open(path: &Path) -> Result<(Self, File)> {
-        let error = || Error::at("open the log", path);
-        let file = File::options().create(true).append(true).open(path).map_err(error())?;
+    /// Opens the log in a folder, to append to it; what is in it already does not count.
+    pub fn open(folder: &Dir) -> Result<(Self, File)> {
+        let path = folder.path().join(NAME);
+        let error = || Error::at("open the log", &path);
+        let file = folder.append(NAME).map_err(error())?;
         let start = file.metadata().map_err(error())?.len();
-        Ok((Self { path: path.into(), start }, file))
+        let output = file.try_clone().map_err(error())?;
+        Ok((Self { file, start }, output))
     }
 
     /// The last lines; empty when it can't be read.
     pub fn tail(&self) -> String {
         let read = || {
-            let mut file = File::open(&self.path)?;
-            let end = file.metadata()?.len();
-            file.seek(SeekFrom::Start(self.start.max(end.saturating_sub(TAIL))))?;
-            let mut bytes = Vec::new();
-            file.take(TAIL).read_to_end(&mut bytes)?;
+            let end = self.file.metadata()?.len();
+            let mut bytes = vec![0; TAIL as usize];
+            // The server writes by the same descriptor, whose place is not to be moved.
+            let from = self.start.max(end.saturating_sub(TAIL));
+            let read = self.file.read_at(&mut bytes, from)?;
+            bytes.truncate(read);
             std::io::Result::Ok(bytes)
         };
         let text = read().unwrap_or_default();
@@ -53,9 +61,9 @@ mod tests {
     #[test]
     fn the_tail_is_the_last_lines_of_the_present_writer() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("log");
-        std::fs::write(&path, "of another one\n").expect("a log");
-        let (log, mut file) = Log::open(&path).expect("a log");
+        std::fs::write(folder.path().join(NAME), "of another one\n").expect("a log");
+        let folder = Dir::open(folder.path()).expect("a folder");
+        let (log, mut file) = Log::open(&folder).expect("a log");
         assert_eq!(log.tail(), "");
         writeln!(file, "first").expect("room");
         assert_eq!(log.tail(), "first");

@@ -1,11 +1,18 @@
 //! Whether a server can be started as it is asked to, and the folders that it needs.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use bakeoff_folders::Dir;
+use rustix::fs::Mode;
+use rustix::io::Errno;
 
 use crate::account::Account;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, Places};
+use crate::mounts::Mounts;
 use crate::program::Program;
 use crate::settings::Standing;
 
@@ -34,7 +41,7 @@ impl Launch {
 }
 
 impl Places {
-    /// The places that a launch means.
+    /// The places that a launch means, as this process sees them.
     pub fn of(program: Program, launch: &Launch) -> Result<Self> {
         let absolute =
             |path: &Path| std::path::absolute(path).map_err(Error::at("find the folder", path));
@@ -43,41 +50,142 @@ impl Places {
             Some(runtime) => absolute(runtime)?,
             None => directory.join("server"),
         };
-        let socket = runtime.join(program.kind().socket());
-        let bytes = socket.as_os_str().len();
-        if bytes > SOCKET_PATH {
-            return Err(Error::SocketPath { program, path: socket, bytes, limit: SOCKET_PATH });
-        }
-        let temporary = directory.join("tmp");
-        if let Some(separator) = program.kind().separator()
-            && temporary.to_string_lossy().contains(separator)
-        {
-            return Err(Error::Separator { program, path: temporary, separator });
-        }
-        Ok(Self {
+        Ok(Self::within(program, directory, runtime))
+    }
+
+    /// The places in two folders.
+    pub fn within(program: Program, directory: PathBuf, runtime: PathBuf) -> Self {
+        Self {
             data: directory.join("data"),
-            temporary,
+            temporary: directory.join("tmp"),
+            socket: runtime.join(program.kind().socket()),
             log: runtime.join("log"),
             directory,
             runtime,
-            socket,
-        })
+        }
+    }
+}
+
+/// A server's folders, made and held.
+#[derive(Debug)]
+pub struct Folders {
+    /// Root's own where the server runs as another user: what is in it can't be swapped.
+    pub directory: Dir,
+    temporary: Dir,
+    /// The server's own.
+    pub runtime: Dir,
+}
+
+impl Folders {
+    /// Makes the folders that are not there, and gives those to the server's user that are for it to
+    /// write in.
+    pub fn make(places: &Places, account: &Account) -> Result<Self> {
+        let made = |path: &Path| {
+            fs::create_dir_all(path).map_err(Error::at("make the folder", path))?;
+            Dir::open(path).map_err(Error::folder)
+        };
+        let directory = made(&places.directory)?;
+        account.keep(&directory)?;
+        let temporary = make_in(&directory, "tmp")?;
+        account.give(&temporary)?;
+        let runtime = match places.runtime.strip_prefix(&places.directory) {
+            Ok(name) if name.components().count() == 1 => make_in(&directory, name.as_os_str())?,
+            _ => made(&places.runtime)?,
+        };
+        account.give(&runtime)?;
+        Ok(Self { directory, temporary, runtime })
     }
 
-    /// Makes the folders that are not there, gives them to the server's user, and makes sure that
-    /// it can get into them.
-    pub fn make(&self, program: Program, account: &Account) -> Result<()> {
-        for folder in [&self.directory, &self.temporary, &self.runtime] {
-            fs::create_dir_all(folder).map_err(Error::at("make the folder", folder))?;
-            account.give(folder)?;
+    /// Its data, where there are some.
+    pub fn data(&self) -> Result<Option<Dir>> {
+        match self.directory.look("data").map_err(Error::folder)? {
+            Some(data) => self.directory.enter(data.name).map(Some).map_err(Error::folder),
+            None => Ok(None),
         }
-        account.close(&self.runtime)?;
-        for folder in [&self.temporary, &self.runtime] {
-            if let Some(folder) = account.barrier(folder) {
+    }
+
+    /// A new folder in its directory.
+    pub fn fresh(&self, name: &str, account: &Account) -> Result<Dir> {
+        let path = self.directory.path().join(name);
+        if self.directory.look(name).map_err(Error::folder)?.is_some() {
+            fs::remove_dir_all(&path).map_err(Error::at("remove", &path))?;
+        }
+        let fresh = make_in(&self.directory, name)?;
+        account.give(&fresh)?;
+        Ok(fresh)
+    }
+}
+
+/// Opens a folder in another one; makes it where it is not there.
+fn make_in(folder: &Dir, name: impl AsRef<OsStr>) -> Result<Dir> {
+    let name = name.as_ref();
+    match rustix::fs::mkdirat(folder, name, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => folder.enter(name).map_err(Error::folder),
+        Err(error) => Err(Error::at("make the folder", &folder.path().join(name))(error.into())),
+    }
+}
+
+/// How a server sees its folders.
+#[derive(Debug)]
+pub enum View {
+    /// In mounts of its own, on a short path, whatever the folders above them are.
+    Mounted,
+    /// As this process does.
+    Plain,
+}
+
+impl View {
+    /// Mounts where this process may give them to a server, as root mostly may.
+    ///
+    /// # Errors
+    /// Without them, its path may be one that the server would take for several.
+    pub fn choose(program: Program, places: &Places) -> Result<Self> {
+        if Mounts::can_be_had() {
+            return Ok(Self::Mounted);
+        }
+        let temporary = &places.temporary;
+        match program.kind().separator() {
+            Some(separator) if temporary.to_string_lossy().contains(separator) => {
+                Err(Error::Separator { program, path: temporary.clone(), separator })
+            }
+            _ => Ok(Self::Plain),
+        }
+    }
+
+    /// The places as the server sees them, and what it has to inherit for that.
+    ///
+    /// # Errors
+    /// Its user can't get there.
+    pub fn places(
+        &self,
+        program: Program,
+        places: &Places,
+        folders: &Folders,
+        account: &Account,
+    ) -> Result<(Places, Option<OwnedFd>)> {
+        if matches!(self, Self::Mounted) {
+            let seen = Places::within(program, Mounts::PLACE.into(), Mounts::RUNTIME.into());
+            return Ok((seen, None));
+        }
+        for folder in [&folders.temporary, &folders.runtime] {
+            if let Some(folder) = account.barrier(folder.path()) {
                 let user = account.name().into();
                 return Err(Error::Unreachable { program, user, folder });
             }
         }
-        Ok(())
+        let runtime = folders.runtime.as_fd().try_clone_to_owned();
+        let runtime = runtime.map_err(Error::at("open", folders.runtime.path()))?;
+        let seen = short(places, &runtime, "self");
+        let inherited = (seen != places.runtime).then_some(runtime);
+        Ok((Places::within(program, places.directory.clone(), seen), inherited))
     }
+}
+
+/// The runtime folder by a path that is short enough for a socket in it; where its own is not, by its
+/// descriptor in a process.
+pub fn short(places: &Places, runtime: impl AsFd, process: &str) -> PathBuf {
+    if places.socket.as_os_str().len() <= SOCKET_PATH {
+        return places.runtime.clone();
+    }
+    format!("/proc/{process}/fd/{}", runtime.as_fd().as_raw_fd()).into()
 }

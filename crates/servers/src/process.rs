@@ -19,10 +19,24 @@ use rustix::process::{
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 
 use crate::account::Account;
+use crate::mounts::Mounts;
 use crate::shared::NameSpace;
 
 /// How long killed processes may take to be gone: one that waits for its disk ends after that.
 const GONE: Duration = Duration::from_secs(30);
+
+/// What a server's process is given beside its command.
+#[derive(Debug)]
+pub struct Given {
+    /// The user that it runs as.
+    pub account: Account,
+    /// The control groups that it belongs into: each one's `cgroup.procs`, open for writing.
+    pub groups: Vec<File>,
+    /// What it and all that it starts hold open as long as they live.
+    pub held: Vec<OwnedFd>,
+    /// Mounts of its own.
+    pub mounts: Option<Mounts>,
+}
 
 /// A child that runs, or has ended.
 #[derive(Debug)]
@@ -34,24 +48,20 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a command as this user, in these control groups (each one's `cgroup.procs`, open for
-    /// writing), holding this lock.
+    /// Starts a command with what it is given.
     ///
     /// The kernel kills the child when the thread that started it ends, so that thread is one of
     /// its own, which waits for it.
-    pub fn start(
-        mut command: Command,
-        account: &Account,
-        groups: Vec<File>,
-        lock: File,
-    ) -> io::Result<Self> {
+    pub fn start(mut command: Command, given: Given) -> io::Result<Self> {
+        let Given { account, groups, held, mounts } = given;
         command.process_group(0);
-        dress(&mut command, account, groups, lock);
+        dress(&mut command, &account, groups, held);
         let (sender, started) = mpsc::channel();
         let keeper = thread::Builder::new().name("server".into()).spawn(move || {
-            let spawned = command.spawn();
-            // From now on only the child holds the lock.
-            drop(command);
+            let entered = mounts.as_ref().map_or(Ok(()), Mounts::enter);
+            let spawned = entered.and_then(|()| command.spawn());
+            // From now on only the child holds the lock and its folders.
+            drop((command, mounts));
             let mut child = spawned.inspect_err(|_| drop(sender.send(None)))?;
             let pid = Pid::from_child(&child);
             let _ = sender.send(Some((pid, pidfd_open(pid, PidfdFlags::empty()))));
@@ -121,7 +131,7 @@ impl Process {
 }
 
 /// Has the child do, between fork and exec, what makes it a server's.
-fn dress(command: &mut Command, account: &Account, groups: Vec<File>, lock: File) {
+fn dress(command: &mut Command, account: &Account, groups: Vec<File>, held: Vec<OwnedFd>) {
     let parent = getpid();
     let (ids, shared) = (account.ids(), NameSpace::own());
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
@@ -130,7 +140,9 @@ fn dress(command: &mut Command, account: &Account, groups: Vec<File>, lock: File
             for group in &groups {
                 rustix::io::write(group, b"0")?;
             }
-            fcntl_setfd(&lock, FdFlags::empty())?;
+            for held in &held {
+                fcntl_setfd(held, FdFlags::empty())?;
+            }
             if let Some(shared) = &shared {
                 shared.enter()?;
             }

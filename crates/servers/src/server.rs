@@ -2,15 +2,20 @@
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use bakeoff_folders::Dir;
 
 use crate::account::Account;
 use crate::launch::{Launch, Places};
 use crate::lock::lock;
 use crate::log::Log;
-use crate::process::Process;
+use crate::mounts::Mounts;
+use crate::places::{Folders, View, short};
+use crate::process::{Given, Process};
 use crate::{Error, Program, Result, sync};
 
 /// How long a server may take until it answers.
@@ -25,6 +30,9 @@ const STOP: Duration = Duration::from_secs(300);
 const GONE: Duration = Duration::from_secs(30);
 /// What of ours is in the environment of a server; nothing else may change what it does.
 const ENVIRONMENT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"];
+/// The data folder, and what it is called until it is whole.
+const DATA: &str = "data";
+const FRESH: &str = "data.new";
 
 /// A private server that runs. Dropping it stops it in order.
 #[derive(Debug)]
@@ -33,6 +41,8 @@ pub struct Server {
     places: Places,
     process: Process,
     log: Log,
+    /// Its socket's folder: clients may have no other way there.
+    _runtime: Dir,
 }
 
 impl Server {
@@ -43,17 +53,14 @@ impl Server {
     /// Whatever keeps the server from starting; each says what to do.
     pub fn initialise(program: Program, launch: &Launch) -> Result<()> {
         let stage = Stage::set(program, launch)?;
-        let data = stage.places.data.clone();
-        if data.exists() {
+        if stage.folders.data()?.is_some() {
             return Ok(());
         }
-        let fresh = data.with_extension("new");
-        if fresh.exists() {
-            fs::remove_dir_all(&fresh).map_err(Error::at("remove", &fresh))?;
-        }
+        let fresh = stage.folders.fresh(FRESH, &stage.account)?;
         let mut command = Command::new(&program.find()?.initialiser);
-        program.kind().initialise(&mut command, &stage.places, &fresh, launch);
-        let (places, mut process, log) = stage.start(command, launch)?;
+        let data = stage.seen.directory.join(FRESH);
+        program.kind().initialise(&mut command, &stage.seen, &data, launch);
+        let Started { folders, mut process, log, .. } = stage.start(command, launch)?;
         let status = process.wait(INITIALISE);
         if !status.is_some_and(|status| status.success()) {
             process.kill();
@@ -61,8 +68,9 @@ impl Server {
             return Err(Error::Initialise { program, how, log: log.tail() });
         }
         sync::tree(&fresh)?;
-        fs::rename(&fresh, &data).map_err(Error::at("name the new folder", &data))?;
-        sync::folder(&places.directory)
+        rustix::fs::renameat(&folders.directory, FRESH, &folders.directory, DATA)
+            .map_err(|error| Error::at("name the new folder", fresh.path())(error.into()))?;
+        folders.directory.sync().map_err(Error::folder)
     }
 
     /// Starts a server on initialised data and waits until it answers, for a minute at most.
@@ -76,8 +84,9 @@ impl Server {
 
     fn start_within(program: Program, launch: &Launch, limit: Duration) -> Result<Self> {
         let stage = Stage::set(program, launch)?;
-        stage.account.give_all(&stage.places.data)?;
-        stage.account.close(&stage.places.data)?;
+        if let Some(data) = stage.folders.data()? {
+            stage.account.give(&data)?;
+        }
         for path in program.kind().stale(&stage.places) {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -87,9 +96,9 @@ impl Server {
             }
         }
         let mut command = Command::new(&program.find()?.server);
-        program.kind().serve(&mut command, &stage.places, launch);
-        let (places, process, log) = stage.start(command, launch)?;
-        let mut server = Self { program, places, process, log };
+        program.kind().serve(&mut command, &stage.seen, launch);
+        let Started { folders, places, process, log } = stage.start(command, launch)?;
+        let mut server = Self { program, places, process, log, _runtime: folders.runtime };
         let start = Instant::now();
         while !program.kind().answers(&server.places) {
             if let Some(status) = server.process.wait(POLL) {
@@ -105,7 +114,8 @@ impl Server {
         Ok(server)
     }
 
-    /// Its Unix socket. PostgreSQL's clients want the folder that it is in.
+    /// Its Unix socket. PostgreSQL's clients want the folder that it is in. Where its path is too
+    /// long for a socket's, it is reached through this process while the server is there.
     pub fn socket(&self) -> &Path {
         &self.places.socket
     }
@@ -169,27 +179,60 @@ impl Drop for Server {
 
 /// Everything that is ready before a process is started.
 struct Stage {
+    /// As this process sees them, and clients in it.
     places: Places,
+    /// As the server does.
+    seen: Places,
+    folders: Folders,
     account: Account,
-    lock: File,
+    mounts: Option<Mounts>,
+    /// What the server inherits: the lock, and perhaps a folder.
+    held: Vec<OwnedFd>,
+}
+
+/// What there is when one was.
+struct Started {
+    places: Places,
+    folders: Folders,
+    process: Process,
+    log: Log,
 }
 
 impl Stage {
     fn set(program: Program, launch: &Launch) -> Result<Self> {
         launch.check(program)?;
-        let places = Places::of(program, launch)?;
+        let mut places = Places::of(program, launch)?;
+        let view = View::choose(program, &places)?;
         let account = Account::choose(program.kind().user())?;
-        places.make(program, &account)?;
-        let lock = lock(&places.directory, GONE)?;
-        Ok(Self { places, account, lock })
+        let folders = Folders::make(&places, &account)?;
+        let (seen, inherited) = view.places(program, &places, &folders, &account)?;
+        let mounts = match view {
+            View::Mounted => Some(Mounts::of(&folders.directory, &folders.runtime)),
+            View::Plain => None,
+        };
+        let directory = &places.directory;
+        let mounts = mounts.transpose().map_err(Error::at("mount", directory))?;
+        // By a descriptor that leads to nothing above the folder, since the server inherits it.
+        let locked = match &mounts {
+            Some(mounts) => mounts.place(),
+            None => File::open(directory).map(Into::into),
+        };
+        let locked = locked.map_err(Error::at("open", directory))?;
+        let lock = lock(locked, directory, GONE)?;
+        let socket = program.kind().socket();
+        places.socket =
+            short(&places, &folders.runtime, &std::process::id().to_string()).join(socket);
+        let held = inherited.into_iter().chain([lock]).collect();
+        Ok(Self { places, seen, folders, account, mounts, held })
     }
 
     /// Starts a command in this stage; what it says goes to the log.
-    fn start(self, mut command: Command, launch: &Launch) -> Result<(Places, Process, Log)> {
-        let (log, output) = Log::open(&self.places.log)?;
-        let errors = output.try_clone().map_err(Error::at("open", &self.places.log))?;
+    fn start(self, mut command: Command, launch: &Launch) -> Result<Started> {
+        let Self { places, seen, folders, account, mounts, held } = self;
+        let (log, output) = Log::open(&folders.runtime)?;
+        let errors = output.try_clone().map_err(Error::at("open", &places.log))?;
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
-        command.current_dir(&self.places.temporary).env_clear().env("LC_ALL", "C");
+        command.current_dir(&seen.temporary).env_clear().env("LC_ALL", "C");
         for name in ENVIRONMENT {
             command.envs(std::env::var_os(name).map(|value| (name, value)));
         }
@@ -198,9 +241,10 @@ impl Stage {
         };
         let groups = launch.groups.iter().map(open).collect::<Result<_>>()?;
         let program = command.get_program().to_owned();
-        let process = Process::start(command, &self.account, groups, self.lock)
-            .map_err(Error::at("start", Path::new(&program)))?;
-        Ok((self.places, process, log))
+        let given = Given { account, groups, held, mounts };
+        let process =
+            Process::start(command, given).map_err(Error::at("start", Path::new(&program)))?;
+        Ok(Started { places, folders, process, log })
     }
 }
 
@@ -224,6 +268,11 @@ mod tests {
         Some((Program::MariaDb, folder, launch))
     }
 
+    fn locked(launch: &Launch) -> Result<OwnedFd> {
+        let folder = File::open(&launch.directory).expect("a folder");
+        lock(folder.into(), &launch.directory, Duration::ZERO)
+    }
+
     #[test]
     fn a_server_that_takes_too_long_to_answer_is_killed() {
         let Some((program, _folder, launch)) = initialised() else { return };
@@ -231,7 +280,7 @@ mod tests {
         let error = error.expect_err("nobody is so fast");
         assert!(matches!(error, Error::Slow { .. }), "{error:?}");
         // It holds the folder no longer.
-        drop(lock(&launch.directory, Duration::ZERO).expect("it is gone"));
+        drop(locked(&launch).expect("it is gone"));
     }
 
     #[test]
@@ -249,9 +298,9 @@ mod tests {
     fn a_folder_that_is_in_use_is_refused() {
         let Some((program, _folder, launch)) = initialised() else { return };
         let server = Server::start(program, &launch).expect("it starts");
-        let error = lock(&launch.directory, Duration::ZERO).expect_err("a server has it");
+        let error = locked(&launch).expect_err("a server has it");
         assert!(matches!(error, Error::Busy { .. }), "{error:?}");
         server.stop().expect("it stops in order");
-        drop(lock(&launch.directory, Duration::ZERO).expect("it is free"));
+        drop(locked(&launch).expect("it is free"));
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 
-use bakeoff_results::measure::MEMORY_LIMIT;
+use bakeoff_results::measure::{CPU, MEMORY_LIMIT};
 
 use super::{Place, measured, wait_until};
 
@@ -151,18 +151,20 @@ fn a_server_that_can_not_be_used_is_named_first_and_the_others_run() {
     start(&["list", "engines"]).code(0).says(&["postgres not", "mysql://"]);
 }
 
-/// Processes whose command has all of these words: their numbers.
-fn processes(words: &[&str]) -> Vec<u32> {
+/// The processes below another one whose command has this word: their numbers.
+fn below(parent: u32, word: &str) -> Vec<u32> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
-        let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        let command = String::from_utf8_lossy(&command).replace('\0', " ");
-        if words.iter().all(|word| command.contains(word)) {
-            found.push(pid);
+    let threads = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let children = threads.flat_map(|thread| {
+        let children = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        children.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<u32>>()
+    });
+    for child in children {
+        let command = std::fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        if String::from_utf8_lossy(&command).contains(word) {
+            found.push(child);
         }
+        found.extend(below(child, word));
     }
     found
 }
@@ -179,12 +181,11 @@ fn a_server_that_dies_fails_its_trial(engine: &str, program: &str) {
     let arguments = ["run", "mine.toml", "--out", "r", "--repetitions", "2", "--seconds", "4"];
     let run = place.start(&arguments);
     // The server of the first trial, not of the load: its data were restored there.
-    let data = place.path("r/work/trial/data");
-    let data = data.to_str().unwrap();
     let mut server = None;
     wait_until("the trial's server", || {
-        server = processes(&[program, data]).first().copied();
-        server.is_some()
+        let restored = place.path("r/work/trial/data").exists();
+        server = below(run.id(), program).first().copied();
+        restored && server.is_some()
     });
     // Its clients are at work by then, or about to be; all that matters is that it dies.
     std::thread::sleep(std::time::Duration::from_secs(2));
@@ -205,7 +206,6 @@ fn a_server_that_dies_fails_its_trial(engine: &str, program: &str) {
     assert_eq!((trials(&document).len(), failed.len()), (4, 1), "{said}");
     let reason = failed[0]["reason"].as_str().unwrap();
     assert!(reason.contains("the end of its log"), "{reason}");
-    assert_eq!(processes(&[program, data]), Vec::<u32>::new());
     place.assert_clean("r");
 }
 
@@ -219,14 +219,78 @@ fn a_postgres_that_dies_fails_its_trial_and_no_other() {
     a_server_that_dies_fails_its_trial("postgres", "postgres");
 }
 
+/// Runs every server on a folder of the machine's own disk and on a virtual one, and cuts its power
+/// there.
+fn servers_run_in(place: &Place, folder: &str) {
+    const ENGINES: &str = "mariadb:innodb,mariadb:rocksdb,postgres";
+    if !installed(&["mariadb:innodb", "mariadb:rocksdb", "postgres"]) {
+        return;
+    }
+    let disk = std::path::Path::new("/dev/fuse").exists();
+    assert!(disk || std::env::var_os("CI").is_none(), "there is no /dev/fuse");
+    place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
+    for disk in ["host", "null"].into_iter().take(if disk { 2 } else { 1 }) {
+        let out = format!("{folder}/{disk}");
+        let run = ["run", "mine.toml", "--engine", ENGINES, "--out", &out];
+        place.run(&[&run[..], &SHORT, &["--disk", disk]].concat()).code(0);
+        place.assert_clean(&out);
+        let document = place.json(&out);
+        assert_eq!(trials(&document).len(), 3);
+        for (engine, trial) in trials(&document) {
+            assert_eq!(trial["valid"], true, "{engine} on {disk}: {trial}");
+            // What its processes used is known.
+            let measured = measured(trial);
+            assert!(measured.of_database(&CPU).is_some_and(|cpu| cpu > 0.0), "{engine}: {trial}");
+        }
+    }
+    if disk {
+        let out = format!("{folder}/cut");
+        let cut = ["run", "power-cut", "--engine", "mariadb:innodb,postgres", "--out", &out];
+        let short = ["--cuts", "1", "--durability", "strict", "--repetitions", "0"];
+        place.run(&[&cut[..], &short].concat()).code(0);
+        place.assert_clean(&out);
+    }
+}
+
+/// A folder of a test's own whose path is longer than the address of a socket.
+const DEEP: &str = "a-run-folder-of-which-the-path-is-by-itself-longer-than-what-the-address-of-a-\
+                    socket-has-room-for/and-another-one-in-it-so-that-nobody-can-take-it-for-\
+                    anything-but-long";
+
 #[test]
-fn a_socket_path_that_is_too_long_is_said_with_what_to_do() {
-    if !installed(&["mariadb:innodb"]) {
+fn servers_run_below_a_folder_that_is_closed_to_all_others() {
+    let place = Place::new();
+    let closed = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(place.0.path(), closed).unwrap();
+    servers_run_in(&place, ".");
+}
+
+#[test]
+fn servers_run_in_a_folder_with_a_long_path() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path(DEEP)).unwrap();
+    servers_run_in(&place, DEEP);
+}
+
+#[test]
+fn servers_run_in_a_folder_with_a_long_path_for_an_ordinary_user() {
+    const ENGINES: &str = "mariadb:innodb,mariadb:rocksdb";
+    if !rustix::process::geteuid().is_root() || !installed(&["mariadb:innodb", "mariadb:rocksdb"]) {
         return;
     }
     let place = Place::new();
-    let long = "x".repeat(100);
-    let arguments =
-        [&["run", "redmine", "--engine", "mariadb:innodb", "--out", &long][..], &SHORT].concat();
-    place.run(&arguments).code(5).says(&["socket", "107", "--out"]);
+    std::fs::create_dir_all(place.path(DEEP)).unwrap();
+    place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
+    let script = "chmod -R a+rwX . && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+                  -- \"$0\" \"$@\"";
+    let out = format!("{DEEP}/r");
+    let run = ["run", "mine.toml", "--engine", ENGINES, "--out", &out];
+    let run = place.command(&[&run[..], &SHORT].concat());
+    let mut ordinary = std::process::Command::new("sh");
+    ordinary.args(["-c", script]).arg(run.get_program()).args(run.get_args());
+    ordinary.current_dir(place.path("")).env("XDG_RUNTIME_DIR", place.path(""));
+    super::Done(ordinary.output().unwrap()).code(0);
+    let document = place.json(&out);
+    assert_eq!(trials(&document).len(), 2);
+    assert!(trials(&document).iter().all(|(_, trial)| trial["valid"] == true));
 }

@@ -1,11 +1,14 @@
-//! What is in the backing folder.
+//! What is in the backing folder. Whoever owns what is in it may change it meanwhile, so that it is
+//! read by descriptors, and no link is followed.
 
-use std::fs::{self, Metadata};
+use std::ffi::OsString;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use bakeoff_devices::plug::{Attributes, Kind};
+use bakeoff_folders::{self as folders, Dir, Entry};
 use rustix::fs::FileType;
 
 use super::lasting::place;
@@ -14,26 +17,30 @@ use super::{HIDDEN, Ino, ROOT, Volume};
 impl Volume {
     /// Takes in all that is there: it is lasting.
     pub(super) fn adopt(&self) -> io::Result<()> {
-        walk(&self.backing, ROOT, &mut |dir, path, meta| {
-            if meta.dev() != self.device {
-                let path = path.display();
-                return Err(io::Error::other(format!("{path} is on another file system")));
+        walk(&self.backing()?, ROOT, &mut |number, dir, entry| {
+            let Entry { name, stat, .. } = entry;
+            if stat.st_dev != self.device {
+                let path = dir.path().join(name);
+                let text = format!("{} is on another file system", path.display());
+                return Err(io::Error::other(text));
             }
-            let (ino, _) = self.numbers.of(meta.ino());
-            let kind = match FileType::from_raw_mode(meta.mode()) {
+            let (ino, _) = self.numbers.of(stat.st_ino);
+            let kind = match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile => Kind::File,
                 FileType::Directory => Kind::Directory,
-                FileType::Symlink => Kind::Symlink(fs::read_link(path)?.into_os_string()),
-                other => Kind::Special(other.as_raw_mode(), meta.rdev()),
+                FileType::Symlink => {
+                    let target = rustix::fs::readlinkat(dir, name, Vec::new())?;
+                    Kind::Symlink(OsString::from_vec(target.into_bytes()))
+                }
+                other => Kind::Special(other.as_raw_mode(), stat.st_rdev),
             };
             let attributes =
-                Attributes { mode: meta.mode() & 0o7777, uid: meta.uid(), gid: meta.gid() };
+                Attributes { mode: stat.st_mode & 0o7777, uid: stat.st_uid, gid: stat.st_gid };
             let mut model = self.model();
             if kind == Kind::File && !model.pending.holds(ino) {
-                model.ext4.adopt(ino, meta.len());
+                model.ext4.adopt(ino, stat.st_size.cast_unsigned());
             }
-            let name = path.file_name().unwrap_or_default();
-            model.pending.adopt(place(dir, name), ino, kind, attributes);
+            model.pending.adopt(place(number, name), ino, kind, attributes);
             Ok(ino)
         })
     }
@@ -42,38 +49,58 @@ impl Volume {
     pub(super) fn used(&self) -> u64 {
         let mut used = 0;
         // What goes while it is counted is not in use.
-        let _ = walk(&self.backing, ROOT, &mut |_, _, meta| {
-            used += meta.blocks() * 512;
-            Ok(ROOT)
+        let _ = self.backing().and_then(|backing| {
+            walk(&backing, ROOT, &mut |_, _, entry| {
+                used += entry.stat.st_blocks.cast_unsigned() * 512;
+                Ok(ROOT)
+            })
         });
         used
+    }
+
+    /// The backing folder, wherever it is by now.
+    pub(super) fn backing(&self) -> io::Result<Dir> {
+        Dir::of(self.root.any(), &self.backing)
     }
 }
 
 /// Walks through a folder, each folder before what is in it. `seen` is told the number it gave to
-/// the folder that something is in, its path, and what it is; it gives a number.
+/// the folder that something is in, that folder, and what it is; it gives a number.
 pub(super) fn walk(
-    root: &Path,
+    root: &Dir,
     number: Ino,
-    seen: &mut dyn FnMut(Ino, &Path, &Metadata) -> io::Result<Ino>,
+    seen: &mut dyn FnMut(Ino, &Dir, &Entry) -> io::Result<Ino>,
 ) -> io::Result<()> {
-    let mut folders: Vec<(PathBuf, Ino)> = vec![(root.to_owned(), number)];
-    while let Some((folder, dir)) = folders.pop() {
-        for entry in fs::read_dir(&folder)? {
-            let entry = entry?;
-            if folder == root && entry.file_name() == HIDDEN {
-                continue;
-            }
-            let meta = match entry.metadata() {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                meta => meta?,
-            };
-            let path = entry.path();
-            let ino = seen(dir, &path, &meta)?;
-            if meta.is_dir() {
-                folders.push((path, ino));
+    for entry in root.entries()? {
+        if number == ROOT && entry.name == HIDDEN {
+            continue;
+        }
+        let ino = seen(number, root, &entry)?;
+        if entry.kind == folders::Kind::Folder {
+            match root.enter(&entry.name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                folder => walk(&folder?, ino, seen)?,
             }
         }
     }
     Ok(())
+}
+
+/// Opens a file below a folder, to be read, if it is still the one of that number.
+pub(super) fn open_below(root: &Dir, path: &Path, number: u64) -> io::Result<File> {
+    let gone = || io::Error::from(io::ErrorKind::NotFound);
+    let mut names = path.iter();
+    let name = names.next_back().ok_or_else(gone)?;
+    let mut folder: Option<Dir> = None;
+    for name in names {
+        folder = Some(folder.as_ref().unwrap_or(root).enter(name)?);
+    }
+    let file = folder.as_ref().unwrap_or(root).read(name)?;
+    if rustix::fs::fstat(&file)?.st_ino == number { Ok(file) } else { Err(gone()) }
+}
+
+/// The path of something in a folder, from another folder on that it is below.
+pub(super) fn path_below(root: &Dir, folder: &Dir, entry: &Entry) -> PathBuf {
+    let path = folder.path().join(&entry.name);
+    path.strip_prefix(root.path()).map(Path::to_owned).unwrap_or(path)
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
@@ -14,9 +14,10 @@ use std::time::Duration;
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::plug::{Contents, Keep};
 use bakeoff_devices::trigger::Trigger;
+use bakeoff_folders::Dir;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::adopt::walk;
+use super::adopt::{open_below, path_below, walk};
 use super::graveyard::Graveyard;
 use super::{Ino, ROOT, Volume};
 use crate::materialise::materialise;
@@ -141,13 +142,16 @@ impl Volume {
 
     /// The present bytes of all files, by number.
     fn contents(&self) -> io::Result<BackingContents<'_>> {
-        let mut paths = HashMap::new();
-        walk(&self.backing, ROOT, &mut |_, path, meta| {
-            let (ino, _) = self.numbers.of(meta.ino());
-            paths.insert(ino, (path.to_owned(), meta.len()));
+        let (mut files, backing) = (HashMap::new(), self.backing()?);
+        walk(&backing, ROOT, &mut |_, folder, entry| {
+            let (ino, _) = self.numbers.of(entry.stat.st_ino);
+            let path = path_below(&backing, folder, entry);
+            let size = entry.stat.st_size.cast_unsigned();
+            files.insert(ino, Backing { path, number: entry.stat.st_ino, size });
             Ok(ino)
         })?;
-        Ok(BackingContents { paths, graveyard: &self.graveyard, open: RefCell::new(None) })
+        let (graveyard, open) = (&self.graveyard, RefCell::new(None));
+        Ok(BackingContents { backing, files, graveyard, open })
     }
 }
 
@@ -160,10 +164,19 @@ fn comes(trigger: Trigger, heard: &Receiver<()>) -> bool {
     heard.recv_timeout(limit) != Err(RecvTimeoutError::Disconnected)
 }
 
+/// A file in the backing folder.
+struct Backing {
+    /// Where it is in it.
+    path: PathBuf,
+    /// Its number there.
+    number: u64,
+    size: u64,
+}
+
 /// The bytes of files in the backing folder, those among the hidden ones included.
 struct BackingContents<'a> {
-    /// Where they are, with their sizes.
-    paths: HashMap<Ino, (PathBuf, u64)>,
+    backing: Dir,
+    files: HashMap<Ino, Backing>,
     graveyard: &'a Graveyard,
     /// The file read last, which is mostly the one that is read next.
     open: RefCell<Option<(Ino, File)>>,
@@ -175,8 +188,8 @@ impl BackingContents<'_> {
         match &*open {
             Some((number, file)) if *number == ino => read(file),
             _ => {
-                let file = match self.paths.get(&ino) {
-                    Some((path, _)) => File::open(path)?,
+                let file = match self.files.get(&ino) {
+                    Some(file) => open_below(&self.backing, &file.path, file.number)?,
                     None => File::from(self.graveyard.read(ino)?),
                 };
                 let read = read(&file);
@@ -202,8 +215,8 @@ impl Contents for BackingContents<'_> {
     }
 
     fn size(&self, ino: Ino) -> io::Result<u64> {
-        match self.paths.get(&ino) {
-            Some((_, size)) => Ok(*size),
+        match self.files.get(&ino) {
+            Some(file) => Ok(file.size),
             None => self.with(ino, |file| Ok(file.metadata()?.len())),
         }
     }

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use bakeoff_folders::Dir;
+
 /// The block device under a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -56,13 +58,7 @@ impl Device {
 /// # Errors
 /// When a folder below can't be read; files that vanish meanwhile count for nothing.
 pub fn space(folder: &Path) -> io::Result<u64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let Ok(metadata) = fs::symlink_metadata(entry.path()) else { continue };
-        bytes += if metadata.is_dir() { space(&entry.path())? } else { metadata.blocks() * SECTOR };
-    }
-    Ok(bytes)
+    bakeoff_folders::space(&Dir::open(folder)?)
 }
 
 /// Bytes that an unprivileged process may still write on the file system of `folder`.

@@ -1,11 +1,17 @@
 //! Data images: loaded once, then copied for each trial.
 
-use std::fs::{self, File, Metadata};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use bakeoff_folders::{Dir, Kind};
+use rustix::fs::{Mode, OFlags, Stat};
+use rustix::process::{Gid, Uid};
 
 /// Bytes copied between two looks at whether to stop.
 const PIECE: u64 = 64 << 20;
@@ -20,57 +26,86 @@ pub enum Sync {
 }
 
 /// Copies a folder with everything below it: as clones where the file system can, keeping holes as
-/// holes, and modes and, for root, owners as they are. Stops with [`io::ErrorKind::Interrupted`]
-/// when asked to.
+/// holes, links as links, and modes and, for root, owners as they are. Nobody else gets into the copy
+/// before it is whole. Stops with [`io::ErrorKind::Interrupted`] when asked to.
+///
+/// Whoever owns what is copied may still be at work there: no link is followed, and what could be
+/// anything else of root's is refused.
 ///
 /// # Errors
-/// The first file that can't be copied.
+/// The first file that can't be copied: a pipe, a socket or a device, or a file of another owner than
+/// its folder's that has other names, too.
 pub fn copy(from: &Path, to: &Path, sync: Sync, stop: &AtomicBool) -> io::Result<()> {
-    fs::create_dir(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            copy(&entry.path(), &target, sync, stop)?;
-        } else if kind.is_file() {
-            copy_file(&entry.path(), &target, sync, stop)?;
-        } else if kind.is_symlink() {
-            std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
-        }
-    }
-    let target = File::open(to)?;
-    give(&target, &fs::metadata(from)?)?;
-    sync.all_of(&target)
+    DirBuilder::new().mode(0o700).create(to)?;
+    copy_folder(&Dir::open(from)?, &Dir::open(to)?, sync, stop)
 }
 
-impl Sync {
-    fn all_of(self, file: &File) -> io::Result<()> {
-        match self {
-            Self::Yes => file.sync_all(),
-            Self::No => Ok(()),
+fn copy_folder(from: &Dir, to: &Dir, sync: Sync, stop: &AtomicBool) -> io::Result<()> {
+    let like = from.stat()?;
+    for entry in from.entries()? {
+        let name = &entry.name;
+        match entry.kind {
+            Kind::Folder => {
+                rustix::fs::mkdirat(to, name, Mode::RWXU)?;
+                copy_folder(&from.enter(name)?, &to.enter(name)?, sync, stop)?;
+            }
+            Kind::File => {
+                let source = from.read(name)?;
+                let stat = rustix::fs::fstat(&source)?;
+                if stat.st_nlink > 1 && stat.st_uid != like.st_uid {
+                    let what = "has several names and another owner than its folder: it may be \
+                                anything";
+                    return Err(from.refusal(name, what));
+                }
+                copy_file(&source, &stat, to, name, sync, stop)?;
+            }
+            Kind::Link => {
+                let target = rustix::fs::readlinkat(from, name, Vec::new())?;
+                rustix::fs::symlinkat(target, to, name)?;
+            }
+            Kind::Special => {
+                let what = "is a pipe, a socket or a device, which is no data: remove it";
+                return Err(from.refusal(name, what));
+            }
         }
+    }
+    give(to, &like)?;
+    match sync {
+        Sync::Yes => to.sync(),
+        Sync::No => Ok(()),
     }
 }
 
 /// Gives a copy the owner, if that is this process's to do, and the mode of what it is a copy of.
-fn give(target: &File, like: &Metadata) -> io::Result<()> {
+fn give(target: impl AsFd, like: &Stat) -> io::Result<()> {
     if rustix::process::geteuid().is_root() {
-        std::os::unix::fs::fchown(target, Some(like.uid()), Some(like.gid()))?;
+        let (uid, gid) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
+        rustix::fs::fchown(&target, Some(uid), Some(gid))?;
     }
     // After the owner, whose change takes bits of the mode away.
-    target.set_permissions(like.permissions())
+    Ok(rustix::fs::fchmod(&target, Mode::from_raw_mode(like.st_mode))?)
 }
 
-fn copy_file(from: &Path, to: &Path, sync: Sync, stop: &AtomicBool) -> io::Result<()> {
-    let (source, target) = (File::open(from)?, File::create_new(to)?);
-    let metadata = source.metadata()?;
-    give(&target, &metadata)?;
-    if rustix::fs::ioctl_ficlone(&target, &source).is_err() {
-        target.set_len(metadata.len())?;
-        copy_data(&source, &target, metadata.len(), sync, stop)?;
+fn copy_file(
+    source: &File,
+    like: &Stat,
+    to: &Dir,
+    name: &OsStr,
+    sync: Sync,
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let target = File::from(rustix::fs::openat(to, name, flags, Mode::RUSR | Mode::WUSR)?);
+    give(&target, like)?;
+    if rustix::fs::ioctl_ficlone(&target, source).is_err() {
+        let length = like.st_size.cast_unsigned();
+        target.set_len(length)?;
+        copy_data(source, &target, length, sync, stop)?;
     }
-    sync.all_of(&target)
+    match sync {
+        Sync::Yes => target.sync_all(),
+        Sync::No => Ok(()),
+    }
 }
 
 /// Copies the pieces of a file that hold data, one after the other.
@@ -127,7 +162,8 @@ fn copy_range(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{FileExt, PermissionsExt};
+    use std::fs;
+    use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 
     #[test]
     fn a_copy_has_the_same_bytes_and_holes() {
@@ -180,5 +216,42 @@ mod tests {
         fs::write(from.join("data"), vec![1; 100_000]).unwrap();
         let answer = copy(&from, &place.path().join("to"), Sync::No, &AtomicBool::new(true));
         assert_eq!(answer.unwrap_err().kind(), io::ErrorKind::Interrupted);
+    }
+
+    /// What somebody who is still at work in an image can put there.
+    #[test]
+    fn a_copy_has_nothing_that_is_outside_of_what_is_copied() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir_all(path("outside")).unwrap();
+        fs::write(path("outside/file"), "root's").unwrap();
+        let image = |name: &str| {
+            fs::create_dir_all(path(name).join("data")).unwrap();
+            path(name)
+        };
+        let go = |from: &Path, to: &str| copy(from, &path(to), Sync::No, &AtomicBool::new(false));
+
+        let linked = image("linked");
+        symlink(path("outside/file"), linked.join("data/file")).unwrap();
+        symlink(path("outside"), linked.join("folder")).unwrap();
+        go(&linked, "1").unwrap();
+        assert_eq!(fs::read_link(path("1/data/file")).unwrap(), path("outside/file"));
+        assert_eq!(fs::read_link(path("1/folder")).unwrap(), path("outside"));
+        go(&linked.join("folder"), "2").unwrap_err();
+
+        let piped = image("piped");
+        let (cwd, pipe) = (rustix::fs::CWD, rustix::fs::FileType::Fifo);
+        rustix::fs::mknodat(cwd, piped.join("data/pipe"), pipe, Mode::RWXU, 0).unwrap();
+        let error = go(&piped, "3").unwrap_err().to_string();
+        assert!(error.contains("data/pipe is a pipe"), "{error}");
+
+        let named = image("named");
+        fs::hard_link(path("outside/file"), named.join("data/file")).unwrap();
+        go(&named, "4").unwrap();
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(named.join("data"), Some(1), Some(2)).unwrap();
+            let error = go(&named, "5").unwrap_err().to_string();
+            assert!(error.contains("data/file has several names"), "{error}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! What of a folder's files is in the page cache, and how to get it out.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::path::Path;
 
+use bakeoff_folders::Dir;
 use rustix::fs::{Advice, fadvise};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
@@ -60,28 +61,16 @@ fn resident_in(file: &File, start: u64, length: usize) -> io::Result<u64> {
 /// Calls `what` with every file below a folder that is not empty, and its length. Files that
 /// vanish meanwhile are passed over.
 fn each_file(folder: &Path, what: &mut impl FnMut(&File, u64) -> io::Result<()>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            each_file(&entry.path(), what)?;
-        } else if kind.is_file() {
-            let file = match File::open(entry.path()) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                file => file?,
-            };
-            let length = file.metadata()?.len();
-            if length > 0 {
-                what(&file, length)?;
-            }
-        }
-    }
-    Ok(())
+    bakeoff_folders::each_file(&Dir::open(folder)?, &mut |file, _| match file.metadata()?.len() {
+        0 => Ok(()),
+        length => what(file, length),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_was_just_written_is_forgotten() {

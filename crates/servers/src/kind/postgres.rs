@@ -1,13 +1,13 @@
 //! PostgreSQL.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use bakeoff_folders::Dir;
 use rustix::process::Signal;
 
 use super::Kind;
@@ -20,6 +20,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// says how far that is.
 const PID_FILE: &str = "postmaster.pid";
 const STATUS_LINE: usize = 7;
+/// How much of it is read, in bytes.
+const LONGEST_STATUS: u64 = 16 << 10;
 /// The protocol's version 3.0, as the first message has it.
 const PROTOCOL: u32 = 3 << 16;
 /// The first byte of the answer that asks for no password, and of an error.
@@ -105,7 +107,7 @@ impl Kind for Postgres {
 
     fn answers(&self, places: &Places) -> bool {
         // A client that comes while it recovers is a line in its log, so it is asked by its file.
-        let status = fs::read_to_string(places.data.join(PID_FILE)).unwrap_or_default();
+        let status = status(&places.data).unwrap_or_default();
         let ready = status.lines().nth(STATUS_LINE).is_some_and(|line| line.trim() == "ready");
         ready
             && answer(&places.socket).is_ok_and(|answer| match answer.first() {
@@ -114,6 +116,13 @@ impl Kind for Postgres {
                 _ => false,
             })
     }
+}
+
+/// What the server says of itself in its data folder, where it may put anything.
+fn status(data: &Path) -> io::Result<String> {
+    let mut status = String::new();
+    Dir::open(data)?.read(PID_FILE)?.take(LONGEST_STATUS).read_to_string(&mut status)?;
+    Ok(status)
 }
 
 /// What the server answers to a client that would come in.

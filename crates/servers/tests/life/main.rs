@@ -4,8 +4,13 @@
 mod client;
 mod ends;
 mod refusals;
+mod safety;
 mod settings;
 mod starts;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 use bakeoff_servers::{Launch, Program};
 use tempfile::TempDir;
@@ -42,9 +47,29 @@ impl Home {
     }
 }
 
+/// What makes root an ordinary user.
+const ORDINARY: &[&str] = &["--reuid=65534", "--regid=65534", "--clear-groups"];
+
+/// Runs one of these tests once more, by a root who is less: as `setpriv` with these arguments makes
+/// it. Anybody else has run it as it is.
+fn again(less: &[&str], test: &str) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = tempfile::Builder::new().prefix("bakeoff-").tempdir_in("/tmp").expect("a folder");
+    open(place.path());
+    // Where this program is, nobody else may get to.
+    let program = place.path().join("program");
+    std::fs::copy(std::env::current_exe().expect("a test program"), &program).expect("room");
+    let mut child = Command::new("setpriv");
+    child.args(less).arg(program).args(["--exact", test, "--nocapture"]);
+    let output = child.output().expect("it starts");
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
 /// Lets every user through a folder.
-fn open(folder: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt;
+fn open(folder: &Path) {
     let mode = std::fs::Permissions::from_mode(0o711);
     std::fs::set_permissions(folder, mode).expect("a folder of ours");
 }

@@ -3,8 +3,12 @@
 use std::os::unix::fs::PermissionsExt;
 
 use bakeoff_servers::{Error, Program, Server};
+use rustix::process::geteuid;
 
-use crate::{Home, installed, open};
+use crate::{Home, ORDINARY, again, installed, open};
+
+/// Its number among the capabilities.
+const CAP_SYS_ADMIN: u32 = 21;
 
 #[test]
 fn a_setting_that_the_server_refuses_is_in_the_message() {
@@ -63,45 +67,47 @@ fn a_setting_that_is_ours_is_refused() {
 }
 
 #[test]
-fn a_socket_whose_path_is_too_long_is_refused() {
-    for program in crate::PROGRAMS {
-        let mut home = Home::new();
-        home.launch.directory.push("x".repeat(100));
-        let error = Server::start(program, &home.launch).expect_err("it is too long");
-        assert!(matches!(error, Error::SocketPath { .. }), "{error:?}");
-        assert!(error.to_string().contains("107") && error.to_string().contains("--out"));
-        assert!(!home.launch.directory.exists());
-
-        let longest = 107 - "/socket".len();
-        let mut home = Home::new();
-        let short = home.folder.path().as_os_str().len() + 1;
-        home.launch.runtime = Some(home.folder.path().join("x".repeat(longest - short)));
-        if program == Program::MariaDb && installed().any(|installed| installed == program) {
-            Server::initialise(program, &home.launch).expect("it is installed");
-            let server = Server::start(program, &home.launch).expect("its path just fits");
-            assert_eq!(server.socket().as_os_str().len(), 107);
-        }
-    }
-}
-
-#[test]
-fn a_path_that_the_server_takes_for_several_is_refused() {
+fn a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it() {
     let mut home = Home::new();
     home.launch.directory.push("mariadb:innodb");
+    if geteuid().is_root() {
+        for program in installed() {
+            home.launch.directory.set_file_name(format!("{program}:"));
+            Server::initialise(program, &home.launch).expect("it sees a shorter one");
+            Server::start(program, &home.launch).expect("it starts").stop().expect("it stops");
+        }
+        return;
+    }
     let error = Server::initialise(Program::MariaDb, &home.launch).expect_err("it has a colon");
     assert!(matches!(error, Error::Separator { separator: ':', .. }), "{error:?}");
     assert!(error.to_string().contains("--out"), "{error}");
     assert!(!home.launch.directory.exists());
-    for program in installed().filter(|program| *program == Program::Postgres) {
-        Server::initialise(program, &home.launch).expect("it takes one folder");
-        Server::start(program, &home.launch).expect("it starts").stop().expect("it stops");
-    }
 }
 
 #[test]
+fn a_path_that_the_server_takes_for_several_is_refused_for_an_ordinary_user() {
+    let name =
+        "refusals::a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it";
+    again(ORDINARY, name);
+}
+
+/// In a container that denies root its mounts.
+#[test]
 fn a_folder_that_the_servers_user_can_not_reach_is_named() {
-    if !rustix::process::geteuid().is_root() {
+    if !geteuid().is_root() {
         eprintln!("skipped: only root's servers run as somebody else");
+        return;
+    }
+    again(&["--bounding-set=-sys_admin"], "refusals::without_mounts");
+}
+
+/// What [`a_folder_that_the_servers_user_can_not_reach_is_named`] starts: a test by name only.
+#[test]
+fn without_mounts() {
+    let status = std::fs::read_to_string("/proc/self/status").expect("the kernel has it");
+    let bounds = status.lines().find_map(|line| line.strip_prefix("CapBnd:")).expect("a line");
+    let bounds = u64::from_str_radix(bounds.trim(), 16).expect("a number");
+    if !geteuid().is_root() || bounds & (1 << CAP_SYS_ADMIN) != 0 {
         return;
     }
     for program in installed() {
@@ -111,8 +117,12 @@ fn a_folder_that_the_servers_user_can_not_reach_is_named() {
         let error = Server::initialise(program, &home.launch).expect_err("it is closed");
         let Error::Unreachable { folder, .. } = &error else { panic!("{error:?}") };
         assert_eq!(folder, home.folder.path());
-        assert!(error.to_string().contains("chmod o+x"), "{error}");
+        assert!(error.to_string().contains("CAP_SYS_ADMIN"), "{error}");
+        // Where nothing is closed to it, it needs none, however long the path.
         open(home.folder.path());
+        let mut home = home;
+        home.launch.directory = home.folder.path().join("x".repeat(100)).join("y".repeat(60));
         Server::initialise(program, &home.launch).expect("it is open");
+        Server::start(program, &home.launch).expect("it starts").stop().expect("it stops");
     }
 }

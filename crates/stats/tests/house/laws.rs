@@ -90,6 +90,15 @@ pub const LAWS: &[Law] = &[
         but: &[],
     },
     Law {
+        of: "folders",
+        on: &[],
+        never: &[
+            never("whose", CLIENTS, ENGINES),
+            never("whose", &[], &["server", "engine", "trial", "run", "uid"]),
+        ],
+        but: &[],
+    },
+    Law {
         of: "devices",
         on: &[],
         never: &[
@@ -104,7 +113,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "disk",
-        on: &["devices"],
+        on: &["devices", "folders"],
         never: &[
             never("engine", CLIENTS, &["engine", "sqlite", "mariadb", "postgres"]),
             never("workload", &[], WORKLOADS),
@@ -117,7 +126,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "engines",
-        on: &["servers"],
+        on: &["folders", "servers"],
         never: &[
             never("workload", &["rand"], WORKLOADS),
             never("workload", &[], &["workload"]),
@@ -130,7 +139,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "servers",
-        on: &[],
+        on: &["folders"],
         never: &[
             never("stored", CLIENTS, &["CREATE TABLE", "INSERT", "SELECT", "schema"]),
             never("connects", &["toml"], &["workload", "trial", "experiment"]),
@@ -193,7 +202,17 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "lab",
-        on: &["devices", "disk", "engines", "experiment", "load", "results", "stats", "workloads"],
+        on: &[
+            "devices",
+            "disk",
+            "engines",
+            "experiment",
+            "folders",
+            "load",
+            "results",
+            "stats",
+            "workloads",
+        ],
         never: &[
             never("shown", SHOWING, SHOWN),
             never("judged", &["statrs"], &["winner", "better", "worse"]),

@@ -1,9 +1,10 @@
 //! What a cut left by each rule.
 
-use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bakeoff_devices::plug::Keep;
+use bakeoff_folders::Dir;
 use bakeoff_results::{Cut, FileSystem, Judged, Verdict};
 
 use super::again::Interrupted;
@@ -90,9 +91,15 @@ impl Bench<'_, '_> {
     }
 }
 
-/// The end of a server's log, as a line of its own.
+/// The end of a server's log, as a line of its own. The folder is the server's to change.
 fn tail(runtime: &Path) -> String {
-    let log = fs::read(runtime.join("log")).unwrap_or_default();
-    let end = &log[log.len().saturating_sub(TAIL)..];
-    format!("; the end of its log:\n{}", String::from_utf8_lossy(end))
+    let read = || {
+        let log = Dir::open(runtime)?.read("log")?;
+        let mut end = vec![0; TAIL];
+        let read = log.read_at(&mut end, log.metadata()?.len().saturating_sub(TAIL as u64))?;
+        end.truncate(read);
+        std::io::Result::Ok(end)
+    };
+    let end = read().unwrap_or_default();
+    format!("; the end of its log:\n{}", String::from_utf8_lossy(&end))
 }

@@ -1,0 +1,152 @@
+//! Mounts of a server's own (`mount_namespaces(7)`): its folders on a short path, which any user
+//! gets to, and shared memory that goes with it. Nobody else sees them, and nothing is left of them
+//! when its last process is gone.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::thread;
+
+use bakeoff_folders::Dir;
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
+    mount_change, move_mount, open_tree, unmount,
+};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+/// The folder that is covered in a server's mounts: bakeoff's own, and for root alone.
+const COVERED: &str = "/run/bakeoff";
+/// The kind of mounts that a server need not see: others take them away meanwhile, and could not
+/// while a server has a copy.
+const TAKEN_AWAY: &str = "fuse.bakeoff";
+
+/// The mounts of a server to be.
+#[derive(Debug)]
+pub struct Mounts {
+    /// Its folders, mounted nowhere yet.
+    place: OwnedFd,
+    runtime: OwnedFd,
+}
+
+impl Mounts {
+    /// Where a server finds its data and temporary files.
+    pub const PLACE: &str = "/run/bakeoff/place";
+    /// Where it finds its socket and its log.
+    pub const RUNTIME: &str = "/run/bakeoff/runtime";
+
+    /// Whether this process may give mounts to a server: root may, unless its surroundings (a
+    /// container, mostly) deny it that.
+    pub fn can_be_had() -> bool {
+        if !rustix::process::geteuid().is_root() {
+            return false;
+        }
+        let attempt = || {
+            let here = open_tree(CWD, "/", OpenTreeFlags::OPEN_TREE_CLONE);
+            cover().is_ok() && here.is_ok()
+        };
+        // What it mounts goes with the thread.
+        thread::spawn(attempt).join().unwrap_or(false)
+    }
+
+    /// Of these two folders.
+    pub fn of(directory: &Dir, runtime: &Dir) -> io::Result<Self> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_EMPTY_PATH;
+        Ok(Self {
+            place: open_tree(directory, "", flags)?,
+            runtime: open_tree(runtime, "", flags)?,
+        })
+    }
+
+    /// A descriptor of the folder of data that leads to nothing above it.
+    pub fn place(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.place, c".", flags, Mode::empty())?)
+    }
+
+    /// Takes the calling thread, and the processes that it starts from now on, among these mounts.
+    pub fn enter(&self) -> io::Result<()> {
+        cover()?;
+        for (tree, at) in [(&self.place, Self::PLACE), (&self.runtime, Self::RUNTIME)] {
+            rustix::fs::mkdir(at, Mode::from_raw_mode(0o755))?;
+            let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+            move_mount(tree.as_fd(), "", CWD, at, flags)?;
+            mount_change(at, MountPropagationFlags::PRIVATE)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the calling thread a copy of all mounts, without those that others take away, and with empty
+/// folders over bakeoff's own and over shared memory.
+fn cover() -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(COVERED) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // SAFETY: the table of files is not unshared.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS)? };
+    // What the system mounts and unmounts is seen here, and nothing of this there.
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
+    for place in taken_away()? {
+        match unmount(&place, UnmountFlags::DETACH) {
+            // It has gone by itself, or was below one that is gone.
+            Ok(()) | Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount("tmpfs", COVERED, "tmpfs", flags | MountFlags::NOEXEC, Some(c"mode=0755,size=64k"))?;
+    match mount("tmpfs", "/dev/shm", "tmpfs", flags, Some(c"mode=1777")) {
+        // No shared memory, so nothing that could be left there.
+        Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The places of what others take away, the last mounted first.
+fn taken_away() -> io::Result<Vec<Vec<u8>>> {
+    let mounts = fs::read("/proc/thread-self/mountinfo")?;
+    let lines = mounts.split(|byte| *byte == b'\n');
+    let mut places: Vec<_> = lines.filter_map(place_of_taken_away).collect();
+    places.reverse();
+    Ok(places)
+}
+
+/// See proc_pid_mountinfo(5).
+fn place_of_taken_away(line: &[u8]) -> Option<Vec<u8>> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let place = fields.nth(4)?;
+    let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
+    (kind == TAKEN_AWAY.as_bytes()).then(|| unescaped(place))
+}
+
+/// A path as it is, from one whose spaces and the like are written `\040`.
+fn unescaped(path: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((&first, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| first == b'\\');
+        let code = code.and_then(|code| u8::from_str_radix(str::from_utf8(code).ok()?, 8).ok());
+        bytes.push(code.unwrap_or(first));
+        rest = if code.is_some() { &after[3..] } else { after };
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_disks_that_others_take_away_are_left_out() {
+        let ours = br"44 28 0:40 / /tmp/a\040b\134 rw,nosuid shared:2 - fuse.bakeoff bakeoff:x rw";
+        assert_eq!(place_of_taken_away(ours).as_deref(), Some(&br"/tmp/a b\"[..]));
+        let other = b"25 24 0:23 / /home/me rw,relatime - fuse.sshfs me@there: rw";
+        assert_eq!(place_of_taken_away(other), None);
+        assert_eq!(place_of_taken_away(b""), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! What root gives away to a server's user, and what that user can do with it: nothing to what is
+//! root's.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use bakeoff_servers::Server;
+use rustix::process::{Gid, Uid, geteuid};
+
+use crate::client::{must, table};
+use crate::{Home, ORDINARY, again, installed};
+
+/// Whether this is root; says so where it is not.
+fn root() -> bool {
+    let root = geteuid().is_root();
+    if !root {
+        eprintln!("skipped: only root has something to give away");
+    }
+    root
+}
+
+/// Root's own file in a folder outside of a server's.
+fn precious(home: &Home) -> PathBuf {
+    let folder = home.folder.path().join("precious");
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("file"), "root's").expect("room");
+    folder.join("file")
+}
+
+/// Does something as the user of these ids, in a thread of its own.
+fn as_user<T: Send>((uid, gid): (u32, u32), what: impl FnOnce() -> T + Send) -> T {
+    let act = || {
+        rustix::thread::set_thread_groups(&[]).expect("root may");
+        rustix::thread::set_thread_gid(Gid::from_raw(gid)).expect("root may");
+        rustix::thread::set_thread_uid(Uid::from_raw(uid)).expect("root may");
+        what()
+    };
+    std::thread::scope(|scope| scope.spawn(act).join().expect("it ends"))
+}
+
+fn owner(path: &Path) -> (u32, u32) {
+    let found = fs::symlink_metadata(path).expect("it is there");
+    (found.uid(), found.gid())
+}
+
+#[test]
+fn data_that_are_a_link_are_refused_and_what_is_behind_it_is_not_given_away() {
+    for program in installed().filter(|_| root()) {
+        for name in ["data", "tmp", "server"] {
+            let home = Home::new();
+            let precious = precious(&home);
+            fs::create_dir(&home.launch.directory).expect("a folder");
+            let link = home.launch.directory.join(name);
+            symlink(precious.parent().expect("a folder"), &link).expect("a link");
+            let error = Server::start(program, &home.launch).expect_err("it is a link").to_string();
+            assert_eq!(owner(&precious), (0, 0), "{program}: it was given away through {name}");
+            assert_eq!(owner(precious.parent().expect("a folder")), (0, 0), "{program}: {name}");
+            assert!(error.contains("is a link"), "{error}");
+            assert!(error.contains(link.to_str().expect("text")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_second_name_of_a_file_of_roots_is_not_given_away() {
+    for program in installed().filter(|_| root()) {
+        let home = Home::new();
+        let precious = precious(&home);
+        let data = home.launch.directory.join("data");
+        fs::create_dir_all(&data).expect("a folder");
+        fs::hard_link(&precious, data.join("mine")).expect("a name");
+        let error = Server::start(program, &home.launch).expect_err("it has a second name");
+        assert!(error.to_string().contains("several names"), "{error}");
+        assert_eq!(owner(&precious), (0, 0), "{program}");
+    }
+}
+
+#[test]
+fn what_belongs_to_others_is_refused() {
+    for program in installed().filter(|_| root()) {
+        for file in ["", "data", "data/file"] {
+            let home = Home::new();
+            let data = home.launch.directory.join("data");
+            fs::create_dir_all(&data).expect("a folder");
+            fs::write(data.join("file"), "theirs").expect("room");
+            let theirs = home.launch.directory.join(file);
+            std::os::unix::fs::lchown(&theirs, Some(4711), Some(4711)).expect("root may");
+            let error = Server::start(program, &home.launch).expect_err("it is somebody's");
+            let said = error.to_string();
+            assert!(said.contains("4711") && said.contains("chown"), "{said}");
+            assert_eq!(owner(&theirs), (4711, 4711), "{program}");
+        }
+    }
+}
+
+#[test]
+fn a_server_s_user_can_not_replace_its_data_or_put_something_beside_them() {
+    for program in installed().filter(|_| root()) {
+        let home = Home::initialised(program);
+        let precious = precious(&home);
+        let outside = precious.parent().expect("a folder");
+        let server = Server::start(program, &home.launch).expect("it starts");
+        let directory = &home.launch.directory;
+        let data = directory.join("data");
+        let user = owner(&data);
+        assert_ne!(user.0, 0, "{program}");
+        assert_eq!((owner(directory), owner(&directory.join("tmp"))), ((0, 0), user), "{program}");
+        // As a command would that the server runs.
+        as_user(user, || {
+            fs::write(data.join("written"), "by its user").expect("its own folder");
+            assert!(fs::rename(&data, directory.join("away")).is_err(), "{program}");
+            assert!(symlink(outside, directory.join("data.new")).is_err(), "{program}");
+            assert!(fs::write(directory.join("beside"), "").is_err(), "{program}");
+            // In its own folder it may do what it likes.
+            symlink(outside, data.join("linked")).expect("its own folder");
+            // Some systems deny it this.
+            let _ = fs::hard_link(&precious, data.join("named"));
+        });
+        server.stop().expect("it stops in order");
+        let again = Server::start(program, &home.launch);
+        assert_eq!(owner(&precious), (0, 0), "{program}: it was given away");
+        drop(again);
+    }
+}
+
+#[test]
+fn a_log_that_became_a_link_or_a_pipe_is_neither_written_nor_read() {
+    for program in installed().filter(|_| root()) {
+        let mut home = Home::initialised(program);
+        let precious = precious(&home);
+        let log = home.launch.directory.join("server/log");
+        fs::remove_file(&log).expect("a log");
+        symlink(&precious, &log).expect("a link");
+        home.set("no_such_setting", "1");
+        let error =
+            Server::start(program, &home.launch).expect_err("its log is a link").to_string();
+        assert!(error.contains("no file with data"), "{error}");
+        assert_eq!(fs::read(&precious).expect("root's"), b"root's", "{program}");
+    }
+}
+
+/// Every server, used once below a folder.
+fn serve_below(folder: &Path) {
+    for program in installed() {
+        let mut home = Home::new();
+        home.launch.directory = folder.join(format!("{program}"));
+        Server::initialise(program, &home.launch).expect("it is installed");
+        let server = Server::start(program, &home.launch).expect("it starts");
+        must(program, &server, table());
+        assert_eq!(must(program, &server, "SELECT n FROM test.t"), "1");
+        server.kill();
+        Server::start(program, &home.launch).expect("it recovers").stop().expect("it stops");
+    }
+}
+
+/// A folder of so many bytes.
+fn deep(folder: &Path) -> PathBuf {
+    folder.join("x".repeat(100)).join("y".repeat(100))
+}
+
+#[test]
+fn a_folder_that_is_closed_to_the_servers_user_will_do() {
+    let home = Home::new();
+    fs::set_permissions(home.folder.path(), Permissions::from_mode(0o700)).expect("our own");
+    serve_below(home.folder.path());
+}
+
+#[test]
+fn a_path_that_is_longer_than_the_address_of_a_socket_will_do() {
+    let home = Home::new();
+    serve_below(&deep(home.folder.path()));
+}
+
+#[test]
+fn a_path_that_is_longer_than_the_address_of_a_socket_will_do_for_an_ordinary_user() {
+    again(ORDINARY, "safety::a_path_that_is_longer_than_the_address_of_a_socket_will_do");
+}
+
+#[test]
+fn a_server_of_roots_has_mounts_and_shared_memory_of_its_own() {
+    for program in installed().filter(|_| root()) {
+        let home = Home::initialised(program);
+        let server = Server::start(program, &home.launch).expect("it starts");
+        let pid = server.pid();
+        let space = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/mnt")).expect("it runs");
+        assert_ne!(space(&pid.to_string()), space("self"), "{program}");
+        let device = |path: String| fs::metadata(path).expect("it is there").dev();
+        assert_ne!(device(format!("/proc/{pid}/root/dev/shm")), device("/dev/shm".into()));
+        // All of it goes with the server.
+        server.kill();
+        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("the kernel has it");
+        assert!(!mounts.contains("/run/bakeoff/server"), "{mounts}");
+    }
+}
