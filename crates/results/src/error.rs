@@ -13,6 +13,9 @@ pub enum Error {
          in it: --resume {}", .0.display(), .0.display()
     )]
     Exists(PathBuf),
+    /// Somebody else decides what is in the folder, or has written a file in it.
+    #[error(transparent)]
+    Untrusted(bakeoff_trust::Error),
     /// The folder, or a file in it, can't be written.
     #[error("cannot write {}: {cause}; name a folder that you may write to with --out",
         path.display())]
@@ -102,6 +105,15 @@ pub enum Error {
     },
 }
 
+impl From<bakeoff_trust::Error> for Error {
+    fn from(error: bakeoff_trust::Error) -> Self {
+        match error {
+            bakeoff_trust::Error::System { path, source } => Self::write(&path, source),
+            error => Self::Untrusted(error),
+        }
+    }
+}
+
 /// The folder that a path in it is named by.
 fn dir(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
@@ -132,6 +144,11 @@ impl Error {
             Some(ErrorCode::ReadOnly) => Self::CannotWrite { path, cause: cause.to_string() },
             _ => Self::Other { path, cause },
         }
+    }
+
+    /// What the system says of reading the file at `path`.
+    pub(crate) fn read(path: &Path, cause: std::io::Error) -> Self {
+        Self::CannotRead { path: path.to_owned(), cause: cause.to_string() }
     }
 
     /// What the system says of writing the file or folder at `path`.

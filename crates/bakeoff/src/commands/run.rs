@@ -15,7 +15,7 @@ use bakeoff_workloads::Text;
 use super::{disk_daemon, plan, report, trial};
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, write};
+use crate::output::{print, write_here};
 use crate::progress::Progress;
 
 /// Runs an experiment, or goes on with one.
@@ -123,7 +123,7 @@ fn any_failed(document: &Document) -> bool {
 /// Writes the HTML report and prints the tables, or only the verdict.
 fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Failure> {
     let path = folder.dir().join("report.html");
-    write(&path, &report::render(document, (bakeoff_report::Format::Html, None), false)?)?;
+    write_here(&path, &report::render(document, (bakeoff_report::Format::Html, None), false)?)?;
     if quiet {
         return print(&format!("{}\n", bakeoff_report::verdict(document)));
     }

@@ -78,6 +78,17 @@ pub const LAWS: &[Law] = &[
         but: &[],
     },
     Law {
+        of: "trust",
+        on: &[],
+        never: &[
+            never("engine", CLIENTS, ENGINES),
+            never("engine", &[], &["engine", "database", "workload"]),
+            never("run", &["toml"], &["trial", "experiment", "--out", "run folder"]),
+            never("kept", SHOWING, SHOWN),
+        ],
+        but: &[],
+    },
+    Law {
         of: "load",
         on: &["stats"],
         never: &[
@@ -168,7 +179,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "results",
-        on: &["stats"],
+        on: &["stats", "trust"],
         never: &[
             never("figure means", &["statrs"], &["ratio", "better", "worse"]),
             never("trial is run", &["fuser", "libc"], &["fuse", "cgroup"]),
@@ -193,7 +204,17 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "lab",
-        on: &["devices", "disk", "engines", "experiment", "load", "results", "stats", "workloads"],
+        on: &[
+            "devices",
+            "disk",
+            "engines",
+            "experiment",
+            "load",
+            "results",
+            "stats",
+            "trust",
+            "workloads",
+        ],
         never: &[
             never("shown", SHOWING, SHOWN),
             never("judged", &["statrs"], &["winner", "better", "worse"]),
@@ -226,6 +247,7 @@ pub const LAWS: &[Law] = &[
             "lab",
             "report",
             "results",
+            "trust",
             "workloads",
         ],
         never: &[
