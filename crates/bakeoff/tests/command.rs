@@ -20,6 +20,8 @@ mod interrupted;
 mod on_disks;
 #[path = "command/open_loop.rs"]
 mod open_loop;
+#[path = "command/ordinary.rs"]
+mod ordinary;
 #[path = "command/others.rs"]
 mod others;
 #[path = "command/power_cut.rs"]

@@ -4,6 +4,8 @@
 //! It must never know what is kept in a folder, a run or an engine.
 
 mod error;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use std::ffi::OsStr;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{Done, Place, SMALL};
 
 /// An ordinary user, and another one.
-const NOBODY: u32 = 65534;
+pub const NOBODY: u32 = 65534;
 const SOMEBODY: u32 = 1;
 
 /// A folder where everybody may write and nobody can touch what is another's, as `/tmp`.
@@ -20,7 +20,7 @@ fn sticky() -> tempfile::TempDir {
 }
 
 /// Whether this test may make what belongs to others; in continuous integration it may.
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
         assert!(std::env::var_os("CI").is_none(), "CI runs as root");
@@ -38,7 +38,7 @@ fn folder_of(user: u32, path: PathBuf) -> PathBuf {
 
 impl Place {
     /// A place of an ordinary user's, for [`Place::run_as`].
-    fn of(user: u32) -> Self {
+    pub fn of(user: u32) -> Self {
         let place = Self::new();
         chown(place.path(""), Some(user), Some(user)).unwrap();
         place
@@ -55,7 +55,7 @@ impl Place {
         command
     }
 
-    fn run_as(&self, user: u32, arguments: &[&str]) -> Done {
+    pub fn run_as(&self, user: u32, arguments: &[&str]) -> Done {
         Done(self.command_as(user, arguments).output().unwrap())
     }
 
