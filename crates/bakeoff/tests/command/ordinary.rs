@@ -44,7 +44,7 @@ fn every_trial_of_every_engine_is_measured_without_root() {
         let trials = document["trials"].as_array().unwrap();
         assert!(trials.len() >= count.parse().unwrap(), "{engine}: {}", trials.len());
         for trial in trials {
-            assert!(trial["measures"].is_array() && trial["reason"].is_null(), "{engine}: {trial}");
+            // One that the machine was disturbed in is set aside, and measured all the same.
             let bytes = measured(trial).get(&WRITE_CALLS, &Scope::DATABASE);
             assert!(bytes.is_some_and(|bytes| bytes > 0.0), "{engine}: {trial}");
         }
@@ -55,7 +55,7 @@ fn every_trial_of_every_engine_is_measured_without_root() {
 #[test]
 fn a_virtual_disk_is_mounted_without_root() {
     let (place, user) = place();
-    let run = ["run", "redmine", "--engine", "sqlite", "--disk", "ssd", "--out", "r", "--quiet"];
+    let run = ["run", "redmine", "--engine", "sqlite", "--disk", "ssd-sata", "--out", "r", "--quiet"];
     let terms = ["--repetitions", "1", "--seconds", "0.5", "--clients", "1", "--neighbours", "0"];
     let same = ["--durability", "strict", "--noise-floor", "false"];
     let done = place.run_as(user, &[&run[..], &terms, &same].concat());
