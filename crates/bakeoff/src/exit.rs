@@ -20,8 +20,8 @@ pub enum Exit {
     /// The command line, the experiment or a file that it names is wrong.
     Usage,
     /// The run folder can't be used: it is there already, is no run, is damaged, was changed, is
-    /// in use, or can't be written. Or a disk's folder can't: it is not there, not empty, in use,
-    /// inside another, or no disk of the user's is mounted on it.
+    /// in use, can't be written, or somebody else decides what is in it. Or a disk's folder can't: it
+    /// is not there, not empty, in use, inside another, or no disk of the user's is mounted on it.
     Folder,
     /// A disk is full.
     Full,

@@ -2,36 +2,98 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 use bakeoff_results::visible;
 
 use crate::exit::{Exit, Failure};
 
-/// Writes a file whole or not at all; what is no file, such as a pipe or a device, is written to.
+/// Writes a file that a user names, whole or not at all; what is no file, such as a pipe or a device,
+/// is written to. Links are followed that are one's own or root's; root writes nothing where others
+/// decide what is there.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    // A link stays a link: the file that it leads to is written.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let written = match std::fs::metadata(&target) {
-        Ok(there) if !there.is_file() => std::fs::write(&target, text),
-        _ => replace(&target, text),
+    let written = target(path).map_err(io::Error::from).and_then(|target| match target {
+        Target::File(path) => replace(&path, text),
+        Target::Other(path) => std::fs::write(path, text),
+    });
+    written.map_err(|error| failure(path, &error))
+}
+
+/// Puts a new file in the place of whatever has its name, a link itself too.
+pub fn write_here(path: &Path, text: &str) -> Result<(), Failure> {
+    replace(path, text).map_err(|error| failure(path, &error))
+}
+
+fn failure(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(exit(error), format!("{} can't be written: {}", path.display(), plain(error)))
+}
+
+/// What is written to.
+enum Target {
+    /// A file, there or to be made.
+    File(PathBuf),
+    /// Something else.
+    Other(PathBuf),
+}
+
+/// As many links are followed as the kernel follows.
+const MOST_LINKS: usize = 40;
+
+/// Where the links lead that begin at a path.
+fn target(path: &Path) -> bakeoff_trust::Result<Target> {
+    let mut path = path.to_owned();
+    let failed = |path: &Path, source: io::Error| bakeoff_trust::Error::System {
+        path: path.to_owned(),
+        source,
     };
-    written.map_err(|error| {
-        let (exit, error) = (exit(&error), plain(&error));
-        Failure::new(exit, format!("{} can't be written: {error}", path.display()))
-    })
+    for _ in 0..MOST_LINKS {
+        let Some(name) = path.file_name().map(ToOwned::to_owned) else { break };
+        if rustix::process::geteuid().is_root() {
+            path = bakeoff_trust::holder(folder_of(&path))?.path().join(name);
+        }
+        let there = match std::fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Target::File(path)),
+            there => there.map_err(|error| failed(&path, error))?,
+        };
+        if there.is_file() {
+            return Ok(Target::File(path));
+        }
+        let owner = there.uid();
+        if !there.is_symlink() {
+            // A pipe's or socket's owner would read what is written, when it suits.
+            let device = there.file_type().is_char_device();
+            if device || bakeoff_trust::is_trusted(owner) {
+                return Ok(Target::Other(path));
+            }
+            return Err(bakeoff_trust::Error::foreign(&path, owner));
+        }
+        if !bakeoff_trust::is_trusted(owner) {
+            return Err(bakeoff_trust::Error::Link { path, owner });
+        }
+        // What this process was given open is no path any more, as a shell's pipe.
+        if path.starts_with("/proc/") {
+            return Ok(Target::Other(path));
+        }
+        let target = std::fs::read_link(&path).map_err(|error| failed(&path, error))?;
+        path = folder_of(&path).join(target);
+    }
+    Err(failed(&path, rustix::io::Errno::LOOP.into()))
 }
 
 /// Puts a new file in the place of the old one, in one step.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
     file.write_all(text.as_bytes())?;
     file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// What the system said, without the name of a temporary file or folder that could not be made:

@@ -22,6 +22,10 @@ mod interrupted;
 mod on_disks;
 #[path = "command/open_loop.rs"]
 mod open_loop;
+#[path = "command/ordinary.rs"]
+mod ordinary;
+#[path = "command/others.rs"]
+mod others;
 #[path = "command/power_cut.rs"]
 mod power_cut;
 #[path = "command/reports_of_cuts.rs"]

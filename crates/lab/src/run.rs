@@ -2,6 +2,7 @@
 //! recorded; then the power cuts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -10,6 +11,7 @@ use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
 use bakeoff_experiment::{Cell, Experiment, Factor, Plan};
 use bakeoff_results::{Canary, Measured, RunFolder, Trial};
+use bakeoff_trust::Folder;
 
 use crate::error::wanting;
 use crate::machine::canary::Cage;
@@ -110,8 +112,8 @@ impl Lab<'_> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
         sweep(&registry, watch)?;
         let fixed = Fixed::new(self.plan, self.folder)?;
-        let place = self.folder.dir().join("work");
-        let work = wanting("the work folder", WorkFolder::create(&place, &registry))?;
+        let work = WorkFolder::create(self.held()?, "work", &registry);
+        let work = wanting("the work folder", work)?;
         room(work.path(), RESERVE)?;
         let of = self.plan.trials();
         let mut way = Way {
@@ -146,6 +148,13 @@ impl Lab<'_> {
             failed += self.run_block(&mut stage, &mut way, &due)?;
         }
         Ok(failed + self.cut_power(&mut stage)?)
+    }
+
+    /// The run folder, held once more.
+    fn held(&self) -> Result<Folder, MachineError> {
+        let folder = self.folder.held().map(Folder::again);
+        let folder = folder.unwrap_or_else(|| bakeoff_trust::folder(self.folder.dir()));
+        wanting("the run folder", folder.map_err(io::Error::from))
     }
 
     /// Resolves what is to be run, and loads its data.

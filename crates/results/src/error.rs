@@ -13,6 +13,9 @@ pub enum Error {
          in it: --resume {}", .0.display(), .0.display()
     )]
     Exists(PathBuf),
+    /// Somebody else decides what is in the folder, or has written a file in it.
+    #[error(transparent)]
+    Untrusted(bakeoff_trust::Error),
     /// The folder, or a file in it, can't be written.
     #[error("cannot write {}: {cause}; name a folder that you may write to with --out",
         path.display())]
@@ -115,6 +118,15 @@ pub enum Error {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct TooMuch(pub(crate) String);
+
+impl From<bakeoff_trust::Error> for Error {
+    fn from(error: bakeoff_trust::Error) -> Self {
+        match error {
+            bakeoff_trust::Error::System { path, source } => Self::write(&path, source),
+            error => Self::Untrusted(error),
+        }
+    }
+}
 
 /// The folder that a path in it is named by.
 fn dir(path: &Path) -> &Path {

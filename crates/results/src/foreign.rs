@@ -199,10 +199,10 @@ pub(crate) fn is_written(dir: &Path) -> bool {
     taken == Err(Errno::WOULDBLOCK)
 }
 
-/// The experiment in the file at `path`; `None` where that is no plain file of a sane length.
-pub(crate) fn experiment(path: &Path) -> Option<Vec<u8>> {
+/// The experiment in a file; `None` where that has no sane length.
+pub(crate) fn experiment(file: File) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    plain(path)?.take(LONGEST_EXPERIMENT + 1).read_to_end(&mut bytes).ok()?;
+    file.take(LONGEST_EXPERIMENT + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= LONGEST_EXPERIMENT).then_some(bytes)
 }
 

@@ -1,11 +1,13 @@
 //! The run folder as files: who may write it, and whether it is what it seems.
 
-use std::fs;
-use std::os::fd::OwnedFd;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use bakeoff_trust::Folder;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use crate::files::{DATABASE, EXPERIMENT};
@@ -21,6 +23,9 @@ const FORM: i64 = 3;
 
 /// The length of SQLite's smallest page: no database is shorter.
 const SMALLEST: u64 = 512;
+
+/// What SQLite adds to its file's name: nothing, and where it keeps what is not in it yet.
+const SQLITES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
 
 /// The form that a folder's tables have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,27 +44,29 @@ pub struct RunFolder {
     dir: PathBuf,
     pub(crate) connection: Connection,
     pub(crate) form: Form,
-    /// Held by the one that writes; the kernel lets go of it when the process ends, however.
-    lock: Option<OwnedFd>,
+    /// Held open and locked by the one that writes; the kernel lets go of it when the process ends,
+    /// however.
+    held: Option<Folder>,
 }
 
 impl RunFolder {
     /// Makes the folder of a new run, with the experiment as the user wrote it.
     ///
     /// # Errors
-    /// [`Error::Exists`] where `dir` holds anything, [`Error::CannotWrite`], [`Error::Busy`]. A
-    /// folder that could not be finished is taken away again.
+    /// [`Error::Untrusted`] where somebody else decides over `dir`, [`Error::Exists`] where it holds
+    /// anything, [`Error::CannotWrite`], [`Error::Busy`]. A folder that could not be finished is taken
+    /// away again.
     pub fn create(dir: &Path, run: &Run, experiment: &str) -> Result<Self> {
-        let ours = !dir.exists();
-        fs::create_dir_all(dir).map_err(|error| Error::write(dir, error))?;
-        let lock = lock(dir)?;
-        let mut entries = fs::read_dir(dir).map_err(|error| Error::write(dir, error))?;
+        let held = bakeoff_trust::make(dir)?;
+        let ours = held.was_made();
+        lock(&held, dir)?;
+        let mut entries = fs::read_dir(held.path()).map_err(|error| Error::write(dir, error))?;
         if entries.next().is_some() {
             return Err(Error::Exists(dir.to_owned()));
         }
-        Self::fill(dir, run, experiment, lock).map_err(|error| {
+        Self::fill(dir, run, experiment, held).map_err(|error| {
             // It was empty. Nothing better can be done where even this fails.
-            for end in ["", "-journal", "-wal", "-shm"] {
+            for end in SQLITES {
                 let _ = fs::remove_file(dir.join(format!("{DATABASE}{end}")));
             }
             let _ = fs::remove_file(dir.join(EXPERIMENT));
@@ -76,12 +83,13 @@ impl RunFolder {
         })
     }
 
-    fn fill(dir: &Path, run: &Run, experiment: &str, lock: OwnedFd) -> Result<Self> {
+    fn fill(dir: &Path, run: &Run, experiment: &str, held: Folder) -> Result<Self> {
         let file = dir.join(EXPERIMENT);
-        fs::write(&file, experiment).map_err(|error| Error::write(&file, error))?;
+        write_new(&held, EXPERIMENT, experiment).map_err(|error| Error::write(&file, error))?;
         let path = dir.join(DATABASE);
         let build = || -> rusqlite::Result<Connection> {
-            let mut connection = Connection::open(&path)?;
+            let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+            let mut connection = connect(held.path(), access)?;
             connection.pragma_update(None, "application_id", APPLICATION)?;
             connection.pragma_update(None, "user_version", FORM)?;
             set_up(&connection)?;
@@ -99,25 +107,32 @@ impl RunFolder {
             Error::CannotRead { path, cause } => Error::CannotWrite { path, cause },
             error => error,
         })?;
-        Ok(Self { dir: dir.to_owned(), connection, form: Form::Third, lock: Some(lock) })
+        Ok(Self { dir: dir.to_owned(), connection, form: Form::Third, held: Some(held) })
     }
 
     /// Opens the folder of a run that did not finish, to go on writing to it.
     ///
     /// # Errors
+    /// [`Error::Untrusted`] where somebody else decides over it or has written in it,
     /// [`Error::NotARun`], [`Error::Damaged`] (every page is looked at), [`Error::Refused`],
     /// [`Error::OtherForm`], [`Error::OlderForm`], [`Error::ExperimentChanged`], [`Error::Busy`],
     /// [`Error::CannotWrite`].
     pub fn resume(dir: &Path) -> Result<Self> {
         let files = foreign::Plain::of(dir)?;
         let path = dir.join(DATABASE);
-        let lock = Some(lock(dir)?);
+        let held = bakeoff_trust::folder(dir)?;
+        lock(&held, dir)?;
+        for end in SQLITES {
+            held.file(&format!("{DATABASE}{end}"))?;
+        }
+        let experiment = held.file(EXPERIMENT)?;
         let connection = files.write()?;
-        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, lock };
+        let held = Some(held);
+        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, held };
         folder.form = folder.check()?;
         if folder.form != Form::Third {
             // Nothing of it is to be touched.
-            folder.lock = None;
+            folder.held = None;
             return Err(Error::OlderForm { dir: dir.to_owned() });
         }
         // SQLite opens what it may not write all the same.
@@ -132,7 +147,7 @@ impl RunFolder {
             .connection
             .query_row("SELECT CAST(experiment AS BLOB) FROM run", [], |row| row.get(0))
             .map_err(folder.failed())?;
-        if foreign::experiment(&dir.join(EXPERIMENT)).is_some_and(|now| now == began_with) {
+        if experiment.and_then(|file| foreign::experiment(file.into())) == Some(began_with) {
             Ok(folder)
         } else {
             Err(Error::ExperimentChanged { dir: dir.to_owned() })
@@ -147,7 +162,7 @@ impl RunFolder {
     pub fn open(dir: &Path) -> Result<Self> {
         let files = foreign::Plain::of(dir)?;
         let connection = files.read(foreign::is_written(dir))?;
-        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, lock: None };
+        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, held: None };
         folder.form = folder.check()?;
         let shown = match folder.form {
             Form::First => form1::show(&folder.connection),
@@ -173,6 +188,11 @@ impl RunFolder {
     /// Where the folder is.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// The folder as whoever writes to it holds it; `None` where it is only read.
+    pub fn held(&self) -> Option<&Folder> {
+        self.held.as_ref()
     }
 
     /// Where its database is.
@@ -231,7 +251,7 @@ impl Drop for RunFolder {
     /// Leaves one plain file, readable from a medium that can't be written. Where somebody reads
     /// it at this moment it stays in two, which is as good.
     fn drop(&mut self) {
-        if self.lock.is_some() {
+        if self.held.is_some() {
             let _ = self.connection.busy_timeout(Duration::ZERO);
             let _ = self.connection.pragma_update(None, "journal_mode", "DELETE");
         }
@@ -241,19 +261,29 @@ impl Drop for RunFolder {
 /// Takes the folder for writing. The lock is on the folder itself: SQLite's own locks on its file
 /// would go if another handle on that file were closed, and a lock file would have to be taken
 /// away.
-fn lock(dir: &Path) -> Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let handle = rustix::fs::open(dir, flags, Mode::empty())
-        .map_err(|error| Error::write(dir, error.into()))?;
+fn lock(held: &Folder, dir: &Path) -> Result<()> {
     // A reader that asks whether anybody writes holds the lock for a moment.
     for _ in 0..10 {
-        match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(handle),
+        match flock(held.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
             Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(5)),
             Err(error) => return Err(Error::write(dir, error.into())),
         }
     }
     Err(Error::Busy(dir.to_owned()))
+}
+
+/// Makes a file that is not there.
+fn write_new(folder: &Folder, name: &str, text: &str) -> std::io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o644))?;
+    File::from(file).write_all(text.as_bytes())
+}
+
+/// Makes the database in a folder whose path has no links; SQLite goes through none, either.
+fn connect(folder: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    Connection::open_with_flags(folder.join(DATABASE), access | flags)
 }
 
 /// What a connection that writes needs: readers beside it, and a commit that outlives a power cut.

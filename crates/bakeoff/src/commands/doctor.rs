@@ -27,6 +27,9 @@ const SERVERS: &str = " All servers on Debian: apt-get install mariadb-server \
 
 /// Looks at the machine and the folder; says what is missing and what brings it.
 pub fn run(arguments: &cli::Doctor) -> Result<Exit, Failure> {
+    bakeoff_trust::holder(&arguments.dir).map_err(|error| {
+        Failure::new(Exit::Folder, format!("no run folder can be made: {error}"))
+    })?;
     let mut folder = tempfile::Builder::new();
     // A server that runs as another user has to get through.
     folder.prefix("bakeoff-doctor-").permissions(Permissions::from_mode(0o711));

@@ -15,7 +15,7 @@ use bakeoff_workloads::Text;
 use super::{disk_daemon, plan, report, trial};
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, say, write};
+use crate::output::{print, say, write_here};
 use crate::progress::Progress;
 use crate::stop;
 
@@ -124,7 +124,7 @@ fn any_failed(document: &Document) -> bool {
 /// Writes the HTML report and prints the tables, or only the verdict.
 fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Failure> {
     let path = folder.dir().join("report.html");
-    write(&path, &report::render(document, (bakeoff_report::Format::Html, None), false)?)?;
+    write_here(&path, &report::render(document, (bakeoff_report::Format::Html, None), false)?)?;
     if quiet {
         return print(&format!("{}\n", bakeoff_report::verdict(document)));
     }

@@ -173,7 +173,7 @@ fn a_machine_that_tells_little_of_itself_is_measured_all_the_same() {
     let place = Place::new();
     place.write("host.toml", &SLOW.replace("disk = \"mine\"", "disk = \"host\""));
     let script = "mount -t tmpfs none /proc/pressure && mount -o remount,hidepid=2 /proc && \
-                  chmod -R a+rwX . && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+                  chown -R 65534:65534 . && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
                   -- \"$0\" run host.toml --out r --seconds 0.5";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_bakeoff")]);

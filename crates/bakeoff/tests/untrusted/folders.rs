@@ -305,7 +305,7 @@ fn beside(random: &mut Random, dir: &Path) {
     let mut noise = vec![0; random.random_range(0..10_000)];
     random.fill(&mut noise[..]);
     if noise.len() > 8 && random.random_bool(0.7) {
-        let head: &[u8] = match *end {
+        let head: &[u8] = match end {
             "-wal" => &[0x37, 0x7f, 0x06, 0x82, 0, 0x2d, 0xe2, 0x18],
             _ => &[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7],
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::ops::{Add, Sub};
 use std::path::Path;
 use std::thread;
@@ -73,27 +73,46 @@ impl Usage {
     /// kernel adds what a child used to its parent then.
     ///
     /// # Errors
-    /// When there is no such process, or it belongs to somebody else.
+    /// When there is no such process, it belongs to somebody else, or one below it has ended and is
+    /// not waited for.
     pub fn of_family(root: u32) -> io::Result<Self> {
         let start = Instant::now();
         let mut family = members(root)?;
         while start.elapsed() < SETTLING {
-            let usage = family.iter().map(|(pid, cpu)| {
-                let bytes = bytes(Path::new(&format!("/proc/{pid}")))?;
-                Ok(Self { cpu: *cpu, ..bytes })
-            });
-            let usage: io::Result<Vec<Self>> = usage.collect();
+            let usage: io::Result<Vec<Self>> = family.iter().map(of_member).collect();
             let now = members(root)?;
-            if now.keys().eq(family.keys()) {
+            // Of one that has ended a kernel may tell root alone: what it used is with its parent as
+            // soon as that has waited for it.
+            let unread = matches!(&usage, Err(error) if error.kind() == ErrorKind::PermissionDenied)
+                && now.values().any(|member| member.has_ended);
+            if now.keys().eq(family.keys()) && !unread {
                 return Ok(usage?.into_iter().fold(Self::default(), Self::add));
             }
             // Somebody ended meanwhile: what he used may be with him or with his parent.
             thread::sleep(PAUSE);
             family = members(root)?;
         }
-        let what = format!("the processes of {root} come and go too fast to be counted");
-        Err(io::Error::new(io::ErrorKind::TimedOut, what))
+        let ended = family.iter().find(|(_, member)| member.has_ended);
+        let what = match ended {
+            Some((pid, _)) => format!("{pid} below {root} has ended, and nobody waits for it"),
+            None => format!("the processes of {root} come and go too fast to be counted"),
+        };
+        Err(io::Error::new(ErrorKind::TimedOut, what))
     }
+}
+
+/// One of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Member {
+    parent: u32,
+    /// Processor time of it and of its children that were waited for.
+    cpu: Duration,
+    /// Whether it has no memory any more: it has ended, or is about to.
+    has_ended: bool,
+}
+
+fn of_member((pid, member): (&u32, &Member)) -> io::Result<Usage> {
+    Ok(Usage { cpu: member.cpu, ..bytes(Path::new(&format!("/proc/{pid}")))? })
 }
 
 /// Source: proc_pid_io(5).
@@ -120,40 +139,42 @@ pub fn family(root: u32) -> io::Result<Vec<u32>> {
     Ok(members(root)?.into_keys().collect())
 }
 
-/// A process and its descendants, with the processor time of each and of its dead children.
-fn members(root: u32) -> io::Result<BTreeMap<u32, Duration>> {
+/// A process and its descendants, with what the kernel says of each.
+fn members(root: u32) -> io::Result<BTreeMap<u32, Member>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         // One that is gone meanwhile is nobody's any more.
         let Ok(text) = fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
-        all.extend(parent_and_cpu(&text).map(|found| (pid, found)));
+        all.extend(member(&text).map(|found| (pid, found)));
     }
     let belongs = |pid: u32| {
         let mut at = Some(pid);
         while let Some(pid) = at.filter(|pid| *pid != root) {
-            at = all.get(&pid).map(|(parent, _)| *parent);
+            at = all.get(&pid).map(|member| member.parent);
         }
         at.is_some()
     };
     let family = all.iter().filter(|(pid, _)| belongs(**pid));
-    let family: BTreeMap<u32, Duration> = family.map(|(pid, (_, cpu))| (*pid, *cpu)).collect();
+    let family: BTreeMap<u32, Member> = family.map(|(pid, member)| (*pid, *member)).collect();
     if family.contains_key(&root) {
         Ok(family)
     } else {
-        Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no process {root}")))
+        Err(io::Error::new(ErrorKind::NotFound, format!("there is no process {root}")))
     }
 }
 
-/// Source: proc_pid_stat(5): the parent is field 4, the times are fields 14 to 17. The name in
-/// field 2 can have anything in it, so that fields are counted from its end.
-fn parent_and_cpu(text: &str) -> Option<(u32, Duration)> {
+/// Source: proc_pid_stat(5): the parent is field 4, the times are fields 14 to 17, the memory that
+/// is mapped is field 23. The name in field 2 can have anything in it, so that fields are counted from
+/// its end.
+fn member(text: &str) -> Option<Member> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let parent = fields.get(1)?.parse().ok()?;
     let ticks: u64 = fields.get(11..15)?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
     let nanoseconds = 1_000_000_000 / rustix::param::clock_ticks_per_second();
-    Some((parent, Duration::from_nanos(ticks * nanoseconds)))
+    let cpu = Duration::from_nanos(ticks * nanoseconds);
+    Some(Member { parent, cpu, has_ended: *fields.get(20)? == "0" })
 }
 
 #[cfg(test)]
@@ -199,6 +220,60 @@ mod tests {
         assert!(Usage::of_family(shell.id()).is_err(), "it is gone");
     }
 
+    /// Does something as an ordinary user, which this process is or this thread becomes.
+    fn as_an_ordinary_user<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+        use rustix::process::{Gid, Uid};
+        use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                if rustix::process::geteuid().is_root() {
+                    set_thread_groups(&[]).unwrap();
+                    set_thread_gid(Gid::from_raw(65534)).unwrap();
+                    set_thread_uid(Uid::from_raw(65534)).unwrap();
+                }
+                work()
+            });
+            thread.join().unwrap()
+        })
+    }
+
+    /// Starts a process that has a child that reads and ends, and waits for it when it is told to.
+    fn late_parent() -> std::process::Child {
+        let script = "$| = 1; my $child = fork; if (!$child) { open(my $zero, '<', '/dev/zero'); \
+                      sysread($zero, my $bytes, 300000); exit } \
+                      1 until `cat /proc/$child/stat` =~ /\\) Z/; print \"ready\\n\"; \
+                      select(undef, undef, undef, $ARGV[0]); waitpid($child, 0); <STDIN>";
+        let mut perl = Command::new("perl");
+        perl.args(["-e", script, "0.5"]).current_dir("/");
+        let mut perl = perl.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(perl.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        perl
+    }
+
+    #[test]
+    fn one_that_has_ended_and_is_not_waited_for_yet_is_counted_when_it_is() {
+        let family = as_an_ordinary_user(|| {
+            let mut perl = late_parent();
+            let family = Usage::of_family(perl.id());
+            drop(perl.stdin.take());
+            perl.wait().unwrap();
+            family
+        });
+        assert!(family.as_ref().is_ok_and(|used| used.read_calls >= 300_000), "{family:?}");
+    }
+
+    #[test]
+    fn who_may_not_know_what_a_living_process_does_is_told_so_at_once() {
+        // The first process is somebody else's, and may not be seen at all.
+        let start = Instant::now();
+        let error = as_an_ordinary_user(|| Usage::of_family(1)).unwrap_err();
+        let known = [ErrorKind::PermissionDenied, ErrorKind::NotFound];
+        assert!(known.contains(&error.kind()), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
+
     #[test]
     fn a_family_whose_members_go_one_after_the_other_is_waited_for() {
         // As a server's processes end, one a client, when their clients have gone.
@@ -216,9 +291,11 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_and_spaces_misleads_nobody() {
-        let text = "7 (a) b) S 3 1 1 0 -1 4 0 0 0 0 100 20 3 4 20 0 1 0 5 0 0";
-        let (parent, cpu) = parent_and_cpu(text).unwrap();
+        let text = "7 (a) b) S 3 1 1 0 -1 4 0 0 0 0 100 20 3 4 20 0 1 0 5 4096 0";
         let ticks = rustix::param::clock_ticks_per_second();
-        assert_eq!((parent, cpu), (3, Duration::from_nanos(127 * 1_000_000_000 / ticks)));
+        let cpu = Duration::from_nanos(127 * 1_000_000_000 / ticks);
+        assert_eq!(member(text), Some(Member { parent: 3, cpu, has_ended: false }));
+        let gone = text.replace("S 3", "Z 3").replace("4096", "0");
+        assert!(member(&gone).unwrap().has_ended);
     }
 }

@@ -2,14 +2,23 @@
 //!
 //! Each run notes its work folder in a file of a common place, and holds a lock on that file. The
 //! lock goes with the process, so a note that can be locked belongs to a run that is gone: the
-//! next bakeoff removes the folder it names.
+//! next bakeoff removes the folder it names. The note says which folder it was, by its device and
+//! inode: what is found under its name is removed if it is that one, and through no link.
 
+mod remove;
+
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub use bakeoff_disk::registry::place as registry;
-use rustix::fs::FlockOperation;
+use bakeoff_trust::Folder;
+use rustix::fs::{FlockOperation, Mode, OFlags};
+
+use remove::{Identity, remove_work};
 
 /// What marks a folder as bakeoff's to remove.
 const MARKER: &str = ".bakeoff-work";
@@ -20,52 +29,65 @@ const UNNAMED: &str = ".new-";
 /// How long writing a note may take.
 const WRITING: std::time::Duration = std::time::Duration::from_secs(60);
 
+/// No note is longer: a path and two numbers.
+const LONGEST: u64 = 64 << 10;
+
 /// A folder for intermediate files; removed when dropped.
 #[derive(Debug)]
 pub struct WorkFolder {
-    path: PathBuf,
+    /// What it lies in.
+    parent: Folder,
+    folder: Folder,
+    name: String,
     note: PathBuf,
     /// Held locked as long as the run lives.
     _lock: File,
 }
 
 impl WorkFolder {
-    /// Makes `path`, noted in the registry `registry` (see [`registry`]). What a killed run left
-    /// there is removed first.
+    /// Makes the folder `name` in `parent`, noted in the registry `registry` (see [`registry`]). What
+    /// a killed run left there is removed first.
     ///
     /// # Errors
-    /// When it can't be made, or holds something that is not bakeoff's.
-    pub fn create(path: &Path, registry: &Path) -> io::Result<Self> {
-        if path.exists() {
-            remove_work(path)?;
-        }
-        let path = std::path::absolute(path)?;
-        let name = path.to_string_lossy().replace('/', "+");
-        let short: String = name.chars().rev().take(200).collect::<Vec<_>>().iter().rev().collect();
+    /// When it can't be made, or something is there that is not bakeoff's.
+    pub fn create(parent: Folder, name: &str, registry: &Path) -> io::Result<Self> {
+        remove_work(&parent, name.as_ref(), None)?;
+        let path = parent.path().join(name);
+        let text = path.to_string_lossy().replace('/', "+");
+        let short: String = text.chars().rev().take(200).collect::<Vec<_>>().iter().rev().collect();
         let note = registry.join(format!("{}{short}", std::process::id()));
         // Locked and written before it gets its name: a sweep never sees half a note.
         let unnamed = registry.join(format!("{UNNAMED}{}", std::process::id()));
-        let mut file = File::create(&unnamed)?;
+        let mut file = File::create_new(&unnamed)
+            .or_else(|_| fs::remove_file(&unnamed).and_then(|()| File::create_new(&unnamed)))?;
         rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
-        file.write_all(path.as_os_str().as_encoded_bytes())?;
+        file.write_all(path.as_os_str().as_bytes())?;
         fs::rename(&unnamed, &note)?;
-        // From here on the folder is known, and goes with this value.
-        let work = Self { path, note, _lock: file };
-        fs::create_dir(&work.path)?;
-        fs::write(work.path.join(MARKER), "bakeoff removes this folder when its run ends\n")?;
+        // From here on the folder is known, and so is which it is as soon as there is one.
+        let made = parent.below(name).map_err(io::Error::from).and_then(|folder| {
+            file.write_all(Identity::of(&folder)?.noted().as_bytes())?;
+            Ok(folder)
+        });
+        let folder = made.inspect_err(|_| {
+            let _ = remove_work(&parent, name.as_ref(), Some(Identity::default()));
+            let _ = fs::remove_file(&note);
+        })?;
+        let work = Self { parent, folder, name: name.into(), note, _lock: file };
+        fs::write(work.path().join(MARKER), "bakeoff removes this folder when its run ends\n")?;
         Ok(work)
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
     }
 }
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
+        let identity = Identity::of(&self.folder).ok();
         // A folder that can't be removed now stays noted, for the next bakeoff to try.
-        if remove_work(&self.path).is_ok() || !self.path.exists() {
+        if remove_work(&self.parent, self.name.as_ref(), identity).is_ok() {
             let _ = fs::remove_file(&self.note);
         }
     }
@@ -84,87 +106,158 @@ pub fn sweep(registry: &Path) -> io::Result<Vec<PathBuf>> {
         if unnamed && entry.metadata()?.modified()?.elapsed().is_ok_and(|age| age < WRITING) {
             continue;
         }
-        let note = entry.path();
-        let Ok(mut file) = File::open(&note) else { continue };
-        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            continue;
+        let Some(note) = Note::read(&entry.path()) else { continue };
+        if note.clear().unwrap_or(false) {
+            removed.push(note.folder.clone());
         }
-        let mut text = String::new();
-        if file.read_to_string(&mut text).is_err() {
-            continue;
-        }
-        let folder = PathBuf::from(text);
-        if folder.is_absolute() && folder.exists() && remove_work(&folder).is_ok() {
-            removed.push(folder.clone());
-        }
-        if !folder.exists() {
-            let _ = fs::remove_file(&note);
+        if fs::symlink_metadata(&note.folder).is_err() {
+            let _ = fs::remove_file(entry.path());
         }
     }
     Ok(removed)
 }
 
-/// Removes a work folder, if it is one.
-fn remove_work(path: &Path) -> io::Result<()> {
-    // A run that was killed just after it had made the folder.
-    if fs::read_dir(path)?.next().is_none() {
-        return fs::remove_dir(path);
-    }
-    if !path.join(MARKER).exists() {
-        let why = format!("{} is there and is not bakeoff's", path.display());
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
-    }
-    // The marker goes last, so that a removal that is cut short can be taken up again.
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        if entry.file_name() == MARKER {
-            continue;
+/// What the note of a run that is gone says. Nobody else takes it up as long as this is held.
+struct Note {
+    folder: PathBuf,
+    /// Which folder it was; `None` where the run was killed before it was made.
+    identity: Option<Identity>,
+    _lock: File,
+}
+
+impl Note {
+    /// Reads a note of this user's whose run is gone; nobody else's is believed.
+    fn read(path: &Path) -> Option<Self> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+        let about = file.metadata().ok()?;
+        let user = rustix::process::geteuid().as_raw();
+        if !about.is_file() || about.uid() != user {
+            return None;
         }
-        if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
-        } else {
-            fs::remove_file(entry.path())?;
-        }
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        let mut text = Vec::new();
+        (&mut file).take(LONGEST).read_to_end(&mut text).ok()?;
+        let (folder, identity) = Identity::split(&text);
+        let folder = PathBuf::from(OsString::from_vec(folder.to_vec()));
+        folder.is_absolute().then_some(Self { folder, identity, _lock: file })
     }
-    fs::remove_file(path.join(MARKER))?;
-    fs::remove_dir(path)
+
+    /// Removes the folder, if it is there and the one that was noted; whether it was.
+    fn clear(&self) -> io::Result<bool> {
+        let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name()) else {
+            return Ok(false);
+        };
+        let parent = bakeoff_trust::folder(parent)?;
+        remove_work(&parent, name, Some(self.identity.unwrap_or_default()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_live_folder_is_left_and_a_dead_one_removed() {
+    /// A place with a registry in it.
+    fn place() -> (tempfile::TempDir, PathBuf, Folder) {
         let place = tempfile::tempdir().unwrap();
         let registry = place.path().join("registry");
         fs::create_dir(&registry).unwrap();
-        let live = WorkFolder::create(&place.path().join("live"), &registry).unwrap();
-        let dead = WorkFolder::create(&place.path().join("dead"), &registry).unwrap();
-        fs::write(dead.path().join("data"), "x").unwrap();
-        let dead_path = dead.path().to_owned();
-        // As a killed process does: the lock goes, the folder and the note stay.
-        let note = fs::read(&dead.note).unwrap();
-        drop(dead);
-        fs::create_dir(&dead_path).unwrap();
-        fs::write(dead_path.join(MARKER), "").unwrap();
-        fs::write(registry.join("note"), note).unwrap();
+        let folder = bakeoff_trust::folder(place.path()).unwrap();
+        (place, registry, folder)
+    }
 
-        assert_eq!(sweep(&registry).unwrap(), std::slice::from_ref(&dead_path));
-        assert!(live.path().exists() && !dead_path.exists());
+    /// As a killed process does: the lock goes, the folder and the note stay.
+    fn kill(work: WorkFolder) -> (PathBuf, PathBuf) {
+        let (path, note) = (work.path().to_owned(), work.note.clone());
+        let text = fs::read(&note).unwrap();
+        let kept = path.with_extension("kept");
+        fs::rename(&path, &kept).unwrap();
+        drop(work);
+        fs::rename(&kept, &path).unwrap();
+        fs::write(&note, text).unwrap();
+        (path, note)
+    }
+
+    #[test]
+    fn a_live_folder_is_left_and_a_dead_one_removed() {
+        let (_place, registry, folder) = place();
+        let live = WorkFolder::create(folder.again().unwrap(), "live", &registry).unwrap();
+        let dead = WorkFolder::create(folder.again().unwrap(), "dead", &registry).unwrap();
+        fs::create_dir_all(dead.path().join("some/where/deep")).unwrap();
+        fs::write(dead.path().join("some/where/data"), "x").unwrap();
+        let (dead, _) = kill(dead);
+        assert_eq!(sweep(&registry).unwrap(), std::slice::from_ref(&dead));
+        assert!(live.path().exists() && !dead.exists());
         drop(live);
         assert_eq!(fs::read_dir(&registry).unwrap().count(), 0);
     }
 
     #[test]
     fn a_foreign_folder_is_never_touched() {
-        let place = tempfile::tempdir().unwrap();
+        let (place, registry, folder) = place();
         let theirs = place.path().join("work");
         fs::create_dir(&theirs).unwrap();
         fs::write(theirs.join("thesis"), "years").unwrap();
-        WorkFolder::create(&theirs, place.path()).unwrap_err();
-        fs::write(place.path().join("note"), theirs.to_str().unwrap()).unwrap();
-        assert!(sweep(place.path()).unwrap().is_empty());
+        WorkFolder::create(folder.again().unwrap(), "work", &registry).unwrap_err();
+        fs::write(registry.join("note"), theirs.to_str().unwrap()).unwrap();
+        assert!(sweep(&registry).unwrap().is_empty());
         assert!(theirs.join("thesis").exists());
+    }
+
+    #[test]
+    fn only_the_folder_that_was_noted_is_removed_under_its_name() {
+        let (place, registry, folder) = place();
+        let work = WorkFolder::create(folder.again().unwrap(), "work", &registry).unwrap();
+        let (path, note) = kill(work);
+        let made = place.path().join("made");
+        fs::rename(&path, &made).unwrap();
+        // Another one of the same look.
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join(MARKER), "").unwrap();
+        fs::write(path.join("thesis"), "years").unwrap();
+        assert!(sweep(&registry).unwrap().is_empty());
+        assert!(path.join("thesis").exists() && note.exists());
+        // A link to the very folder.
+        fs::remove_dir_all(&path).unwrap();
+        std::os::unix::fs::symlink(&made, &path).unwrap();
+        assert!(sweep(&registry).unwrap().is_empty());
+        assert!(made.join(MARKER).exists() && note.exists());
+        // Itself.
+        fs::remove_file(&path).unwrap();
+        fs::rename(&made, &path).unwrap();
+        assert_eq!(sweep(&registry).unwrap(), std::slice::from_ref(&path));
+        assert!(!path.exists() && !note.exists());
+    }
+
+    #[test]
+    fn what_was_killed_before_its_folder_was_known_leaves_an_empty_one_at_most() {
+        let (place, registry, _) = place();
+        for (name, full) in [("empty", false), ("full", true)] {
+            let path = place.path().join(name);
+            fs::create_dir(&path).unwrap();
+            if full {
+                fs::write(path.join(MARKER), "").unwrap();
+            }
+            fs::write(registry.join(name), path.to_str().unwrap()).unwrap();
+        }
+        sweep(&registry).unwrap();
+        assert!(!place.path().join("empty").exists() && place.path().join("full").exists());
+    }
+
+    #[test]
+    fn a_note_of_somebody_else_s_or_behind_a_link_is_not_believed() {
+        let (place, registry, folder) = place();
+        let work = WorkFolder::create(folder.again().unwrap(), "work", &registry).unwrap();
+        let (path, note) = kill(work);
+        let elsewhere = place.path().join("note");
+        fs::rename(&note, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &note).unwrap();
+        assert!(sweep(&registry).unwrap().is_empty() && path.exists());
+        fs::remove_file(&note).unwrap();
+        fs::rename(&elsewhere, &note).unwrap();
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&note, Some(65534), Some(65534)).unwrap();
+            assert!(sweep(&registry).unwrap().is_empty() && path.exists());
+        }
     }
 }

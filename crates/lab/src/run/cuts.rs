@@ -1,7 +1,7 @@
 //! The power cuts of a run, after its trials.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::io;
 use std::time::Instant;
 
 use bakeoff_devices::neighbour::Level;
@@ -144,8 +144,9 @@ impl Lab<'_> {
         common: &Common,
     ) -> Result<CutProcedure, MachineError> {
         let images = self.keep_images.then(|| self.folder.dir().join(IMAGES));
-        if let Some(images) = &images {
-            wanting("the folder of crash images", fs::create_dir_all(images))?;
+        if self.keep_images {
+            let made = self.held()?.below(IMAGES).map_err(io::Error::from);
+            wanting("the folder of crash images", made)?;
         }
         Ok(CutProcedure {
             engine: engine.into(),

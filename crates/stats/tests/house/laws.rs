@@ -78,6 +78,17 @@ pub const LAWS: &[Law] = &[
         but: &[],
     },
     Law {
+        of: "trust",
+        on: &[],
+        never: &[
+            never("engine", CLIENTS, ENGINES),
+            never("engine", &[], &["engine", "database", "workload"]),
+            never("run", &["toml"], &["trial", "experiment", "--out", "run folder"]),
+            never("kept", SHOWING, SHOWN),
+        ],
+        but: &[],
+    },
+    Law {
         of: "load",
         on: &["stats"],
         never: &[
@@ -177,7 +188,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "results",
-        on: &["stats"],
+        on: &["stats", "trust"],
         never: &[
             never("figure means", &["statrs"], &["ratio", "better", "worse"]),
             never("trial is run", &["fuser", "libc"], &["fuse", "cgroup"]),
@@ -211,6 +222,7 @@ pub const LAWS: &[Law] = &[
             "load",
             "results",
             "stats",
+            "trust",
             "workloads",
         ],
         never: &[
@@ -245,6 +257,7 @@ pub const LAWS: &[Law] = &[
             "lab",
             "report",
             "results",
+            "trust",
             "workloads",
         ],
         never: &[

@@ -1,0 +1,128 @@
+//! What an ordinary user gets: every engine, virtual disks, and a word where memory can't be limited.
+
+use bakeoff_results::Scope;
+use bakeoff_results::measure::*;
+
+use super::others::{NOBODY, is_root};
+use super::{Place, measured};
+
+/// Trials of an engine, one after the other; of a server whose processes come and go, more.
+const TRIALS: [(&str, u32); 7] = [
+    ("sqlite", 3),
+    ("lmdb", 3),
+    ("fjall", 3),
+    ("mariadb:innodb", 4),
+    ("mariadb:rocksdb", 4),
+    ("mariadb:aria", 4),
+    ("postgres", 24),
+];
+
+/// A place of an ordinary user's, and who that is: this one, or one that root can be.
+fn place() -> (Place, u32) {
+    let user = rustix::process::geteuid().as_raw();
+    if user == 0 { (Place::of(NOBODY), NOBODY) } else { (Place::new(), user) }
+}
+
+/// As many as `BAKEOFF_TRIALS` says of each engine, where it is set.
+#[test]
+fn every_trial_of_every_engine_is_measured_without_root() {
+    let wanted = std::env::var("BAKEOFF_TRIALS").ok().map(|text| text.parse::<u32>().unwrap());
+    let (place, user) = place();
+    for (engine, count) in TRIALS {
+        let (count, out) = (wanted.unwrap_or(count).to_string(), engine.replace(':', "-"));
+        let run = ["run", "redmine", "--engine", engine, "--out", &out, "--quiet"];
+        let terms = ["--repetitions", &count, "--seconds", "0.5", "--clients", "4"];
+        let same = ["--neighbours", "0", "--durability", "relaxed", "--noise-floor", "false"];
+        let done = place.run_as(user, &[&run[..], &terms, &same].concat());
+        let missing = done.err().contains("apt-get install");
+        if missing && std::env::var_os("CI").is_none() {
+            eprintln!("skipped: {engine} is not installed");
+            continue;
+        }
+        let done = done.code(0);
+        let document = place.json(&out);
+        let trials = document["trials"].as_array().unwrap();
+        assert!(trials.len() >= count.parse().unwrap(), "{engine}: {}", trials.len());
+        for trial in trials {
+            // One that the machine was disturbed in is set aside, and measured all the same.
+            let bytes = measured(trial).get(&WRITE_CALLS, &Scope::DATABASE);
+            assert!(bytes.is_some_and(|bytes| bytes > 0.0), "{engine}: {trial}");
+        }
+        println!("{engine}: {} trials, none failed{}", trials.len(), done.err());
+    }
+}
+
+#[test]
+fn a_virtual_disk_is_mounted_without_root() {
+    let (place, user) = place();
+    let run =
+        ["run", "redmine", "--engine", "sqlite", "--disk", "ssd-sata", "--out", "r", "--quiet"];
+    let terms = ["--repetitions", "1", "--seconds", "0.5", "--clients", "1", "--neighbours", "0"];
+    let same = ["--durability", "strict", "--noise-floor", "false"];
+    let done = place.run_as(user, &[&run[..], &terms, &same].concat());
+    if done.err().contains("can be had") && std::env::var_os("CI").is_none() {
+        eprintln!("skipped: {}", done.err());
+        return;
+    }
+    done.code(0);
+    let document = place.json("r");
+    let flushes = measured(&document["trials"][0]).get(&FLUSHES, &Scope::Disk);
+    assert!(flushes.is_some_and(|flushes| flushes > 0.0), "{document}");
+}
+
+/// Where no group of an ordinary user's can be made, the message says what brings one.
+#[test]
+fn memory_that_can_not_be_limited_is_told_with_what_brings_it() {
+    let (place, user) = place();
+    let doctor = place.run_as(user, &["doctor", "."]);
+    let word = "systemd-run --user --scope -p Delegate=yes";
+    let line = |text: &str| {
+        text.lines().find(|line| line.contains("memory limits")).map(ToOwned::to_owned)
+    };
+    let line = line(&doctor.out()).expect("doctor speaks of it");
+    assert!(line.starts_with("ok") || line.contains(word), "{line}");
+    let run = ["run", "redmine", "--engine", "sqlite", "--memory", "256M", "--out", "r"];
+    let terms = ["--repetitions", "1", "--seconds", "0.5", "--clients", "1", "--neighbours", "0"];
+    let same = ["--durability", "relaxed", "--noise-floor", "false"];
+    let done = place.run_as(user, &[&run[..], &terms, &same].concat());
+    if line.starts_with("ok") {
+        done.code(0);
+    } else {
+        done.code(5).says(&["memory can't be limited", word]);
+    }
+    if is_root() {
+        a_group_that_is_given_to_a_user_limits_memory();
+    }
+}
+
+/// A group of control that an administrator gives to a user.
+fn a_group_that_is_given_to_a_user_limits_memory() {
+    use std::os::unix::fs::chown;
+    let groups = std::path::Path::new("/sys/fs/cgroup/memory");
+    // Version 2 gives one only where the session is divided by its manager.
+    if !groups.join("cgroup.procs").exists() {
+        println!("no cgroup v1 here");
+        return;
+    }
+    let place = Place::of(NOBODY);
+    let group = groups.join(format!("given-{}", std::process::id()));
+    std::fs::create_dir(&group).unwrap();
+    for path in [group.clone(), group.join("cgroup.procs")] {
+        chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let run = ["run", "redmine", "--engine", "sqlite", "--memory", "256M", "--out", "r"];
+    let terms = ["--repetitions", "1", "--seconds", "0.5", "--clients", "1", "--neighbours", "0"];
+    let same = ["--durability", "relaxed", "--noise-floor", "false"];
+    let mut command = std::process::Command::new("sh");
+    let script = "echo 0 > \"$0/cgroup.procs\" && exec setpriv --reuid=65534 --regid=65534 \
+                  --clear-groups -- \"$@\"";
+    command.args(["-c", script]).arg(&group).arg(env!("CARGO_BIN_EXE_bakeoff"));
+    command.args([&run[..], &terms, &same].concat()).current_dir(place.path(""));
+    command.env("XDG_RUNTIME_DIR", place.path(""));
+    let done = super::Done(command.output().unwrap());
+    std::fs::remove_dir(&group).unwrap();
+    done.code(0);
+    let document = place.json("r");
+    let limit = measured(&document["trials"][0]).get(&MEMORY_LIMIT, &Scope::DATABASE);
+    assert_eq!(limit, Some(f64::from(256 << 20)), "{document}");
+}

@@ -1,0 +1,293 @@
+//! Folders, links and notes of other users: what is somebody else's to decide is not used, and
+//! nothing of theirs or of one's own is written over or emptied through it.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+
+use super::{Done, Place, SMALL};
+
+/// An ordinary user, and another one.
+pub const NOBODY: u32 = 65534;
+const SOMEBODY: u32 = 1;
+
+/// A folder where everybody may write and nobody can touch what is another's, as `/tmp`.
+fn sticky() -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    folder
+}
+
+/// Whether this test may make what belongs to others; in continuous integration it may.
+pub fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
+        eprintln!("skipped: only root can make what belongs to another user");
+    }
+    root
+}
+
+/// A folder that belongs to a user.
+fn folder_of(user: u32, path: PathBuf) -> PathBuf {
+    fs::create_dir(&path).unwrap();
+    chown(&path, Some(user), Some(user)).unwrap();
+    path
+}
+
+impl Place {
+    /// A place of an ordinary user's, for [`Place::run_as`].
+    pub fn of(user: u32) -> Self {
+        let place = Self::new();
+        chown(place.path(""), Some(user), Some(user)).unwrap();
+        place
+    }
+
+    /// A command of a user's, who has a place for notes.
+    fn command_as(&self, user: u32, arguments: &[&str]) -> std::process::Command {
+        let notes = self.path(&format!("notes-{user}"));
+        if !notes.exists() {
+            folder_of(user, notes.clone());
+        }
+        let mut command = self.command(arguments);
+        command.uid(user).gid(user).env("HOME", self.path("")).env("XDG_RUNTIME_DIR", notes);
+        command
+    }
+
+    pub fn run_as(&self, user: u32, arguments: &[&str]) -> Done {
+        Done(self.command_as(user, arguments).output().unwrap())
+    }
+
+    /// A run with its results in `r`, by a user.
+    fn measured_by(&self, user: u32) -> PathBuf {
+        self.write("small.toml", SMALL);
+        let quick = ["--repetitions", "1", "--seconds", "0.5", "--quiet"];
+        self.run_as(user, &[&["run", "small.toml", "--out", "r"], &quick[..]].concat()).code(0);
+        self.path("r")
+    }
+}
+
+/// A folder with the mark of a work folder and something in it.
+fn treasure(path: PathBuf) -> PathBuf {
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join(".bakeoff-work"), "").unwrap();
+    fs::write(path.join("thesis"), "years").unwrap();
+    path
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_empty_folder_that_somebody_else_made_is_no_run_folder() {
+    if !is_root() {
+        return;
+    }
+    let (place, everybody) = (Place::new(), sticky());
+    place.write("small.toml", SMALL);
+    let theirs = folder_of(NOBODY, everybody.path().join("theirs"));
+    let refused = place.run(&["run", "small.toml", "--out", &text(&theirs)]).code(3);
+    refused.says(&[&text(&theirs), "belongs to nobody", "another folder", "chown"]);
+    assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
+    // Nor is one of root's own below it, or behind a link of theirs.
+    let below = folder_of(0, theirs.join("below"));
+    place.run(&["run", "small.toml", "--out", &text(&below)]).code(3).says(&["belongs to nobody"]);
+    let (link, target) = (everybody.path().join("link"), folder_of(0, place.path("target")));
+    symlink(&target, &link).unwrap();
+    lchown(&link, Some(NOBODY), Some(NOBODY)).unwrap();
+    let refused = place.run(&["run", "small.toml", "--out", &text(&link.join("r"))]).code(3);
+    refused.says(&[&text(&link), "a link that belongs to nobody"]);
+    // An ordinary user is as careful with those who are not root.
+    let place = Place::of(NOBODY);
+    place.write("small.toml", SMALL);
+    let theirs = folder_of(SOMEBODY, everybody.path().join("somebody"));
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o777)).unwrap();
+    let out = text(&theirs.join("r"));
+    let refused = place.run_as(NOBODY, &["run", "small.toml", "--out", &out]).code(3);
+    refused.says(&[&text(&theirs), "belongs to daemon"]);
+}
+
+#[test]
+fn a_folder_that_others_can_write_is_refused_until_it_is_closed() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    let root = rustix::process::geteuid().is_root();
+    let open = place.path("open");
+    fs::create_dir(&open).unwrap();
+    let modes: &[(u32, &str)] =
+        if root { &[(0o777, "go-w"), (0o775, "go-w")] } else { &[(0o777, "o-w")] };
+    let run = ["run", "small.toml", "--out", "open/r", "--repetitions", "1", "--seconds", "0.5"];
+    for (mode, bits) in modes {
+        fs::set_permissions(&open, fs::Permissions::from_mode(*mode)).unwrap();
+        let mend = format!("chmod {bits} {}", text(&fs::canonicalize(&open).unwrap()));
+        place.run(&run).code(3).says(&["can be written by others", &mend]);
+        assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
+    }
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
+    place.run(&run).code(0);
+}
+
+#[test]
+fn root_does_not_go_on_with_somebody_else_s_run() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::of(NOBODY);
+    let run = place.measured_by(NOBODY);
+    place.run(&["report", "r"]).code(0);
+    place.run(&["run", "--resume", "r"]).code(3).says(&["belongs to nobody", "chown"]);
+    // Neither where the folder is root's by now and a file in it is not.
+    chown(place.path(""), Some(0), Some(0)).unwrap();
+    chown(&run, Some(0), Some(0)).unwrap();
+    let refused = place.run(&["run", "--resume", "r"]).code(3);
+    refused.says(&["run.sqlite belongs to nobody", "chown"]);
+    for file in fs::read_dir(&run).unwrap() {
+        chown(file.unwrap().path(), Some(0), Some(0)).unwrap();
+    }
+    place.run(&["run", "--resume", "r"]).code(0);
+}
+
+#[test]
+fn a_page_is_written_and_not_what_a_link_in_its_place_leads_to() {
+    let user = rustix::process::geteuid().as_raw();
+    let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };
+    for user in users {
+        let place = if user == NOBODY { Place::of(NOBODY) } else { Place::new() };
+        let run = place.measured_by(user);
+        let victim = place.write("victim", "precious");
+        fs::remove_file(run.join("report.html")).unwrap();
+        symlink(&victim, run.join("report.html")).unwrap();
+        chown(&victim, Some(user), Some(user)).unwrap();
+        place.run_as(user, &["run", "--resume", "r"]).code(0);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert!(fs::symlink_metadata(run.join("report.html")).unwrap().is_file());
+    }
+}
+
+#[test]
+fn a_database_or_an_experiment_behind_a_link_is_none_of_a_run_s() {
+    let place = Place::new();
+    let run = place.measured_by(rustix::process::geteuid().as_raw());
+    for name in ["run.sqlite", "experiment.toml"] {
+        let (file, elsewhere) = (run.join(name), place.path(name));
+        fs::rename(&file, &elsewhere).unwrap();
+        symlink(&elsewhere, &file).unwrap();
+        place.run(&["run", "--resume", "r"]).code(3).says(&[name]);
+        fs::remove_file(&file).unwrap();
+        fs::rename(&elsewhere, &file).unwrap();
+    }
+    for end in ["-wal", "-shm", "-journal"] {
+        let (file, victim) = (run.join(format!("run.sqlite{end}")), place.write("victim", "own"));
+        symlink(&victim, &file).unwrap();
+        let done = place.run(&["run", "--resume", "r"]);
+        assert!(matches!(done.0.status.code(), Some(0 | 3)), "{}", done.err());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "own", "{end}");
+        let _ = fs::remove_file(&file);
+    }
+}
+
+#[test]
+fn a_linked_work_folder_is_not_emptied() {
+    let user = rustix::process::geteuid().as_raw();
+    let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };
+    for user in users {
+        let place = if user == NOBODY { Place::of(NOBODY) } else { Place::new() };
+        let run = place.measured_by(user);
+        let victim = treasure(place.path("victim"));
+        for path in [victim.clone(), victim.join("thesis"), victim.join(".bakeoff-work")] {
+            chown(path, Some(user), Some(user)).unwrap();
+        }
+        symlink(&victim, run.join("work")).unwrap();
+        let refused = place.run_as(user, &["run", "--resume", "r"]);
+        assert_ne!(refused.0.status.code(), Some(0), "{}", refused.err());
+        refused.says(&["work", "is a link", "rm "]);
+        assert_eq!(fs::read_to_string(victim.join("thesis")).unwrap(), "years");
+        assert!(fs::symlink_metadata(run.join("work")).unwrap().is_symlink());
+    }
+}
+
+/// A run is killed; somebody puts a link, or another folder, where its work folder was.
+#[test]
+fn an_unrelated_run_sweeps_nothing_but_what_the_killed_one_made() {
+    let user = rustix::process::geteuid().as_raw();
+    let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };
+    for user in users {
+        for linked in [true, false] {
+            let place = if user == NOBODY { Place::of(NOBODY) } else { Place::new() };
+            place.write("small.toml", SMALL);
+            let run = ["run", "small.toml", "--out", "killed"];
+            let mut killed = place.command_as(user, &run).spawn().unwrap();
+            let work = place.path("killed/work");
+            super::wait_until("the work folder", || work.join(".bakeoff-work").exists());
+            killed.kill().unwrap();
+            killed.wait().unwrap();
+            let made = place.path("killed/was-work");
+            super::wait_until("its processes' end", || fs::rename(&work, &made).is_ok());
+            let victim = treasure(if linked { place.path("victim") } else { work.clone() });
+            if linked {
+                symlink(&victim, &work).unwrap();
+            }
+            for path in [victim.clone(), victim.join("thesis"), victim.join(".bakeoff-work")] {
+                chown(path, Some(user), Some(user)).unwrap();
+            }
+            place.measured_by(user);
+            assert_eq!(fs::read_to_string(victim.join("thesis")).unwrap(), "years", "{linked}");
+        }
+    }
+}
+
+#[test]
+fn an_output_goes_through_no_link_of_somebody_else_s() {
+    if !is_root() {
+        return;
+    }
+    for user in [0, NOBODY] {
+        let (place, everybody) = (Place::of(user), sticky());
+        place.measured_by(user);
+        let victim = place.write("victim", "precious");
+        chown(&victim, Some(user), Some(user)).unwrap();
+        let output = everybody.path().join("out.json");
+        symlink(&victim, &output).unwrap();
+        lchown(&output, Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+        let report = ["report", "r", "--format", "json", "-o", &text(&output)];
+        let refused = place.run_as(user, &report).code(1);
+        refused.says(&[&text(&output), "a link that belongs to daemon"]);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        // One's own is followed, and so is a chain of them.
+        let first = everybody.path().join("first.json");
+        for (target, link) in [(&victim, &output), (&output, &first)] {
+            let _ = fs::remove_file(link);
+            symlink(target, link).unwrap();
+            lchown(link, Some(user), Some(user)).unwrap();
+        }
+        let report = ["report", "r", "--format", "json", "-o", &text(&first)];
+        place.run_as(user, &report).code(0);
+        assert!(fs::read_to_string(&victim).unwrap().starts_with('{'));
+        assert_eq!(fs::metadata(&victim).unwrap().uid(), user);
+        assert!(fs::symlink_metadata(&first).unwrap().is_symlink());
+    }
+    let (place, everybody) = (Place::new(), sticky());
+    place.measured_by(0);
+    let theirs = folder_of(NOBODY, everybody.path().join("theirs"));
+    let output = text(&theirs.join("out.json"));
+    let refused = place.run(&["report", "r", "--format", "json", "-o", &output]).code(1);
+    refused.says(&[&text(&theirs), "belongs to nobody"]);
+    // A pipe in it would keep root waiting for its reader, who learns what is written.
+    let pipe = everybody.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    chown(&pipe, Some(NOBODY), Some(NOBODY)).unwrap();
+    let refused = place.run(&["report", "r", "-o", &text(&pipe)]).code(1);
+    refused.says(&[&text(&pipe), "belongs to nobody"]);
+}
+
+#[test]
+fn doctor_makes_nothing_in_a_folder_that_somebody_else_decides_over() {
+    if !is_root() {
+        return;
+    }
+    let (place, everybody) = (Place::new(), sticky());
+    let theirs = folder_of(NOBODY, everybody.path().join("theirs"));
+    place.run(&["doctor", &text(&theirs)]).code(3).says(&["belongs to nobody"]);
+}

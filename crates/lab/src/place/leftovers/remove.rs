@@ -1,0 +1,199 @@
+//! Removes a work folder, held open: what is removed is what was looked at.
+
+use std::ffi::{CStr, OsStr};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use bakeoff_trust::Folder;
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, Stat, fstat, openat, unlinkat};
+use rustix::io::Errno;
+
+use super::MARKER;
+
+/// Which folder it is. The default is none that has anything in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+    owner: u32,
+}
+
+impl Identity {
+    pub fn of(folder: impl AsFd) -> io::Result<Self> {
+        Ok(Self::from(&fstat(folder)?))
+    }
+
+    fn from(stat: &Stat) -> Self {
+        Self { device: stat.st_dev, inode: stat.st_ino, owner: stat.st_uid }
+    }
+
+    /// As it stands in a note behind the folder's path.
+    pub fn noted(self) -> String {
+        format!("\0{} {} {}", self.device, self.inode, self.owner)
+    }
+
+    /// A note's path, and which folder it was.
+    pub fn split(note: &[u8]) -> (&[u8], Option<Self>) {
+        let mut parts = note.splitn(2, |byte| *byte == 0);
+        let path = parts.next().unwrap_or_default();
+        let numbers = parts.next().and_then(|text| std::str::from_utf8(text).ok());
+        let parsed = numbers.and_then(|text| {
+            let mut numbers = text.split(' ').map(|number| number.parse::<u64>().ok());
+            let (device, inode) = (numbers.next()??, numbers.next()??);
+            Some(Self { device, inode, owner: numbers.next()??.try_into().ok()? })
+        });
+        (path, parsed)
+    }
+}
+
+/// Removes a work folder; whether there was one. `noted`: it is to be that one, and where that is
+/// not known, nothing but an empty one goes.
+///
+/// # Errors
+/// What is there is a link, somebody else's, another one than was noted, or not bakeoff's; or it
+/// can't be removed.
+pub fn remove_work(parent: &Folder, name: &OsStr, noted: Option<Identity>) -> io::Result<bool> {
+    let path = parent.path().join(name);
+    let path = path.display();
+    let refuse = |why: &str| {
+        let text = format!("{path} {why}: look what it is, and remove it: rm -r {path}");
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+    };
+    let folder = match open(parent, name) {
+        Ok(folder) => folder,
+        Err(Errno::NOENT) => return Ok(false),
+        Err(Errno::LOOP | Errno::NOTDIR) => return refuse("is a link or a file"),
+        Err(error) => return Err(io::Error::from(error)),
+    };
+    let found = Identity::of(&folder)?;
+    if found.owner != rustix::process::geteuid().as_raw() {
+        return refuse("belongs to somebody else");
+    }
+    // A run that was killed just after it had made the folder has left it empty.
+    let known = noted.is_none_or(|noted| noted == found);
+    if known && is_marked(&folder)? {
+        // The marker goes last, so that a removal that is cut short can be taken up again.
+        empty(&folder, found.device)?;
+        unlinkat(&folder, MARKER, AtFlags::empty())?;
+    }
+    match unlinkat(parent, name, AtFlags::REMOVEDIR) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOTEMPTY | Errno::EXIST) if known => refuse("is there and is not bakeoff's"),
+        Err(Errno::NOTEMPTY | Errno::EXIST) => refuse("is another one than was made"),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_marked(folder: &OwnedFd) -> io::Result<bool> {
+    match rustix::fs::statat(folder, MARKER, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Removes all that is in a folder but its marker, on its own file system. Folders in folders are
+/// brought to the top first: somebody's that are nested without end take neither stack nor
+/// descriptors.
+fn empty(folder: &OwnedFd, device: u64) -> io::Result<()> {
+    let mut number = 0;
+    while let Some(entries) = others(folder, MARKER)? {
+        for name in entries {
+            let Some(below) = take(folder, &name, device)? else { continue };
+            for inner in others(&below, "")?.unwrap_or_default() {
+                if take(&below, &inner, device)?.is_some() {
+                    number = rise(&below, &inner, folder, number)?;
+                }
+            }
+            unlinkat(folder, &*name, AtFlags::REMOVEDIR)?;
+        }
+    }
+    Ok(())
+}
+
+/// Names in a folder, but for one; `None` if there are no others.
+fn others(folder: &OwnedFd, but: &str) -> io::Result<Option<Vec<Box<CStr>>>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if ![".", "..", but].map(str::as_bytes).contains(&name.to_bytes()) {
+            names.push(name.into());
+        }
+    }
+    Ok((!names.is_empty()).then_some(names))
+}
+
+/// Removes an entry that is no folder; opens one that is.
+fn take(folder: &OwnedFd, name: &CStr, device: u64) -> io::Result<Option<OwnedFd>> {
+    match unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let below = open(folder, name)?;
+    if fstat(&below)?.st_dev != device {
+        let what = format!("something is mounted on {}", name.to_string_lossy());
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
+    }
+    Ok(Some(below))
+}
+
+/// Gives a folder below another one a name of its own at the top; returns the next number.
+fn rise(from: &OwnedFd, name: &CStr, top: &OwnedFd, mut number: u64) -> io::Result<u64> {
+    loop {
+        let new = format!(".removed-{number}");
+        number += 1;
+        match rustix::fs::renameat_with(from, name, top, new, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(number),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn open(at: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(at, name, flags, Mode::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_is_nested_without_end_is_removed_and_links_lead_nowhere() {
+        let place = tempfile::tempdir().unwrap();
+        let parent = bakeoff_trust::folder(place.path()).unwrap();
+        let (work, victim) = (place.path().join("work"), place.path().join("victim"));
+        fs::create_dir(&work).unwrap();
+        fs::write(work.join(MARKER), "").unwrap();
+        fs::create_dir(&victim).unwrap();
+        fs::write(victim.join("thesis"), "years").unwrap();
+        std::os::unix::fs::symlink(&victim, work.join("link")).unwrap();
+        fs::create_dir(work.join(".removed-0")).unwrap();
+        // Deeper than descriptors are had, and than a path can be long.
+        let mut at: OwnedFd = fs::File::open(&work).unwrap().into();
+        for _ in 0..5000 {
+            rustix::fs::mkdirat(&at, "deeper", Mode::RWXU).unwrap();
+            at = open(&at, "deeper").unwrap();
+        }
+        drop(at);
+        assert!(remove_work(&parent, "work".as_ref(), None).unwrap());
+        assert!(!work.exists() && victim.join("thesis").exists());
+        assert!(!remove_work(&parent, "work".as_ref(), None).unwrap(), "it is gone");
+    }
+
+    #[test]
+    fn a_removal_stays_on_its_file_system() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("mounted")).unwrap();
+        let folder: OwnedFd = fs::File::open(place.path()).unwrap().into();
+        let device = fstat(&folder).unwrap().st_dev;
+        let error = empty(&folder, device + 1).unwrap_err();
+        assert!(error.to_string().contains("mounted on mounted"), "{error}");
+        empty(&folder, device).unwrap();
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+}
