@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use bakeoff_disk::neighbour;
 use serde::{Deserialize, Serialize};
 
+use crate::preflight::Problems;
+
 /// Why a trial or a power cut came to nothing. Its text is whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum TrialError {
@@ -94,6 +96,9 @@ pub enum LabError {
     /// What stops its trials.
     #[error(transparent)]
     Trial(#[from] TrialError),
+    /// What keeps it from beginning.
+    #[error(transparent)]
+    Preflight(#[from] Problems),
     /// The run folder can't be read or written.
     #[error(transparent)]
     Results(#[from] bakeoff_results::Error),

@@ -14,7 +14,7 @@ const TABLE: &str = "bakeoff_asks_for_its_rights";
 
 /// What a load and its clients need, and a statement that fails for another reason where the right
 /// is granted: a column that is there twice, a table that is not there.
-const RIGHTS: [(&str, &str); 8] = [
+const RIGHTS: [(&str, &str); 9] = [
     ("CREATE", "CREATE TABLE {} (a INT, a INT)"),
     ("ALTER", "ALTER TABLE {} ADD COLUMN b INT"),
     ("INDEX", "CREATE INDEX i ON {} (a)"),
@@ -23,6 +23,7 @@ const RIGHTS: [(&str, &str); 8] = [
     ("SELECT", "SELECT 1 FROM {}"),
     ("UPDATE", "UPDATE {} SET a = 1"),
     ("DELETE", "DELETE FROM {}"),
+    ("LOCK TABLES", "LOCK TABLES {} WRITE"),
 ];
 
 /// A statement on a table that the user may not send.
