@@ -6,13 +6,15 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use mysql::{Opts, OptsBuilder};
+use mysql::prelude::Queryable;
+use mysql::{Conn, Opts, OptsBuilder};
 
 use super::tables::Leftovers;
-use super::{Open, Storage, survey};
+use super::{Open, Storage, error, survey};
 use crate::elsewhere::survey::Survey;
 use crate::{
-    About, Claim, Database, Durability, Engine, Home, Result, Schema, Setting, Statement, Terms,
+    About, Claim, Database, Durability, Engine, Error, Home, Result, Schema, Setting, Statement,
+    Terms,
 };
 
 /// How long a server is given to take a connection.
