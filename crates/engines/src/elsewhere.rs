@@ -8,8 +8,6 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{Engine, mysql, postgres};
 
-pub(crate) mod survey;
-
 /// A database that was found.
 #[derive(Clone, Copy)]
 struct Found {

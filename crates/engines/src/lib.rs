@@ -23,6 +23,7 @@ pub mod schema;
 pub mod sql;
 pub mod sqlite;
 pub mod statement;
+mod survey;
 mod value;
 
 pub use bakeoff_servers::Standing;

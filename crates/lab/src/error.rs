@@ -1,13 +1,12 @@
 //! Why a trial, a power cut or a whole run came to nothing: whose fault it is, in words that say
 //! what to do.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use bakeoff_disk::neighbour;
 use serde::{Deserialize, Serialize};
-
-use crate::preflight::Problems;
 
 /// Why a trial or a power cut came to nothing. Its text is whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -87,6 +86,20 @@ impl TrialError {
     /// A process that is not as it should be.
     pub(crate) fn process(text: impl Into<String>) -> Self {
         MachineError::Process(text.into()).into()
+    }
+}
+
+/// All that keeps a run from beginning, each with its remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Problems(pub Vec<TrialError>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [one] = &self.0[..] {
+            return one.fmt(formatter);
+        }
+        write!(formatter, "{} things keep this run from beginning:", self.0.len())?;
+        self.0.iter().try_for_each(|problem| write!(formatter, "\n- {problem}"))
     }
 }
 

@@ -22,13 +22,13 @@ pub mod targets;
 mod watch;
 
 pub use child::child;
-pub use error::{LabError, MachineError, TrialError};
+pub use error::{LabError, MachineError, Problems, TrialError};
 pub use estimate::Estimate;
 pub use machine::describe as describe_machine;
 pub use place::disk::try_virtual_disk;
 pub use place::memory::try_memory_limit;
 pub use possible::Possible;
-pub use preflight::{Preflight, Problems};
+pub use preflight::Preflight;
 pub use process::Program;
 pub use registry::Registry;
 pub use run::{Ending, Lab, file_systems};

@@ -2,7 +2,6 @@
 //! engine, the virtual disk, the memory limit and the room, all at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::Path;
 use std::thread;
 
@@ -10,6 +9,7 @@ use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
 use bakeoff_experiment::{Block, Experiment, Factor, HOST, Memory};
 
+use crate::error::Problems;
 use crate::place::images::Recipe;
 use crate::place::{RESERVE, disk, memory, room};
 use crate::spec::{self, DiskSpec, TrialSpec};
@@ -33,20 +33,6 @@ pub struct Preflight<'a> {
     pub launcher: Option<&'a Launcher>,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
     pub reuse: bool,
-}
-
-/// All that keeps a run from beginning, each with its remedy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Problems(pub Vec<TrialError>);
-
-impl fmt::Display for Problems {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [one] = &self.0[..] {
-            return one.fmt(formatter);
-        }
-        write!(formatter, "{} things keep this run from beginning:", self.0.len())?;
-        self.0.iter().try_for_each(|problem| write!(formatter, "\n- {problem}"))
-    }
 }
 
 impl Preflight<'_> {

@@ -11,7 +11,7 @@ use mysql::{Conn, Opts, OptsBuilder};
 
 use super::tables::Leftovers;
 use super::{Open, Storage, error, survey};
-use crate::elsewhere::survey::Survey;
+use crate::survey::Survey;
 use crate::{
     About, Claim, Database, Durability, Engine, Error, Home, Result, Schema, Setting, Statement,
     Terms,

@@ -6,7 +6,7 @@ use mysql::{Conn, Opts};
 
 use super::storage::{self, Storage};
 use super::{error, tables};
-use crate::elsewhere::survey::{self, Survey};
+use crate::survey::{self, Survey};
 use crate::{Error, Result};
 
 /// A table that is not there. The rights to it are looked at before it is looked for.

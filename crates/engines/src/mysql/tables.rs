@@ -5,9 +5,9 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 
 use super::{SQL, error};
-use crate::elsewhere::survey;
 use crate::schema::Table;
 use crate::sql::{MADE_BY, Mark};
+use crate::survey;
 use crate::{Error, Result, Schema};
 
 /// What may be done about tables that are there already.

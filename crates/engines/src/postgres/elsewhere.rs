@@ -9,7 +9,7 @@ use tokio_postgres::Config;
 
 use super::tables::Leftovers;
 use super::{Open, PROMISES, survey};
-use crate::elsewhere::survey::Survey;
+use crate::survey::Survey;
 use crate::{
     About, Claim, Database, Durability, Engine, Home, Result, Schema, Setting, Statement, Terms,
     fair,

@@ -4,7 +4,7 @@ use postgres::Client;
 use tokio_postgres::Config;
 
 use super::{error, tables, words};
-use crate::elsewhere::survey::{self, Survey};
+use crate::survey::{self, Survey};
 use crate::{Result, Terms, fair};
 
 /// Connects to the server once.

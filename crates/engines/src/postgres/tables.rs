@@ -4,9 +4,9 @@
 use postgres::{Client, GenericClient, Row, Transaction};
 
 use super::{SQL, error};
-use crate::elsewhere::survey;
 use crate::schema::Table;
 use crate::sql::{MADE_BY, Mark};
+use crate::survey;
 use crate::{Error, Result, Schema};
 
 /// What may be done about tables that are there already.

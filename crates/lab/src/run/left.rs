@@ -75,14 +75,15 @@ mod tests {
         assert!(cells.len() == 4 && cells[0] != cells[1]);
         let mut left = Left::new(cells.iter().map(|cell| (cell.clone(), 10.0)), 7.0);
         assert_eq!(left.begins(&cells[0]), 47.0);
-        left.took(20.0);
+        let took = |cell: &Cell| if *cell == cells[0] { 20.0 } else { 4.0 };
+        left.took(took(&cells[0]));
         // The other cell has not run, but may be as much slower than it was estimated.
         assert_eq!(left.begins(&cells[1]), 67.0);
-        left.took(4.0);
+        left.took(took(&cells[1]));
         assert_eq!(left.begins(&cells[2]), 31.0, "one of each cell, at 20 and at 4");
-        left.took(20.0);
+        left.took(took(&cells[2]));
         left.begins(&cells[3]);
-        left.took(4.0);
+        left.took(took(&cells[3]));
         assert_eq!(left.begins(&cells[0]), 27.0, "it is run again");
     }
 }
