@@ -25,6 +25,7 @@ pub(crate) fn all(
         trials.iter().partition(|trial| attempts.set_aside(trial));
     let [failed, disturbed] = lost::lost(run, &standing);
     let warnings = [
+        lost::left_out(run),
         failed,
         disturbed,
         lost::elsewhere(run),

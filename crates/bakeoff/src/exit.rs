@@ -69,9 +69,19 @@ impl From<&LabError> for Exit {
         match error {
             LabError::Results(Results::Full { .. }) => Self::Full,
             LabError::Results(_) => Self::Folder,
-            LabError::Trial(TrialError::User(_)) => Self::Usage,
-            LabError::Trial(TrialError::Engine(_)) => Self::Trials,
-            LabError::Trial(TrialError::Machine(error)) => match error {
+            LabError::Trial(error) => error.into(),
+            // Of several problems the first says it: the engines', then the machine's.
+            LabError::Preflight(problems) => problems.0.first().map_or(Self::Failed, Self::from),
+        }
+    }
+}
+
+impl From<&TrialError> for Exit {
+    fn from(error: &TrialError) -> Self {
+        match error {
+            TrialError::User(_) => Self::Usage,
+            TrialError::Engine(_) => Self::Trials,
+            TrialError::Machine(error) => match error {
                 MachineError::Full { .. } => Self::Full,
                 MachineError::Neighbours(_) => Self::Usage,
                 MachineError::Interrupted => Self::Interrupted,

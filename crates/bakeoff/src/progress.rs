@@ -190,9 +190,6 @@ impl Watch for Progress {
             Event::Swept(path) => {
                 self.say(&format!("removed what a killed run had left: {}", path.display()));
             }
-            Event::Unavailable { engine, reason } => {
-                self.complain(&format!("{engine} can't be used, its trials fail: {reason}"));
-            }
             Event::MeasuringNeighbour => self.now("measuring one neighbour alone".into()),
             Event::Loading { data, rows: 0 } => self.now(format!("loading {}", data.about)),
             Event::Loading { data, rows } => {

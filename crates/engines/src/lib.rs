@@ -23,6 +23,7 @@ pub mod schema;
 pub mod sql;
 pub mod sqlite;
 pub mod statement;
+mod survey;
 mod value;
 
 pub use bakeoff_servers::Standing;
@@ -215,6 +216,30 @@ pub trait Engine: Send + Sync {
     /// That text.
     fn available(&self) -> std::result::Result<(), String> {
         Ok(())
+    }
+
+    /// Whether it gives a level of durability. A server that somebody else runs is asked, once a
+    /// process, what its settings give; one that doesn't answer is taken to give every level:
+    /// [`Engine::ready`] tells of it.
+    ///
+    /// # Errors
+    /// Why it does not, and what would change that.
+    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
+        let promises = self.about().promises;
+        let given = promises.iter().any(|it| it.durability == durability && it.settings.is_some());
+        if given { Ok(()) } else { Err("it has no such level".into()) }
+    }
+
+    /// Tries, before anything is loaded, whether it can be: its program is there, or the server that
+    /// somebody else runs takes a connection, is recent enough, grants what is needed, and holds
+    /// nothing but what may be dropped. With `reuse` that is what an earlier run has left. Nothing is
+    /// changed.
+    ///
+    /// # Errors
+    /// All that stands in the way, each with its remedy.
+    fn ready(&self, reuse: bool) -> std::result::Result<(), Vec<String>> {
+        let _ = reuse;
+        self.available().map_err(|problem| vec![problem])
     }
 
     /// Whether what was committed at this level is still there when the engine's own process is

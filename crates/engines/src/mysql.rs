@@ -28,6 +28,7 @@ mod error;
 mod load;
 mod session;
 mod storage;
+mod survey;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -25,6 +25,7 @@ use tables::Leftovers;
 pub mod elsewhere;
 mod load;
 mod session;
+mod survey;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -235,12 +236,7 @@ impl Open {
     /// Looks whether the server is what was asked for, and creates the schema.
     fn prepare(&mut self, leftovers: Leftovers) -> Result<()> {
         let mut client = self.connect()?;
-        let version = show(&mut client, "server_version_num")?;
-        self.version = version.parse::<u32>().map_err(Error::engine)? / 10_000;
-        if self.version < OLDEST {
-            let found = self.version;
-            return Err(Error::Usage(format!("PostgreSQL {found} is older than {OLDEST}")));
-        }
+        self.version = recent_enough(&mut client)?;
         confirm_durability(&mut client, self.terms.durability)?;
         tables::create(&mut client, &self.schema, leftovers)?;
         self.before = upkeep::counters(&mut client, self.version)?;
@@ -282,13 +278,7 @@ impl Open {
                 "the server has ended ({what}); the end of its log:\n{}",
                 private.server.log()
             )),
-            _ if failure.as_db_error().is_some() => {
-                Error::engine(format!("the server refuses a session: {what}"))
-            }
-            _ => Error::engine(format!(
-                "no connection to the server: {what}; look whether it is running, and whether the \
-                 URL's host, port or socket is right"
-            )),
+            _ => Error::engine(survey::no_connection(failure)),
         }
     }
 }
@@ -349,6 +339,17 @@ fn connect(config: &Config) -> std::result::Result<Client, postgres::Error> {
 fn show(client: &mut Client, setting: &str) -> Result<String> {
     let row = client.query_one(&format!("SHOW {setting}"), &[]).map_err(error)?;
     row.try_get(0).map_err(error)
+}
+
+/// The server's version, its first number; refused where it is too old.
+fn recent_enough(client: &mut Client) -> Result<u32> {
+    let version = show(client, "server_version_num")?;
+    let version = version.parse::<u32>().map_err(Error::engine)? / 10_000;
+    if version < OLDEST {
+        let what = format!("PostgreSQL {version} is older than {OLDEST}: bring it up to date");
+        return Err(Error::Usage(what));
+    }
+    Ok(version)
 }
 
 /// Reads back from the server what it promises.

@@ -1,6 +1,7 @@
 //! Why a trial, a power cut or a whole run came to nothing: whose fault it is, in words that say
 //! what to do.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -88,12 +89,29 @@ impl TrialError {
     }
 }
 
+/// All that keeps a run from beginning, each with its remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Problems(pub Vec<TrialError>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [one] = &self.0[..] {
+            return one.fmt(formatter);
+        }
+        write!(formatter, "{} things keep this run from beginning:", self.0.len())?;
+        self.0.iter().try_for_each(|problem| write!(formatter, "\n- {problem}"))
+    }
+}
+
 /// What stops a run.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// What stops its trials.
     #[error(transparent)]
     Trial(#[from] TrialError),
+    /// What keeps it from beginning.
+    #[error(transparent)]
+    Preflight(#[from] Problems),
     /// The run folder can't be read or written.
     #[error(transparent)]
     Results(#[from] bakeoff_results::Error),

@@ -7,9 +7,12 @@
 
 mod child;
 mod error;
+mod estimate;
 pub mod machine;
 pub mod place;
 pub mod planner;
+pub mod possible;
+mod preflight;
 pub mod procedures;
 pub mod process;
 mod registry;
@@ -19,13 +22,16 @@ pub mod targets;
 mod watch;
 
 pub use child::child;
-pub use error::{LabError, MachineError, TrialError};
+pub use error::{LabError, MachineError, Problems, TrialError};
+pub use estimate::Estimate;
 pub use machine::describe as describe_machine;
 pub use place::disk::try_virtual_disk;
 pub use place::memory::try_memory_limit;
+pub use possible::Possible;
+pub use preflight::Preflight;
 pub use process::Program;
 pub use registry::Registry;
-pub use run::{Ending, Lab, OVERHEAD_S, can_be_cut, file_systems, planned_cuts};
+pub use run::{Ending, Lab, file_systems};
 pub use spec::resolve;
 pub use watch::{Event, Watch};
 

@@ -9,16 +9,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Cell, Experiment, Factor, Plan};
+use bakeoff_experiment::{Cell, Experiment};
 use bakeoff_results::{Canary, Measured, RunFolder, Trial};
 use bakeoff_trust::Folder;
 
 use crate::error::wanting;
+use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
 use crate::machine::suspect::disturbance;
 use crate::place::leftovers::{self, WorkFolder};
-use crate::place::{RESERVE, images::Images, memory, room};
+use crate::place::{images::Images, memory};
 use crate::planner::{Due, Fixed, OnceMore, Planner};
+use crate::possible::{Possible, Refusal};
+use crate::preflight::Preflight;
 use crate::procedures::drive::DriveProcedure;
 use crate::procedures::{Outcome, Procedure, Stage};
 use crate::process::Program;
@@ -28,11 +31,11 @@ use crate::watch::{Event, Watch};
 use crate::{LabError, MachineError, Registry, TrialError};
 
 mod cuts;
+mod left;
 
-pub use cuts::{can_be_cut, file_systems, planned_cuts};
+pub use cuts::file_systems;
+use left::Left;
 
-/// Seconds that a trial takes beside its clients' time, as a first guess.
-pub const OVERHEAD_S: f64 = 0.4;
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
 const CANARY_TRIES: u32 = 3;
 /// One block in so many, and one at least, may be run again because the machine was disturbed.
@@ -60,8 +63,8 @@ pub struct Lab<'a> {
     pub launcher: &'a Launcher,
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// Its plan.
-    pub plan: &'a Plan,
+    /// What of it can be had.
+    pub possible: &'a Possible,
     /// Where its results go.
     pub folder: &'a mut RunFolder,
     /// Set by somebody else when the run is to stop.
@@ -72,9 +75,6 @@ pub struct Lab<'a> {
     pub keep_images: bool,
 }
 
-/// What is resolved of a cell in a block, or why it can't be had.
-type Resolved = Result<(TrialSpec, Drive), TrialError>;
-
 /// What a run knows of itself on its way.
 struct Way {
     cage: Cage,
@@ -83,8 +83,8 @@ struct Way {
     /// will be.
     number: usize,
     of: usize,
-    /// Trials done in this process, and the seconds they took.
-    spent: (usize, f64),
+    /// How much longer it takes.
+    left: Left,
     /// Seconds spent on waiting for the machine to settle.
     waited_s: f64,
     /// How many processors the machine has.
@@ -111,17 +111,17 @@ impl Lab<'_> {
     fn run_all(&mut self, watch: &mut dyn Watch) -> Result<u32, LabError> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
         sweep(&registry, watch)?;
-        let fixed = Fixed::new(self.plan, self.folder)?;
+        let fixed = Fixed::new(&self.possible.plan, self.folder)?;
         let work = WorkFolder::create(self.held()?, "work", &registry);
         let work = wanting("the work folder", work)?;
-        room(work.path(), RESERVE)?;
-        let of = self.plan.trials();
+        self.preflight(work.path()).check(fixed.left().map(|due| &due.block))?;
+        let of = self.possible.plan.trials();
         let mut way = Way {
             cage: wanting("the canary", Cage::new(work.path()))?,
             canaries: self.folder.canaries()?,
             number: of - fixed.trials(),
             of,
-            spent: (0, 0.0),
+            left: self.left(&fixed),
             waited_s: 0.0,
             processors: self.folder.run()?.machine.processors,
         };
@@ -140,7 +140,7 @@ impl Lab<'_> {
             watch,
         };
         self.prepare(&mut stage, &fixed)?;
-        let most = self.plan.blocks.len().div_ceil(AGAIN);
+        let most = self.possible.plan.blocks.len().div_ceil(AGAIN);
         let mut planner = OnceMore::new(fixed, most);
         let mut failed = 0;
         while let Some(due) = planner.next(self.folder)? {
@@ -159,12 +159,8 @@ impl Lab<'_> {
 
     /// Resolves what is to be run, and loads its data.
     fn prepare(&mut self, stage: &mut Stage<'_>, fixed: &Fixed) -> Result<(), LabError> {
-        self.look_for_engines(stage, fixed);
         let trials = fixed.left().flat_map(|due| {
-            let resolve = |trial: &bakeoff_experiment::PlannedTrial| {
-                self.resolve(&trial.cell, due.block.number)
-            };
-            due.block.trials.iter().map(resolve).collect::<Vec<_>>()
+            due.block.trials.iter().map(|trial| self.resolve(&trial.cell, due.block.number))
         });
         let trials: Vec<TrialSpec> = trials.filter_map(|it| Some(it.ok()?.0)).collect();
         if trials.iter().any(spec::wants_hired) {
@@ -187,27 +183,20 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// Says which engines can't be used, before anything is loaded.
-    fn look_for_engines(&self, stage: &mut Stage<'_>, fixed: &Fixed) {
-        let cells = fixed.left().flat_map(|due| &due.block.trials).map(|trial| &trial.cell);
-        let engines: BTreeSet<&str> = cells.filter_map(|cell| cell.level(Factor::Engine)).collect();
-        for engine in engines {
-            if let Err(reason) = self.available(engine) {
-                let reason = &reason.to_string();
-                stage.watch.event(Event::Unavailable { engine, reason });
-            }
+    /// What is tried before anything is loaded.
+    fn preflight<'b>(&'b self, folder: &'b Path) -> Preflight<'b> {
+        Preflight {
+            registry: self.registry,
+            experiment: self.experiment,
+            possible: self.possible,
+            folder,
+            launcher: Some(self.launcher),
+            reuse: self.reuse,
         }
     }
 
-    /// Whether an engine can be used on this machine, and what brings what is missing.
-    fn available(&self, engine: &str) -> Result<(), TrialError> {
-        let found = self.registry.engine(engine);
-        found.map_or(Ok(()), |engine| engine.available()).map_err(TrialError::User)
-    }
-
-    /// Resolves a cell in a block, for this machine.
-    fn resolve(&self, cell: &Cell, block: u32) -> Resolved {
-        cell.level(Factor::Engine).map_or(Ok(()), |engine| self.available(engine))?;
+    /// Resolves a cell in a block.
+    fn resolve(&self, cell: &Cell, block: u32) -> Result<(TrialSpec, Drive), Refusal> {
         spec::resolve(self.registry, self.experiment, cell, block)
     }
 
@@ -241,7 +230,7 @@ impl Lab<'_> {
             way.number += 1;
             way.of = way.of.max(way.number);
             let (number, of, cell) = (way.number, way.of, &planned.cell);
-            let left_s = self.left_s(way);
+            let left_s = way.left.begins(cell);
             stage.watch.event(Event::Begins { number, of, cell, left_s });
             let (start, started_s) = (Instant::now(), now_s());
             let answer = self.measure(stage, cell, due.block.number);
@@ -274,8 +263,7 @@ impl Lab<'_> {
             self.folder.commit_trial(&trial)?;
             failed += u32::from(!trial.valid);
             stage.watch.event(Event::Ends(&trial));
-            way.spent.0 += 1;
-            way.spent.1 += start.elapsed().as_secs_f64();
+            way.left.took(start.elapsed().as_secs_f64());
         }
         if let Some(what) = disturbed {
             self.folder.note_disturbed(due.block.number, due.attempt, &what)?;
@@ -302,15 +290,18 @@ impl Lab<'_> {
         stage.applied.drain(..).try_for_each(|applied| Ok(self.folder.note_applied(&applied)?))
     }
 
-    /// Seconds until the run is done: each trial that is left takes as long as those so far.
-    fn left_s(&self, way: &Way) -> f64 {
-        let left = (way.of + 1).saturating_sub(way.number) as f64;
-        let (count, seconds) = way.spent;
-        let each = match count {
-            0 => self.experiment.seconds + OVERHEAD_S,
-            count => seconds / count as f64,
+    /// How long what is left to do is going to take.
+    fn left(&self, fixed: &Fixed) -> Left {
+        let each = |block: u32, cell: &Cell| {
+            let resolved = self.resolve(cell, block);
+            let seconds = |(trial, drive): &_| estimate::trial_s(self.registry, trial, drive);
+            (cell.clone(), resolved.as_ref().map_or(self.experiment.seconds, seconds))
         };
-        left * each
+        let due = fixed.left().flat_map(|due| {
+            due.block.trials.iter().map(move |trial| each(due.block.number, &trial.cell))
+        });
+        let estimate = Estimate::of(self.registry, self.experiment, self.possible);
+        Left::new(due, estimate.cuts_s)
     }
 
     /// Reads the canary; when it is off, gives the machine time to settle, within bounds. What is
@@ -320,7 +311,7 @@ impl Lab<'_> {
         stage: &mut Stage<'_>,
         way: &mut Way,
     ) -> Result<Option<String>, LabError> {
-        let patience_s = 0.05 * self.experiment.seconds * self.plan.trials() as f64;
+        let patience_s = 0.05 * self.experiment.seconds * self.possible.plan.trials() as f64;
         for tries in 1..=CANARY_TRIES {
             let mut canary = wanting("the canary", way.cage.read())?;
             canary.off = disturbed(&way.canaries, &canary);

@@ -8,6 +8,7 @@ use bakeoff_experiment::{
 use bakeoff_load::{Arrivals as Spread, Pace};
 use bakeoff_results::Levels;
 
+use crate::possible::Refusal;
 use crate::process::job::Drive;
 use crate::targets::{Setup, Wanted};
 use crate::{Registry, TrialError};
@@ -68,16 +69,15 @@ pub fn resolve(
     experiment: &Experiment,
     cell: &Cell,
     block: u32,
-) -> Result<(TrialSpec, Drive), TrialError> {
-    let target = registry.target_of(&experiment.workload)?;
+) -> Result<(TrialSpec, Drive), Refusal> {
+    let no_target = |error: TrialError| Refusal::of(cell, &[], error.to_string());
+    let target = registry.target_of(&experiment.workload).map_err(no_target)?;
     let setup = target.resolve(&Wanted { experiment, cell, workload: &experiment.workload })?;
     let disk = disk(experiment, cell)?;
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
-        return Err(TrialError::User(format!(
-            "the disk {} has no queue for neighbours to stand in",
-            cell.get(Factor::Disk)
-        )));
+        let why = "the disk has no queue for neighbours to stand in";
+        return Err(Refusal::of(cell, &[Factor::Disk, Factor::Neighbours], why));
     }
     let trial = TrialSpec {
         setup,
@@ -98,10 +98,11 @@ pub fn resolve(
 }
 
 /// The disk of a cell.
-fn disk(experiment: &Experiment, cell: &Cell) -> Result<DiskSpec, TrialError> {
+fn disk(experiment: &Experiment, cell: &Cell) -> Result<DiskSpec, Refusal> {
+    let wrong = |error: TrialError| Refusal::of(cell, &[Factor::Disk], error.to_string());
     match cell.base(Factor::Disk) {
         HOST => Ok(DiskSpec::Host),
-        name => named_disk(experiment, name).map(DiskSpec::Virtual),
+        name => named_disk(experiment, name).map(DiskSpec::Virtual).map_err(wrong),
     }
 }
 

@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::TrialError;
 use crate::place::Place;
 use crate::place::images::Recipe;
+use crate::possible::Refusal;
 
 /// A kind of thing that clients can drive.
 pub trait Target: Send + Sync {
@@ -32,11 +33,19 @@ pub trait Target: Send + Sync {
     fn about(&self, workload: &str) -> Option<About>;
 
     /// Turns a trial's levels into what this target needs to know, once: below this nobody parses a
-    /// level again. Nothing is started to find out.
+    /// level again. Nothing is started to find out, and nothing falls back: what can't be had is
+    /// refused here, so that the plan can say so before anything runs.
     ///
     /// # Errors
     /// Levels that don't go together, or that can't be had on this machine.
-    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, TrialError>;
+    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal>;
+
+    /// How large its data roughly are, for the time and the room that a run needs; `None` where
+    /// nobody knows.
+    fn size(&self, subject: &Value) -> Option<Size> {
+        let _ = subject;
+        None
+    }
 
     /// Gets a subject ready that [`Target::resolve`] made, in the process that works with it.
     ///
@@ -69,6 +78,15 @@ pub struct About {
     pub operations: Vec<&'static str>,
     /// Its scales from small to large, each with what it holds.
     pub scales: Vec<(&'static str, String)>,
+}
+
+/// How large data are, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// What is loaded.
+    pub rows: u64,
+    /// What it takes on a disk.
+    pub disk: u64,
 }
 
 /// The levels that a target is to resolve.

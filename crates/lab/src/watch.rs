@@ -12,13 +12,6 @@ use crate::place::images::Recipe;
 pub enum Event<'a> {
     /// What a killed run had left was removed.
     Swept(&'a Path),
-    /// An engine can't be used on this machine; its trials are going to fail.
-    Unavailable {
-        /// Its name.
-        engine: &'a str,
-        /// What is missing, and what brings it.
-        reason: &'a str,
-    },
     /// One neighbour stream is measured alone.
     MeasuringNeighbour,
     /// Data are being loaded; so many rows so far.

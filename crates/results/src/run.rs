@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::power_cut::CutPlan;
+use crate::record::Levels;
 
 /// What the run was made on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +76,13 @@ pub struct Run {
     /// The power cuts that are planned, if any.
     #[serde(default)]
     pub cuts: Option<CutPlan>,
+    /// How many seconds the run was estimated to take, before it began; `None` in records of an
+    /// older bakeoff.
+    #[serde(default)]
+    pub estimated_s: Option<f64>,
+    /// What the experiment asks for and can't be had: it is not in the plan.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Run {
@@ -91,6 +99,27 @@ impl Run {
         let name = self.alias("engine", engine).unwrap_or(engine);
         self.engines.iter().find(|fact| fact.name == name).is_none_or(|fact| fact.stores)
     }
+}
+
+/// Cells that can't be had, for one reason: they are not run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The levels that don't go together; of all other factors, any level.
+    pub levels: Levels,
+    /// Why.
+    pub why: String,
+    /// Trials that are not run for it.
+    pub trials: u32,
+    /// Power cuts that are not made for it.
+    pub cuts: u32,
+}
+
+/// Levels in words, the engine first: `sqlite × disk null × neighbours x1`.
+pub fn in_words(levels: &Levels) -> String {
+    let engine = levels.get("engine").cloned();
+    let others = levels.iter().filter(|(factor, _)| *factor != "engine");
+    let others = others.map(|(factor, level)| format!("{factor} {level}"));
+    engine.into_iter().chain(others).collect::<Vec<_>>().join(" × ")
 }
 
 /// The settings that an engine was opened with under some terms, and that differ from its own

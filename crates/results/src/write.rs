@@ -298,6 +298,8 @@ mod tests {
             text: String::new(),
             applied: Vec::new(),
             cuts: None,
+            estimated_s: None,
+            left_out: Vec::new(),
         }
     }
 

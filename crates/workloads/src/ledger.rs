@@ -34,8 +34,8 @@ const BALANCE: i64 = 1_000_000;
 pub struct Ledger;
 
 static SCALES: [Scale; 2] = [
-    Scale { name: "small", summary: "64 accounts, no entry yet" },
-    Scale { name: "large", summary: "100,000 accounts, no entry yet" },
+    Scale { name: "small", summary: "64 accounts, no entry yet", bytes: 17_000 },
+    Scale { name: "large", summary: "100,000 accounts, no entry yet", bytes: 1_600_000 },
 ];
 
 impl Workload for Ledger {

@@ -68,6 +68,8 @@ pub struct Scale {
     pub name: &'static str,
     /// What it holds, in a few words.
     pub summary: &'static str,
+    /// Bytes of its rows, roughly: a text's own, eight of a number.
+    pub bytes: u64,
 }
 
 /// A workload at a scale, ready to be loaded and run.

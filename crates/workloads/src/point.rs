@@ -14,8 +14,8 @@ use crate::{Client, Prepared, Random, Scale, Tally, Text, Workload, stream};
 pub struct Point;
 
 static SCALES: [Scale; 2] = [
-    Scale { name: "small", summary: "10,000 rows of 100 bytes" },
-    Scale { name: "large", summary: "1,000,000 rows of 100 bytes" },
+    Scale { name: "small", summary: "10,000 rows of 100 bytes", bytes: 1_050_000 },
+    Scale { name: "large", summary: "1,000,000 rows of 100 bytes", bytes: 105_000_000 },
 ];
 
 /// Bytes of a row's text, at most: it ends with a word.

@@ -32,14 +32,20 @@ const END: i64 = 1_483_228_800 * SECOND;
 pub struct Redmine;
 
 static SCALES: [Scale; 3] = [
-    Scale { name: "small", summary: "30 users, 13 projects, 1,000 issues with 10 comments each" },
+    Scale {
+        name: "small",
+        summary: "30 users, 13 projects, 1,000 issues with 10 comments each",
+        bytes: 5_700_000,
+    },
     Scale {
         name: "large",
         summary: "1,000 users, 120 projects, 10,000 issues with 10 comments each",
+        bytes: 58_000_000,
     },
     Scale {
         name: "giant",
         summary: "10,000 users, 1,200 projects, 100,000 issues with 10 comments each",
+        bytes: 580_000_000,
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::{Disturbed, Run, TrialSummary};
+use bakeoff_results::{Disturbed, Run, TrialSummary, in_words};
 
 use super::{part, place};
 
@@ -22,6 +22,15 @@ pub(super) fn lost(run: &Run, trials: &[&TrialSummary]) -> [Option<String>; 2] {
         "do not count, though they ended"
     };
     [say(failed, "failed"), say(disturbed, how)]
+}
+
+/// Cells that could not be had: nothing stands against them.
+pub(super) fn left_out(run: &Run) -> Option<String> {
+    let cells = run.left_out.iter().map(|it| format!("{} ({})", in_words(&it.levels), it.why));
+    let cells: Vec<String> = cells.collect();
+    (!cells.is_empty()).then(|| {
+        format!("what can't be had was not run, and is compared with nothing: {}", cells.join("; "))
+    })
 }
 
 /// Trials that don't count because their block was run again, and why it was.

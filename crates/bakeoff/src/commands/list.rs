@@ -1,12 +1,14 @@
 //! `bakeoff list`: what there is to choose from.
 
 use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, WorkloadNames};
-use bakeoff_lab::Registry;
+use bakeoff_lab::{Estimate, Possible, Registry};
 use comfy_table::{ContentArrangement, Table, presets};
 
+use super::plan::rounded;
 use crate::cli::{self, Listed};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::progress::span;
 
 /// Prints one list, or all of them.
 pub fn run(arguments: &cli::List) -> Result<Exit, Failure> {
@@ -28,7 +30,7 @@ fn list(what: Listed) -> Table {
     let registry = Registry::standard();
     let vocabulary = registry.vocabulary();
     match what {
-        Listed::Presets => presets_table(&vocabulary),
+        Listed::Presets => presets_table(&registry, &vocabulary),
         Listed::Engines => engines(),
         Listed::Workloads => workloads(&registry),
         Listed::Disks => disks(),
@@ -44,11 +46,21 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-fn presets_table(vocabulary: &Vocabulary) -> Table {
-    let mut table = table(&["preset", "what it asks"]);
+fn presets_table(registry: &Registry, vocabulary: &Vocabulary) -> Table {
+    let mut table = table(&["preset", "what it asks", "takes about", "with --quick"]);
     for preset in bakeoff_experiment::presets() {
-        let experiment = Experiment::load(preset.name, &Changes::default(), vocabulary);
-        table.add_row([preset.name, &experiment.map_or_else(|e| e.to_string(), |e| e.title)]);
+        let load = |quick| {
+            let changes = Changes { quick, ..Changes::default() };
+            Experiment::load(preset.name, &changes, vocabulary)
+        };
+        let takes = |experiment: &Experiment| {
+            let possible = Possible::of(registry, experiment);
+            span(rounded(Estimate::of(registry, experiment, &possible).total_s()))
+        };
+        let title = load(false).map_or_else(|error| error.to_string(), |it| it.title);
+        let [whole, quick] =
+            [false, true].map(|quick| load(quick).map_or_else(|_| String::new(), |it| takes(&it)));
+        table.add_row([preset.name, &title, &whole, &quick]);
     }
     table
 }

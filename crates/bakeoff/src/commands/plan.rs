@@ -1,62 +1,78 @@
 //! What a run is going to do, and roughly how long it takes: `bakeoff run --dry-run`.
 
-use std::collections::BTreeMap;
-
-use bakeoff_engines::Home;
-use bakeoff_experiment::{Block, Cuts, Experiment, Plan};
-use bakeoff_lab::Registry;
+use bakeoff_experiment::{Block, Cuts, Experiment};
+use bakeoff_lab::possible::line as refused;
+use bakeoff_lab::{Estimate, Possible, Registry};
 
 use crate::progress::span;
 
 /// A plan of more blocks has its total at its end, too.
 const LONG: usize = 20;
-/// Seconds that a power cut takes, until the power has gone and for each rule that it is judged by.
-/// Measured on two processors: nothing but an order of size elsewhere.
-const EMBEDDED_S: (f64, f64) = (0.3, 0.07);
-/// Likewise, of a server, which starts and recovers each time.
-const SERVER_S: (f64, f64) = (0.6, 0.7);
+/// Slow operations are spoken of where they could make the trials so many times as long.
+const MUCH_LONGER: f64 = 1.5;
 
 /// The plan, for a reader.
-pub fn describe(registry: &Registry, experiment: &Experiment, plan: &Plan) -> String {
-    let total = total(experiment, plan);
-    let blocks: String = plan.blocks.iter().map(|block| line(experiment, block)).collect();
-    let again = if plan.blocks.len() > LONG { &*total } else { "" };
-    format!("{}\n{total}{blocks}{}{again}", experiment.title, refusals(registry, experiment, plan))
+pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possible) -> String {
+    let blocks = &possible.plan.blocks;
+    let estimate = Estimate::of(registry, experiment, possible);
+    let total = total(experiment, possible, &estimate);
+    let lines: String = blocks.iter().map(|block| line(experiment, block)).collect();
+    let again = if blocks.len() > LONG { &*total } else { "" };
+    format!("{}\n{total}{lines}{}{again}", experiment.title, left_out(possible))
+}
+
+/// What can't be had, with the reasons.
+fn left_out(possible: &Possible) -> String {
+    possible.left_out.iter().map(|it| refused(it) + "\n").collect()
 }
 
 /// How many trials and power cuts there are, and how long they take.
-fn total(experiment: &Experiment, plan: &Plan) -> String {
-    let cuts = experiment.cuts.as_ref().map(|cuts| describe_cuts(experiment, cuts));
-    let trials = plan.trials();
-    if trials == 0 {
-        return format!("no trials, and {}\n", cuts.unwrap_or_default());
+fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> String {
+    let mut total = String::new();
+    let trials = possible.plan.trials();
+    if trials > 0 {
+        total += &format!(
+            "{} in {}, {} s each, about {} with the loading\n",
+            count(trials, "trial"),
+            count(possible.plan.blocks.len(), "block"),
+            experiment.seconds,
+            span(rounded(estimate.loads_s + estimate.trials_s)),
+        );
+        if estimate.most_s > MUCH_LONGER * estimate.trials_s {
+            total += &format!(
+                "a trial waits for ten operations of each kind: where these are slow, it takes \
+                 longer, all of them {} at most\n",
+                span(rounded(estimate.most_s))
+            );
+        }
     }
-    let seconds = trials as f64 * (experiment.seconds + bakeoff_lab::OVERHEAD_S);
-    let trials = format!(
-        "{} in {}, {} s each, about {} and the loading\n",
-        count(trials, "trial"),
-        count(plan.blocks.len(), "block"),
-        experiment.seconds,
-        span(seconds),
-    );
-    trials + &cuts.map_or(String::new(), |cuts| format!("then {cuts}\n"))
+    if let Some(cuts) = &experiment.cuts {
+        let then = if trials > 0 { "then" } else { "no trials, and" };
+        total += &format!("{then} {}\n", describe_cuts(experiment, possible, cuts, estimate));
+    }
+    total
 }
 
 fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn describe_cuts(experiment: &Experiment, cuts: &Cuts) -> String {
+fn describe_cuts(
+    experiment: &Experiment,
+    possible: &Possible,
+    cuts: &Cuts,
+    estimate: &Estimate,
+) -> String {
     let which = match cuts.only {
         Some(number) => format!("number {number}"),
         None => cuts.count.to_string(),
     };
     format!(
-        "{}, {which} of each engine at each level {}, judged by {}: very roughly {} and the loading",
-        count(bakeoff_lab::planned_cuts(experiment), "power cut"),
+        "{}, {which} of each engine at each level {}, judged by {}: about {}",
+        count(possible.planned_cuts(experiment), "power cut"),
         on(&cuts.file_systems),
         cuts.keep.join(", "),
-        span(rounded(cuts_s(experiment, cuts))),
+        span(rounded(estimate.cuts_s)),
     )
 }
 
@@ -68,23 +84,15 @@ fn on(file_systems: &[String]) -> String {
     }
 }
 
-/// Seconds that the power cuts take.
-fn cuts_s(experiment: &Experiment, cuts: &Cuts) -> f64 {
-    // A second cut is another recovery, by each rule.
-    let recoveries = cuts.keep.len() as f64 * if cuts.recovery { 2.0 } else { 1.0 };
-    let each = |engine: &str| {
-        let server = bakeoff_engines::find(engine).is_some_and(|it| it.home() == Home::Server);
-        let (first, recovery) = if server { SERVER_S } else { EMBEDDED_S };
-        first + recoveries * recovery
+/// To two digits or so: more would be pretence.
+pub fn rounded(seconds: f64) -> f64 {
+    let step = match seconds {
+        s if s > 3600.0 => 300.0,
+        s if s > 600.0 => 60.0,
+        s if s > 60.0 => 10.0,
+        s if s > 20.0 => 5.0,
+        _ => 1.0,
     };
-    let cells = experiment.cut_cells().into_iter();
-    let made = (cuts.numbers().len() * cuts.file_systems.len()) as f64;
-    cells.map(|(engine, _)| made * each(engine)).sum()
-}
-
-/// To tens of seconds, and above two minutes to minutes: more would be pretence.
-fn rounded(seconds: f64) -> f64 {
-    let step = if seconds > 120.0 { 60.0 } else { 10.0 };
     (seconds / step).ceil() * step
 }
 
@@ -106,19 +114,4 @@ fn line(experiment: &Experiment, block: &Block) -> String {
         experiment.compare.name(),
         order.join(", ")
     )
-}
-
-/// The trials that can't be run, with the reasons.
-fn refusals(registry: &Registry, experiment: &Experiment, plan: &Plan) -> String {
-    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
-    for block in &plan.blocks {
-        for trial in &block.trials {
-            let resolved = bakeoff_lab::resolve(registry, experiment, &trial.cell, block.number);
-            if let Err(reason) = resolved {
-                *refused.entry(reason.to_string()).or_default() += 1;
-            }
-        }
-    }
-    let line = |(reason, trials)| format!("{trials} of them can't be run: {reason}\n");
-    refused.into_iter().map(line).collect()
 }

@@ -5,10 +5,9 @@ use std::time::SystemTime;
 
 use bakeoff_analysis::{Attempts, Document};
 use bakeoff_disk::mount::Launcher;
-use bakeoff_experiment::{
-    Changes, Experiment, Factor, HOST, Plan, Vocabulary, base, without_passwords,
-};
-use bakeoff_lab::{Ending, Lab, LabError, Registry};
+use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Vocabulary, base, without_passwords};
+use bakeoff_lab::possible::line;
+use bakeoff_lab::{Ending, Estimate, Lab, LabError, Possible, Preflight, Registry};
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder, Status, visible};
 use bakeoff_workloads::Text;
 
@@ -33,35 +32,33 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         name_unused_settings(&experiment);
     }
     if arguments.dry_run {
-        let plan = plan::describe(&Registry::standard(), &experiment, &experiment.plan());
-        print(&visible(&plan))?;
         // Nothing is mounted to find out more.
-        if let Some(levels) = virtual_disks(&experiment)
-            && let Err(reason) = bakeoff_disk::daemon::can_mount()
-        {
-            say(format_args!("no disk {levels} can be had on this machine: {reason}"));
-        }
-        return Ok(Exit::Done);
+        let mountable = || bakeoff_disk::daemon::can_mount().map_err(|error| error.to_string());
+        return dry_run(&on_disks_that_work(experiment, arguments, mountable)?, arguments);
     }
     let (program, launcher) = (trial::program()?, disk_daemon::launcher()?);
-    let experiment = on_disks_that_work(experiment, arguments, &launcher)?;
-    let plan = experiment.plan();
+    let experiment = on_disks_that_work(experiment, arguments, || mounts(&launcher))?;
+    let registry = &Registry::standard();
+    let possible = Possible::of(registry, &experiment);
+    possible.suffices().map_err(usage)?;
+    // Also for those who want the verdict alone: what is not run is not in it.
+    possible.left_out.iter().for_each(|it| say(format_args!("{}", line(it))));
     let mut folder = match resumed {
         Some(mut folder) => {
-            check_terms(&folder, &experiment, &plan)?;
+            check_terms(&folder, &experiment, &possible)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
         }
-        None => create_folder(arguments, &experiment, &plan)?,
+        None => create_folder(arguments, &experiment, &possible)?,
     };
     let stop = stop::flag()?;
     let mut progress = Progress::new(arguments.quiet, &experiment);
     let ended = Lab {
-        registry: &Registry::standard(),
+        registry,
         program: &program,
         launcher: &launcher,
         experiment: &experiment,
-        plan: &plan,
+        possible: &possible,
         folder: &mut folder,
         stop: &stop,
         reuse: arguments.reuse,
@@ -77,6 +74,29 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
         return Err(Failure::lab(ended.expect_err("it was looked at"), None));
     }
     conclude(&mut folder, ended, arguments.quiet)
+}
+
+/// Shows the plan, and what would keep the run from beginning on this machine. Nothing is mounted,
+/// and nothing is changed on any server, to find out.
+fn dry_run(experiment: &Experiment, arguments: &cli::Run) -> Result<Exit, Failure> {
+    let registry = &Registry::standard();
+    let possible = &Possible::of(registry, experiment);
+    print(&visible(&plan::describe(registry, experiment, possible)))?;
+    possible.suffices().map_err(usage)?;
+    let out = arguments.out.as_deref().or(arguments.resume.as_deref()).unwrap_or(Path::new("."));
+    let folder = above(out);
+    let reuse = arguments.reuse;
+    let preflight = Preflight { registry, experiment, possible, folder, launcher: None, reuse };
+    if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
+        say(format_args!("it would not begin here: {problems}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// What there is of a folder that is still to be made.
+fn above(dir: &Path) -> &Path {
+    let there = |path: &&Path| !path.as_os_str().is_empty() && path.exists();
+    dir.ancestors().find(there).unwrap_or(Path::new("."))
 }
 
 /// Notes how the run ended, and shows what it found.
@@ -156,31 +176,19 @@ fn virtual_disks(experiment: &Experiment) -> Option<String> {
     (!real).then(|| levels.join(", "))
 }
 
-/// Sees that virtual disks can be had if the experiment names any. A preset whose disk nobody chose
-/// runs on the host's where they can't, and says so.
+/// A preset whose disk nobody chose runs on the host's where no virtual one can be had, and says so.
 fn on_disks_that_work(
     experiment: Experiment,
     arguments: &cli::Run,
-    launcher: &Launcher,
+    works: impl FnOnce() -> Result<(), String>,
 ) -> Result<Experiment, Failure> {
     let Some(levels) = virtual_disks(&experiment) else { return Ok(experiment) };
-    let place = tempfile::tempdir()
-        .map_err(|error| Failure::new(Exit::Failed, format!("a temporary folder: {error}")))?;
-    let Err(reason) = bakeoff_lab::try_virtual_disk(launcher, place.path()) else {
-        return Ok(experiment);
-    };
-    // The plug that is pulled is a virtual disk's.
-    if experiment.cuts.is_some() {
-        let why = format!("no power can be cut, since no disk {levels} can be had: {reason}");
-        return Err(Failure::new(Exit::Failed, why));
-    }
+    let Err(reason) = works() else { return Ok(experiment) };
     let name = arguments.experiment.as_deref().unwrap_or_default();
     let is_preset = bakeoff_experiment::presets().iter().any(|preset| preset.name == name);
-    if !is_preset || arguments.changes().gives(Factor::Disk) {
-        return Err(Failure::new(
-            Exit::Failed,
-            format!("no disk {levels} can be had: {reason}\nwithout virtual disks: --disk {HOST}"),
-        ));
+    if experiment.cuts.is_some() || !is_preset || arguments.changes().gives(Factor::Disk) {
+        // It is told with all else that keeps the run from beginning.
+        return Ok(experiment);
     }
     say(format_args!(
         "on the disk {HOST} instead of {levels}, since no virtual disk can be had: {reason}"
@@ -188,6 +196,12 @@ fn on_disks_that_work(
     let mut changes = arguments.changes();
     changes.factors.push((Factor::Disk, HOST.into()));
     load(name, &changes, arguments.trust_experiment)
+}
+
+/// Whether a virtual disk can be mounted, found out by doing it.
+fn mounts(launcher: &Launcher) -> Result<(), String> {
+    let place = tempfile::tempdir().map_err(|error| format!("a temporary folder: {error}"))?;
+    bakeoff_lab::try_virtual_disk(launcher, place.path())
 }
 
 /// The text that the experiment names, or makes up.
@@ -251,9 +265,13 @@ fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Fa
 
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
 /// another machine.
-fn check_terms(folder: &RunFolder, experiment: &Experiment, plan: &Plan) -> Result<(), Failure> {
+fn check_terms(
+    folder: &RunFolder,
+    experiment: &Experiment,
+    possible: &Possible,
+) -> Result<(), Failure> {
     let began = folder.run().map_err(Failure::folder)?;
-    let now = describe_run(folder.dir(), experiment, plan)?;
+    let now = describe_run(folder.dir(), experiment, possible)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
             Exit::Folder,
@@ -272,6 +290,13 @@ fn check_terms(folder: &RunFolder, experiment: &Experiment, plan: &Plan) -> Resu
             return differs(&then.name, &then.version, &now.version);
         }
     }
+    if began.left_out != now.left_out {
+        let cells = |run: &Run| {
+            let cells: Vec<String> = run.left_out.iter().map(line).collect();
+            if cells.is_empty() { "all of its cells".into() } else { cells.join("; ") }
+        };
+        return differs("this", &cells(&began), &cells(&now));
+    }
     let machine = |run: &Run| {
         let machine = &run.machine;
         let (disk, kind) = (&machine.device, &machine.file_system);
@@ -286,11 +311,11 @@ fn check_terms(folder: &RunFolder, experiment: &Experiment, plan: &Plan) -> Resu
 fn create_folder(
     arguments: &cli::Run,
     experiment: &Experiment,
-    plan: &Plan,
+    possible: &Possible,
 ) -> Result<RunFolder, Failure> {
     let create = |dir: &Path| -> Result<_, Failure> {
-        let mut run = describe_run(dir, experiment, plan)?;
-        run.cuts = cut_plan(arguments, experiment);
+        let mut run = describe_run(dir, experiment, possible)?;
+        run.cuts = cut_plan(arguments, experiment, possible);
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
     };
     if let Some(dir) = &arguments.out {
@@ -308,10 +333,10 @@ fn create_folder(
 }
 
 /// What is known of a run in `dir` before its first trial.
-fn describe_run(dir: &Path, experiment: &Experiment, plan: &Plan) -> Result<Run, Failure> {
+fn describe_run(dir: &Path, experiment: &Experiment, possible: &Possible) -> Result<Run, Failure> {
     let text = text(experiment)?;
     // The machine is described by the folder's disk, so what is above it must be there.
-    let above = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    let above = above(dir);
     let machine = bakeoff_lab::describe_machine(above)
         .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
     let registry = Registry::standard();
@@ -332,7 +357,7 @@ fn describe_run(dir: &Path, experiment: &Experiment, plan: &Plan) -> Result<Run,
         seconds: experiment.seconds,
         repetitions: experiment.repetitions,
         seed: experiment.seed,
-        planned: plan.trials() as u32,
+        planned: possible.plan.trials() as u32,
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
         started_s: now_s(),
@@ -344,11 +369,13 @@ fn describe_run(dir: &Path, experiment: &Experiment, plan: &Plan) -> Result<Run,
         text: text.describe(),
         applied: Vec::new(),
         cuts: None,
+        estimated_s: Some(Estimate::of(&registry, experiment, possible).total_s()),
+        left_out: possible.left_out.clone(),
     })
 }
 
 /// The power cuts of a run, and the command that repeats one of them.
-fn cut_plan(arguments: &cli::Run, experiment: &Experiment) -> Option<CutPlan> {
+fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) -> Option<CutPlan> {
     let cuts = experiment.cuts.as_ref()?;
     let disk = experiment.cut_disk()?;
     let clients = experiment.cut_clients();
@@ -374,7 +401,7 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment) -> Option<CutPlan> {
         _ => {}
     }
     Some(CutPlan {
-        planned: bakeoff_lab::planned_cuts(experiment) as u32,
+        planned: possible.planned_cuts(experiment) as u32,
         disk: disk.into(),
         clients: clients as u32,
         file_systems: bakeoff_lab::file_systems(cuts),

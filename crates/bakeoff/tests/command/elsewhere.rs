@@ -17,22 +17,14 @@ const TRACES: [&str; 2] = ["s3cr", "t+Word"];
 const SHORT: [&str; 6] = ["--seconds", "1", "--repetitions", "1", "--clients", "2"];
 
 /// Somebody's MariaDB, with a user who has a password.
-struct Theirs {
+pub struct Theirs {
     server: Server,
     _folder: tempfile::TempDir,
 }
 
 impl Theirs {
     fn start() -> Self {
-        let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
-        let launch = Launch {
-            directory: folder.path().join("server"),
-            settings: vec![("local_infile".into(), "ON".into())],
-            ..Launch::default()
-        };
-        Server::initialise(Program::MariaDb, &launch).unwrap();
-        let server = Server::start(Program::MariaDb, &launch).unwrap();
-        let theirs = Self { server, _folder: folder };
+        let theirs = Self::start_with(&[("local_infile", "ON")]);
         theirs.must(
             "CREATE DATABASE bench; CREATE USER me@localhost IDENTIFIED BY 's3cr/t+Word'; \
                      GRANT ALL ON bench.* TO me@localhost",
@@ -40,8 +32,28 @@ impl Theirs {
         theirs
     }
 
+    /// With these settings, and nobody in it but its administrator.
+    pub fn start_with(settings: &[(&str, &str)]) -> Self {
+        let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
+        let launch = Launch {
+            directory: folder.path().join("server"),
+            settings: settings
+                .iter()
+                .map(|(name, value)| ((*name).into(), (*value).into()))
+                .collect(),
+            ..Launch::default()
+        };
+        Server::initialise(Program::MariaDb, &launch).unwrap();
+        let server = Server::start(Program::MariaDb, &launch).unwrap();
+        Self { server, _folder: folder }
+    }
+
+    pub fn socket(&self) -> &Path {
+        self.server.socket()
+    }
+
     /// What the administrator is answered.
-    fn must(&self, sql: &str) -> String {
+    pub fn must(&self, sql: &str) -> String {
         let mut client = Command::new("mariadb");
         client.args(["--no-defaults", "--user=root", "--batch", "--skip-column-names"]);
         client.arg(format!("--socket={}", self.server.socket().display()));
@@ -59,15 +71,18 @@ fn open_to_all() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o755)
 }
 
+#[track_caller]
+fn assert_hidden(what: &str, text: &[u8]) {
+    let text = String::from_utf8_lossy(text);
+    for trace in TRACES {
+        assert!(!text.contains(trace), "{trace} is in {what}");
+    }
+}
+
 /// Neither an output, nor a file in a folder, nor a report of the run there has the password.
 #[track_caller]
 fn assert_secret(place: &Place, folder: &str, done: &Done) {
-    let clean = |what: &str, text: &[u8]| {
-        let text = String::from_utf8_lossy(text);
-        for trace in TRACES {
-            assert!(!text.contains(trace), "{trace} is in {what}");
-        }
-    };
+    let clean = assert_hidden;
     clean("the output", format!("{}{}", done.out(), done.err()).as_bytes());
     let files = std::fs::read_dir(place.path(folder)).unwrap().flatten();
     let mut seen = 0;
@@ -114,11 +129,13 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     let url = theirs.url("me:wrong");
     let wrong = ["run", "mine.toml", "--out", "w", "--engine", &url];
     let wrong = place.run(&[&wrong[..], &SHORT].concat());
-    wrong.code(5).says(&["Access denied", "URL's user and password"]);
+    wrong.code(2).says(&["Access denied", "URL's user and password"]);
+    assert!(!place.path("w").exists(), "nothing was begun");
 
     // Its tables are there now, and may be dropped only when that is meant.
-    let done = run("second", &[]).code(5).says(&["--reuse"]);
-    assert_secret(&place, "second", &done);
+    let done = run("second", &[]).code(2).says(&["--reuse"]);
+    assert_hidden("the output", format!("{}{}", done.out(), done.err()).as_bytes());
+    assert!(!place.path("second").exists(), "nothing was begun");
     run("third", &["--reuse"]).code(0);
     // Going on needs the password again: as a flag, or in the environment.
     let resume = ["run", "--resume", "third"];
@@ -141,40 +158,124 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     // What is not bakeoff's is never touched, whatever it says of itself.
     theirs.must("CREATE TABLE bench.office (page TEXT) COMMENT 'made by bakeoffice staff'");
     theirs.must("INSERT INTO bench.office VALUES ('1')");
-    run("office", &["--reuse"]).code(5).says(&["not made by bakeoff", "office"]);
+    run("office", &["--reuse"]).code(2).says(&["not made by bakeoff", "office"]);
     assert_eq!(theirs.must("SELECT count(*) FROM bench.office").trim(), "1");
     theirs.must("DROP TABLE bench.office");
     theirs.must("CREATE TABLE bench.thesis (page TEXT); INSERT INTO bench.thesis VALUES ('1')");
-    run("fourth", &["--reuse"]).code(5).says(&["not made by bakeoff", "thesis"]);
+    run("fourth", &["--reuse"]).code(2).says(&["not made by bakeoff", "thesis"]);
     assert_eq!(theirs.must("SELECT count(*) FROM bench.thesis").trim(), "1");
 }
 
 #[test]
-fn what_a_server_elsewhere_can_not_have_is_refused_cell_by_cell() {
+fn what_a_server_elsewhere_can_not_have_is_in_the_plan_and_not_run() {
     if !installed(&["mariadb:innodb"]) {
         return;
     }
     let (place, theirs) = (Place::new(), Theirs::start());
     place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
-    let run = |out: &str, url: &str, more: &[&str]| {
-        let start = ["run", "mine.toml", "--out", out, "--engine", url];
-        place.run(&[&start[..], &SHORT, more].concat()).code(5)
-    };
     let url = theirs.url(&format!("me:{PASSWORD}"));
-    run("a", &url, &["--memory", "256M"]).says(&["memory 256M can't be had", "unlimited"]);
-    run("b", &url, &["--disk", "null"]).says(&["disk null can't be had", "host"]);
-    run("c", &url, &["--neighbours", "x1"]).says(&["neighbours x1 can't be had"]);
-    let plan = ["run", "mine.toml", "--dry-run", "--engine", &url, "--memory", "256M"];
-    place.run(&plan).code(0).says(&["memory 256M can't be had"]);
-    // The server syncs, so it can't give less.
-    run("d", &url, &["--durability", "none"]).says(&["innodb_flush_log_at_trx_commit"]);
-    let wrong = theirs.url("me:s3cr-guess");
-    let done = run("e", &wrong, &[]).says(&["Access denied"]);
-    assert_secret(&place, "e", &done);
+    let shown = theirs.url("me");
+    let run = |out: &str, engines: &str, more: &[&str]| {
+        let start = ["run", "mine.toml", "--out", out, "--engine", engines];
+        place.run(&[&start[..], &SHORT, more].concat())
+    };
+    let cases: [(&[&str], &str, &str); 4] = [
+        (&["--memory", "256M"], "memory 256M", "limit the memory of a server"),
+        (&["--disk", "null"], "disk null", "put a disk under a server"),
+        (&["--neighbours", "x1"], "neighbours x1", "give neighbours to the disk of a server"),
+        // The server syncs, so it can't give less.
+        (&["--durability", "none"], "durability none", "innodb_flush_log_at_trx_commit"),
+    ];
+    for (flags, level, why) in cases {
+        let line = format!("not run: {shown} × {level} (1 trial): ");
+        for more in [&[][..], &["--dry-run"]] {
+            let done = run("a", &url, &[flags, more].concat()).code(2);
+            done.says(&["nothing of this experiment can be had", &line, why]);
+        }
+        assert!(!place.path("a").exists(), "nothing was begun");
+    }
+    // Beside what can be had, it is left out, in the plan and in every record of the run.
+    let engines = format!("{url},sqlite");
+    let levels = ["--durability", "none,strict"];
+    let line = format!("not run: {shown} × durability none (1 trial): the server runs with");
+    run("b", &engines, &[&levels[..], &["--dry-run"]].concat())
+        .code(0)
+        .says(&["3 trials in 2 blocks", &line]);
+    let done = run("b", &engines, &levels).code(0);
+    done.says(&[&line, "is compared with nothing"]);
+    let document = place.json("b");
+    let ran: Vec<_> = trials(&document)
+        .into_iter()
+        .map(|(engine, trial)| (engine, trial["levels"]["durability"].as_str().unwrap()))
+        .collect();
+    assert_eq!(ran.len(), 3, "{ran:?}");
+    assert!(!ran.contains(&(&*shown, "none")), "{ran:?}");
+    let left_out = &document["run"]["left_out"];
+    assert_eq!(left_out.as_array().unwrap().len(), 1, "{left_out}");
+    assert_eq!(left_out[0]["levels"]["durability"], "none");
+    assert_eq!((&left_out[0]["trials"], &document["run"]["planned"]), (&1.into(), &3.into()));
+    let page = std::fs::read_to_string(place.path("b").join("report.html")).unwrap();
+    assert!(page.contains("durability none"), "the page says what was not run");
+    // Going on is going on with the same plan.
+    place.run(&["run", "--resume", "b", "--engine", &engines]).code(0).says(&[&line]);
+    // One level is left of two that were to be compared.
+    let alone = run("c", &engines, &["--durability", "none"]).code(2);
+    alone.says(&["nothing is left to compare", &line]);
+    // Its power is not cut either.
+    let cuts = ["--disk", "null,host", "--cuts", "2", "--dry-run"];
+    let planned = run("d", &engines, &cuts).code(0);
+    planned
+        .says(&["2 power cuts", &format!("{shown} (2 power cuts): bakeoff can't cut the power")]);
 }
 
 #[test]
-fn a_database_nobody_serves_fails_its_trials_and_a_wrong_url_is_shown_without_its_password() {
+fn all_that_keeps_a_run_from_beginning_is_told_at_once_before_anything_is_loaded() {
+    if !installed(&["mariadb:innodb"]) {
+        return;
+    }
+    let (place, theirs) = (Place::new(), Theirs::start());
+    place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
+    theirs.must(
+        "CREATE USER reader@localhost IDENTIFIED BY 's3cr/t+Word'; \
+         GRANT SELECT, INSERT ON bench.* TO reader@localhost; \
+         CREATE DATABASE full; CREATE TABLE full.thesis (page TEXT); \
+         GRANT ALL ON full.* TO me@localhost",
+    );
+    let socket = theirs.server.socket().display().to_string();
+    let url = |user: &str, database: &str| {
+        format!("mysql://{user}:{PASSWORD}@localhost/{database}?socket={socket}")
+    };
+    let engines = [
+        "sqlite".to_owned(),
+        url("reader", "bench"),
+        url("me", "full"),
+        url("me", "missing"),
+        format!("postgres://me:{PASSWORD}@%2Fnowhere/bench"),
+    ];
+    let engines = engines.join(",");
+    let run = ["run", "mine.toml", "--out", "r", "--engine", &engines];
+    let problems = [
+        "4 things keep this run from beginning",
+        "lacks the rights CREATE, ALTER, INDEX, DROP, UPDATE, DELETE, LOCK TABLES to the database bench: GRANT",
+        "tables that are not made by bakeoff, thesis for one",
+        "missing",
+        "no connection to the server",
+    ];
+    let begin = std::time::Instant::now();
+    for (more, code) in [(&[][..], 2), (&["--dry-run"], 0)] {
+        let done = place.run(&[&run[..], &SHORT, more].concat()).code(code);
+        assert!(!done.err().contains("loaded"), "{}", done.err());
+        assert_hidden("the output", done.says(&problems).err().as_bytes());
+        assert!(!place.path("r").exists(), "nothing was begun");
+    }
+    assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+    let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema IN ('bench', \
+                  'full')";
+    assert_eq!(theirs.must(tables).trim(), "thesis", "nothing was made or dropped");
+}
+
+#[test]
+fn a_database_nobody_serves_keeps_a_run_from_beginning_and_a_wrong_url_hides_its_password() {
     let place = Place::new();
     place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
     let nowhere = Path::new("/nowhere/socket").display();
@@ -183,16 +284,11 @@ fn a_database_nobody_serves_fails_its_trials_and_a_wrong_url_is_shown_without_it
          postgres://me:{PASSWORD}@%2Fnowhere/bench,sqlite"
     );
     let run = ["run", "mine.toml", "--out", "r", "--engine", &engines];
-    let done = place
-        .run(&[&run[..], &SHORT].concat())
-        .code(5)
-        .says(&["can't be loaded", "whether it is running"]);
-    assert_secret(&place, "r", &done);
-    let document = place.json("r");
-    let valid = trials(&document).into_iter().map(|(engine, trial)| (engine, &trial["valid"]));
-    let valid: Vec<_> = valid.filter(|(_, valid)| **valid == true).collect();
-    assert_eq!(valid.len(), 1);
-    assert_eq!(valid[0].0, "sqlite");
+    let texts =
+        ["2 things keep this run", "whether it is running", "mysql://me@", "postgres://me@"];
+    let done = place.run(&[&run[..], &SHORT].concat()).code(2).says(&texts);
+    assert_hidden("the output", done.err().as_bytes());
+    assert!(!place.path("r").exists(), "nothing was begun");
     for (url, texts) in [
         ("mysql://me:s3cr@localhost", ["names no database", "mysql://user"]),
         ("mysql://localhost/bench", ["names no user", "mysql://user"]),

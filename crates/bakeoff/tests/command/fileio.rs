@@ -42,6 +42,15 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&["--cuts", "3"], &["fileio only reads"]);
     let endless = ["--factor", "depth=1024", "--factor", "block=1M", "--clients", "2"];
     let run = ["run", "fileio", "--disk", "host", "--repetitions", "1", "--out", "r"];
-    place.run(&[&run[..], &endless].concat()).code(5).says(&["2048 MiB of buffers"]);
+    let texts = ["clients 2 × depth 1024", "2048 MiB of buffers", "nothing of this experiment"];
+    place.run(&[&run[..], &endless].concat()).code(2).says(&texts);
+    assert!(!place.path("r").exists(), "nothing was begun");
+    // The others run.
+    let some = ["--factor", "depth=1,1024", "--factor", "block=1M", "--clients", "2"];
+    let some = [&run[..], &some, &["--seconds", "0.5"]].concat();
+    let text = "not run: block 1M × clients 2 × depth 1024 (1 trial): they would take 2048 MiB";
+    place.run(&[&some[..], &["--dry-run"]].concat()).code(0).says(&["1 trial in 1 block", text]);
+    place.run(&some).code(0).says(&[text]);
+    assert_eq!(place.json("r")["trials"].as_array().unwrap().len(), 1);
     place.run(&["run", "redmine", "--factor", "depth=4"]).code(2).says(&["`depth`", "redmine"]);
 }

@@ -126,7 +126,10 @@ fn the_message_on_the_page_is_what_is_printed() {
 fn the_runs_on_the_pages_are_right() {
     let place = super::Place::new();
     let pages = [README, EXPERIMENTS, ENGINES, DISKS].iter().flat_map(|page| page.lines());
-    let runs: Vec<&str> = pages.filter(|line| line.starts_with("bakeoff run redmine")).collect();
+    // One that names a server has a test of its own.
+    let of_a_preset =
+        |line: &&str| line.starts_with("bakeoff run redmine") && !line.contains("://");
+    let runs: Vec<&str> = pages.filter(of_a_preset).collect();
     assert!(runs.len() >= 4, "{runs:?}");
     for run in runs {
         // What a shell makes of it: a comment ends it, and quotes hold a word together.
@@ -134,4 +137,119 @@ fn the_runs_on_the_pages_are_right() {
         let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--dry-run"]).collect();
         place.run(&words).code(0);
     }
+}
+
+/// Seconds that a text ends with, in words: `2 min 20 s`.
+fn seconds(text: &str) -> Option<f64> {
+    let mut words = text.split_whitespace().rev();
+    let mut sum = None;
+    while let Some(unit) = words.next() {
+        let unit = match unit {
+            "s" => 1.0,
+            "min" => 60.0,
+            "h" => 3600.0,
+            _ => break,
+        };
+        let Some(number) = words.next().and_then(|number| number.parse::<f64>().ok()) else {
+            break;
+        };
+        sum = Some(sum.unwrap_or(0.0) + number * unit);
+    }
+    sum
+}
+
+/// The seconds that a dry run estimates, trials and power cuts together.
+fn estimated(out: &str) -> f64 {
+    let lines = out.lines().take_while(|line| !line.starts_with("block "));
+    let told = lines.filter_map(|line| line.split("about ").nth(1));
+    told.filter_map(|told| seconds(told.trim_end_matches(" with the loading"))).sum()
+}
+
+/// The examples of README that run something, with the words of each and the time that it tells.
+fn examples() -> Vec<(Vec<&'static str>, Option<f64>)> {
+    let runs = README.lines().filter(|line| line.starts_with("bakeoff run ")).map(|line| {
+        let (command, comment) = line.split_once(" #").unwrap_or((line, ""));
+        (command.split_whitespace().skip(1).collect(), seconds(comment))
+    });
+    runs.collect()
+}
+
+#[test]
+fn the_examples_say_how_long_they_take() {
+    let place = super::Place::new();
+    place.write("my-experiment.toml", "workload = \"redmine\"\nengine = \"sqlite\"\n");
+    let mut held = 0;
+    for (words, told) in examples() {
+        if words.contains(&"--resume") || words.iter().any(|word| word.contains("://")) {
+            continue;
+        }
+        if words.contains(&"--dry-run") {
+            place.run(&words).code(0);
+            continue;
+        }
+        let out = place.run(&[&words[..], &["--dry-run"]].concat()).code(0).out();
+        let told = told.unwrap_or_else(|| panic!("{words:?} says no time"));
+        let share = told / estimated(&out);
+        assert!((0.8..1.25).contains(&share), "{words:?} says {told} s: {out}");
+        held += 1;
+    }
+    assert!(held >= 5, "{held} examples");
+}
+
+/// The presets' own words on their time: in a file it stands in a comment.
+#[test]
+fn the_presets_say_how_long_they_take() {
+    let list = super::Place::new().run(&["list", "presets"]).code(0).out();
+    for (preset, whole, quick) in
+        [("fileio", "3 min", "30 s"), ("power-cut", "3 min", "50 s"), ("redmine", "3 h", "2 min")]
+    {
+        let row = list.lines().find(|line| line.contains(preset)).expect("a row");
+        assert!(row.contains(whole) && row.contains(quick), "{row}");
+    }
+}
+
+/// The example with a URL, after what README says that the server needs.
+#[test]
+fn the_example_with_a_url_runs_as_it_is_written() {
+    if !super::servers::installed(&["mariadb:innodb"]) {
+        return;
+    }
+    let (place, theirs) = (super::Place::new(), super::elsewhere::Theirs::start_with(&[]));
+    let sql = README.split("```sql\n").nth(1).expect("what the server needs");
+    theirs.must(sql.split("```").next().expect("its end"));
+    let (words, told) = examples()
+        .into_iter()
+        .find(|(words, _)| words.iter().any(|word| word.contains("mysql://")))
+        .expect("the example");
+    let host = format!("localhost/db?socket={}", theirs.socket().display());
+    let words: Vec<String> = words.iter().map(|word| word.replace("host/db", &host)).collect();
+    let run = |more: &[&str]| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        place.run(&[&words[..], more].concat()).code(0)
+    };
+    let planned = run(&["--dry-run"]);
+    let (told, planned_s) = (told.expect("it says a time"), estimated(&planned.out()));
+    assert!((0.8..1.25).contains(&(told / planned_s)), "{told} s: {}", planned.out());
+    assert_eq!(planned.err(), "", "nothing is in its way");
+    let done = run(&["--seconds", "0.5", "--repetitions", "1", "--out", "r"]);
+    assert!(!done.err().contains("not run"), "{}", done.err());
+    let document = place.json("r");
+    let trials = document["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 3, "the server twice, for the noise, and SQLite");
+    assert!(trials.iter().all(|trial| trial["valid"] == true), "{trials:?}");
+}
+
+/// The whole of a preset, against what was estimated before it began.
+#[test]
+fn a_preset_takes_as_long_as_was_estimated() {
+    if !super::on_disks::can_mount() {
+        return;
+    }
+    let place = super::Place::new();
+    place.run(&["run", "fileio", "--quick", "--out", "r"]).code(0);
+    let run = &place.json("r")["run"];
+    let [estimated, started, ended] = ["estimated_s", "started_s", "ended_s"]
+        .map(|moment| run[moment].as_f64().expect("it is known"));
+    let share = (ended - started) / estimated;
+    assert!((0.75..1.25).contains(&share), "{} s, not {estimated} s", ended - started);
 }

@@ -109,11 +109,12 @@ fn neighbours_are_in_the_disk_s_own_queue() {
     // does so before.
     let flags = ["--disk", "null,hdd-7200", "--neighbours", "0,x1", "--repetitions", "3"];
     let planned = place.run(&[&["run", "disks.toml", "--dry-run"], &flags[..]].concat());
-    planned.code(0).says(&["12 trials", "3 of them can't be run: the disk null has no queue"]);
+    let line = "disk null × neighbours x1 (3 trials): the disk has no queue";
+    planned.code(0).says(&["9 trials in 6 blocks", line]);
     let flags = ["--disk", "null", "--neighbours", "x1", "--out", "null", "--repetitions", "1"];
     let done = place.run(&[&["run", "disks.toml"], &flags[..]].concat());
-    done.code(5).says(&["no queue"]);
-    place.assert_clean("null");
+    done.code(2).says(&["nothing of this experiment can be had", "no queue"]);
+    assert!(!place.path("null").exists(), "nothing was begun");
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
     place.write("disks.toml", DISKS);
     let named = [&quick[..4], &["named", "--disk", "hdd-7200"], &short, &length].concat();
     let dry = without_fuse(&place, &[&named[..], &["--dry-run"]].concat()).unwrap();
-    dry.code(0).says(&["no disk hdd-7200 can be had on this machine", "modprobe"]);
+    dry.code(0).says(&["would not begin here: no disk hdd-7200 can be had", "modprobe"]);
     for arguments in [&named[..], &["run", "disks.toml", "--out", "named"]] {
         let done = without_fuse(&place, arguments).unwrap();
         let done = done.code(1).says(&["hdd-7200", "/dev/fuse is something else", "--disk host"]);

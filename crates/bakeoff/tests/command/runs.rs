@@ -85,9 +85,10 @@ fn quiet_says_the_verdict_and_failures_alone() {
 
     let nowhere = "sqlite,postgres://me@%2Fnowhere/bench";
     let quiet = ["run", "small.toml", "--out", "s", "--quiet", "--engine", nowhere];
-    let done = place.run(&quiet).code(5);
-    assert!(done.err().contains("whether it is running"), "why a trial failed: {}", done.err());
-    assert_eq!(done.out().trim().lines().count(), 1, "{}", done.out());
+    let done = place.run(&quiet).code(2);
+    assert!(done.err().contains("whether it is running"), "why it did not begin: {}", done.err());
+    assert_eq!(done.out(), "");
+    assert!(!place.path("s").exists());
 }
 
 #[test]
@@ -97,13 +98,14 @@ fn a_dry_run_shows_the_plan_and_starts_nothing() {
     // Counted as in the reports, from 0.
     done.says(&["24 trials in 6 blocks", "block   0  repetition  0", "block   5", "sqlite@again"]);
     let long = place.run(&["run", "redmine", "--dry-run"]).code(0);
-    let (out, total) = (long.out(), "600 trials in 150 blocks, 20 s each, about 3 h 24 min");
+    let (out, total) = (long.out(), "600 trials in 150 blocks, 20 s each, about 3 h 30 min");
     assert_eq!(out.matches(total).count(), 2, "at the end of a long plan, too: {out}");
-    assert!(out.lines().last().is_some_and(|line| line.starts_with(total)), "{out}");
+    // Behind it stands how long it is when operations are slow.
+    assert!(out.lines().rev().take(2).any(|line| line.starts_with(total)), "{out}");
     let one = ["run", "redmine", "--engine", "sqlite", "--clients", "1", "--neighbours", "0"];
     let more = ["--durability", "none", "--noise-floor", "false", "--repetitions", "1"];
     let one = place.run(&[&one[..], &more, &["--dry-run"]].concat()).code(0);
-    one.says(&["1 trial in 1 block, 20 s each, about 20 s and the loading"]);
+    one.says(&["1 trial in 1 block, 20 s each, about 25 s with the loading"]);
     assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 0);
 }
 
@@ -119,12 +121,13 @@ fn a_dry_run_says_roughly_how_long_the_power_cuts_take() {
     both.says(&["126 power cuts", "on each of the file systems ext4, posix, judged by drop-all"]);
     let one = plan(&["--cut-number", "60", "--engine", "lmdb", "--durability", "strict"]).code(0);
     assert!(!one.out().contains("0 trials"), "{}", one.out());
-    one.says(&["no trials, and 1 power cut, number 60", "very roughly 10 s and the loading"]);
+    one.says(&["no trials, and 1 power cut, number 60", "torn: about 1 s"]);
 
     // Each rule is another recovery, and so is a second cut; that of a server takes longer.
     let minutes = |flags: &[&str]| {
         let out = plan(&[&["--cuts", "1000"], flags].concat()).code(0).out();
-        let time = out.split("very roughly ").nth(1).expect("a time").split(" and").next().unwrap();
+        let cuts = out.lines().find(|line| line.contains("power cuts")).expect("they are told");
+        let time = cuts.split("about ").nth(1).expect("a time");
         let (hours, minutes) = time.split_once(" h ").unwrap_or(("0", time));
         let minutes = minutes.strip_suffix(" min").expect("minutes");
         60 * hours.parse::<u32>().unwrap() + minutes.parse::<u32>().unwrap()

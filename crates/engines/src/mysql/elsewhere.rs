@@ -10,9 +10,11 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
 use super::tables::Leftovers;
-use super::{Open, Storage, error};
+use super::{Open, Storage, error, survey};
+use crate::survey::Survey;
 use crate::{
-    About, Claim, Database, Engine, Error, Home, Result, Schema, Setting, Statement, Terms,
+    About, Claim, Database, Durability, Engine, Error, Home, Result, Schema, Setting, Statement,
+    Terms,
 };
 
 /// How long a server is given to take a connection.
@@ -27,8 +29,8 @@ pub struct Elsewhere {
     name: &'static str,
     pub(super) opts: OptsBuilder,
     storage: Storage,
-    /// What the server said it is.
-    version: OnceLock<String>,
+    /// What the server was found to be.
+    survey: OnceLock<Survey>,
 }
 
 impl Elsewhere {
@@ -68,7 +70,12 @@ impl Elsewhere {
             .pass(password)
             .tcp_connect_timeout(Some(CONNECT))
             .prefer_socket(false);
-        Ok(Self { name: Box::leak(name.into_boxed_str()), opts, storage, version: OnceLock::new() })
+        Ok(Self { name: Box::leak(name.into_boxed_str()), opts, storage, survey: OnceLock::new() })
+    }
+
+    /// What the server is found to be; it is asked once a process.
+    fn survey(&self) -> &Survey {
+        self.survey.get_or_init(|| survey::survey(self.opts.clone().into(), self.storage))
     }
 
     /// The URL without its password.
@@ -98,14 +105,15 @@ impl Engine for Elsewhere {
     }
 
     fn version(&self) -> String {
-        let ask = || -> std::result::Result<Option<String>, mysql::Error> {
-            Conn::new(self.opts.clone())?.query_first("SELECT VERSION()")
-        };
-        let version = self.version.get_or_init(|| match ask() {
-            Ok(version) => version.unwrap_or_default(),
-            Err(failure) => format!("no connection: {failure}"),
-        });
-        version.clone()
+        self.survey().version.clone()
+    }
+
+    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
+        self.survey().gives(durability)
+    }
+
+    fn ready(&self, reuse: bool) -> std::result::Result<(), Vec<String>> {
+        self.survey().ready(reuse)
     }
 
     /// The server's settings are its owner's.
@@ -135,12 +143,7 @@ impl Engine for Elsewhere {
         let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
         let open = Open::new(self.opts.clone(), self.storage, None, schema, statements)?;
         open.prepare(terms.durability, leftovers)?;
-        let loads: Option<bool> =
-            open.connect()?.query_first("SELECT @@GLOBAL.local_infile").map_err(error::plain)?;
-        if loads != Some(true) {
-            let what = "the server takes no bulk loads: SET GLOBAL local_infile = ON";
-            return Err(Error::Usage(what.into()));
-        }
+        survey::bulk_loads(&mut open.connect()?)?;
         Ok(Box::new(open))
     }
 }

@@ -7,6 +7,7 @@ use mysql::prelude::Queryable;
 use super::{SQL, error};
 use crate::schema::Table;
 use crate::sql::{MADE_BY, Mark};
+use crate::survey;
 use crate::{Error, Result, Schema};
 
 /// What may be done about tables that are there already.
@@ -28,15 +29,7 @@ pub(super) fn create(
     leftovers: Leftovers,
 ) -> Result<()> {
     let found = tables(server)?;
-    let others: Vec<_> =
-        found.iter().filter(|(_, comment)| Mark::parse(comment).is_none()).collect();
-    if let Some((name, _)) = others.first() {
-        return Err(Error::Usage(format!(
-            "the database holds {} tables that are not {MADE_BY}, {name} for one: \
-             name a database of its own, empty",
-            others.len()
-        )));
-    }
+    not_others(&found)?;
     let new = Mark::fresh();
     let is_wanted = |(name, comment): &(String, String)| {
         let mut named = schema.tables.iter().filter(|table| table.name == *name);
@@ -50,13 +43,7 @@ pub(super) fn create(
     let unfinished = all_wanted || found.iter().any(cut_short);
     match leftovers {
         _ if found.is_empty() => {}
-        Leftovers::Refuse => {
-            return Err(Error::Usage(format!(
-                "the database holds {} tables {MADE_BY} before, by a run or by a load that failed: \
-                 allow their reuse (--reuse), which drops them, or name an empty database",
-                found.len()
-            )));
-        }
+        Leftovers::Refuse => return Err(ours(&found)),
         _ if all_wanted && found.len() == schema.tables.len() => return Ok(()),
         Leftovers::Keep if !unfinished => {
             return Err(Error::Usage("the directory holds another schema's tables".into()));
@@ -103,6 +90,35 @@ pub(super) fn drop_ours(server: &mut Conn, found: &[(String, String)]) -> Result
     });
     let unlocked = run(server, ["UNLOCK TABLES".into()]);
     dropped.and(unlocked)
+}
+
+/// Refuses a database that holds what is not bakeoff's.
+fn not_others(found: &[(String, String)]) -> Result<()> {
+    let others: Vec<_> =
+        found.iter().filter(|(_, comment)| Mark::parse(comment).is_none()).collect();
+    let Some((name, _)) = others.first() else { return Ok(()) };
+    Err(Error::Usage(format!(
+        "the database holds {} tables that are not {MADE_BY}, {name} for one: \
+         name a database of its own, empty",
+        others.len()
+    )))
+}
+
+/// Why tables of bakeoff's own are in the way.
+fn ours(found: &[(String, String)]) -> Error {
+    Error::Usage(format!(
+        "the database holds {} tables {MADE_BY} before, by a run or by a load that failed: \
+         allow their reuse (--reuse), which drops them, or name an empty database",
+        found.len()
+    ))
+}
+
+/// What of a database's tables is in the way.
+pub(super) fn survey(server: &mut Conn) -> Result<survey::Tables> {
+    let found = tables(server)?;
+    let others = not_others(&found).err().map(survey::words);
+    let ours = (others.is_none() && !found.is_empty()).then(|| survey::words(ours(&found)));
+    Ok(survey::Tables { others, ours })
 }
 
 /// Puts an empty table without its indexes in the place of a table.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tokio_postgres::Config;
 
 use super::tables::Leftovers;
-use super::{Open, PROMISES, words};
+use super::{Open, PROMISES, survey};
+use crate::survey::Survey;
 use crate::{
     About, Claim, Database, Durability, Engine, Home, Result, Schema, Setting, Statement, Terms,
     fair,
@@ -25,8 +26,8 @@ pub struct Elsewhere {
     /// The URL without its password.
     pub(super) name: &'static str,
     pub(super) config: Config,
-    /// What the server said it is.
-    version: OnceLock<String>,
+    /// What the server was found to be.
+    survey: OnceLock<Survey>,
 }
 
 impl Elsewhere {
@@ -56,7 +57,12 @@ impl Elsewhere {
             config.password(password);
         }
         config.application_name("bakeoff").connect_timeout(CONNECT);
-        Ok(Self { name: Box::leak(name.into_boxed_str()), config, version: OnceLock::new() })
+        Ok(Self { name: Box::leak(name.into_boxed_str()), config, survey: OnceLock::new() })
+    }
+
+    /// What the server is found to be; it is asked once a process.
+    fn survey(&self) -> &Survey {
+        self.survey.get_or_init(|| survey::survey(&self.config))
     }
 
     /// The URL without its password.
@@ -102,13 +108,15 @@ impl Engine for Elsewhere {
     }
 
     fn version(&self) -> String {
-        let version = self.version.get_or_init(|| match super::connect(&self.config) {
-            Ok(mut client) => {
-                super::show(&mut client, "server_version").unwrap_or_else(|error| error.to_string())
-            }
-            Err(failure) => format!("no connection: {}", words(&failure)),
-        });
-        version.clone()
+        self.survey().version.clone()
+    }
+
+    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
+        self.survey().gives(durability)
+    }
+
+    fn ready(&self, reuse: bool) -> std::result::Result<(), Vec<String>> {
+        self.survey().ready(reuse)
     }
 
     /// As with a private server.

@@ -6,6 +6,7 @@ use postgres::{Client, GenericClient, Row, Transaction};
 use super::{SQL, error};
 use crate::schema::Table;
 use crate::sql::{MADE_BY, Mark};
+use crate::survey;
 use crate::{Error, Result, Schema};
 
 /// What may be done about tables that are there already.
@@ -22,14 +23,7 @@ pub(super) enum Leftovers {
 /// Creates the schema, all at once, unless it is there.
 pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers) -> Result<()> {
     let found = relations(client)?;
-    let others: Vec<_> = found.iter().filter(|relation| relation.mark().is_none()).collect();
-    if let Some(Relation { name, .. }) = others.first() {
-        return Err(Error::Usage(format!(
-            "the database holds {} tables that are not {MADE_BY}, {name} for one: \
-             name a database of its own, empty",
-            others.len()
-        )));
-    }
+    not_others(&found)?;
     let new = Mark::fresh();
     let is_wanted = |relation: &Relation| {
         let mut tables = schema.tables.iter();
@@ -39,13 +33,7 @@ pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers)
     };
     match leftovers {
         _ if found.is_empty() => {}
-        Leftovers::Refuse => {
-            return Err(Error::Usage(format!(
-                "the database holds {} tables {MADE_BY} before, by a run or by a load that failed: \
-                 allow their reuse (--reuse), which drops them, or name an empty database",
-                found.len()
-            )));
-        }
+        Leftovers::Refuse => return Err(ours(&found)),
         _ if found.len() == schema.tables.len() && found.iter().all(is_wanted) => return Ok(()),
         Leftovers::Keep => {
             return Err(Error::Usage("the directory holds another schema's tables".into()));
@@ -58,6 +46,34 @@ pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers)
         change.batch_execute(&text).map_err(error)?;
     }
     change.commit().map_err(error)
+}
+
+/// Refuses a database that holds what is not bakeoff's.
+fn not_others(found: &[Relation]) -> Result<()> {
+    let others: Vec<_> = found.iter().filter(|relation| relation.mark().is_none()).collect();
+    let Some(Relation { name, .. }) = others.first() else { return Ok(()) };
+    Err(Error::Usage(format!(
+        "the database holds {} tables that are not {MADE_BY}, {name} for one: \
+         name a database of its own, empty",
+        others.len()
+    )))
+}
+
+/// Why tables of bakeoff's own are in the way.
+fn ours(found: &[Relation]) -> Error {
+    Error::Usage(format!(
+        "the database holds {} tables {MADE_BY} before, by a run or by a load that failed: \
+         allow their reuse (--reuse), which drops them, or name an empty database",
+        found.len()
+    ))
+}
+
+/// What of a database's tables is in the way.
+pub(super) fn survey(client: &mut Client) -> Result<survey::Tables> {
+    let found = relations(client)?;
+    let others = not_others(&found).err().map(survey::words);
+    let ours = (others.is_none() && !found.is_empty()).then(|| survey::words(ours(&found)));
+    Ok(survey::Tables { others, ours })
 }
 
 /// Drops tables that were found to be ours, as they were then: each is locked and looked at again.

@@ -260,6 +260,48 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
 }
 
 #[test]
+fn a_server_elsewhere_says_before_anything_is_loaded_what_it_gives_and_what_it_lacks() {
+    if !installed() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let private = open(folder.path(), &Terms::new(Durability::Strict)).expect("open");
+    let mut administrator = administrator(folder.path());
+    for text in [
+        "CREATE ROLE owner LOGIN PASSWORD 'hidden'",
+        "CREATE DATABASE ours OWNER owner",
+        "CREATE DATABASE theirs",
+    ] {
+        administrator.batch_execute(text).expect(text);
+    }
+    let ours = elsewhere(&folder, "ours", "hidden");
+    ours.ready(false).expect("an empty database of its own");
+    let given = Durability::ALL.map(|level| ours.gives(level));
+    let [none, relaxed, strict] = given;
+    assert!(none.is_err_and(|why| why.contains("fsync=on")), "its owner's");
+    assert_eq!((relaxed, strict), (Ok(()), Ok(())), "a session's own choice");
+    let problems = |database: &str| {
+        let all = elsewhere(&folder, database, "hidden").ready(false).expect_err("in the way");
+        all.join("\n")
+    };
+    let foreign = problems("theirs");
+    assert!(foreign.contains("owner may not create tables in the database theirs"), "{foreign}");
+    assert!(problems("missing").contains("create the database first"));
+    // It is asked once a process: a new name is another server.
+    let terms = Terms::new(Durability::Strict);
+    let (nowhere, schema) = (Path::new("/nonexistent"), schema());
+    drop(ours.open(nowhere, &terms, &schema, &statements()).expect("an empty database"));
+    let again = elsewhere(&folder, "ours", "hidden");
+    let left = again.ready(false).expect_err("its tables are there");
+    assert!(left.len() == 1 && left[0].contains("--reuse"), "{left:?}");
+    again.ready(true).expect("they may be dropped");
+    drop(private);
+    let gone = elsewhere(&folder, "ours", "hidden");
+    assert!(gone.ready(true).expect_err("it is gone")[0].contains("no connection"));
+    assert_eq!(gone.gives(Durability::None), Ok(()), "nobody knows");
+}
+
+#[test]
 fn a_url_says_all_that_is_needed() {
     let name = |url: &str| Elsewhere::new(url).map(|engine| engine.name);
     assert_eq!(

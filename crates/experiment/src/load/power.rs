@@ -45,9 +45,13 @@ pub(super) fn check(
     {
         problems.push(at(Factor::Engine, first, nothing_to_cut(first)));
     }
-    let elsewhere: BTreeSet<&str> =
-        engines.into_iter().filter(|engine| engine.contains("://")).collect();
-    problems.extend(elsewhere.into_iter().map(|url| at(Factor::Engine, url, not_ours(url))));
+    // Beside an engine that can be cut, the plan says that a server elsewhere is not.
+    let storing = engines.iter().filter(|engine| vocabulary.engines.stores(engine));
+    let (elsewhere, ours): (BTreeSet<&str>, BTreeSet<&str>) =
+        storing.partition(|engine| engine.contains("://"));
+    if ours.is_empty() {
+        problems.extend(elsewhere.into_iter().map(|url| at(Factor::Engine, url, not_ours(url))));
+    }
     if experiment.cut_disk().is_none() {
         problems.push(at(Factor::Disk, HOST, our_own(vocabulary.disks.example())));
     }

@@ -256,10 +256,13 @@ fn what_can_not_lose_its_power_is_shown_where_it_was_named() {
     assert_eq!(null.matches("error:").count(), 1, "{null}");
 
     let url = "mysql://me@host/db";
-    let elsewhere = message(&cuts, &flags(Factor::Engine, &format!("sqlite,{url}")));
+    let elsewhere = message(&cuts, &flags(Factor::Engine, url));
     let title = format!("the power of `{url}` can't be cut");
-    assert_under(&elsewhere, &title, &format!("--engine sqlite,{url}"), url);
+    assert_under(&elsewhere, &title, &format!("--engine {url}"), url);
     assert!(elsewhere.contains("--cuts 0"), "{elsewhere}");
+    // Beside one that can be cut it is the plan that says so.
+    let beside = flags(Factor::Engine, &format!("sqlite,{url}"));
+    assert!(common::load(&cuts, &beside).is_ok());
 }
 
 #[test]

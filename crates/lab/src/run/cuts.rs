@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_engines::{Durability, Engine, Home};
-use bakeoff_experiment::{Cell, Cuts, Experiment, Factor, Memory};
+use bakeoff_engines::Durability;
+use bakeoff_experiment::{Cell, Cuts, Factor, Memory};
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::Lab;
@@ -47,16 +47,16 @@ impl Lab<'_> {
         let keep = cuts.keep.iter().map(|rule| rule.parse().expect("a checked rule"));
         let mut common = Common {
             keep: keep.collect(),
-            planned: planned_cuts(self.experiment),
+            planned: self.possible.planned_cuts(self.experiment),
             made: before,
             before,
             start: Instant::now(),
             cuts,
         };
         let mut failed = 0;
-        for (engine, durability) in self.experiment.cut_cells() {
+        for (engine, durability) in &self.possible.cuts {
             for file_system in file_systems(&common.cuts) {
-                let level = (engine, durability, file_system);
+                let level = (&**engine, &**durability, file_system);
                 failed += self.cut_level(stage, level, &mut common)?;
             }
         }
@@ -120,8 +120,6 @@ impl Lab<'_> {
     fn cut_spec(&self, engine: &str, level: &str) -> Result<TrialSpec, TrialError> {
         let experiment = self.experiment;
         let cell = experiment.cut_cell(engine, level);
-        let found = self.registry.engine(engine);
-        found.map_or(Ok(()), |engine| can_be_cut(engine, level))?;
         let disk = experiment.cut_disk().expect("an experiment with cuts has a virtual disk");
         let workload = experiment.cut_workload();
         let target = self.registry.target_of(workload)?;
@@ -188,39 +186,11 @@ fn levels(cell: &Cell) -> bakeoff_results::Levels {
     levels
 }
 
-/// How many power cuts an experiment asks for.
-pub fn planned_cuts(experiment: &Experiment) -> usize {
-    let each = experiment.cuts.as_ref().map_or(0, |cuts| cuts.numbers().len());
-    let file_systems = experiment.cuts.as_ref().map_or(0, |cuts| cuts.file_systems.len());
-    each * file_systems * if each == 0 { 0 } else { experiment.cut_cells().len() }
-}
-
 /// The file systems that each cut is made on.
 pub fn file_systems(cuts: &Cuts) -> Vec<FileSystem> {
     let all = [FileSystem::Ext4, FileSystem::Posix];
     let named = |name: &String| all.into_iter().find(|it| it.name() == name);
     cuts.file_systems.iter().filter_map(named).collect()
-}
-
-/// Whether an engine's power can be cut at all at that level.
-///
-/// # Errors
-/// Why not, and what to do.
-pub fn can_be_cut(engine: &dyn Engine, level: &str) -> Result<(), TrialError> {
-    engine.available().map_err(TrialError::User)?;
-    let about = engine.about();
-    if about.home == Home::Elsewhere {
-        return Err(TrialError::User(format!(
-            "the power of {} is not bakeoff's to cut: somebody else runs it; name an engine that \
-             bakeoff starts itself, as `bakeoff list engines` shows them",
-            about.name
-        )));
-    }
-    let promise = about.promises.iter().find(|promise| promise.durability.name() == level);
-    match promise.and_then(|promise| promise.settings) {
-        Some(_) => Ok(()),
-        None => Err(TrialError::User(format!("{} has no durability {level}", about.name))),
-    }
 }
 
 /// What a level says, by its engine's documentation.

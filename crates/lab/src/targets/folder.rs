@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use bakeoff_experiment::{Declared, Factor, WorkloadNames};
+use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames};
 use bakeoff_load::{Blocking, Driver, Share};
 use bakeoff_workloads::Claims;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -18,10 +18,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::file::{ALIGNMENT, DataFile};
-use super::{About, Processes, Running, Setup, Subject, Target, Wanted};
+use super::{About, Processes, Running, Setup, Size, Subject, Target, Wanted};
 use crate::TrialError;
 use crate::place::Place;
 use crate::place::images::Recipe;
+use crate::possible::Refusal;
 
 /// Its workload.
 const WORKLOAD: &str = "fileio";
@@ -124,18 +125,20 @@ impl Target for Folder {
         })
     }
 
-    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, TrialError> {
+    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
         let Wanted { experiment, cell, .. } = wanted;
         let scale = cell.base(Factor::Scale);
         let found = SCALES.iter().find(|(name, _)| *name == scale);
-        let (_, bytes) =
-            *found.ok_or_else(|| TrialError::User(format!("{WORKLOAD} has no scale {scale}")))?;
+        let no_scale =
+            || Refusal::of(cell, &[Factor::Scale], format!("{WORKLOAD} has no such scale"));
+        let (_, bytes) = *found.ok_or_else(no_scale)?;
         let depth = cell.base(Factor::Declared(&DEPTH)).parse().expect("a checked level");
         if depth > 1 {
-            ring::probe().map_err(|error| no_ring(depth, &error))?;
+            let refused = |why| Refusal::of(cell, &[Factor::Declared(&DEPTH)], why);
+            ring::probe().map_err(|error| refused(no_ring(&error)))?;
         }
         let block = block_bytes(cell.base(Factor::Declared(&BLOCK))).expect("a checked level");
-        room_for_buffers(cell.clients(), depth, block)?;
+        room_for_buffers(cell, depth, block)?;
         let resolved = Resolved { bytes, block, depth, seed: experiment.seed };
         Ok(Setup {
             target: self.name(),
@@ -151,6 +154,11 @@ impl Target for Folder {
         })
     }
 
+    fn size(&self, subject: &Value) -> Option<Size> {
+        let resolved: Resolved = serde_json::from_value(subject.clone()).ok()?;
+        Some(Size { rows: resolved.bytes, disk: resolved.bytes })
+    }
+
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
         let wrong = |error| TrialError::process(format!("no subject: {error}"));
         let resolved: Resolved = serde_json::from_value(subject.clone()).map_err(wrong)?;
@@ -159,25 +167,27 @@ impl Target for Folder {
 }
 
 /// Refuses what would take all memory.
-fn room_for_buffers(clients: usize, depth: usize, block: usize) -> Result<(), TrialError> {
-    let bytes = (clients * depth * block) as u64;
+fn room_for_buffers(cell: &Cell, depth: usize, block: usize) -> Result<(), Refusal> {
+    let bytes = (cell.clients() * depth * block) as u64;
     if bytes <= MOST_BUFFERS {
         return Ok(());
     }
-    Err(TrialError::User(format!(
-        "{clients} clients of depth {depth} would take {} MiB of buffers; at most {} MiB: take fewer \
-         clients, a smaller depth or smaller blocks",
+    let why = format!(
+        "they would take {} MiB of buffers; at most {} MiB: take fewer clients, a smaller depth or \
+         smaller blocks",
         bytes >> 20,
         MOST_BUFFERS >> 20
-    )))
+    );
+    let factors = [Factor::Clients, Factor::Declared(&DEPTH), Factor::Declared(&BLOCK)];
+    Err(Refusal::of(cell, &factors, why))
 }
 
-/// Why a depth can't be had.
-fn no_ring(depth: usize, error: &std::io::Error) -> TrialError {
-    TrialError::User(format!(
-        "depth {depth} takes io_uring, and this kernel does not give it ({error}): allow it (sysctl \
+/// Why a depth above 1 can't be had.
+fn no_ring(error: &std::io::Error) -> String {
+    format!(
+        "it takes io_uring, and this kernel does not give it ({error}): allow it (sysctl \
          kernel.io_uring_disabled=0, Linux 5.11 or later, no seccomp filter), or take depth 1"
-    ))
+    )
 }
 
 /// The folder that a place has for its file.
@@ -232,7 +242,7 @@ impl Running for Open {
             return Ok(Box::new(Blocking(plain::Reader::new(&self.file, blocks))));
         }
         let ring = ring::Ring::new(&self.file, blocks, self.resolved.depth);
-        Ok(Box::new(ring.map_err(|error| no_ring(self.resolved.depth, &error))?))
+        Ok(Box::new(ring.map_err(|error| TrialError::User(no_ring(&error)))?))
     }
 
     /// Nothing of it is ever cached.
@@ -350,8 +360,8 @@ mod tests {
 
     #[test]
     fn a_kernel_without_rings_is_told_of_with_the_remedy() {
-        let error = no_ring(16, &std::io::Error::from_raw_os_error(38)).to_string();
-        assert!(error.contains("depth 16 takes io_uring"), "{error}");
+        let error = no_ring(&std::io::Error::from_raw_os_error(38));
+        assert!(error.contains("it takes io_uring"), "{error}");
         assert!(error.contains("io_uring_disabled=0") && error.contains("depth 1"), "{error}");
     }
 }

@@ -21,11 +21,12 @@ use serde_json::Value;
 
 use self::meter::{Metered, Split};
 use self::written::{Written, size};
-use super::{About, Audit, Processes, Running, Setup, Subject, Tally, Target, Wanted};
+use super::{About, Audit, Processes, Running, Setup, Size, Subject, Tally, Target, Wanted};
 use crate::TrialError;
 use crate::machine::open_files;
 use crate::place::Place;
 use crate::place::images::Recipe;
+use crate::possible::{self, Refusal};
 
 /// The factors of a workload over tables.
 const FACTORS: [Factor; 8] = [
@@ -41,6 +42,12 @@ const FACTORS: [Factor; 8] = [
 
 /// How often a load tells how far it is.
 const TELL: Duration = Duration::from_millis(200);
+
+/// Bytes on a disk for each byte of a row: indexes, what pages leave free, a log.
+const PER_ROW_BYTE: u64 = 3;
+/// Bytes of an empty database: of a library, and of a server's data folder with its logs.
+const EMBEDDED_BYTES: u64 = 1 << 20;
+const SERVER_BYTES: u64 = 150 << 20;
 
 /// See the module.
 pub struct Tables {
@@ -127,20 +134,20 @@ impl Target for Tables {
         })
     }
 
-    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, TrialError> {
+    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
         let Wanted { experiment, cell, workload } = wanted;
+        let refused = |why: &str| Refusal::of(cell, &[Factor::Engine, Factor::Durability], why);
         let name = cell.base(Factor::Engine);
-        let engine = self
-            .engine(name)
-            .ok_or_else(|| TrialError::User(format!("there is no engine {name}")))?;
+        let engine = self.engine(name).ok_or_else(|| refused("there is no such engine"))?;
         let external = engine.home() == Home::Elsewhere;
         if external {
             elsewhere::check(cell)?;
         }
         let level = cell.base(Factor::Durability);
-        let durability = Durability::parse(level)
-            .ok_or_else(|| TrialError::User(format!("there is no durability level {level}")))?;
-        let workload = self.workload(workload)?;
+        let durability =
+            Durability::parse(level).ok_or_else(|| refused("there is no such level"))?;
+        possible::gives(engine, cell, durability)?;
+        let workload = self.workload(workload).map_err(|error| refused(&error.to_string()))?;
         // Another workload than the experiment's own has scales of its own.
         let scale = match workload.name() == experiment.workload {
             true => cell.base(Factor::Scale),
@@ -169,6 +176,18 @@ impl Target for Tables {
             has_server: engine.home() == Home::Server,
             external,
         })
+    }
+
+    fn size(&self, subject: &Value) -> Option<Size> {
+        let (resolved, engine) = self.parts(subject).ok()?;
+        let scales = self.workload(&resolved.workload).ok()?.scales();
+        let rows = scales.iter().find(|scale| scale.name == resolved.scale)?.bytes;
+        let empty = match engine.home() {
+            Home::Process => EMBEDDED_BYTES,
+            Home::Server => SERVER_BYTES,
+            Home::Elsewhere => 0,
+        };
+        Some(Size { rows, disk: empty + PER_ROW_BYTE * rows })
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::find;
-use bakeoff_lab::can_be_cut;
+use bakeoff_lab::possible::can_be_cut;
 
 use crate::Test;
 use crate::lying::named;
@@ -46,10 +46,11 @@ fn images_of_broken_promises_are_kept() {
 }
 
 fn a_server_of_somebody_else_is_refused() {
-    let elsewhere = find("postgres://me@localhost/db").expect("a URL");
-    let refused = can_be_cut(elsewhere, "strict").expect_err("it is not ours").to_string();
-    assert!(refused.contains("is not bakeoff's to cut"), "{refused}");
-    can_be_cut(find("sqlite").expect("an engine"), "strict").expect("it can");
+    let stage = Stage::set(find("sqlite").expect("an engine"));
+    let can = |engine| can_be_cut(stage.registry(), stage.experiment(), engine, "strict");
+    let refused = can("postgres://me@localhost/db").expect_err("it is not ours").to_string();
+    assert!(refused.contains("power of a server that it doesn't run"), "{refused}");
+    can("sqlite").expect("it can");
 }
 
 /// The image was changed behind the lab's back.

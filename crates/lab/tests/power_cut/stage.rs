@@ -169,6 +169,14 @@ impl Stage {
         Self { durability, promised, ..self }
     }
 
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    pub fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -192,3 +192,33 @@ fn people_work_on_the_issues_of_their_projects_only() {
         assert!(issues.iter().all(|(id, (.., updated))| last[id] == *updated));
     }
 }
+
+/// Room and loading time are estimated by it before a run.
+#[test]
+fn scales_have_the_bytes_that_they_say() {
+    for workload in bakeoff_workloads::WORKLOADS {
+        // The largest would take minutes here; it is ten times the one before it.
+        for scale in workload.scales().iter().filter(|scale| scale.name != "giant") {
+            let prepared = prepare(workload.name(), scale.name);
+            let mut bytes = 0;
+            for table in 0..prepared.schema().tables.len() {
+                let mut add = |row: &[Value<'_>]| {
+                    bytes += row.iter().map(size).sum::<u64>();
+                    Ok(())
+                };
+                prepared.rows(table, &mut add).unwrap();
+            }
+            let share = bytes as f64 / scale.bytes as f64;
+            let name = workload.name();
+            assert!((0.75..1.25).contains(&share), "{name} {}: {bytes}", scale.name);
+        }
+    }
+}
+
+fn size(value: &Value<'_>) -> u64 {
+    match value {
+        Value::Null => 0,
+        Value::Int(_) => 8,
+        Value::Text(text) => text.len() as u64,
+    }
+}

@@ -2,19 +2,23 @@
 
 use bakeoff_experiment::{Cell, Factor, HOST};
 
-use crate::TrialError;
+use crate::possible::Refusal;
 
-/// What a server that somebody else runs leaves to choose, of the factors that stage it.
-const ONLY: [(Factor, &str); 3] =
-    [(Factor::Memory, "unlimited"), (Factor::Disk, HOST), (Factor::Neighbours, "0")];
+/// What a server that somebody else runs leaves to choose of the factors that stage it, and why.
+const ONLY: [(Factor, &str, &str); 3] = [
+    (Factor::Disk, HOST, "bakeoff can't put a disk under a server that it doesn't run"),
+    (Factor::Memory, "unlimited", "bakeoff can't limit the memory of a server that it doesn't run"),
+    (
+        Factor::Neighbours,
+        "0",
+        "bakeoff can't give neighbours to the disk of a server that it doesn't run",
+    ),
+];
 
 /// Refuses what can't be had of a server that somebody else runs.
-pub fn check(cell: &Cell) -> Result<(), TrialError> {
-    let mut other = ONLY.into_iter().filter(|(factor, only)| cell.base(*factor) != *only);
-    let Some((factor, only)) = other.next() else { return Ok(()) };
-    Err(TrialError::User(format!(
-        "{factor} {} can't be had: the server is not bakeoff's to limit, to put on another disk or \
-         to give neighbours; write {factor} = \"{only}\"",
-        cell.base(factor)
-    )))
+pub fn check(cell: &Cell) -> Result<(), Refusal> {
+    let mut other = ONLY.into_iter().filter(|(factor, only, _)| cell.base(*factor) != *only);
+    let Some((factor, only, why)) = other.next() else { return Ok(()) };
+    let why = format!("{why}; it can be had with {factor} {only} alone");
+    Err(Refusal::of(cell, &[Factor::Engine, factor], why))
 }

@@ -1,0 +1,106 @@
+//! What a server that somebody else runs is found to be. Nothing on it is changed: each right is
+//! asked for by a statement that the server refuses on other grounds once the right is there.
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Opts};
+
+use super::storage::{self, Storage};
+use super::{error, tables};
+use crate::survey::{self, Survey};
+use crate::{Error, Result};
+
+/// A table that is not there. The rights to it are looked at before it is looked for.
+const TABLE: &str = "bakeoff_asks_for_its_rights";
+
+/// What a load and its clients need, and a statement that fails for another reason where the right
+/// is granted: a column that is there twice, a table that is not there.
+const RIGHTS: [(&str, &str); 9] = [
+    ("CREATE", "CREATE TABLE {} (a INT, a INT)"),
+    ("ALTER", "ALTER TABLE {} ADD COLUMN b INT"),
+    ("INDEX", "CREATE INDEX i ON {} (a)"),
+    ("DROP", "DROP TABLE {}"),
+    ("INSERT", "INSERT INTO {} VALUES (1)"),
+    ("SELECT", "SELECT 1 FROM {}"),
+    ("UPDATE", "UPDATE {} SET a = 1"),
+    ("DELETE", "DELETE FROM {}"),
+    ("LOCK TABLES", "LOCK TABLES {} WRITE"),
+];
+
+/// A statement on a table that the user may not send.
+const DENIED: u16 = 1142;
+/// Likewise, on a database.
+const NO_RIGHT_TO_DATABASE: u16 = 1044;
+
+/// Connects to the server once.
+pub(super) fn survey(opts: Opts, storage: Storage) -> Survey {
+    let failed =
+        |what: String| Survey { version: what.clone(), problems: vec![what], ..Survey::default() };
+    let mut server = match Conn::new(opts) {
+        Ok(server) => server,
+        Err(failure) => return failed(error::no_connection(&failure)),
+    };
+    look(&mut server, storage).unwrap_or_else(|error| failed(survey::words(error)))
+}
+
+fn look(server: &mut Conn, storage: Storage) -> Result<Survey> {
+    let version: Option<String> = server.query_first("SELECT VERSION()").map_err(error::plain)?;
+    let tables = tables::survey(server)?;
+    let mut problems: Vec<String> =
+        bulk_loads(server).err().map(survey::words).into_iter().collect();
+    problems.extend(offered(server, storage)?);
+    // Where the name is somebody's, the database is not empty, and nothing is tried.
+    if tables.others.is_none() {
+        problems.extend(missing_rights(server)?);
+    }
+    let lacks = survey::lacks(|level| storage::confirm(server, storage, level));
+    Ok(Survey { version: version.unwrap_or_default(), lacks, problems, tables })
+}
+
+/// Refuses a server that takes no bulk loads.
+pub(super) fn bulk_loads(server: &mut Conn) -> Result<()> {
+    let loads: Option<bool> =
+        server.query_first("SELECT @@GLOBAL.local_infile").map_err(error::plain)?;
+    if loads == Some(true) {
+        return Ok(());
+    }
+    Err(Error::Usage("the server takes no bulk loads: SET GLOBAL local_infile = ON".into()))
+}
+
+/// Whether the server has the storage engine.
+fn offered(server: &mut Conn, storage: Storage) -> Result<Option<String>> {
+    let text = "SELECT engine FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT')";
+    let engines: Vec<String> = server.query(text).map_err(error::plain)?;
+    let name = storage.name();
+    let known = engines.iter().any(|engine| engine.eq_ignore_ascii_case(name));
+    Ok((!known).then(|| {
+        format!(
+            "the server has no storage engine {name} (it has {}): install its plugin, or name \
+             another one after # in the URL",
+            engines.join(", ")
+        )
+    }))
+}
+
+/// The rights that the user lacks, with what grants them.
+fn missing_rights(server: &mut Conn) -> Result<Option<String>> {
+    let mut missing = Vec::new();
+    for (right, statement) in RIGHTS {
+        let answer = server.query_drop(statement.replace("{}", TABLE));
+        if let Err(mysql::Error::MySqlError(answer)) = answer
+            && [DENIED, NO_RIGHT_TO_DATABASE].contains(&answer.code)
+        {
+            missing.push(right);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let who: Option<(String, String)> =
+        server.query_first("SELECT CURRENT_USER(), DATABASE()").map_err(error::plain)?;
+    let (user, database) = who.unwrap_or_default();
+    let missing = missing.join(", ");
+    Ok(Some(format!(
+        "its user {user} lacks the rights {missing} to the database {database}: \
+         GRANT {missing} ON `{database}`.* TO {user}"
+    )))
+}

@@ -1,0 +1,73 @@
+//! What a server that somebody else runs is found to be. Nothing on it is changed.
+
+use postgres::Client;
+use tokio_postgres::Config;
+
+use super::{error, tables, words};
+use crate::survey::{self, Survey};
+use crate::{Result, Terms, fair};
+
+/// Connects to the server once.
+pub(super) fn survey(config: &Config) -> Survey {
+    let failed =
+        |what: String| Survey { version: what.clone(), problems: vec![what], ..Survey::default() };
+    let mut client = match super::connect(config) {
+        Ok(client) => client,
+        Err(failure) => return failed(no_connection(&failure)),
+    };
+    look(&mut client).unwrap_or_else(|error| failed(survey::words(error)))
+}
+
+fn look(client: &mut Client) -> Result<Survey> {
+    let mut problems: Vec<String> =
+        super::recent_enough(client).err().map(survey::words).into_iter().collect();
+    let tables = tables::survey(client)?;
+    problems.extend(missing_rights(client)?);
+    let version = super::show(client, "server_version")?;
+    let lacks = survey::lacks(|level| {
+        // What a session may set for itself is no matter of the server's.
+        for setting in fair::postgres_session(&Terms::new(level)) {
+            let text = format!("SET {} = '{}'", setting.name, setting.value);
+            client.batch_execute(&text).map_err(error)?;
+        }
+        super::confirm_durability(client, level)
+    });
+    Ok(Survey { version, lacks, problems, tables })
+}
+
+/// The rights that the user lacks, with what grants them.
+fn missing_rights(client: &mut Client) -> Result<Option<String>> {
+    let text = "SELECT current_user::text, current_database()::text, \
+                       has_schema_privilege('public', 'CREATE') \
+                       AND has_schema_privilege('public', 'USAGE')";
+    let row = client.query_one(text, &[]).map_err(error)?;
+    let (user, database, granted): (String, String, bool) = (row.get(0), row.get(1), row.get(2));
+    Ok((!granted).then(|| {
+        format!(
+            "its user {user} may not create tables in the database {database}: \
+             GRANT CREATE, USAGE ON SCHEMA public TO {user}, or give {user} a database of its own"
+        )
+    }))
+}
+
+/// Why there is no connection, and what to do.
+pub(super) fn no_connection(failure: &postgres::Error) -> String {
+    use tokio_postgres::error::SqlState;
+    let what = words(failure);
+    let advice = match failure.code() {
+        None => {
+            return format!(
+                "no connection to the server: {what}; look whether it is running, and whether the \
+                 URL's host, port or socket is right"
+            );
+        }
+        Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
+            ": are the URL's user and password right, and may this user come from here?"
+        }
+        Some(&SqlState::INVALID_CATALOG_NAME) => {
+            ": create the database first, or name another one in the URL"
+        }
+        Some(_) => "",
+    };
+    format!("the server refuses a session: {what}{advice}")
+}

@@ -1,0 +1,58 @@
+//! What a server that somebody else runs is found to be, over one connection, before anything is
+//! loaded. Nothing on it is changed.
+
+use crate::{Durability, Error};
+
+/// What a server is found to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Survey {
+    /// Its version, as it says it.
+    pub version: String,
+    /// The levels of durability that its settings don't give, and why.
+    pub lacks: Vec<(Durability, String)>,
+    /// What keeps bakeoff from working with it, each with its remedy.
+    pub problems: Vec<String>,
+    /// Likewise, of the tables that its database holds.
+    pub tables: Tables,
+}
+
+/// What is in the way in a database.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables {
+    /// Tables that are not bakeoff's.
+    pub others: Option<String>,
+    /// Tables of bakeoff's own making: they may be dropped when that is meant.
+    pub ours: Option<String>,
+}
+
+impl Survey {
+    /// Whether a level is given.
+    pub fn gives(&self, durability: Durability) -> Result<(), String> {
+        let why = self.lacks.iter().find(|(level, _)| *level == durability);
+        why.map_or(Ok(()), |(_, why)| Err(why.clone()))
+    }
+
+    /// What stands in the way; tables of bakeoff's own making do unless their `reuse` is meant.
+    pub fn ready(&self, reuse: bool) -> Result<(), Vec<String>> {
+        let ours = self.tables.ours.iter().filter(|_| !reuse);
+        let problems = self.problems.iter().chain(&self.tables.others).chain(ours);
+        let problems: Vec<String> = problems.cloned().collect();
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+}
+
+/// The levels of durability that a server does not give, as `confirm` finds.
+pub(crate) fn lacks(
+    mut confirm: impl FnMut(Durability) -> crate::Result<()>,
+) -> Vec<(Durability, String)> {
+    let levels = Durability::ALL.into_iter();
+    levels.filter_map(|level| Some((level, words(confirm(level).err()?)))).collect()
+}
+
+/// What stands in the way, as a user is told.
+pub(crate) fn words(error: Error) -> String {
+    match error {
+        Error::Usage(what) => what,
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,154 @@
+//! How long a run is going to take, from what is known before it starts.
+//!
+//! What a trial takes beside its seconds was measured with the presets on a machine of two
+//! processors and a local SSD. How long an operation takes nobody knows before: where one is slow,
+//! a window waits for the tenth of its kind, and the trial takes more, up to a bound that is known.
+
+use std::collections::BTreeSet;
+
+use bakeoff_devices::neighbour::Level;
+use bakeoff_experiment::{Cuts, Experiment};
+
+use crate::place::images::Recipe;
+use crate::process::job::Drive;
+use crate::spec::{self, TrialSpec};
+use crate::targets::{Setup, Size, Wanted};
+use crate::{Possible, Registry};
+
+/// Seconds of a look at the machine alone, before each block.
+const CANARY_S: f64 = 0.1;
+/// Seconds that preparing the neighbours' file and measuring one alone take.
+const NEIGHBOUR_S: f64 = 3.0;
+/// Bytes a second that rows are loaded with, and that an image is restored with, its syncs among
+/// them.
+const LOADED_PER_S: f64 = 20e6;
+const RESTORED_PER_S: f64 = 400e6;
+/// Seconds that a trial takes more where a disk has neighbours: it opens and drains beside them.
+const SHARED_S: f64 = 0.6;
+
+/// What depends on where a target does its work.
+struct Costs {
+    /// Seconds of a load beside its rows: a server's data folder is made, and it starts and stops.
+    load_s: f64,
+    /// Seconds that a trial takes beside its clients' time: its process, opening, draining, closing.
+    beside_s: f64,
+    /// Seconds that a power cut takes until the power has gone.
+    cut_s: f64,
+    /// Seconds of each recovery and audit after it.
+    audit_s: f64,
+}
+
+const FILES: Costs = Costs { load_s: 0.1, beside_s: 0.1, cut_s: 0.0, audit_s: 0.0 };
+const EMBEDDED: Costs = Costs { load_s: 0.1, beside_s: 0.25, cut_s: 0.3, audit_s: 0.06 };
+const SERVER: Costs = Costs { load_s: 1.3, beside_s: 0.9, cut_s: 1.0, audit_s: 1.2 };
+const ELSEWHERE: Costs = Costs { load_s: 0.2, beside_s: 0.2, cut_s: 0.0, audit_s: 0.0 };
+
+/// How long a run takes, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// The loads.
+    pub loads_s: f64,
+    /// The trials, where no operation is slow.
+    pub trials_s: f64,
+    /// The trials, where each waits for slow operations as long as it may.
+    pub most_s: f64,
+    /// The power cuts.
+    pub cuts_s: f64,
+}
+
+impl Estimate {
+    /// Of all that is possible of an experiment.
+    pub fn of(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Self {
+        let mut estimate = Self::default();
+        let (mut loaded, mut hired) = (BTreeSet::new(), false);
+        for block in &possible.plan.blocks {
+            estimate.trials_s += CANARY_S;
+            for planned in &block.trials {
+                let resolved = spec::resolve(registry, experiment, &planned.cell, block.number);
+                let Ok((trial, drive)) = resolved else { continue };
+                hired |= spec::wants_hired(&trial);
+                estimate.load(registry, &trial.setup, &mut loaded);
+                estimate.trials_s += trial_s(registry, &trial, &drive);
+                estimate.most_s += (drive.cap().as_secs_f64() - drive.seconds).max(0.0);
+            }
+        }
+        if hired {
+            estimate.loads_s += NEIGHBOUR_S;
+        }
+        estimate.most_s += estimate.trials_s;
+        if let Some(cuts) = &experiment.cuts {
+            estimate.cut(registry, experiment, possible, cuts, &mut loaded);
+        }
+        estimate
+    }
+
+    /// All of it.
+    pub fn total_s(&self) -> f64 {
+        self.loads_s + self.trials_s + self.cuts_s
+    }
+
+    /// Adds a load, once for each recipe: a database that somebody else runs is loaded for each
+    /// trial.
+    fn load(&mut self, registry: &Registry, setup: &Setup, loaded: &mut BTreeSet<Recipe>) {
+        if setup.external || !loaded.insert(setup.recipe.clone()) {
+            return;
+        }
+        self.loads_s += load_s(registry, setup);
+    }
+
+    /// Adds the power cuts, with the loads that they need.
+    fn cut(
+        &mut self,
+        registry: &Registry,
+        experiment: &Experiment,
+        possible: &Possible,
+        cuts: &Cuts,
+        loaded: &mut BTreeSet<Recipe>,
+    ) {
+        let workload = &*cuts.workload;
+        // A second cut is another recovery, by each rule.
+        let recoveries = cuts.keep.len() as f64 * if cuts.recovery { 2.0 } else { 1.0 };
+        let each = (cuts.numbers().len() * cuts.file_systems.len()) as f64;
+        for (engine, level) in &possible.cuts {
+            let cell = &experiment.cut_cell(engine, level);
+            let Ok(target) = registry.target_of(workload) else { continue };
+            let Ok(setup) = target.resolve(&Wanted { experiment, cell, workload }) else {
+                continue;
+            };
+            self.load(registry, &setup, loaded);
+            let costs = costs(&setup);
+            self.cuts_s += each * (costs.cut_s + recoveries * costs.audit_s);
+        }
+    }
+}
+
+/// Where a target does its work.
+fn costs(setup: &Setup) -> &'static Costs {
+    match setup {
+        Setup { external: true, .. } => &ELSEWHERE,
+        Setup { has_server: true, .. } => &SERVER,
+        Setup { groups, .. } if groups.is_empty() => &FILES,
+        _ => &EMBEDDED,
+    }
+}
+
+fn load_s(registry: &Registry, setup: &Setup) -> f64 {
+    costs(setup).load_s + size(registry, setup).rows as f64 / LOADED_PER_S
+}
+
+/// Seconds that a trial takes where no operation is slow.
+pub(crate) fn trial_s(registry: &Registry, trial: &TrialSpec, drive: &Drive) -> f64 {
+    let setup = &trial.setup;
+    let staged_s = match setup.external {
+        true => load_s(registry, setup),
+        false => size(registry, setup).disk as f64 / RESTORED_PER_S,
+    };
+    let shared_s = if trial.neighbours == Level::None { 0.0 } else { SHARED_S };
+    drive.seconds + staged_s + costs(setup).beside_s + shared_s
+}
+
+/// How large a target's data are; nothing where nobody knows.
+pub(crate) fn size(registry: &Registry, setup: &Setup) -> Size {
+    let target = registry.target(setup.target);
+    target.and_then(|target| target.size(&setup.subject)).unwrap_or_default()
+}

@@ -1,0 +1,189 @@
+//! What of an experiment can be had. It is said here and nowhere else, before anything runs: which
+//! cells can't be had, and why. The plan goes without them; nothing takes their place.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+
+use bakeoff_engines::{Durability, Engine, Home};
+use bakeoff_experiment::{Block, Cell, Cuts, Experiment, Factor, Plan, base};
+use bakeoff_results::{LeftOut, Levels, in_words};
+
+use crate::{Registry, TrialError, spec};
+
+/// Why a cell can't be had.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refusal {
+    /// The levels that don't go together.
+    pub levels: Levels,
+    /// Why they don't.
+    pub why: String,
+}
+
+impl Refusal {
+    /// Of these factors' levels in a cell, as far as it has them.
+    pub fn of(cell: &Cell, factors: &[Factor], why: impl Into<String>) -> Self {
+        let level = |factor: &Factor| Some((factor.name().into(), cell.level(*factor)?.into()));
+        Self { levels: factors.iter().filter_map(level).collect(), why: why.into() }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.levels.is_empty() {
+            write!(formatter, "{}: ", in_words(&self.levels))?;
+        }
+        formatter.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Refusal> for TrialError {
+    fn from(refusal: Refusal) -> Self {
+        Self::User(refusal.to_string())
+    }
+}
+
+/// What of an experiment can be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Possible {
+    /// The plan without what can't be had; its blocks keep their numbers.
+    pub plan: Plan,
+    /// The engines and levels of durability whose power can be cut, each once.
+    pub cuts: Vec<(String, String)>,
+    /// What can't be had, in the order of its levels.
+    pub left_out: Vec<LeftOut>,
+    /// Whether there was something to compare, and there is not any more.
+    nothing_to_compare: bool,
+}
+
+impl Possible {
+    /// Looks at every cell of an experiment. Servers that somebody else runs are asked what they
+    /// give.
+    pub fn of(registry: &Registry, experiment: &Experiment) -> Self {
+        ask(registry, experiment);
+        let mut left_out: BTreeMap<Refusal, (u32, u32)> = BTreeMap::new();
+        let whole = experiment.plan();
+        let mut known: BTreeMap<&Cell, Option<Refusal>> = BTreeMap::new();
+        let mut blocks = Vec::new();
+        for block in &whole.blocks {
+            let mut trials = block.trials.clone();
+            for planned in &block.trials {
+                let refusal = known.entry(&planned.cell).or_insert_with(|| {
+                    spec::resolve(registry, experiment, &planned.cell, block.number).err()
+                });
+                let Some(refusal) = refusal else { continue };
+                trials.retain(|trial| trial.order != planned.order);
+                left_out.entry(refusal.clone()).or_default().0 += 1;
+            }
+            if !trials.is_empty() {
+                blocks.push(Block { trials, ..block.clone() });
+            }
+        }
+        let mut cuts = Vec::new();
+        for (engine, level) in experiment.cut_cells() {
+            match can_be_cut(registry, experiment, engine, level) {
+                Ok(()) => cuts.push((engine.to_owned(), level.to_owned())),
+                Err(refusal) => left_out.entry(refusal).or_default().1 += made(experiment) as u32,
+            }
+        }
+        let plan = Plan { blocks };
+        let compares = |plan: &Plan| plan.blocks.iter().any(|it| compares(it, experiment.compare));
+        let nothing_to_compare = compares(&whole) && !compares(&plan);
+        let left_out = left_out
+            .into_iter()
+            .map(|(Refusal { levels, why }, (trials, cuts))| LeftOut { levels, why, trials, cuts });
+        Self { plan, cuts, left_out: left_out.collect(), nothing_to_compare }
+    }
+
+    /// How many power cuts are made.
+    pub fn planned_cuts(&self, experiment: &Experiment) -> usize {
+        self.cuts.len() * made(experiment)
+    }
+
+    /// Fails when nothing is left that would answer the experiment's question.
+    ///
+    /// # Errors
+    /// The user's: all that can't be had, and why.
+    pub fn suffices(&self) -> Result<(), TrialError> {
+        let left = !self.plan.blocks.is_empty() && !self.nothing_to_compare;
+        if left || !self.cuts.is_empty() || self.left_out.is_empty() {
+            return Ok(());
+        }
+        let what = match self.plan.blocks.is_empty() {
+            true => "nothing of this experiment can be had",
+            false => "nothing is left to compare",
+        };
+        let reasons: Vec<String> = self.left_out.iter().map(line).collect();
+        Err(TrialError::User(format!("{what}\n{}", reasons.join("\n"))))
+    }
+}
+
+/// A line on what can't be had.
+pub fn line(left_out: &LeftOut) -> String {
+    let count = |count: u32, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{count} {what}s")),
+    };
+    let counts = [count(left_out.trials, "trial"), count(left_out.cuts, "power cut")];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let words = in_words(&left_out.levels);
+    format!("not run: {words} ({}): {}", counts.join(", "), left_out.why)
+}
+
+/// Whether two levels stand against each other in a block: a level and its alias are one.
+fn compares(block: &Block, compare: Factor) -> bool {
+    let levels = block.trials.iter().map(|trial| base(trial.cell.get(compare)));
+    levels.collect::<BTreeSet<_>>().len() > 1
+}
+
+/// How many power cuts are made of each engine at each level.
+fn made(experiment: &Experiment) -> usize {
+    let cuts = experiment.cuts.as_ref();
+    cuts.map_or(0, |cuts: &Cuts| cuts.numbers().len() * cuts.file_systems.len())
+}
+
+/// Asks all servers that somebody else runs at the same time: one that is not there may take
+/// seconds not to answer. What they say is kept.
+fn ask(registry: &Registry, experiment: &Experiment) {
+    let levels = experiment.levels(Factor::Engine);
+    let engines: BTreeSet<&str> = levels.iter().map(|level| base(level)).collect();
+    let engines = engines.into_iter().filter_map(|name| registry.engine(name));
+    thread::scope(|scope| {
+        for engine in engines.filter(|engine| engine.home() == Home::Elsewhere) {
+            scope.spawn(|| engine.gives(Durability::Strict));
+        }
+    });
+}
+
+/// Whether an engine gives a level of durability.
+pub(crate) fn gives(
+    engine: &dyn Engine,
+    cell: &Cell,
+    durability: Durability,
+) -> Result<(), Refusal> {
+    let given = engine.gives(durability);
+    given.map_err(|why| Refusal::of(cell, &[Factor::Engine, Factor::Durability], why))
+}
+
+/// Whether an engine's power can be cut at all at that level.
+///
+/// # Errors
+/// Why not.
+pub fn can_be_cut(
+    registry: &Registry,
+    experiment: &Experiment,
+    engine: &str,
+    level: &str,
+) -> Result<(), Refusal> {
+    let cell = experiment.cut_cell(engine, level);
+    let Some(engine) = registry.engine(engine) else { return Ok(()) };
+    if engine.home() == Home::Elsewhere {
+        let why = "bakeoff can't cut the power of a server that it doesn't run; name an engine that \
+                   it starts itself (`bakeoff list engines`)";
+        return Err(Refusal::of(&cell, &[Factor::Engine], why));
+    }
+    let durability = Durability::parse(level);
+    durability.map_or(Ok(()), |durability| gives(engine, &cell, durability))
+}

@@ -1,0 +1,155 @@
+//! What is tried before the first load, so that a run that can't come to its end does not begin: every
+//! engine, the virtual disk, the memory limit and the room, all at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::thread;
+
+use bakeoff_disk::mount::Launcher;
+use bakeoff_disk::neighbour;
+use bakeoff_experiment::{Block, Experiment, Factor, HOST, Memory};
+
+use crate::error::Problems;
+use crate::place::images::Recipe;
+use crate::place::{RESERVE, disk, memory, room};
+use crate::spec::{self, DiskSpec, TrialSpec};
+use crate::targets::{Setup, Wanted};
+use crate::{MachineError, Possible, Registry, TrialError, estimate};
+
+/// Bytes that a trial's record takes.
+const RECORD: u64 = 100_000;
+
+/// What is to be tried, and where.
+pub struct Preflight<'a> {
+    /// What is registered.
+    pub registry: &'a Registry,
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// What of it can be had.
+    pub possible: &'a Possible,
+    /// A folder on the disk of the run folder.
+    pub folder: &'a Path,
+    /// What starts a virtual disk, to mount one; `None`, and nothing is mounted to find out.
+    pub launcher: Option<&'a Launcher>,
+    /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
+    pub reuse: bool,
+}
+
+impl Preflight<'_> {
+    /// Tries what these blocks need, and the power cuts of these engines.
+    ///
+    /// # Errors
+    /// All that stands in the way.
+    pub fn check<'b>(&self, blocks: impl Iterator<Item = &'b Block>) -> Result<(), Problems> {
+        let trials = self.trials(blocks);
+        let cut = self.cut();
+        let cuts = !cut.is_empty();
+        let mut problems = self.engines(&trials);
+        let is_virtual = |trial: &TrialSpec| trial.disk != DiskSpec::Host;
+        if cuts || trials.iter().any(is_virtual) {
+            problems.extend(self.virtual_disk(cuts));
+        }
+        if trials.iter().any(|trial| trial.memory.0 != Memory::Unlimited)
+            && let Err(why) = memory::try_memory_limit()
+        {
+            problems
+                .push(MachineError::Place(format!("{why}, or run with --memory unlimited")).into());
+        }
+        problems.extend(self.too_little_room(&trials, &cut).err().map(TrialError::from));
+        if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
+    }
+
+    /// What is staged, each cell once.
+    fn trials<'b>(&self, blocks: impl Iterator<Item = &'b Block>) -> Vec<TrialSpec> {
+        let mut cells = BTreeMap::new();
+        for block in blocks {
+            for planned in &block.trials {
+                cells.entry(&planned.cell).or_insert_with(|| {
+                    spec::resolve(self.registry, self.experiment, &planned.cell, block.number).ok()
+                });
+            }
+        }
+        cells.into_values().flatten().map(|(trial, _)| trial).collect()
+    }
+
+    /// What power cuts are staged with.
+    fn cut(&self) -> Vec<Setup> {
+        let Some(cuts) = &self.experiment.cuts else { return Vec::new() };
+        let (experiment, workload) = (self.experiment, &*cuts.workload);
+        let setup = |(engine, level): &(String, String)| {
+            let cell = &experiment.cut_cell(engine, level);
+            let target = self.registry.target_of(workload).ok()?;
+            target.resolve(&Wanted { experiment, cell, workload }).ok()
+        };
+        self.possible.cuts.iter().filter_map(setup).collect()
+    }
+
+    /// What keeps engines from being used. They are tried at the same time: a server that is not
+    /// there may take seconds not to answer.
+    fn engines(&self, trials: &[TrialSpec]) -> Vec<TrialError> {
+        let level = |trial: &TrialSpec| trial.levels.get(Factor::Engine.name()).cloned();
+        let names: BTreeSet<String> = trials
+            .iter()
+            .filter_map(level)
+            .map(|level| bakeoff_experiment::base(&level).to_owned())
+            .chain(self.possible.cuts.iter().map(|(engine, _)| engine.clone()))
+            .collect();
+        let ready = |name: &String| match self.registry.engine(name) {
+            Some(engine) => engine.ready(self.reuse).err().unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let answers: Vec<(&String, Vec<String>)> = thread::scope(|scope| {
+            let asked: Vec<_> =
+                names.iter().map(|name| (name, scope.spawn(|| ready(name)))).collect();
+            let answer = |asked: thread::ScopedJoinHandle<'_, _>| asked.join().unwrap_or_default();
+            asked.into_iter().map(|(name, asked)| (name, answer(asked))).collect()
+        });
+        let told = |(name, problems): (&String, Vec<String>)| {
+            let told = |why| TrialError::User(format!("{name} can't be used: {why}"));
+            problems.into_iter().map(told).collect::<Vec<_>>()
+        };
+        answers.into_iter().flat_map(told).collect()
+    }
+
+    /// What keeps a virtual disk from being mounted.
+    fn virtual_disk(&self, cuts: bool) -> Option<TrialError> {
+        let tried = match self.launcher {
+            None => bakeoff_disk::daemon::can_mount().map_err(|error| error.to_string()),
+            Some(launcher) => self.mount(launcher),
+        };
+        let why = tried.err()?;
+        let levels = self.experiment.levels(Factor::Disk).join(", ");
+        // The plug that is pulled is a virtual disk's.
+        let what = if cuts {
+            format!("no power can be cut, since no disk {levels} can be had: {why}")
+        } else {
+            format!("no disk {levels} can be had: {why}; without virtual disks: --disk {HOST}")
+        };
+        Some(MachineError::Place(what).into())
+    }
+
+    /// Mounts a disk in a folder of its own, and takes both away again.
+    fn mount(&self, launcher: &Launcher) -> Result<(), String> {
+        let place = self.folder.join("try-disk");
+        let wrong = |error: std::io::Error| format!("{}: {error}", place.display());
+        std::fs::create_dir(&place).map_err(wrong)?;
+        let tried = disk::try_virtual_disk(launcher, &place);
+        let removed = std::fs::remove_dir_all(&place).map_err(wrong);
+        tried.and(removed)
+    }
+
+    /// Whether the images, a copy of the largest, the neighbours' file and the records find room.
+    fn too_little_room(&self, trials: &[TrialSpec], cut: &[Setup]) -> Result<(), MachineError> {
+        let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
+        let images: BTreeMap<&Recipe, u64> = setups
+            .filter(|setup| !setup.external)
+            .map(|setup| (&setup.recipe, estimate::size(self.registry, setup).disk))
+            .collect();
+        let largest = images.values().max().copied().unwrap_or(0);
+        let hired = if trials.iter().any(spec::wants_hired) { neighbour::FILE_BYTES } else { 0 };
+        let records = RECORD * self.possible.plan.trials() as u64;
+        // A trial's files grow while its clients write, and a crash image is another copy.
+        let copies = largest * if cut.is_empty() { 2 } else { 3 };
+        room(self.folder, RESERVE + images.values().sum::<u64>() + copies + hired + records)
+    }
+}
