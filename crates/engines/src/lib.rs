@@ -195,6 +195,11 @@ pub trait Engine: Send + Sync {
         self.about().home
     }
 
+    /// How it is spoken to, for one on a server that somebody else runs.
+    fn transport(&self) -> Option<elsewhere::Transport> {
+        None
+    }
+
     /// Whether it can be used on this machine, and if not, what is missing and the command that
     /// brings it.
     ///
