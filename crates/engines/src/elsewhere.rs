@@ -1,6 +1,6 @@
 //! Databases on servers that somebody else runs, by their URLs: `mysql://…` and `postgres://…`.
 //!
-//! A URL is taken apart once (`address`). Such an engine's name is made of its parts, without the
+//! A URL is taken apart once. Such an engine's name is made of its parts, without the
 //! password. Once a URL was found, its name will do for as long as the process runs.
 
 use std::collections::BTreeMap;
@@ -8,15 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{Engine, mysql, postgres};
 
-pub(crate) mod address;
-pub(crate) mod password;
 #[cfg(test)]
 mod tests;
-pub(crate) mod tls;
-mod verifier;
 
-pub use password::Secret;
-pub use tls::Transport;
+pub use crate::external::{Password, Secret, Transport};
 
 /// A database that was found.
 #[derive(Clone, Copy)]
@@ -26,17 +21,6 @@ struct Found {
     url: &'static Secret,
     engine: &'static dyn Engine,
     password: Password,
-}
-
-/// Where the password of a database was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Password {
-    /// In its URL, so that it is known for as long as the process runs alone.
-    Url,
-    /// In the environment or in a file.
-    Kept,
-    /// Nowhere.
-    Missing,
 }
 
 /// What was found, by URL and by name.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub mod elsewhere;
+mod external;
 pub mod fair;
 mod files;
 pub mod fjall;
@@ -196,7 +197,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// How it is spoken to, for one on a server that somebody else runs.
-    fn transport(&self) -> Option<elsewhere::Transport> {
+    fn transport(&self) -> Option<external::Transport> {
         None
     }
 

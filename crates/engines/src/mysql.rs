@@ -13,7 +13,7 @@ use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
-use crate::elsewhere::password::Secret;
+use crate::external::password::Secret;
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Result, Schema, Session, Setting,

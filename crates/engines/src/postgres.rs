@@ -15,8 +15,8 @@ use postgres::error::SqlState;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
-use crate::elsewhere::password::Secret;
-use crate::elsewhere::tls::Tls;
+use crate::external::password::Secret;
+use crate::external::tls::Tls;
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Schema, Session,

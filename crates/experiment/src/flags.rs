@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source};
-use crate::secret::is_plain_url;
+use crate::secret::begins_plainly;
 use crate::{Factor, Vocabulary, WorkloadNames, cuts, file};
 
 /// What flags say; each takes the place of what the file says.
@@ -200,17 +200,19 @@ fn split(before: &str, list: &str) -> Vec<Given<String>> {
 /// What stands between commas. A URL that is not plainly one has all up to the next URL: a comma may
 /// be one of its password's, of which nothing may be shown.
 fn pieces(list: &str) -> Vec<&str> {
-    let mut pieces: Vec<&str> = Vec::new();
-    let mut start = 0;
+    let (mut pieces, mut start, mut open) = (Vec::new(), 0, None);
     for piece in list.split(',') {
         let end = start + piece.len();
-        match pieces.last_mut() {
-            Some(last)
-                if last.contains(":/") && !piece.contains(":/") && !is_plain_url(last.trim()) =>
-            {
-                *last = &list[start - 1 - last.len()..end];
+        match open.filter(|_| !piece.contains(":/")) {
+            Some(first) => {
+                pieces.pop();
+                pieces.push(&list[first..end]);
             }
-            _ => pieces.push(piece),
+            None => {
+                pieces.push(piece);
+                let is_open = piece.contains(":/") && !begins_plainly(&list[start..]);
+                open = is_open.then_some(start);
+            }
         }
         start = end + 1;
     }

@@ -62,10 +62,10 @@ pub(crate) fn masked(text: &str) -> String {
     String::from_utf8(masked).expect("a letter is masked whole")
 }
 
-/// Whether a text is a database's URL, and nothing but one: with or without a password and an alias.
-pub(crate) fn is_plain_url(text: &str) -> bool {
-    let rest = text.split_once("://").map(|(_, rest)| rest);
-    rest.is_some_and(|rest| plain(rest).is_some_and(|url| url.end == rest.len()))
+/// Whether a text begins with what is plainly a URL, so that a comma behind it is none of its
+/// password's.
+pub(crate) fn begins_plainly(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(_, rest)| told(rest).is_some())
 }
 
 fn found(text: &str) -> Vec<Found> {
@@ -77,9 +77,7 @@ fn found(text: &str) -> Vec<Found> {
         let start = slash + text[slash..].bytes().take_while(|byte| *byte == b'/').count();
         let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
         let line = &text[start..end];
-        from = match plain(line).filter(|url| {
-            url.password.is_none() || others_are_aliases(up_to_next_url(&line[url.end..]))
-        }) {
+        from = match told(line) {
             Some(Plain { password, parameters, end }) => {
                 let at = |range: Range<usize>| start + range.start..start + range.end;
                 let password = password.filter(|range| !range.is_empty());
@@ -117,6 +115,14 @@ fn others_are_aliases(text: &str) -> bool {
     text.split('@').skip(1).all(|rest| {
         let alias = run(rest.as_bytes(), 0, in_alias);
         alias > 0 && is_end(rest.as_bytes().get(alias))
+    })
+}
+
+/// The parts in what follows a scheme, if it can be told which they are: no `@` behind them may be
+/// the one before the host.
+fn told(line: &str) -> Option<Plain> {
+    plain(line).filter(|url| {
+        url.password.is_none() || others_are_aliases(up_to_next_url(&line[url.end..]))
     })
 }
 

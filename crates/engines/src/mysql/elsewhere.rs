@@ -11,10 +11,10 @@ use mysql::{Conn, OptsBuilder, SslOpts};
 
 use super::tables::Leftovers;
 use super::{Open, Storage, error};
-use crate::elsewhere::Password;
-use crate::elsewhere::address::{Address, Form, Host};
-use crate::elsewhere::password::{Secret, of_environment, of_file};
-use crate::elsewhere::tls::{Transport, certificates, system_roots};
+use crate::external::Password;
+use crate::external::address::{Address, Form, Host};
+use crate::external::password::{Secret, of_environment, of_file};
+use crate::external::tls::{Transport, certificates, system_roots};
 use crate::{About, Database, Engine, Error, Home, Result, Schema, Setting, Statement, Terms};
 
 /// How long a server is given to take a connection.

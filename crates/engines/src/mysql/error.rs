@@ -3,7 +3,7 @@
 use mysql::{DriverError, Error as Failure};
 
 use crate::Error;
-use crate::elsewhere::tls;
+use crate::external::tls;
 
 /// Codes of errors (mariadb.com/kb/en/mariadb-error-codes).
 const DUPLICATE: u16 = 1062;

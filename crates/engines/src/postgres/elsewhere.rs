@@ -11,10 +11,10 @@ use tokio_postgres::config::SslMode;
 
 use super::tables::Leftovers;
 use super::{Open, PROMISES, words};
-use crate::elsewhere::Password;
-use crate::elsewhere::address::{Address, Form, Host};
-use crate::elsewhere::password::{Secret, of_environment, of_passfile, passfile};
-use crate::elsewhere::tls::{Tls, Transport, certificates};
+use crate::external::Password;
+use crate::external::address::{Address, Form, Host};
+use crate::external::password::{Secret, of_environment, of_passfile, passfile};
+use crate::external::tls::{Tls, Transport, certificates};
 use crate::{
     About, Database, Durability, Engine, Home, Result, Schema, Setting, Statement, Terms, fair,
 };

@@ -5,7 +5,7 @@ use std::io;
 use postgres::error::{Severity, SqlState};
 
 use crate::Error;
-use crate::elsewhere::tls;
+use crate::external::tls;
 
 /// An error of the server, in the contract's terms. [`is_lost`] tells that a connection is gone.
 pub(super) fn error(failure: postgres::Error) -> Error {

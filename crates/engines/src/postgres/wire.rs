@@ -21,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, Connection, Error};
 
-use crate::elsewhere::tls::{Encrypted, Tls};
+use crate::external::tls::{Encrypted, Tls};
 
 /// The port of a server whose address names none.
 const PORT: u16 = 5432;

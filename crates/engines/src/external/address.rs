@@ -7,9 +7,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::password::Secret;
 
-/// What stands in a name as it is: RFC 3986 calls it unreserved.
-const RESERVED: AsciiSet =
-    NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'%').add(b'%');
+/// What is escaped in a name: all but what RFC 3986 calls unreserved.
+const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// A parameter's value may be a path.
 const IN_VALUES: AsciiSet = RESERVED.remove(b'/').remove(b':');
 

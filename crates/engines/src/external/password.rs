@@ -16,6 +16,17 @@ const MOST_BYTES: u64 = 1 << 20;
 /// of all words.
 const SHORTEST: usize = 4;
 
+/// Where the password of a database was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Password {
+    /// In its URL, so that it is known for as long as the process runs alone.
+    Url,
+    /// In the environment or in a file.
+    Kept,
+    /// Nowhere.
+    Missing,
+}
+
 /// What nobody may read: a password, or a URL that has one. Its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

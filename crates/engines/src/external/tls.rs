@@ -144,7 +144,7 @@ impl Tls {
         match self.0.ready.get_or_init(|| self.0.prepare()) {
             Ok((config, name)) => {
                 let connector = TlsConnector::from(Arc::clone(config));
-                Handshake::Going(connector.connect(name.clone(), stream))
+                Handshake::Going(Box::new(connector.connect(name.clone(), stream)))
             }
             Err(wrong) => Handshake::Failed(Some(io::Error::other(wrong.as_str()))),
         }
@@ -200,7 +200,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsConnect<S> for Tls {
 
 /// A handshake under way.
 pub(crate) enum Handshake<S> {
-    Going(tokio_rustls::Connect<S>),
+    Going(Box<tokio_rustls::Connect<S>>),
     Failed(Option<io::Error>),
 }
 
