@@ -65,7 +65,7 @@ pub(crate) fn masked(text: &str) -> String {
 /// Whether a text begins with what is plainly a URL, so that a comma behind it is none of its
 /// password's.
 pub(crate) fn begins_plainly(text: &str) -> bool {
-    text.split_once("://").is_some_and(|(_, rest)| told(rest).is_some())
+    text.split_once(":/").is_some_and(|(_, rest)| told(rest.trim_start_matches('/')).is_some())
 }
 
 fn found(text: &str) -> Vec<Found> {

@@ -350,6 +350,7 @@ fn a_url_that_is_wrong_is_shown_without_its_password() {
         "mysql://me:p@h,secret,w@host/db",
         "mysql://me:p@h/secret@h,secret,w@host/db",
         "mysql:/me:secret@host",
+        "mysql:/me:p,secret,mysql://me@h/db",
         "mysql://me@host?password=p,secret",
     ] {
         let message = shown(GOOD, &flag(list));
