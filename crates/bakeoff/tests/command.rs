@@ -26,6 +26,8 @@ mod open_loop;
 mod ordinary;
 #[path = "command/others.rs"]
 mod others;
+#[path = "command/passwords.rs"]
+mod passwords;
 #[path = "command/power_cut.rs"]
 mod power_cut;
 #[path = "command/reports_of_cuts.rs"]
@@ -38,6 +40,8 @@ mod servers;
 mod silent;
 #[path = "command/strangers.rs"]
 mod strangers;
+#[path = "command/tls.rs"]
+mod tls;
 #[path = "command/trust.rs"]
 mod trust;
 

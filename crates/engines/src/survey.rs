@@ -1,6 +1,7 @@
 //! What a server that somebody else runs is found to be, over one connection, before anything is
 //! loaded. Nothing on it is changed.
 
+use crate::external::password::Secret;
 use crate::{Durability, Error};
 
 /// What a server is found to be.
@@ -26,6 +27,21 @@ pub(crate) struct Tables {
 }
 
 impl Survey {
+    /// The same, the password hidden in whatever the server said.
+    pub fn without(self, password: Option<&Secret>) -> Self {
+        let Some(password) = password else { return self };
+        let hide = |text: String| password.hidden_in(&text);
+        Self {
+            version: hide(self.version),
+            lacks: self.lacks.into_iter().map(|(level, why)| (level, hide(why))).collect(),
+            problems: self.problems.into_iter().map(hide).collect(),
+            tables: Tables {
+                others: self.tables.others.map(hide),
+                ours: self.tables.ours.map(hide),
+            },
+        }
+    }
+
     /// Whether a level is given.
     pub fn gives(&self, durability: Durability) -> Result<(), String> {
         let why = self.lacks.iter().find(|(level, _)| *level == durability);

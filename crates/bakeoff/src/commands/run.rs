@@ -11,7 +11,7 @@ use bakeoff_lab::{Ending, Estimate, Lab, LabError, Possible, Preflight, Registry
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder, Status, visible};
 use bakeoff_workloads::Text;
 
-use super::{disk_daemon, plan, report, trial};
+use super::{disk_daemon, external, plan, report, trial};
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, say, write_here};
@@ -30,6 +30,9 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     check_cut_flags(arguments, &experiment)?;
     if !arguments.quiet {
         name_unused_settings(&experiment);
+        for warning in external::unprotected(&experiment) {
+            eprintln!("{warning}");
+        }
     }
     if arguments.dry_run {
         // Nothing is mounted to find out more.
@@ -45,7 +48,9 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     possible.left_out.iter().for_each(|it| say(format_args!("{}", line(it))));
     let mut folder = match resumed {
         Some(mut folder) => {
-            check_terms(&folder, &experiment, &possible)?;
+            let began = folder.run().map_err(Failure::folder)?;
+            external::check_passwords(&folder, &began.engines)?;
+            check_terms(&folder, &began, &experiment, &possible)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
         }
@@ -267,10 +272,10 @@ fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Fa
 /// another machine.
 fn check_terms(
     folder: &RunFolder,
+    began: &Run,
     experiment: &Experiment,
     possible: &Possible,
 ) -> Result<(), Failure> {
-    let began = folder.run().map_err(Failure::folder)?;
     let now = describe_run(folder.dir(), experiment, possible)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
@@ -286,7 +291,9 @@ fn check_terms(
         return differs("the text", &began.text, &now.text);
     }
     for (then, now) in began.engines.iter().zip(&now.engines) {
-        if then != now {
+        // Where a password comes from may change, and how a server is spoken to is in its name.
+        let told = |fact: &EngineFact| (fact.version.clone(), fact.settings.clone(), fact.stores);
+        if then.name != now.name || told(then) != told(now) {
             return differs(&then.name, &then.version, &now.version);
         }
     }
@@ -302,8 +309,8 @@ fn check_terms(
         let (disk, kind) = (&machine.device, &machine.file_system);
         format!("{}, {} processors, {disk}, {kind}", machine.processor, machine.processors)
     };
-    if machine(&began) != machine(&now) {
-        return differs("the machine", &machine(&began), &machine(&now));
+    if machine(began) != machine(&now) {
+        return differs("the machine", &machine(began), &machine(&now));
     }
     Ok(())
 }
@@ -422,6 +429,8 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
             name: about.name.into(),
             version: engine.version(),
             stores: about.stores,
+            transport: external::transport(engine),
+            password_in_url: external::password_in_url(about.name),
             settings: settings
                 .map(|promise| {
                     let settings = promise.settings.unwrap_or("can't be had");

@@ -14,7 +14,7 @@ const PASSWORD: &str = "s3cr%2Ft+Word";
 /// What of it stands in no file and no output, however it is escaped.
 const TRACES: [&str; 2] = ["s3cr", "t+Word"];
 
-const SHORT: [&str; 6] = ["--seconds", "1", "--repetitions", "1", "--clients", "2"];
+pub const SHORT: [&str; 6] = ["--seconds", "1", "--repetitions", "1", "--clients", "2"];
 
 /// Somebody's MariaDB, with a user who has a password.
 pub struct Theirs {
@@ -23,8 +23,22 @@ pub struct Theirs {
 }
 
 impl Theirs {
-    fn start() -> Self {
-        let theirs = Self::start_with(&[("local_infile", "ON")]);
+    pub fn start() -> Self {
+        Self::with(&[], |_| ())
+    }
+
+    /// The same, with settings; `before` is shown its data folder before it starts.
+    pub fn with(settings: &[(String, String)], before: impl Fn(&Path)) -> Self {
+        let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
+        let launch = Launch {
+            directory: folder.path().join("server"),
+            settings: [settings, &[("local_infile".into(), "ON".into())]].concat(),
+            ..Launch::default()
+        };
+        Server::initialise(Program::MariaDb, &launch).unwrap();
+        before(&launch.directory.join("data"));
+        let server = Server::start(Program::MariaDb, &launch).unwrap();
+        let theirs = Self { server, _folder: folder };
         theirs.must(
             "CREATE DATABASE bench; CREATE USER me@localhost IDENTIFIED BY 's3cr/t+Word'; \
                      GRANT ALL ON bench.* TO me@localhost",
@@ -62,12 +76,16 @@ impl Theirs {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn url(&self, user: &str) -> String {
+    pub fn socket(&self) -> &Path {
+        self.server.socket()
+    }
+
+    pub fn url(&self, user: &str) -> String {
         format!("mysql://{user}@localhost/bench?socket={}#InnoDB", self.server.socket().display())
     }
 }
 
-fn open_to_all() -> std::fs::Permissions {
+pub fn open_to_all() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o755)
 }
 
@@ -147,6 +165,8 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     };
     with_password(&[]).code(2).says(&["has bakeoff connect to", "--trust-experiment"]);
     with_password(&["--trust-experiment"]).code(0);
+    let trusted = [&resume[..], &["--trust-experiment"]].concat();
+    place.run(&trusted).code(2).says(&["began with a password", &shown, "MYSQL_PWD", "--engine"]);
     place.run(&[&resume[..], &["--engine", "sqlite"]].concat()).code(2).says(&["leave out"]);
 
     // Another bakeoff that uses it is left alone.

@@ -3,17 +3,18 @@
 use postgres::Client;
 use tokio_postgres::Config;
 
-use super::{error, tables, words};
+use super::{error, no_connection, tables, words};
+use crate::external::tls::Tls;
 use crate::survey::{self, Survey};
 use crate::{Result, Terms, fair};
 
 /// Connects to the server once.
-pub(super) fn survey(config: &Config) -> Survey {
+pub(super) fn survey(config: &Config, tls: &Tls) -> Survey {
     let failed =
         |what: String| Survey { version: what.clone(), problems: vec![what], ..Survey::default() };
-    let mut client = match super::connect(config) {
+    let mut client = match super::connect(config, tls) {
         Ok(client) => client,
-        Err(failure) => return failed(no_connection(&failure)),
+        Err(failure) => return failed(no_connection(&failure, &words(&failure))),
     };
     look(&mut client).unwrap_or_else(|error| failed(survey::words(error)))
 }
@@ -48,26 +49,4 @@ fn missing_rights(client: &mut Client) -> Result<Option<String>> {
              GRANT CREATE, USAGE ON SCHEMA public TO {user}, or give {user} a database of its own"
         )
     }))
-}
-
-/// Why there is no connection, and what to do.
-pub(super) fn no_connection(failure: &postgres::Error) -> String {
-    use tokio_postgres::error::SqlState;
-    let what = words(failure);
-    let advice = match failure.code() {
-        None => {
-            return format!(
-                "no connection to the server: {what}; look whether it is running, and whether the \
-                 URL's host, port or socket is right"
-            );
-        }
-        Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
-            ": are the URL's user and password right, and may this user come from here?"
-        }
-        Some(&SqlState::INVALID_CATALOG_NAME) => {
-            ": create the database first, or name another one in the URL"
-        }
-        Some(_) => "",
-    };
-    format!("the server refuses a session: {what}{advice}")
 }
