@@ -13,10 +13,13 @@ use crate::exit::{Exit, Failure};
 /// is written to. Links are followed that are one's own or root's; root writes nothing where others
 /// decide what is there.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = target(path).map_err(io::Error::from).and_then(|target| match target {
-        Target::File(path) => replace(&path, text),
-        Target::Other(path) => std::fs::write(path, text),
-    });
+    use bakeoff_trust::Error::System;
+    let written = match target(path) {
+        Ok(Target::File(path)) => replace(&path, text),
+        Ok(Target::Other(path)) => std::fs::write(path, text),
+        Err(System { source, .. }) => Err(source),
+        Err(error) => Err(error.into()),
+    };
     written.map_err(|error| failure(path, &error))
 }
 
