@@ -290,6 +290,8 @@ impl Sample {
             text: "generated from seed 42".into(),
             applied: self.applied(),
             cuts: None,
+            estimated_s: None,
+            left_out: Vec::new(),
         }
     }
 }
