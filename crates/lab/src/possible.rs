@@ -4,45 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
-use bakeoff_engines::{Durability, Engine, Home};
+use bakeoff_engines::{Durability, Home};
 use bakeoff_experiment::{Block, Cell, Cuts, Experiment, Factor, Plan, base};
-use bakeoff_results::{LeftOut, Levels, in_words};
+use bakeoff_results::{LeftOut, in_words};
 
-use crate::{Registry, TrialError, spec};
-
-/// Why a cell can't be had.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refusal {
-    /// The levels that don't go together.
-    pub levels: Levels,
-    /// Why they don't.
-    pub why: String,
-}
-
-impl Refusal {
-    /// Of these factors' levels in a cell, as far as it has them.
-    pub fn of(cell: &Cell, factors: &[Factor], why: impl Into<String>) -> Self {
-        let level = |factor: &Factor| Some((factor.name().into(), cell.level(*factor)?.into()));
-        Self { levels: factors.iter().filter_map(level).collect(), why: why.into() }
-    }
-}
-
-impl std::fmt::Display for Refusal {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if !self.levels.is_empty() {
-            write!(formatter, "{}: ", in_words(&self.levels))?;
-        }
-        formatter.write_str(&self.why)
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-impl From<Refusal> for TrialError {
-    fn from(refusal: Refusal) -> Self {
-        Self::User(refusal.to_string())
-    }
-}
+use crate::refusal::gives;
+use crate::{Refusal, Registry, TrialError, spec};
 
 /// What of an experiment can be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,16 +122,6 @@ fn ask(registry: &Registry, experiment: &Experiment) {
             scope.spawn(|| engine.gives(Durability::Strict));
         }
     });
-}
-
-/// Whether an engine gives a level of durability.
-pub(crate) fn gives(
-    engine: &dyn Engine,
-    cell: &Cell,
-    durability: Durability,
-) -> Result<(), Refusal> {
-    let given = engine.gives(durability);
-    given.map_err(|why| Refusal::of(cell, &[Factor::Engine, Factor::Durability], why))
 }
 
 /// Whether an engine's power can be cut at all at that level.

@@ -8,8 +8,8 @@ use bakeoff_experiment::{
 use bakeoff_load::{Arrivals as Spread, Pace};
 use bakeoff_results::Levels;
 
-use crate::possible::Refusal;
 use crate::process::job::Drive;
+use crate::refusal::Refusal;
 use crate::targets::{Setup, Wanted};
 use crate::{Registry, TrialError};
 

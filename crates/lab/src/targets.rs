@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::TrialError;
 use crate::place::Place;
 use crate::place::images::Recipe;
-use crate::possible::Refusal;
+use crate::refusal::Refusal;
 
 /// A kind of thing that clients can drive.
 pub trait Target: Send + Sync {

@@ -136,6 +136,8 @@ fn the_neighbours_rate_is_noted_and_nothing_else_changes() {
     let run = bakeoff_results::Run {
         harness_s: 5e-8,
         load: None,
+        estimated_s: None,
+        left_out: Vec::new(),
         neighbour_alone_per_second: None,
         seed: u64::MAX,
         ..run(&["1"], &["25%"], 4)

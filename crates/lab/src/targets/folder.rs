@@ -22,7 +22,7 @@ use super::{About, Processes, Running, Setup, Size, Subject, Target, Wanted};
 use crate::TrialError;
 use crate::place::Place;
 use crate::place::images::Recipe;
-use crate::possible::Refusal;
+use crate::refusal::Refusal;
 
 /// Its workload.
 const WORKLOAD: &str = "fileio";

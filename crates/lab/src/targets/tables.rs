@@ -25,7 +25,7 @@ use crate::TrialError;
 use crate::machine::open_files;
 use crate::place::Place;
 use crate::place::images::Recipe;
-use crate::possible::{self, Refusal};
+use crate::refusal::{self, Refusal};
 
 /// The factors of a workload over tables.
 const FACTORS: [Factor; 8] = [
@@ -147,7 +147,7 @@ impl Target for Tables {
         let level = cell.base(Factor::Durability);
         let durability =
             Durability::parse(level).ok_or_else(|| refused("there is no such level"))?;
-        possible::gives(engine, cell, durability)?;
+        refusal::gives(engine, cell, durability)?;
         let workload = self.workload(workload).map_err(|error| refused(&error.to_string()))?;
         // Another workload than the experiment's own has scales of its own.
         let scale = match workload.name() == experiment.workload {

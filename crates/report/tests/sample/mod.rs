@@ -288,6 +288,8 @@ impl Sample {
             load: None,
             neighbour_alone_per_second: Some(7336.0),
             text: "generated from seed 42".into(),
+            estimated_s: None,
+            left_out: Vec::new(),
             applied: self.applied(),
             cuts: None,
             estimated_s: None,

@@ -2,7 +2,7 @@
 
 use bakeoff_experiment::{Cell, Factor, HOST};
 
-use crate::possible::Refusal;
+use crate::refusal::Refusal;
 
 /// What a server that somebody else runs leaves to choose of the factors that stage it, and why.
 const ONLY: [(Factor, &str, &str); 3] = [
