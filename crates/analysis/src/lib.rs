@@ -29,6 +29,7 @@ pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA}
 pub use open_loop::OpenLoop;
 pub use promises::{Found, PromiseView, RuleView};
 pub use steady::steadiness;
+pub use warnings::unprotected;
 
 pub use bakeoff_stats::steady::Steadiness;
 

@@ -11,6 +11,8 @@ use bakeoff_results::{Disturbed, Levels, Run, TrialSummary};
 
 use crate::document::{Attempts, Document};
 
+pub use lost::unprotected;
+
 /// All warnings of a run, the gravest first.
 pub(crate) fn all(
     document: &Document,
@@ -28,6 +30,7 @@ pub(crate) fn all(
         failed,
         disturbed,
         lost::elsewhere(run),
+        unprotected_engines(run),
         machine::began_busy(run),
         machine::disturbed(counted, blocks),
         machine::shared(run, counted),
@@ -55,6 +58,12 @@ pub(crate) fn all(
         lost::set_aside(&aside, blocks),
     ];
     warnings.into_iter().flatten().map(|text| sentence(&text)).collect()
+}
+
+fn unprotected_engines(run: &Run) -> Option<String> {
+    let engines = run.engines.iter().filter_map(|it| Some((&*it.name, it.transport?)));
+    let all = unprotected(engines);
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// The text with a capital at its start and a full stop at its end.

@@ -47,7 +47,8 @@ pub struct Run {
     pub experiment: Option<String>,
 
     /// Engines, separated by commas (see `bakeoff list engines`), or URLs of databases:
-    /// mysql://…, postgres://…
+    /// mysql://…, postgres://…; everybody on this machine can read a command line while it runs, so
+    /// give a password by MYSQL_PWD, PGPASSWORD or a file (docs/engines.md) instead
     #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
     pub engine: Option<String>,
     /// none, relaxed, strict: what a power cut may take

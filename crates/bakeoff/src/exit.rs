@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bakeoff_disk::mount as disk;
+use bakeoff_experiment::without_passwords;
 use bakeoff_lab::{LabError, MachineError, TrialError};
 
 /// What the exit code says.
@@ -138,7 +139,8 @@ impl fmt::Display for Failure {
         if message.starts_with("error") {
             return write!(formatter, "{message}");
         }
-        write!(formatter, "error: {message}")
+        // A path in it may be a URL that was given in the wrong place.
+        write!(formatter, "error: {}", without_passwords(message))
     }
 }
 

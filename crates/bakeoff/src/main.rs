@@ -9,10 +9,11 @@ mod exit;
 mod output;
 mod progress;
 
+use bakeoff_experiment::without_passwords;
 use clap::Parser;
 
 fn main() -> std::process::ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     let answer = match cli.command {
         cli::Command::Run(arguments) => commands::run::run(&arguments),
         cli::Command::Report(arguments) => commands::report::run(&arguments),
@@ -29,4 +30,15 @@ fn main() -> std::process::ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// Says what is wrong with a command line. What is quoted of it may be a URL in the wrong place.
+fn refuse(error: &clap::Error) -> ! {
+    let said = error.to_string();
+    let shown = without_passwords(&said);
+    if shown == said {
+        error.exit();
+    }
+    eprint!("{shown}");
+    std::process::exit(error.exit_code())
 }

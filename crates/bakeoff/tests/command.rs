@@ -20,6 +20,8 @@ mod interrupted;
 mod on_disks;
 #[path = "command/open_loop.rs"]
 mod open_loop;
+#[path = "command/passwords.rs"]
+mod passwords;
 #[path = "command/power_cut.rs"]
 mod power_cut;
 #[path = "command/reports_of_cuts.rs"]
@@ -28,6 +30,8 @@ mod reports_of_cuts;
 mod runs;
 #[path = "command/servers.rs"]
 mod servers;
+#[path = "command/tls.rs"]
+mod tls;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub mod elsewhere;
+mod external;
 pub mod fair;
 mod files;
 pub mod fjall;
@@ -193,6 +194,11 @@ pub trait Engine: Send + Sync {
     /// Where it does its work, as in [`About`].
     fn home(&self) -> Home {
         self.about().home
+    }
+
+    /// How it is spoken to, for one on a server that somebody else runs.
+    fn transport(&self) -> Option<external::Transport> {
+        None
     }
 
     /// Whether it can be used on this machine, and if not, what is missing and the command that

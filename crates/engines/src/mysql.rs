@@ -13,6 +13,7 @@ use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
+use crate::external::password::Secret;
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Result, Schema, Session, Setting,
@@ -174,16 +175,26 @@ impl Open {
     /// A new connection.
     fn connect(&self) -> Result<Conn> {
         Conn::new(self.opts.clone()).map_err(|failure| match &self.private {
+            _ if error::is_of_tls(&failure) => Error::engine(error::no_connection(&failure)),
             // It was there, and was lost again.
             _ if error::is_lost(&failure) && !error::is_unreachable(&failure) => {
-                Error::Conflict(format!("the connection was lost: {failure}"))
+                let why = self.without_password(failure.to_string());
+                Error::Conflict(format!("the connection was lost: {why}"))
             }
             Some(private) if private.server.ends_within(crate::ENDING) => Error::engine(format!(
                 "the server has ended ({failure}); the end of its log:\n{}",
                 private.server.log()
             )),
-            _ => Error::engine(error::no_connection(&failure)),
+            _ => Error::engine(self.without_password(error::no_connection(&failure))),
         })
+    }
+
+    /// What a server said, that was told the password.
+    fn without_password(&self, said: String) -> String {
+        match self.opts.get_pass() {
+            Some(password) => Secret::new(password).hidden_in(&said),
+            None => said,
+        }
     }
 }
 

@@ -6,23 +6,28 @@
 //! bakeoff's, and how it was made.
 
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{io, thread};
 
 use bakeoff_servers::{Launch, Program, Server};
-use postgres::error::{Severity, SqlState};
-use postgres::{Client, NoTls};
+use postgres::Client;
+use postgres::error::SqlState;
 use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
 
+use crate::external::password::Secret;
+use crate::external::tls::Tls;
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Schema, Session,
     Setting, Statement, Terms, fair, files,
 };
 
+use error::{error, is_ended, is_lost, no_connection, words};
 use tables::Leftovers;
 
 pub mod elsewhere;
+mod error;
 mod load;
 mod session;
 mod tables;
@@ -80,7 +85,7 @@ impl Engine for Postgres {
         schema.validate()?;
         fair::keep_level(&fair::postgres(terms), terms)?;
         let (config, private) = start(directory, terms, self.settings(terms))?;
-        let mut open = Open::new(config, Some(private), terms, schema, statements)?;
+        let mut open = Open::new((config, Tls::none()), Some(private), terms, schema, statements)?;
         open.prepare(Leftovers::Keep)?;
         Ok(Box::new(open))
     }
@@ -97,7 +102,7 @@ fn start(directory: &Path, terms: &Terms, settings: Vec<Setting>) -> Result<(Con
     Server::initialise(Program::Postgres, &launch).map_err(Error::engine)?;
     let server = Server::start(Program::Postgres, &launch).map_err(Error::engine)?;
     let mut config = Config::new();
-    config.user("bakeoff").dbname("postgres");
+    config.user("bakeoff").dbname("postgres").ssl_mode(SslMode::Disable);
     config.host_path(server.socket().parent().unwrap_or(Path::new("/")));
     Ok((config, Private { server, data: directory.join("data") }))
 }
@@ -130,63 +135,6 @@ const PROMISES: [Promise; 3] = [
     },
 ];
 
-/// An error of the server, in the contract's terms. [`is_lost`] tells that a connection is gone.
-fn error(failure: postgres::Error) -> Error {
-    let what = words(&failure);
-    match failure.code() {
-        Some(
-            &SqlState::T_R_SERIALIZATION_FAILURE
-            | &SqlState::T_R_DEADLOCK_DETECTED
-            | &SqlState::LOCK_NOT_AVAILABLE,
-        ) => Error::Conflict(what),
-        Some(&SqlState::UNIQUE_VIOLATION) => Error::Duplicate(what),
-        Some(&SqlState::CHARACTER_NOT_IN_REPERTOIRE) => Error::Usage(what),
-        _ => Error::engine(what),
-    }
-}
-
-/// What a failure says, and what lies behind it.
-fn words(failure: &postgres::Error) -> String {
-    match failure.as_db_error() {
-        Some(answer) => {
-            let more = [answer.detail(), answer.hint()].into_iter().flatten();
-            more.fold(answer.message().into(), |text: String, more| format!("{text}; {more}"))
-        }
-        None => {
-            let behind = std::error::Error::source(failure);
-            behind.map_or_else(|| failure.to_string(), |behind| format!("{failure}: {behind}"))
-        }
-    }
-}
-
-/// Whether a failure has ended the connection.
-fn is_lost(failure: &postgres::Error) -> bool {
-    match failure.as_db_error() {
-        Some(answer) => {
-            matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
-        }
-        None => {
-            let behind = std::error::Error::source(failure);
-            failure.is_closed() || behind.is_some_and(|behind| behind.is::<io::Error>())
-        }
-    }
-}
-
-/// Whether a new connection was there, and was lost again.
-fn is_ended(failure: &postgres::Error) -> bool {
-    let behind = || std::error::Error::source(failure)?.downcast_ref::<io::Error>();
-    match failure.code() {
-        Some(code) => *code == SqlState::ADMIN_SHUTDOWN,
-        None => {
-            failure.is_closed()
-                || behind().is_some_and(|error| {
-                    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
-                    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
-                })
-        }
-    }
-}
-
 /// A private server and its data.
 struct Private {
     server: Server,
@@ -195,6 +143,7 @@ struct Private {
 
 struct Open {
     config: Config,
+    tls: Tls,
     terms: Terms,
     schema: Schema,
     /// The declared statements.
@@ -209,7 +158,7 @@ struct Open {
 
 impl Open {
     fn new(
-        config: Config,
+        (config, tls): (Config, Tls),
         private: Option<Private>,
         terms: &Terms,
         schema: &Schema,
@@ -220,6 +169,7 @@ impl Open {
             texts: texts.collect::<Result<_>>()?,
             plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
             config,
+            tls,
             terms: terms.clone(),
             schema: schema.clone(),
             version: 0,
@@ -251,11 +201,11 @@ impl Open {
     /// A new connection. A server that is busy starting is given time.
     fn connect_by<T>(
         &self,
-        connect: impl Fn(&Config) -> std::result::Result<T, postgres::Error>,
+        connect: impl Fn(&Config, &Tls) -> std::result::Result<T, postgres::Error>,
     ) -> Result<T> {
         let start = Instant::now();
         loop {
-            let failure = match connect(&self.config) {
+            let failure = match connect(&self.config, &self.tls) {
                 Ok(connection) => return Ok(connection),
                 Err(failure) => failure,
             };
@@ -271,20 +221,22 @@ impl Open {
     }
 
     fn no_connection(&self, failure: &postgres::Error) -> Error {
-        let what = words(failure);
+        let what = self.without_password(words(failure));
         match &self.private {
             _ if is_ended(failure) => Error::Conflict(format!("the connection was lost: {what}")),
             Some(private) if private.server.ends_within(crate::ENDING) => Error::engine(format!(
                 "the server has ended ({what}); the end of its log:\n{}",
                 private.server.log()
             )),
-            _ if failure.as_db_error().is_some() => {
-                Error::engine(format!("the server refuses a session: {what}"))
-            }
-            _ => Error::engine(format!(
-                "no connection to the server: {what}; look whether it is running, and whether the \
-                 URL's host, port or socket is right"
-            )),
+            _ => Error::engine(no_connection(failure, &what)),
+        }
+    }
+
+    /// What a server said, that was told the password.
+    fn without_password(&self, said: String) -> String {
+        match self.config.get_password().map(std::str::from_utf8) {
+            Some(Ok(password)) => Secret::new(password).hidden_in(&said),
+            _ => said,
         }
     }
 }
@@ -338,8 +290,8 @@ impl Database for Open {
 }
 
 /// A connection for all but a session.
-fn connect(config: &Config) -> std::result::Result<Client, postgres::Error> {
-    postgres::Config::from(config.clone()).connect(NoTls)
+fn connect(config: &Config, tls: &Tls) -> std::result::Result<Client, postgres::Error> {
+    postgres::Config::from(config.clone()).connect(tls.clone())
 }
 
 fn show(client: &mut Client, setting: &str) -> Result<String> {

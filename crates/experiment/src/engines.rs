@@ -41,7 +41,7 @@ impl Engines {
 
     /// The canonical form of a level.
     pub(crate) fn canonical(&self, text: &str) -> Result<String, Problem> {
-        if !text.contains("://") {
+        if !text.contains(":/") {
             return one_of("engine", text, &self.names());
         }
         (self.url)(text).map_err(|message| Problem::in_lines(&message))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source};
+use crate::secret::begins_plainly;
 use crate::{Factor, Vocabulary, WorkloadNames, cuts, file};
 
 /// What flags say; each takes the place of what the file says.
@@ -186,7 +187,7 @@ fn noted<T>(
 fn split(before: &str, list: &str) -> Vec<Given<String>> {
     let source = source(format!("{before}{list}"));
     let mut start = before.len();
-    let pieces = list.split(',').map(|piece| {
+    let pieces = pieces(list).into_iter().map(|piece| {
         let value = piece.trim();
         let from = start + (piece.len() - piece.trim_start().len());
         start += piece.len() + 1;
@@ -194,6 +195,28 @@ fn split(before: &str, list: &str) -> Vec<Given<String>> {
         Given { value: value.to_owned(), place: Place { source: Arc::clone(&source), span } }
     });
     pieces.collect()
+}
+
+/// What stands between commas. A URL that is not plainly one has all up to the next URL: a comma may
+/// be one of its password's, of which nothing may be shown.
+fn pieces(list: &str) -> Vec<&str> {
+    let (mut pieces, mut start, mut open) = (Vec::new(), 0, None);
+    for piece in list.split(',') {
+        let end = start + piece.len();
+        match open.filter(|_| !piece.contains(":/")) {
+            Some(first) => {
+                pieces.pop();
+                pieces.push(&list[first..end]);
+            }
+            None => {
+                pieces.push(piece);
+                let is_open = piece.contains(":/") && !begins_plainly(&list[start..]);
+                open = is_open.then_some(start);
+            }
+        }
+        start = end + 1;
+    }
+    pieces
 }
 
 /// The place of a flag's value.

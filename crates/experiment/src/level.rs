@@ -153,7 +153,9 @@ pub(crate) fn canonical(
         return without_alias(factor, text, vocabulary);
     };
     if alias.is_empty() || !alias.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-        return Err(Problem::new(format!("`{alias}` is no alias"))
+        // What stands there in a URL that is wrong may be a piece of its password.
+        let shown = if base.contains(":/") { "…" } else { alias };
+        return Err(Problem::new(format!("`{shown}` is no alias"))
             .help("an alias is made of letters, digits and dashes: `LEVEL@again`"));
     }
     Ok(format!("{}{ALIAS}{alias}", without_alias(factor, base, vocabulary)?))

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::secret::masked;
+use crate::secret::{masked, without_passwords};
 
 use annotate_snippets::{
     AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str as one_line,
@@ -117,7 +117,7 @@ impl Problem {
     }
 
     fn render(&self, renderer: &Renderer) -> String {
-        let title = masked(&self.title);
+        let title = without_passwords(&self.title);
         let mut group = Group::with_title(Level::ERROR.primary_title(one_line(&title)));
         if let Some(Place { source, span }) = &self.place {
             group = match span {

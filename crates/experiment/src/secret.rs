@@ -1,80 +1,292 @@
 //! Passwords in URLs: found wherever a user writes one, so that none is shown or kept.
+//!
+//! What is plainly a database's URL is shown without its password. Of what only begins like one
+//! nothing is shown to the end of its line: where a character is not escaped, nobody can tell where
+//! the password ends.
 
 use std::ops::Range;
 
-/// What ends a word that holds a URL: in a list of levels, in a file, in a shell.
-const ENDS: [char; 6] = [',', '"', '\'', ']', '`', '}'];
+/// What stands in the place of what is not shown.
+const HIDDEN: &str = "***";
 
-/// A text without the passwords of the URLs in it: `db://me@host` for `db://me:word@host`.
+/// What may not be shown of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Found {
+    /// A password, without the `:` before it.
+    Password(Range<usize>),
+    /// What stands behind the `?` of a URL that is plainly one.
+    Parameters(Range<usize>),
+    /// What may have a password anywhere.
+    Rest(Range<usize>),
+}
+
+/// A text without the passwords of the URLs in it: `db://me@host/db` for `db://me:word@host/db`, and
+/// `db://***` where it can't be told what the password is.
 pub fn without_passwords(text: &str) -> String {
     let mut short = text.to_owned();
-    for range in passwords(text).into_iter().rev() {
-        short.replace_range(range.start - 1..range.end, "");
+    for found in found(text).into_iter().rev() {
+        match found {
+            Found::Password(range) => short.replace_range(range.start - 1..range.end, ""),
+            Found::Parameters(_) => {}
+            Found::Rest(range) => short.replace_range(range, HIDDEN),
+        }
     }
     short
 }
 
-/// The text with a star for each byte of a password: every other byte is where it was.
+/// What a user wrote, with a star for each byte that may not be shown: every other byte is where it
+/// was. Of parameters of a URL only the first name is shown: one that there is not may be anything.
 pub(crate) fn masked(text: &str) -> String {
-    let mut masked = text.to_owned();
-    for range in passwords(text) {
-        let stars = "*".repeat(range.len());
-        masked.replace_range(range, &stars);
+    let mut ranges: Vec<Range<usize>> = found(text)
+        .into_iter()
+        .map(|found| match found {
+            Found::Password(range) | Found::Rest(range) => range,
+            Found::Parameters(range) => {
+                let name = text[range.clone()].find('=').map_or(0, |name| name + 1);
+                range.start + name..range.end
+            }
+        })
+        .collect();
+    // In a file a URL may be written with escapes of the file's own.
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if let (Some(escape), true) = (line.find('\\'), line.contains('@')) {
+            ranges.push(start + escape..start + line.len());
+        }
+        start += line.len();
     }
-    masked
+    let mut masked = text.as_bytes().to_vec();
+    for range in ranges {
+        masked[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b'*');
+    }
+    String::from_utf8(masked).expect("a letter is masked whole")
 }
 
-/// Where the passwords of URLs are: each between a user's `:` and the host's `@`. A URL is
-/// looked at as it may be mistyped, with an unescaped `/` or `@` in its password.
-fn passwords(text: &str) -> Vec<Range<usize>> {
+/// Whether a text begins with what is plainly a URL, so that a comma behind it is none of its
+/// password's.
+pub(crate) fn begins_plainly(text: &str) -> bool {
+    text.split_once(":/").is_some_and(|(_, rest)| told(rest.trim_start_matches('/')).is_some())
+}
+
+fn found(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let mut from = 0;
-    while let Some(scheme) = text[from..].find("://") {
-        let start = from + scheme + 3;
-        let ends = |c: char| c.is_whitespace() || ENDS.contains(&c);
-        let end = text[start..].find(ends).map_or(text.len(), |length| start + length);
-        found.extend(password(&text[start..end]).map(|r| start + r.start..start + r.end));
-        from = end;
+    // One slash for who forgets the other.
+    while let Some(scheme) = text[from..].find(":/") {
+        let slash = from + scheme + 1;
+        let start = slash + text[slash..].bytes().take_while(|byte| *byte == b'/').count();
+        let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        let line = &text[start..end];
+        from = match told(line) {
+            Some(Plain { password, parameters, end }) => {
+                let at = |range: Range<usize>| start + range.start..start + range.end;
+                let password = password.filter(|range| !range.is_empty());
+                found.extend(password.map(|range| Found::Password(at(range))));
+                found.extend(parameters.map(|range| Found::Parameters(at(range))));
+                start + end
+            }
+            None if !line.contains([':', '@']) => start,
+            None => {
+                let end = if line.contains('@') { end } else { line_of_next_at(text, end) };
+                found.push(Found::Rest(start..end));
+                end
+            }
+        };
     }
     found
 }
 
-/// Where the password is in what follows a scheme.
-fn password(rest: &str) -> Option<Range<usize>> {
-    // Behind the last slash an `@` is an alias's, if the host's own came before it.
-    let (before, _) = rest.rsplit_once('/').unwrap_or((rest, ""));
-    let host = before.rfind('@').or_else(|| rest.rfind('@'))?;
-    let user = rest[..host].find(':')?;
-    // `host:3306/db@again` has neither a user nor a password.
-    let is_port = rest[user + 1..host].split_once('/').is_some_and(|(port, _)| {
-        before.find('@').is_none() && !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit())
-    });
-    (!is_port).then_some(user + 1..host)
+/// The end of the line where the next `@` stands: a password may have a line's end in it.
+fn line_of_next_at(text: &str, end: usize) -> usize {
+    let Some(at) = text[end..].find('@') else { return end };
+    text[end + at..].find('\n').map_or(text.len(), |length| end + at + length)
+}
+
+/// What follows a URL, up to the next one.
+fn up_to_next_url(text: &str) -> &str {
+    let Some(next) = text.find("://") else { return text };
+    let scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let letters = text.as_bytes()[..next].iter().rev().take_while(|byte| scheme(byte)).count();
+    &text[..next - letters]
+}
+
+/// Whether every `@` is that of an alias: otherwise it may be the one before a host.
+fn others_are_aliases(text: &str) -> bool {
+    text.split('@').skip(1).all(|rest| {
+        let alias = run(rest.as_bytes(), 0, in_alias);
+        alias > 0 && is_end(rest.as_bytes().get(alias))
+    })
+}
+
+/// The parts in what follows a scheme, if it can be told which they are: no `@` behind them may be
+/// the one before the host.
+fn told(line: &str) -> Option<Plain> {
+    plain(line).filter(|url| {
+        url.password.is_none() || others_are_aliases(up_to_next_url(&line[url.end..]))
+    })
+}
+
+/// Where the parts of a URL are that is plainly one.
+struct Plain {
+    password: Option<Range<usize>>,
+    parameters: Option<Range<usize>>,
+    end: usize,
+}
+
+/// The parts in what follows a scheme, if that is plainly
+/// `user[:password]@host[:port]/database[?name=value][#word][@alias]`.
+fn plain(text: &str) -> Option<Plain> {
+    let bytes = text.as_bytes();
+    let next_is = |at: usize, byte: u8| bytes.get(at) == Some(&byte);
+    let mut at = some(bytes, 0, |byte| stands_plain(byte) && byte != b':')?;
+    let (mut password, mut parameters) = (None, None);
+    if next_is(at, b':') {
+        let end = run(bytes, at + 1, stands_plain);
+        password = Some(at + 1..end);
+        at = end;
+    }
+    if !next_is(at, b'@') {
+        return None;
+    }
+    at = match next_is(at + 1, b'[') {
+        true => {
+            Some(some(bytes, at + 2, |byte| byte.is_ascii_hexdigit() || byte == b':')?)
+                .filter(|end| next_is(*end, b']'))?
+                + 1
+        }
+        false => {
+            some(bytes, at + 1, |byte| byte.is_ascii_alphanumeric() || b"-._%".contains(&byte))?
+        }
+    };
+    if next_is(at, b':') {
+        at = some(bytes, at + 1, |byte| byte.is_ascii_digit())?;
+    }
+    if !next_is(at, b'/') {
+        return None;
+    }
+    at = some(bytes, at + 1, stands_plain)?;
+    if next_is(at, b'?') {
+        let end = run(bytes, at + 1, |byte| stands_plain(byte) || byte == b'/');
+        if text[at + 1..end].split('&').any(is_secret) {
+            return None;
+        }
+        parameters = Some(at + 1..end);
+        at = end;
+    }
+    if next_is(at, b'#') {
+        at = run(bytes, at + 1, |byte| byte.is_ascii_alphanumeric());
+    }
+    if next_is(at, b'@') {
+        at = some(bytes, at + 1, in_alias)?;
+    }
+    is_end(bytes.get(at)).then_some(Plain { password, parameters, end: at })
+}
+
+/// Whether a parameter's name says that its value is a password.
+fn is_secret(parameter: &str) -> bool {
+    let name = parameter.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    let secret = ["pass", "pwd", "secret", "token"].iter().any(|part| name.contains(part));
+    secret && !name.ends_with("file")
+}
+
+/// Where a run of such bytes ends.
+fn run(bytes: &[u8], from: usize, such: impl Fn(u8) -> bool) -> usize {
+    from + bytes[from..].iter().take_while(|byte| such(**byte)).count()
+}
+
+/// The same, of one byte at least.
+fn some(bytes: &[u8], from: usize, such: impl Fn(u8) -> bool) -> Option<usize> {
+    Some(run(bytes, from, such)).filter(|end| *end > from)
+}
+
+/// What stands in a part of a URL as it is.
+fn stands_plain(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"'\"{}\\`<>^|@/?#,[]".contains(&byte)
+}
+
+fn in_alias(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
+
+/// Whether a URL can end before this.
+fn is_end(byte: Option<&u8>) -> bool {
+    byte.is_none_or(|byte| byte.is_ascii_whitespace() || b",\"'])}`:;".contains(byte))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn a_password_is_found_wherever_a_url_is_written() {
         let cases = [
             ("db://me:pass@host/db", "db://me@host/db"),
-            ("db://me:pass@host:3306/db#part@again", "db://me@host:3306/db#part@again"),
-            ("db://me:pa/ss@host/db", "db://me@host/db"),
-            ("db://me:pa@ss@host/db?socket=/run/s", "db://me@host/db?socket=/run/s"),
-            ("db://me:pass@host", "db://me@host"),
+            ("db://me:p%2Fa:ss@[::1]:3306/db#part@again", "db://me@[::1]:3306/db#part@again"),
+            ("db://me:pass@host/db?socket=/run/s&x=1", "db://me@host/db?socket=/run/s&x=1"),
+            ("db://me@host/db?passfile=/run/s", "db://me@host/db?passfile=/run/s"),
             ("sql://me@host:5432/db@again", "sql://me@host:5432/db@again"),
-            ("sql://host:5432/db@again", "sql://host:5432/db@again"),
-            ("sql://me:@host/db", "sql://me@host/db"),
+            ("sql://me:@host/db", "sql://me:@host/db"),
             ("--engine alpha,db://a:b@c/d,sql://e:f@g/h", "--engine alpha,db://a@c/d,sql://e@g/h"),
+            ("--engine=db://a:b@c/d@x,alpha@again", "--engine=db://a@c/d@x,alpha@again"),
             ("engine = [\"db://a:b@c/d\", \"x@y\"]", "engine = [\"db://a@c/d\", \"x@y\"]"),
+            ("db://me@host/db: 'me'@'host' is refused", "db://me@host/db: 'me'@'host' is refused"),
+            ("see https://example.org/a#b", "see https://example.org/a#b"),
             ("alpha@again", "alpha@again"),
+            // What can't be told is not shown.
+            ("db://me:pa/ss@host/db", "db://***"),
+            ("db://me:pa?ss@host/db", "db://***"),
+            ("db://me:pa#ss@host/db", "db://***"),
+            ("db://me:pa@ss@host/db", "db://***"),
+            ("db://me:pa'ss@host/db", "db://***"),
+            ("db://me:pa}ss@host/db", "db://***"),
+            ("db://me:pa ss@host/db", "db://***"),
+            ("db://me:pa,ss@host/db", "db://***"),
+            ("db://me:p@ss,w@host/db", "db://***"),
+            ("db://me:p@ss/x,w@host/db", "db://***"),
+            ("db://me:paß@host/db", "db://***"),
+            ("db://me:pass@host", "db://***"),
+            ("db:/me:pass@host/db", "db:/me@host/db"),
+            ("db://me:pa", "db://***"),
+            ("db://me@host/db?password=pass", "db://***"),
+            ("db://me@host/db?sslPassword=pass,alpha", "db://***"),
+            ("a = \"db://me:/pass@host/db\"\nb = 1", "a = \"db://***\nb = 1"),
+            ("a = \"db://me:pa\nss@host/db\"\nb = 1", "a = \"db://***\nb = 1"),
         ];
         for (text, short) in cases {
             assert_eq!(without_passwords(text), short);
-            assert_eq!(masked(text).len(), text.len());
+            let masked = masked(text);
+            assert_eq!(masked.len(), text.len());
+            assert!(
+                !["pa", "ss", "w@"]
+                    .iter()
+                    .any(|part| masked.contains(part) && !short.contains(part)),
+                "{masked}"
+            );
         }
-        assert_eq!(masked("db://me:paß@host/db"), "db://me:****@host/db");
+        assert_eq!(masked("db://me:pass@host/db"), "db://me:****@host/db");
+        assert_eq!(masked("db://me@host/db?a=b&c=d#e"), "db://me@host/db?a=*****#e");
+        assert_eq!(
+            masked("\"db:\\u002f/me:pass@host/db\"\nb"),
+            format!("\"db:{}\nb", "*".repeat(23))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_password_is_kept_however_it_is_written(
+            password in "[0-9]{3}\\PC{0,6}[0-9]{3}",
+            more in "(,sqlite|,db://c:[0-9]{6}@h/d|@again|)",
+        ) {
+            let digits: String = more.chars().filter(char::is_ascii_digit).collect();
+            let text = format!("--engine=db://me:{password}@host/db{more}");
+            let short = without_passwords(&text);
+            let (first, last) = (&password[..3], &password[password.len() - 3..]);
+            for part in [first, last, digits.as_str()] {
+                prop_assert!(part.is_empty() || !short.contains(part), "{}", short);
+            }
+            prop_assert_eq!(masked(&text).len(), text.len());
+        }
     }
 }

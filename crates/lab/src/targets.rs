@@ -7,6 +7,7 @@
 pub mod folder;
 pub mod tables;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use bakeoff_experiment::{Cell, Experiment, WorkloadNames};
@@ -72,8 +73,9 @@ pub struct Wanted<'a> {
     pub workload: &'a str,
 }
 
-/// What a target made of a trial's levels.
-#[derive(Clone, Debug, PartialEq)]
+/// What a target made of a trial's levels. Its `Debug` leaves the subject out, which may have a
+/// password.
+#[derive(Clone, PartialEq)]
 pub struct Setup {
     /// The target's name.
     pub target: &'static str,
@@ -88,6 +90,12 @@ pub struct Setup {
     /// Whether somebody else runs it: it has no files here, and nothing of it can be limited,
     /// restored, cut or killed. It is loaded anew for each trial.
     pub external: bool,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("recipe", &self.recipe).finish_non_exhaustive()
+    }
 }
 
 impl Setup {

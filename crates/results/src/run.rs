@@ -130,10 +130,33 @@ pub struct EngineFact {
     /// Whether it stores anything; one that does not measures the harness, and is no contender.
     #[serde(default = "yes")]
     pub stores: bool,
+    /// How it is spoken to, for a database on a server that somebody else runs.
+    #[serde(default)]
+    pub transport: Option<Transport>,
+    /// Whether its password was in its URL: it is kept nowhere, so that who goes on with the run
+    /// gives it again.
+    #[serde(default)]
+    pub password_in_url: bool,
 }
 
 fn yes() -> bool {
     true
+}
+
+/// How what is sent to a server that somebody else runs, and back, is protected on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// It does not leave the machine.
+    Local,
+    /// It crosses a network as it is.
+    Plain,
+    /// By TLS, whoever it is that answers.
+    Unverified,
+    /// By TLS, of anybody who has a certificate of the named authority.
+    Authority,
+    /// By TLS, of the server with the URL's name or address.
+    Verified,
 }
 
 /// The run, and how far it came.

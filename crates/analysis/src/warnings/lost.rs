@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::{Disturbed, Run, TrialSummary};
+use bakeoff_results::{Disturbed, Run, Transport, TrialSummary};
 
 use super::{part, place};
 
@@ -62,4 +62,27 @@ pub(super) fn elsewhere(run: &Run) -> Option<String> {
             urls.join(" and ")
         )
     })
+}
+
+/// What others may read or change on its way to servers that somebody else runs, and back.
+pub fn unprotected<'e>(engines: impl IntoIterator<Item = (&'e str, Transport)>) -> Vec<String> {
+    let engines: Vec<(&str, Transport)> = engines.into_iter().collect();
+    let of = |wanted: Transport| {
+        let names = engines.iter().filter(|(_, transport)| *transport == wanted);
+        let names: Vec<&str> = names.map(|(name, _)| *name).collect();
+        (!names.is_empty()).then(|| names.join(" and "))
+    };
+    let plain = of(Transport::Plain).map(|names| {
+        format!(
+            "what is sent to {names} and back crosses the network without TLS: anybody on the way \
+             can read and change it"
+        )
+    });
+    let unverified = of(Transport::Unverified).map(|names| {
+        format!(
+            "the certificate of {names} is not verified: somebody on the way can answer in its \
+             place, and read and change what is sent"
+        )
+    });
+    plain.into_iter().chain(unverified).collect()
 }

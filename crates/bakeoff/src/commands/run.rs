@@ -12,7 +12,7 @@ use bakeoff_lab::{Ending, Lab, LabError, Registry};
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder, Status};
 use bakeoff_workloads::Text;
 
-use super::{disk_daemon, plan, report, trial};
+use super::{disk_daemon, external, plan, report, trial};
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, write};
@@ -30,6 +30,9 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     check_cut_flags(arguments, &experiment)?;
     if !arguments.quiet {
         name_unused_settings(&experiment);
+        for warning in external::unprotected(&experiment) {
+            eprintln!("{warning}");
+        }
     }
     if arguments.dry_run {
         print(&plan::describe(&Registry::standard(), &experiment, &experiment.plan()))?;
@@ -46,7 +49,9 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     let plan = experiment.plan();
     let mut folder = match resumed {
         Some(mut folder) => {
-            check_terms(&folder, &experiment, &plan)?;
+            let began = folder.run().map_err(Failure::folder)?;
+            external::check_passwords(&folder, &began.engines)?;
+            check_terms(&folder, &began, &experiment, &plan)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
         }
@@ -245,8 +250,12 @@ fn resumed_experiment(dir: &Path, arguments: &cli::Run) -> Result<Experiment, Fa
 
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
 /// another machine.
-fn check_terms(folder: &RunFolder, experiment: &Experiment, plan: &Plan) -> Result<(), Failure> {
-    let began = folder.run().map_err(Failure::folder)?;
+fn check_terms(
+    folder: &RunFolder,
+    began: &Run,
+    experiment: &Experiment,
+    plan: &Plan,
+) -> Result<(), Failure> {
     let now = describe_run(folder.dir(), experiment, plan)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
@@ -262,7 +271,9 @@ fn check_terms(folder: &RunFolder, experiment: &Experiment, plan: &Plan) -> Resu
         return differs("the text", &began.text, &now.text);
     }
     for (then, now) in began.engines.iter().zip(&now.engines) {
-        if then != now {
+        // Where a password comes from may change, and how a server is spoken to is in its name.
+        let told = |fact: &EngineFact| (fact.version.clone(), fact.settings.clone(), fact.stores);
+        if then.name != now.name || told(then) != told(now) {
             return differs(&then.name, &then.version, &now.version);
         }
     }
@@ -271,8 +282,8 @@ fn check_terms(folder: &RunFolder, experiment: &Experiment, plan: &Plan) -> Resu
         let (disk, kind) = (&machine.device, &machine.file_system);
         format!("{}, {} processors, {disk}, {kind}", machine.processor, machine.processors)
     };
-    if machine(&began) != machine(&now) {
-        return differs("the machine", &machine(&began), &machine(&now));
+    if machine(began) != machine(&now) {
+        return differs("the machine", &machine(began), &machine(&now));
     }
     Ok(())
 }
@@ -389,6 +400,8 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
             name: about.name.into(),
             version: engine.version(),
             stores: about.stores,
+            transport: external::transport(engine),
+            password_in_url: external::password_in_url(about.name),
             settings: settings
                 .map(|promise| {
                     let settings = promise.settings.unwrap_or("can't be had");

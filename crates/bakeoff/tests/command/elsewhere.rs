@@ -14,23 +14,29 @@ const PASSWORD: &str = "s3cr%2Ft+Word";
 /// What of it stands in no file and no output, however it is escaped.
 const TRACES: [&str; 2] = ["s3cr", "t+Word"];
 
-const SHORT: [&str; 6] = ["--seconds", "1", "--repetitions", "1", "--clients", "2"];
+pub const SHORT: [&str; 6] = ["--seconds", "1", "--repetitions", "1", "--clients", "2"];
 
 /// Somebody's MariaDB, with a user who has a password.
-struct Theirs {
+pub struct Theirs {
     server: Server,
     _folder: tempfile::TempDir,
 }
 
 impl Theirs {
-    fn start() -> Self {
+    pub fn start() -> Self {
+        Self::with(&[], |_| ())
+    }
+
+    /// The same, with settings; `before` is shown its data folder before it starts.
+    pub fn with(settings: &[(String, String)], before: impl Fn(&Path)) -> Self {
         let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
         let launch = Launch {
             directory: folder.path().join("server"),
-            settings: vec![("local_infile".into(), "ON".into())],
+            settings: [settings, &[("local_infile".into(), "ON".into())]].concat(),
             ..Launch::default()
         };
         Server::initialise(Program::MariaDb, &launch).unwrap();
+        before(&launch.directory.join("data"));
         let server = Server::start(Program::MariaDb, &launch).unwrap();
         let theirs = Self { server, _folder: folder };
         theirs.must(
@@ -41,7 +47,7 @@ impl Theirs {
     }
 
     /// What the administrator is answered.
-    fn must(&self, sql: &str) -> String {
+    pub fn must(&self, sql: &str) -> String {
         let mut client = Command::new("mariadb");
         client.args(["--no-defaults", "--user=root", "--batch", "--skip-column-names"]);
         client.arg(format!("--socket={}", self.server.socket().display()));
@@ -50,12 +56,16 @@ impl Theirs {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn url(&self, user: &str) -> String {
+    pub fn socket(&self) -> &Path {
+        self.server.socket()
+    }
+
+    pub fn url(&self, user: &str) -> String {
         format!("mysql://{user}@localhost/bench?socket={}#InnoDB", self.server.socket().display())
     }
 }
 
-fn open_to_all() -> std::fs::Permissions {
+pub fn open_to_all() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o755)
 }
 
@@ -125,6 +135,7 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     place.run(&[&resume[..], &["--engine", &engines]].concat()).code(0);
     let mut command = place.command(&resume);
     Done(command.env("MYSQL_PWD", "s3cr/t+Word").output().unwrap()).code(0);
+    place.run(&resume).code(2).says(&["began with a password", &shown, "MYSQL_PWD", "--engine"]);
     place.run(&[&resume[..], &["--engine", "sqlite"]].concat()).code(2).says(&["leave out"]);
 
     // What is not bakeoff's is never touched.

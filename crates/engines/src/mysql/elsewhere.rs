@@ -1,29 +1,53 @@
 //! A database on a MySQL or MariaDB server that somebody else runs, named by its URL:
-//! `mysql://user[:password]@host[:port]/database[?socket=path][#Engine]`. The password may be in
-//! `MYSQL_PWD` instead.
+//! `mysql://user[:password]@host[:port]/database[?name=value][#Engine]`. The password may be in
+//! `MYSQL_PWD` or in a file instead.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder};
+use mysql::{Conn, OptsBuilder, SslOpts};
 
 use super::tables::Leftovers;
 use super::{Open, Storage, error};
+use crate::external::Password;
+use crate::external::address::{Address, Form, Host};
+use crate::external::password::{Secret, of_environment, of_file};
+use crate::external::tls::{Transport, certificates, system_roots};
 use crate::{About, Database, Engine, Error, Home, Result, Schema, Setting, Statement, Terms};
 
 /// How long a server is given to take a connection.
 const CONNECT: Duration = Duration::from_secs(5);
+/// The port of a server whose URL names none.
+const PORT: u16 = 3306;
 
 /// The setting of a user that allows a database with tables of bakeoff's own making.
 const REUSE: (&str, &str) = ("reuse", "yes");
+
+const SOCKET: &str = "socket";
+const PASSWORD_FILE: &str = "password-file";
+const SSL_CA: &str = "ssl-ca";
+const SSL_MODE: &str = "ssl-mode";
+
+const FORM: Form = Form {
+    scheme: "mysql",
+    example: "mysql://user[:password]@host[:port]/database[?name=value&name=value][#Engine]",
+    parameters: &[SOCKET, PASSWORD_FILE, SSL_CA, SSL_MODE],
+    has_engine: true,
+    passwords: "before the host, as in mysql://user:password@host/database, into MYSQL_PWD, or \
+                into the file that password-file names",
+};
 
 /// A database on a server that somebody else runs.
 pub struct Elsewhere {
     /// The URL without its password.
     name: &'static str,
     opts: OptsBuilder,
+    password: Option<Secret>,
+    /// Whether the URL had it.
+    url_has_it: bool,
+    transport: Transport,
     storage: Storage,
     /// What the server said it is.
     version: OnceLock<String>,
@@ -33,54 +57,126 @@ impl Elsewhere {
     /// The database of that URL. Nothing is connected yet.
     ///
     /// # Errors
-    /// What is wrong with the URL, without its password.
+    /// What is wrong with the URL, without its password, in a line; how to mend it in others.
     pub fn new(url: &str) -> std::result::Result<Self, String> {
-        let wrong = |what: &str| {
-            format!(
-                "the URL {what}; a database is \
-                 mysql://user[:password]@host[:port]/database[?socket=path][#Engine]"
-            )
-        };
-        let (url, engine) = without_engine(url);
-        let storage = Storage::of(&engine).ok_or_else(|| {
-            let known = Storage::ALL.map(Storage::name).join(", ");
-            wrong(&format!("names a storage engine after the # that is none of {known}"))
+        let mut address = Address::parse(url, &FORM)?;
+        let known = || Storage::ALL.map(Storage::name).join(", ");
+        let storage = Storage::of(address.engine.as_deref().unwrap_or("InnoDB"));
+        let storage = storage.ok_or_else(|| {
+            format!("the URL names a storage engine after its # that is none of {}", known())
         })?;
-        let url = url.replacen("mariadb://", "mysql://", 1);
-        // The parser's own words may quote the URL.
-        let opts = Opts::from_url(&url).map_err(|_| wrong("is no MySQL URL"))?;
-        let user = opts.get_user().filter(|user| !user.is_empty());
-        let user = user.ok_or_else(|| wrong("names no user"))?;
-        let database = opts.get_db_name().filter(|database| !database.is_empty());
-        let database = database.ok_or_else(|| wrong("names no database"))?;
-        let host = opts.get_ip_or_hostname();
-        let port = match opts.get_tcp_port() {
-            3306 => String::new(),
-            other => format!(":{other}"),
+        address.engine = Some(storage.name().into());
+        address.port = address.port.filter(|port| *port != PORT);
+        if let Some(mode) = address.parameters.iter_mut().find(|(name, _)| *name == SSL_MODE) {
+            mode.1.make_ascii_uppercase();
+        }
+        let transport = transport(&address)?;
+        let password = match (&address.password, address.parameter(PASSWORD_FILE)) {
+            (Some(_), Some(_)) => {
+                return Err(format!(
+                    "the URL has a password and a {PASSWORD_FILE}\nleave one of them out"
+                ));
+            }
+            (Some(given), None) => Some(given.clone()),
+            (None, file) => match of_environment("MYSQL_PWD") {
+                Some(password) => Some(password),
+                None => file.map(|file| of_file(Path::new(file))).transpose()?,
+            },
         };
-        let socket = opts.get_socket().map(|path| format!("?socket={path}")).unwrap_or_default();
-        let name = format!("mysql://{user}@{host}{port}/{database}{socket}#{}", storage.name());
-        let given = opts.get_pass().map(String::from);
-        let password = given.or_else(|| std::env::var("MYSQL_PWD").ok());
-        let opts = OptsBuilder::from_opts(opts.clone())
-            .pass(password)
+        let Host::Name(host) = &address.host else {
+            return Err("the URL has a folder for a host\n\
+                        name a socket behind the database: localhost/database?socket=/path"
+                .into());
+        };
+        let opts = OptsBuilder::new()
+            .ip_or_hostname(Some(host))
+            .tcp_port(address.port.unwrap_or(PORT))
+            .socket(address.parameter(SOCKET))
+            .user(Some(&address.user))
+            .pass(password.as_ref().map(Secret::reveal))
+            .db_name(Some(&address.database))
+            .ssl_opts(ssl(transport, address.parameter(SSL_CA).map(PathBuf::from)))
             .tcp_connect_timeout(Some(CONNECT))
             .prefer_socket(false);
-        Ok(Self { name: Box::leak(name.into_boxed_str()), opts, storage, version: OnceLock::new() })
+        let url_has_it = address.password.is_some();
+        let name = String::leak(address.name(&FORM));
+        let version = OnceLock::new();
+        Ok(Self { name, opts, password, url_has_it, transport, storage, version })
     }
 
     /// The URL without its password.
     pub fn name(&self) -> &'static str {
         self.name
     }
+
+    /// Where its password was.
+    pub fn password(&self) -> Password {
+        match &self.password {
+            None => Password::Missing,
+            Some(_) if self.url_has_it => Password::Url,
+            Some(_) => Password::Kept,
+        }
+    }
 }
 
-/// A URL and the storage engine that its fragment names, InnoDB unless it does.
-fn without_engine(url: &str) -> (String, String) {
-    let Some((before, after)) = url.split_once('#') else { return (url.into(), "InnoDB".into()) };
-    match after.split_once('?') {
-        Some((engine, query)) => (format!("{before}?{query}"), engine.into()),
-        None => (before.into(), after.into()),
+/// How the server is spoken to, by what the URL says of TLS.
+fn transport(address: &Address) -> std::result::Result<Transport, String> {
+    let authority = address.parameter(SSL_CA);
+    if let Some(file) = authority {
+        certificates(Path::new(file))?;
+    }
+    let by_socket = address.parameter(SOCKET).is_some();
+    let transport = match address.parameter(SSL_MODE) {
+        Some("DISABLED") if by_socket => Transport::Local,
+        Some("DISABLED") => Transport::without_tls(&address.host),
+        Some("REQUIRED") if authority.is_some() => {
+            return Err("ssl-mode=REQUIRED looks at no certificate, and ssl-ca names one\n\
+                        write ssl-mode=VERIFY_IDENTITY, or leave ssl-ca out"
+                .into());
+        }
+        Some("REQUIRED") => Transport::Unverified,
+        Some("VERIFY_IDENTITY") => Transport::Verified,
+        Some("VERIFY_CA") => {
+            return Err("ssl-mode=VERIFY_CA would take any server's certificate\n\
+                        write ssl-mode=VERIFY_IDENTITY, with the name that the certificate has"
+                .into());
+        }
+        Some("PREFERRED") => {
+            return Err("ssl-mode=PREFERRED would go without TLS unasked\n\
+                        write ssl-mode=REQUIRED, or DISABLED to go without"
+                .into());
+        }
+        Some(_) => {
+            return Err("the URL has an ssl-mode that there is not\n\
+                        valid: DISABLED, REQUIRED, VERIFY_IDENTITY"
+                .into());
+        }
+        None if by_socket => Transport::Local,
+        None if authority.is_some() => Transport::Verified,
+        None => Transport::usual(&address.host),
+    };
+    if transport.is_tls() && by_socket {
+        return Err("the URL asks for TLS on a socket of this machine, which has none\n\
+                    leave ssl-mode and ssl-ca out, or leave the socket out"
+            .into());
+    }
+    if !transport.is_tls() && authority.is_some() {
+        return Err("the URL has an ssl-ca and goes without TLS\nleave one of them out".into());
+    }
+    Ok(transport)
+}
+
+/// The client's own words for it. It trusts Mozilla's authorities always, so that an authority is
+/// never looked at without the name.
+fn ssl(transport: Transport, authority: Option<PathBuf>) -> Option<SslOpts> {
+    let roots = authority.or_else(system_roots);
+    let opts = SslOpts::default();
+    match transport {
+        Transport::Local | Transport::Plain => None,
+        Transport::Unverified => Some(
+            opts.with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true),
+        ),
+        Transport::Authority | Transport::Verified => Some(opts.with_root_cert_path(roots)),
     }
 }
 
@@ -101,9 +197,16 @@ impl Engine for Elsewhere {
         };
         let version = self.version.get_or_init(|| match ask() {
             Ok(version) => version.unwrap_or_default(),
-            Err(failure) => format!("no connection: {failure}"),
+            Err(failure) => {
+                let said = error::no_connection(&failure);
+                self.password.as_ref().map_or(said.clone(), |password| password.hidden_in(&said))
+            }
         });
         version.clone()
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        Some(self.transport)
     }
 
     /// The server's settings are its owner's.

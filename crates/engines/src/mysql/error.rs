@@ -3,6 +3,7 @@
 use mysql::{DriverError, Error as Failure};
 
 use crate::Error;
+use crate::external::tls;
 
 /// Codes of errors (mariadb.com/kb/en/mariadb-error-codes).
 const DUPLICATE: u16 = 1062;
@@ -63,8 +64,37 @@ pub(super) fn is_unreachable(failure: &Failure) -> bool {
     matches!(failure, Failure::DriverError(CouldNotConnect(_) | ConnectTimeout))
 }
 
+/// What TLS has against a server.
+fn refusal(failure: &Failure) -> Option<String> {
+    match failure {
+        Failure::IoError(error) => tls::refusal(error).map(ToString::to_string),
+        Failure::CodecError(error) => tls::refusal(error).map(ToString::to_string),
+        Failure::TlsError(error) => Some(error.to_string()),
+        _ => None,
+    }
+}
+
+/// Whether it is for want of TLS, or of a certificate that is trusted, that there is no connection.
+pub(super) fn is_of_tls(failure: &Failure) -> bool {
+    let none = matches!(failure, Failure::DriverError(DriverError::TlsNotSupported));
+    none || refusal(failure).is_some()
+}
+
 /// Why there is no connection, and what to do.
 pub(super) fn no_connection(failure: &Failure) -> String {
+    if let Failure::DriverError(DriverError::TlsNotSupported) = failure {
+        return "the server offers no TLS: give it a certificate (ssl_cert, ssl_key), or write \
+                ssl-mode=DISABLED in the URL to go without, so that everybody on the way can read \
+                what is sent"
+            .into();
+    }
+    if let Some(refusal) = refusal(failure) {
+        return format!(
+            "the server's certificate is refused: {refusal}; name its authority's certificate by \
+             ssl-ca=FILE and the server by the name in its certificate, or write \
+             ssl-mode=REQUIRED in the URL to take any certificate"
+        );
+    }
     let Failure::MySqlError(answer) = failure else {
         let why = match failure {
             Failure::DriverError(DriverError::CouldNotConnect(Some((_, why, _)))) => why.clone(),

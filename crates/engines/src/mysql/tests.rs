@@ -326,7 +326,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     refused(&ours, &weaker, "innodb_flush_log_at_trx_commit=1");
     run("CREATE TABLE theirs.precious (id int)");
     refused(&elsewhere(folder, "theirs", "hidden"), &reuse, "precious");
-    refused(&elsewhere(folder, "ours", "hiddenly wrong"), &reuse, "Access denied");
+    refused(&elsewhere(folder, "ours", "hiddenly%20wrong"), &reuse, "Access denied");
     refused(&elsewhere(folder, "missing", "hidden"), &reuse, "missing");
     run("SET GLOBAL local_infile = OFF");
     refused(&ours, &reuse, "SET GLOBAL local_infile = ON");

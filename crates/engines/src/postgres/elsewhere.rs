@@ -1,29 +1,57 @@
 //! A database on a PostgreSQL server that somebody else runs, named by its URL:
-//! `postgres://user[:password]@host[:port]/database`. The password may be in `PGPASSWORD` instead.
+//! `postgres://user[:password]@host[:port]/database[?name=value]`. The password may be in
+//! `PGPASSWORD` or in a password file instead.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
 
 use super::tables::Leftovers;
 use super::{Open, PROMISES, words};
+use crate::external::Password;
+use crate::external::address::{Address, Form, Host};
+use crate::external::password::{Secret, of_environment, of_passfile, passfile};
+use crate::external::tls::{Tls, Transport, certificates};
 use crate::{
     About, Database, Durability, Engine, Home, Result, Schema, Setting, Statement, Terms, fair,
 };
 
 /// How long a server is given to take a connection.
 const CONNECT: Duration = Duration::from_secs(5);
+/// The port of a server whose URL names none.
+const PORT: u16 = 5432;
 
 /// The setting of a user that allows a database with tables of bakeoff's own making.
 const REUSE: (&str, &str) = ("reuse", "yes");
+
+const OPTIONS: &str = "options";
+const PASSFILE: &str = "passfile";
+const SSL_MODE: &str = "sslmode";
+const SSL_ROOT: &str = "sslrootcert";
+/// The authorities that the system trusts, instead of a file.
+const SYSTEM: &str = "system";
+
+const FORM: Form = Form {
+    scheme: "postgres",
+    example: "postgres://user[:password]@host[:port]/database[?name=value&name=value]",
+    parameters: &[OPTIONS, PASSFILE, SSL_MODE, SSL_ROOT],
+    has_engine: false,
+    passwords: "before the host, as in postgres://user:password@host/database, into PGPASSWORD, or \
+                into a password file (passfile, PGPASSFILE, ~/.pgpass)",
+};
 
 /// A database on a server that somebody else runs.
 pub struct Elsewhere {
     /// The URL without its password.
     pub(super) name: &'static str,
     pub(super) config: Config,
+    pub(super) tls: Tls,
+    password: Option<Secret>,
+    /// Whether the URL had it.
+    url_has_it: bool,
     /// What the server said it is.
     version: OnceLock<String>,
 }
@@ -32,55 +60,110 @@ impl Elsewhere {
     /// The database of that URL. Nothing is connected yet.
     ///
     /// # Errors
-    /// What is wrong with the URL, without its password.
+    /// What is wrong with the URL, without its password, in a line; how to mend it in others.
     pub fn new(url: &str) -> std::result::Result<Self, String> {
-        let name = without_password(url)?;
-        let wrong = |what: &str| {
-            format!("{name}: {what}; a database is postgres://user[:password]@host[:port]/database")
+        let mut address = Address::parse(url, &FORM)?;
+        address.port = address.port.filter(|port| *port != PORT);
+        let transport = transport(&address)?;
+        let password = password(&address)?;
+        let roots = address.parameter(SSL_ROOT).filter(|path| *path != SYSTEM);
+        let tls = Tls::new(transport, &address.host, roots.map(PathBuf::from));
+        let mut config = Config::new();
+        config.user(&address.user).dbname(&address.database);
+        config.port(address.port.unwrap_or(PORT));
+        match &address.host {
+            Host::Name(name) => config.host(name),
+            Host::Folder(folder) => config.host_path(folder),
         };
-        // The parser's own words may quote the URL.
-        let mut config: Config = url.parse().map_err(|_| wrong("is no PostgreSQL URL"))?;
-        if config.get_hosts().is_empty() {
-            return Err(wrong("names no host"));
+        if let Some(options) = address.parameter(OPTIONS) {
+            config.options(options);
         }
-        if config.get_user().is_none() {
-            return Err(wrong("names no user"));
+        if let Some(password) = &password {
+            config.password(password.reveal());
         }
-        if config.get_dbname().is_none() {
-            return Err(wrong("names no database"));
-        }
-        if config.get_password().is_none()
-            && let Ok(password) = std::env::var("PGPASSWORD")
-        {
-            config.password(password);
-        }
-        config.application_name("bakeoff").connect_timeout(CONNECT);
-        Ok(Self { name: Box::leak(name.into_boxed_str()), config, version: OnceLock::new() })
+        let with_tls = if transport.is_tls() { SslMode::Require } else { SslMode::Disable };
+        config.ssl_mode(with_tls).application_name("bakeoff").connect_timeout(CONNECT);
+        let url_has_it = address.password.is_some();
+        let name = String::leak(address.name(&FORM));
+        Ok(Self { name, config, tls, password, url_has_it, version: OnceLock::new() })
     }
 
     /// The URL without its password.
     pub fn name(&self) -> &'static str {
         self.name
     }
+
+    /// Where its password was.
+    pub fn password(&self) -> Password {
+        match &self.password {
+            None => Password::Missing,
+            Some(_) if self.url_has_it => Password::Url,
+            Some(_) => Password::Kept,
+        }
+    }
 }
 
-/// A URL as it may be shown.
-fn without_password(url: &str) -> std::result::Result<String, String> {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    let rest = match authority.rsplit_once('@') {
-        Some((user, host)) => {
-            let name = user.split(':').next().unwrap_or_default();
-            format!("{name}@{host}{}", &rest[authority.len()..])
-        }
-        None => rest.into(),
+/// The password: the URL's own, that of the environment, or that of a password file.
+fn password(address: &Address) -> std::result::Result<Option<Secret>, String> {
+    let given = address.password.clone();
+    if given.is_some() && address.parameter(PASSFILE).is_some() {
+        return Err(format!("the URL has a password and a {PASSFILE}\nleave one of them out"));
+    }
+    if let Some(password) = given.or_else(|| of_environment("PGPASSWORD")) {
+        return Ok(Some(password));
+    }
+    let Some(path) = address.parameter(PASSFILE).map(PathBuf::from).or_else(passfile) else {
+        return Ok(None);
     };
-    if rest.split_once('?').is_some_and(|(_, options)| options.contains("password=")) {
-        return Err("a password belongs before the host, as in \
-                    postgres://user:password@host/database, or into PGPASSWORD"
+    let host = match &address.host {
+        Host::Name(name) => name.clone(),
+        Host::Folder(folder) => folder.to_string_lossy().into_owned(),
+    };
+    let port = address.port.unwrap_or(PORT).to_string();
+    of_passfile(&path, [&host, &port, &address.database, &address.user])
+}
+
+/// How the server is spoken to, by what the URL says of TLS.
+fn transport(address: &Address) -> std::result::Result<Transport, String> {
+    let authority = address.parameter(SSL_ROOT);
+    let file = authority.filter(|file| *file != SYSTEM);
+    if let Some(file) = file {
+        certificates(Path::new(file))?;
+    }
+    let transport = match address.parameter(SSL_MODE) {
+        Some("disable") => Transport::without_tls(&address.host),
+        // As libpq has it: with an authority's certificate, it is looked at.
+        Some("require" | "verify-ca") if file.is_some() => Transport::Authority,
+        Some("require") if authority.is_none() => Transport::Unverified,
+        Some("require" | "verify-ca") => {
+            return Err("the URL would take any server's certificate of any authority\n\
+                        name the server's own by sslrootcert=FILE, or write sslmode=verify-full"
+                .into());
+        }
+        Some("verify-full") => Transport::Verified,
+        Some("allow" | "prefer") => {
+            return Err("sslmode=allow and sslmode=prefer would go without TLS unasked\n\
+                        write sslmode=require, or sslmode=disable to go without"
+                .into());
+        }
+        Some(_) => {
+            return Err("the URL has an sslmode that there is not\n\
+                        valid: disable, require, verify-ca, verify-full"
+                .into());
+        }
+        None if authority.is_some() => Transport::Verified,
+        None => Transport::usual(&address.host),
+    };
+    let by_socket = matches!(address.host, Host::Folder(_));
+    if transport.is_tls() && by_socket {
+        return Err("the URL asks for TLS on a socket of this machine, which has none\n\
+                    leave sslmode and sslrootcert out, or name a host"
             .into());
     }
-    Ok(format!("{scheme}://{rest}"))
+    if !transport.is_tls() && authority.is_some() {
+        return Err("the URL has an sslrootcert and goes without TLS\nleave one of them out".into());
+    }
+    Ok(transport)
 }
 
 /// A setting as the server takes it at the start of a session.
@@ -101,13 +184,20 @@ impl Engine for Elsewhere {
     }
 
     fn version(&self) -> String {
-        let version = self.version.get_or_init(|| match super::connect(&self.config) {
+        let version = self.version.get_or_init(|| match super::connect(&self.config, &self.tls) {
             Ok(mut client) => {
                 super::show(&mut client, "server_version").unwrap_or_else(|error| error.to_string())
             }
-            Err(failure) => format!("no connection: {}", words(&failure)),
+            Err(failure) => {
+                let said = super::no_connection(&failure, &words(&failure));
+                self.password.as_ref().map_or(said.clone(), |password| password.hidden_in(&said))
+            }
         });
         version.clone()
+    }
+
+    fn transport(&self) -> Option<Transport> {
+        Some(self.tls.transport())
     }
 
     /// As with a private server.
@@ -137,7 +227,7 @@ impl Engine for Elsewhere {
         config.options(options.join(" "));
         let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
         let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
-        let mut open = Open::new(config, None, terms, schema, statements)?;
+        let mut open = Open::new((config, self.tls.clone()), None, terms, schema, statements)?;
         open.prepare(leftovers)?;
         Ok(Box::new(open))
     }

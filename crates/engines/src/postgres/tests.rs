@@ -46,7 +46,7 @@ fn open(folder: &Path, terms: &Terms) -> Result<Box<dyn Database>> {
 fn administrator(folder: &Path) -> Client {
     let mut config = Config::new();
     config.user("bakeoff").dbname("postgres").host_path(folder.join("server"));
-    connect(&config).expect("a connection")
+    connect(&config, &Tls::none()).expect("a connection")
 }
 
 /// Ends the connections of all others, and waits until they are gone.
@@ -161,8 +161,8 @@ fn what_relaxed_may_lose_is_less_than_a_second() {
 /// A database whose server can be got at.
 fn opened(folder: &Path, terms: &Terms) -> Open {
     let (config, private) = start(folder, terms, Postgres.settings(terms)).expect("a server");
-    let mut open =
-        Open::new(config, Some(private), terms, &schema(), &statements()).expect("a database");
+    let mut open = Open::new((config, Tls::none()), Some(private), terms, &schema(), &statements())
+        .expect("a database");
     open.prepare(Leftovers::Keep).expect("open");
     open
 }
@@ -248,10 +248,10 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     assert!(database.server().is_none());
     drop(database);
     let theirs = elsewhere(&folder, "theirs", "hidden");
-    let mut owner = connect(&theirs.config).expect("a connection");
+    let mut owner = connect(&theirs.config, &theirs.tls).expect("a connection");
     owner.batch_execute("CREATE TABLE precious (id int)").expect("their table");
     refused(&theirs, &reuse, "precious");
-    refused(&elsewhere(&folder, "ours", "hiddenly wrong"), &reuse, "password");
+    refused(&elsewhere(&folder, "ours", "hiddenly%20wrong"), &reuse, "password");
     refused(&elsewhere(&folder, "missing", "hidden"), &reuse, "missing");
     drop(private);
     refused(&ours, &reuse, "no connection");

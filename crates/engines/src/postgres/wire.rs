@@ -17,11 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll, Wake, Waker};
 
-use postgres::NoTls;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::Host;
-use tokio_postgres::tls::NoTlsStream;
 use tokio_postgres::{Client, Config, Connection, Error};
+
+use crate::external::tls::{Encrypted, Tls};
 
 /// The port of a server whose address names none.
 const PORT: u16 = 5432;
@@ -30,18 +30,18 @@ const PORT: u16 = 5432;
 pub(super) struct Wire {
     client: Client,
     /// `None` once it has ended.
-    connection: Option<Connection<Socket, NoTlsStream>>,
+    connection: Option<Connection<Socket, Encrypted<Socket>>>,
     may_read: Rc<Cell<bool>>,
     woken: Arc<Woken>,
 }
 
 impl Wire {
     /// A connection to the first of the server's addresses where somebody answers.
-    pub(super) fn connect(config: &Config) -> Result<Self, Error> {
+    pub(super) fn connect(config: &Config, tls: &Tls) -> Result<Self, Error> {
         let may_read = Rc::new(Cell::new(true));
         let socket = Socket { address: config.clone(), file: None, may_read: may_read.clone() };
         let mut context = Context::from_waker(Waker::noop());
-        let mut connecting = pin!(config.connect_raw(socket, NoTls));
+        let mut connecting = pin!(config.connect_raw(socket, tls.clone()));
         loop {
             if let Poll::Ready(connected) = connecting.as_mut().poll(&mut context) {
                 let (client, connection) = connected?;

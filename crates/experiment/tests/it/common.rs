@@ -74,7 +74,8 @@ fn url(text: &str) -> Result<String, String> {
     if !rest.contains('/') {
         return Err("the URL names no database".to_owned());
     }
-    Ok(without_passwords(text))
+    let name = without_passwords(text);
+    if name.contains('*') { Err("the URL is not plain".to_owned()) } else { Ok(name) }
 }
 
 /// A model's level: `hdd-7200`, or `ebs-gp2:` and a size, as `100G`.

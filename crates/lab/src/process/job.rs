@@ -1,5 +1,6 @@
 //! What the lab and a trial's process say to each other: one line of JSON a message.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,8 +17,9 @@ const WARM_UP: f64 = 0.1;
 /// How many operations of each kind a window waits for.
 const LEAST: u64 = 10;
 
-/// What a process is to do: the first line that it reads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What a process is to do: the first line that it reads. Its `Debug` leaves the subject out, which
+/// may have a password.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// The target's name.
     pub target: String,
@@ -27,6 +29,12 @@ pub struct Job {
     pub place: Place,
     /// What is to be done with it.
     pub task: Task,
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").field("task", &self.task).finish_non_exhaustive()
+    }
 }
 
 /// What is to be done with a target.

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::{Database, Durability, Engine, Home, Session, Terms, elsewhere as urls};
+use bakeoff_engines::elsewhere::{self as urls, Secret};
+use bakeoff_engines::{Database, Durability, Engine, Home, Session, Terms};
 use bakeoff_experiment::{Factor, WorkloadNames};
 use bakeoff_load::{Blocking, Client, Done, Driver, Interleaved, Pacer, Record, Share};
 use bakeoff_results::measure::DATABASE_GROUP;
@@ -50,8 +51,9 @@ pub struct Tables {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Resolved {
     engine: String,
-    /// The URL, with its password, of a database that somebody else runs. Not to be shown.
-    url: Option<String>,
+    /// The URL, with its password, of a database that somebody else runs. It goes to the trial's
+    /// process through a pipe, and nowhere else.
+    url: Option<Secret>,
     workload: String,
     scale: String,
     seed: u64,
@@ -84,7 +86,8 @@ impl Tables {
         let wrong = |error| TrialError::process(format!("no subject: {error}"));
         let resolved: Resolved = serde_json::from_value(subject.clone()).map_err(wrong)?;
         // A database that somebody else runs is known by its name once its URL was found.
-        let known = self.engine(resolved.url.as_deref().unwrap_or(&resolved.engine));
+        let named = resolved.url.as_ref().map_or(&*resolved.engine, Secret::reveal);
+        let known = self.engine(named);
         let engine = known
             .ok_or_else(|| TrialError::User(format!("there is no engine {}", resolved.engine)))?;
         Ok((resolved, engine))
@@ -147,7 +150,7 @@ impl Target for Tables {
         let own = experiment.settings.get(name).into_iter().flatten();
         let resolved = Resolved {
             engine: name.into(),
-            url: urls::url(name).map(Into::into),
+            url: urls::url(name).cloned(),
             workload: workload.name().into(),
             scale: scale.into(),
             seed: experiment.seed,

@@ -433,5 +433,7 @@ fn settings_of(engine: &str) -> EngineFact {
         version: "1.2.3".into(),
         settings: settings.iter().map(|(d, s)| ((*d).into(), (*s).into())).collect(),
         stores: engine != "null",
+        transport: None,
+        password_in_url: false,
     }
 }

@@ -54,6 +54,8 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             version: "0".to_owned(),
             settings: vec![("strict".to_owned(), "sync = always".to_owned())],
             stores: true,
+            transport: None,
+            password_in_url: false,
         }],
         harness_s: 5e-8,
         load: None,

@@ -1,0 +1,54 @@
+//! Databases on servers that somebody else runs: what is to be known of them before a run.
+
+use bakeoff_engines::elsewhere::{self, Password};
+use bakeoff_engines::{Engine, elsewhere::Transport};
+use bakeoff_experiment::{Experiment, Factor, base};
+use bakeoff_results::{EngineFact, RunFolder, Transport as Recorded};
+
+use crate::exit::{Exit, Failure};
+
+/// How an engine is spoken to, as it is recorded.
+pub fn transport(engine: &dyn Engine) -> Option<Recorded> {
+    engine.transport().map(|transport| match transport {
+        Transport::Local => Recorded::Local,
+        Transport::Plain => Recorded::Plain,
+        Transport::Unverified => Recorded::Unverified,
+        Transport::Authority => Recorded::Authority,
+        Transport::Verified => Recorded::Verified,
+    })
+}
+
+/// Whether the password of the database of that name was in its URL, of which nothing is kept.
+pub fn password_in_url(name: &str) -> bool {
+    elsewhere::password(name) == Some(Password::Url)
+}
+
+/// What others may read or change on its way to an experiment's servers, in sentences.
+pub fn unprotected(experiment: &Experiment) -> Vec<String> {
+    let levels = experiment.levels(Factor::Engine);
+    let once = levels.iter().filter(|level| base(level) == level.as_str());
+    let engines =
+        once.filter_map(|level| Some((level.as_str(), transport(bakeoff_engines::find(level)?)?)));
+    bakeoff_analysis::unprotected(engines)
+}
+
+/// Refuses to go on with a run without a password that it began with.
+pub fn check_passwords(folder: &RunFolder, engines: &[EngineFact]) -> Result<(), Failure> {
+    let missing = |fact: &&EngineFact| {
+        fact.password_in_url && elsewhere::password(&fact.name) == Some(Password::Missing)
+    };
+    let names: Vec<&str> = engines.iter().filter(missing).map(|fact| &*fact.name).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::Usage,
+        format!(
+            "the run in {} began with a password in the URL of {}, and a password is kept \
+             nowhere; give it again: in MYSQL_PWD or PGPASSWORD, in ~/.pgpass, or by --engine with \
+             the levels as they were",
+            folder.dir().display(),
+            names.join(" and ")
+        ),
+    ))
+}

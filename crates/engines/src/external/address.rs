@@ -1,0 +1,247 @@
+//! The URL of a database, taken apart once and strictly: what it says, and the name under which it
+//! is shown, which has no password.
+
+use std::path::PathBuf;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use super::password::Secret;
+
+/// What is escaped in a name: all but what RFC 3986 calls unreserved.
+const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// A parameter's value may be a path.
+const IN_VALUES: AsciiSet = RESERVED.remove(b'/').remove(b':');
+
+/// How to write what a URL can't hold as it is.
+const ESCAPES: &str = "write a character that has a meaning in URLs, a quote, a brace, a space or a \
+                       letter that is not ASCII as `%` and two digits for each of its bytes: %2F \
+                       for /, %3F for ?, %23 for #, %40 for @, %25 for %, %27 for ', %22 for \", \
+                       %7B and %7D for { and }, %5C for \\, %60 for `, %2C for a comma, %20 for a \
+                       space";
+
+/// How the URLs of one kind of server look.
+pub(crate) struct Form {
+    /// The scheme, as a name has it.
+    pub scheme: &'static str,
+    /// A whole one, to be shown.
+    pub example: &'static str,
+    /// The parameters that it may have, in the order of a name.
+    pub parameters: &'static [&'static str],
+    /// Whether a storage engine may stand behind `#`.
+    pub has_engine: bool,
+    /// Where a password may stand instead, for a message.
+    pub passwords: &'static str,
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Host {
+    /// A machine's name or address.
+    Name(String),
+    /// The folder of a Unix socket.
+    Folder(PathBuf),
+}
+
+/// What a URL says; every part decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub user: String,
+    pub password: Option<Secret>,
+    pub host: Host,
+    pub port: Option<u16>,
+    pub database: String,
+    /// In the order of [`Form::parameters`], each once.
+    pub parameters: Vec<(&'static str, String)>,
+    /// The storage engine.
+    pub engine: Option<String>,
+}
+
+/// What is wrong: no part of the URL that could be a password.
+type Wrong = String;
+
+impl Address {
+    /// Takes a URL apart.
+    ///
+    /// # Errors
+    /// What is wrong with it in a line, and how to mend it in the lines after that; nothing in it
+    /// can be a piece of the password.
+    pub fn parse(url: &str, form: &Form) -> Result<Self, String> {
+        let (_, rest) = url.split_once("://").unwrap_or(("", url));
+        take_apart(rest, form)
+            .map_err(|wrong| format!("the URL {wrong}\na database is {}\n{ESCAPES}", form.example))
+    }
+
+    /// The value of a parameter.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| &**value)
+    }
+
+    /// The same database as a URL without its password, always written alike.
+    pub fn name(&self, form: &Form) -> String {
+        let encode = |text: &str| utf8_percent_encode(text, &RESERVED).to_string();
+        let host = match &self.host {
+            Host::Name(name) if name.contains(':') => format!("[{name}]"),
+            Host::Name(name) => encode(name),
+            Host::Folder(folder) => encode(&folder.to_string_lossy()),
+        };
+        let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
+        let parameter = |(name, value): &(&str, String)| {
+            format!("{name}={}", utf8_percent_encode(value, &IN_VALUES))
+        };
+        let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
+        let parameters = match parameters.is_empty() {
+            true => String::new(),
+            false => format!("?{}", parameters.join("&")),
+        };
+        let engine = self.engine.as_ref().map(|engine| format!("#{engine}")).unwrap_or_default();
+        let (user, database) = (encode(&self.user), encode(&self.database));
+        format!("{}://{user}@{host}{port}/{database}{parameters}{engine}", form.scheme)
+    }
+}
+
+/// What follows the scheme.
+fn take_apart(rest: &str, form: &Form) -> Result<Address, Wrong> {
+    if !rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"'\"{}\\`<>^|".contains(&byte)) {
+        return Err("has a character that can't stand in one as it is".into());
+    }
+    if rest.matches('@').count() > 1 {
+        return Err("has more than one @: the one before the host stands as it is".into());
+    }
+    let (rest, engine) = match rest.split_once('#') {
+        Some((rest, engine)) => (rest, Some(engine)),
+        None => (rest, None),
+    };
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = match rest.split_once('/') {
+        Some((authority, database)) => (authority, Some(database)),
+        None => (rest, None),
+    };
+    if authority.contains(',') {
+        return Err("has a comma before its database: it names one host".into());
+    }
+    let Some((user, host)) = authority.split_once('@') else {
+        let inside =
+            [database, Some(query), engine].into_iter().flatten().any(|it| it.contains('@'));
+        return Err(match inside {
+            true => "has a /, ? or # before its @".into(),
+            false => "names no user".into(),
+        });
+    };
+    let (user, password) = match user.split_once(':') {
+        Some((user, password)) => (user, decoded("a password", password)?),
+        None => (user, String::new()),
+    };
+    let (host, port) = host_and_port(host)?;
+    Ok(Address {
+        user: given("no user", decoded("a user", user)?)?,
+        password: (!password.is_empty()).then(|| Secret::new(password)),
+        host,
+        port,
+        database: match database.unwrap_or_default() {
+            several if several.contains('/') => return Err("has a / behind its database".into()),
+            one => given("no database", decoded("a database", one)?)?,
+        },
+        parameters: parameters(query, form)?,
+        engine: match engine {
+            Some(_) if !form.has_engine => return Err("has a #, and nothing may follow one".into()),
+            Some(engine) if !engine.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+                return Err("has more than a storage engine behind its #".into());
+            }
+            engine => engine.map(Into::into),
+        },
+    })
+}
+
+fn given(missing: &str, text: String) -> Result<String, Wrong> {
+    if text.is_empty() { Err(format!("names {missing}")) } else { Ok(text) }
+}
+
+/// A part without its escapes: `what` it is.
+fn decoded(what: &str, text: &str) -> Result<String, Wrong> {
+    let hex = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|it| it.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(hex) {
+        return Err(format!("has {what} with a % that two hexadecimal digits don't follow"));
+    }
+    let text = percent_decode_str(text).decode_utf8();
+    match text {
+        Ok(text) if !text.contains('\0') => Ok(text.into_owned()),
+        _ => Err(format!("has {what} that is no text in UTF-8")),
+    }
+}
+
+/// `name`, `name:port`, `[::1]:port`, or `%2Ffolder`.
+fn host_and_port(text: &str) -> Result<(Host, Option<u16>), Wrong> {
+    let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once(']')) {
+        Some(Some((address, rest))) => {
+            let address = address.parse::<std::net::Ipv6Addr>();
+            let address = address.map_err(|_| "has no IPv6 address between [ and ]")?;
+            (Host::Name(address.to_string()), rest.strip_prefix(':').or(non_empty(rest)))
+        }
+        Some(None) => return Err("has a [ without a ]".into()),
+        None => {
+            let (host, port) = match text.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (text, None),
+            };
+            let host = given("no host", decoded("a host", host)?)?;
+            let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+            let host = match host {
+                folder if folder.starts_with('/') => Host::Folder(folder.into()),
+                name if name.bytes().all(is_name) => Host::Name(name.to_ascii_lowercase()),
+                _ => return Err("has a host that is neither a name nor an address".into()),
+            };
+            (host, port)
+        }
+    };
+    let number = |port: &str| match port.parse::<u16>() {
+        Ok(number) if number > 0 && port.bytes().all(|byte| byte.is_ascii_digit()) => Ok(number),
+        _ => Err("has a port that is none of 1 to 65535".to_owned()),
+    };
+    Ok((host, port.map(number).transpose()?))
+}
+
+fn non_empty(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+fn parameters(query: &str, form: &Form) -> Result<Vec<(&'static str, String)>, Wrong> {
+    let mut found = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err("has a parameter without a value: a parameter is name=value".into());
+        };
+        let known = form.parameters.iter().find(|known| **known == name);
+        let name = *known.ok_or_else(|| unknown(name, form))?;
+        if found.iter().any(|(other, _)| *other == name) {
+            return Err(format!("has the parameter {name} twice"));
+        }
+        let value = given("nothing by a parameter", decoded("a parameter", value)?)?;
+        found.push((name, value));
+    }
+    let place = |name: &str| form.parameters.iter().position(|known| *known == name);
+    found.sort_by_key(|(name, _)| place(name));
+    Ok(found)
+}
+
+/// What is said of a parameter that there is not; never its value.
+fn unknown(name: &str, form: &Form) -> Wrong {
+    let lower = name.to_ascii_lowercase();
+    if ["pass", "pwd", "secret", "token"].iter().any(|part| lower.contains(part)) {
+        return format!("has a password among its parameters: it belongs {}", form.passwords);
+    }
+    if lower == "user" {
+        return "names a user among its parameters: a user stands before the host".into();
+    }
+    let valid = form.parameters.join(", ");
+    if name.is_empty()
+        || name.len() > 40
+        || !name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
+    {
+        return format!("has a parameter that there is not; valid: {valid}");
+    }
+    let distance = |known: &str| strsim::osa_distance(&lower, known);
+    let nearest = form.parameters.iter().min_by_key(|known| distance(known));
+    let nearest = nearest.filter(|known| distance(known) <= known.len().max(3) / 3);
+    let meant = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
+    format!("has the parameter {name}, which there is not{meant}; valid: {valid}")
+}

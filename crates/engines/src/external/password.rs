@@ -1,0 +1,194 @@
+//! Passwords: where they come from, and that they are shown nowhere.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+
+/// How long a file of passwords may be, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The shortest password that is looked for in what others say, in bytes: a shorter one is in half
+/// of all words.
+const SHORTEST: usize = 4;
+
+/// Where the password of a database was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Password {
+    /// In its URL, so that it is known for as long as the process runs alone.
+    Url,
+    /// In the environment or in a file.
+    Kept,
+    /// Nowhere.
+    Missing,
+}
+
+/// What nobody may read: a password, or a URL that has one. Its `Debug` shows nothing of it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides a text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for who needs it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What somebody else said, with stars in the place of this secret, as it is or escaped.
+    pub fn hidden_in(&self, text: &str) -> String {
+        if self.0.len() < SHORTEST {
+            return text.into();
+        }
+        let escaped = utf8_percent_encode(&self.0, NON_ALPHANUMERIC).to_string();
+        let quoted = self.0.escape_debug().to_string();
+        [&*self.0, &escaped, &quoted]
+            .iter()
+            .fold(text.to_owned(), |text, form| text.replace(form, "***"))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+/// The password that a variable of the environment gives, if it gives one.
+pub(crate) fn of_environment(variable: &str) -> Option<Secret> {
+    std::env::var(variable).ok().filter(|password| !password.is_empty()).map(Secret::new)
+}
+
+/// The first line of a file.
+///
+/// # Errors
+/// When it can't be read, others may read it, or it is empty: a line on what is wrong and one on
+/// how to mend it.
+pub(crate) fn of_file(path: &Path) -> Result<Secret, String> {
+    let text = read(path)?;
+    match text.lines().next() {
+        Some(line) if !line.is_empty() => Ok(Secret::new(line)),
+        _ => Err(format!("{} is empty\nwrite the password into its first line", path.display())),
+    }
+}
+
+/// The password of the first line of a file in PostgreSQL's form that fits, if one does:
+/// `host:port:database:user:password`, a `*` for any, `\` before a `:` or `\` that is meant.
+///
+/// # Errors
+/// As [`of_file`], but for a file that has no fitting line.
+pub(crate) fn of_passfile(path: &Path, wanted: [&str; 4]) -> Result<Option<Secret>, String> {
+    let text = read(path)?;
+    let fitting = text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let fields = fields(line);
+        let fits = fields.len() == 5
+            && fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted);
+        fits.then(|| Secret::new(&*fields[4])).filter(|password| !password.reveal().is_empty())
+    });
+    Ok(fitting)
+}
+
+/// The five fields of a line.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        let last = fields.len() - 1;
+        match letter {
+            ':' if last < 4 => fields.push(String::new()),
+            '\\' => fields[last].extend(letters.next()),
+            letter => fields[last].push(letter),
+        }
+    }
+    fields
+}
+
+/// The file where PostgreSQL's clients keep passwords, if there is one.
+pub(crate) fn passfile() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("PGPASSFILE").filter(|path| !path.is_empty()) {
+        return Some(path.into());
+    }
+    let usual = PathBuf::from(std::env::var_os("HOME")?).join(".pgpass");
+    usual.exists().then_some(usual)
+}
+
+/// A file that nobody else may read.
+fn read(path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    let unreadable = |error: std::io::Error| {
+        format!(
+            "the password file {shown} can't be read: {error}\ngive the path of a file of yours"
+        )
+    };
+    // Before it is opened, since a pipe would keep who opens it.
+    let is_file = std::fs::metadata(path).map_err(unreadable)?.is_file();
+    let file = is_file.then(|| File::open(path).map_err(unreadable)).transpose()?;
+    let about = file.as_ref().map(|file| file.metadata().map_err(unreadable)).transpose()?;
+    let (Some(file), Some(about)) = (file, about) else {
+        return Err(format!("the password file {shown} is no file\ngive the path of a file"));
+    };
+    if about.len() > MOST_BYTES {
+        return Err(format!(
+            "the password file {shown} has over {MOST_BYTES} bytes\n\
+                            give the path of a file with passwords alone"
+        ));
+    }
+    if about.permissions().mode() & 0o077 != 0 {
+        return Err(format!("others may read the password file {shown}\nchmod 600 {shown}"));
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_shown_nowhere() {
+        let secret = Secret::new("pa/ss");
+        assert!(!format!("{secret:?}").contains("ss"));
+        let said = "no: pa/ss, pa%2Fss and \"pa/ss\" are wrong";
+        assert_eq!(secret.hidden_in(said), "no: ***, *** and \"***\" are wrong");
+    }
+
+    #[test]
+    fn a_line_of_a_passfile_has_five_fields() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pgpass");
+        let text = "# a comment\nhost:5432:db:me:other\n*:5433:*:me:a\\:b\\\\c:d\n";
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+        let found = |wanted| of_passfile(&path, wanted).unwrap();
+        assert_eq!(found(["host", "5432", "db", "me"]), Some(Secret::new("other")));
+        assert_eq!(found(["any", "5433", "any", "me"]), Some(Secret::new("a:b\\c:d")));
+        assert_eq!(found(["any", "5433", "any", "you"]), None);
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("password");
+        std::fs::write(&path, "word\nmore\n").unwrap();
+        for mode in [0o640, 0o604, 0o644, 0o660] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            let refused = of_file(&path).unwrap_err();
+            assert!(refused.contains("others may read") && refused.contains("chmod 600"));
+            assert!(of_passfile(&path, [""; 4]).is_err());
+        }
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+        assert_eq!(of_file(&path), Ok(Secret::new("word")));
+        assert!(of_file(Path::new("/dev/zero")).unwrap_err().contains("is no file"));
+    }
+}

@@ -1,0 +1,88 @@
+//! What a server says, in the contract's terms.
+
+use std::io;
+
+use postgres::error::{Severity, SqlState};
+
+use crate::Error;
+use crate::external::tls;
+
+/// An error of the server, in the contract's terms. [`is_lost`] tells that a connection is gone.
+pub(super) fn error(failure: postgres::Error) -> Error {
+    let what = words(&failure);
+    match failure.code() {
+        Some(
+            &SqlState::T_R_SERIALIZATION_FAILURE
+            | &SqlState::T_R_DEADLOCK_DETECTED
+            | &SqlState::LOCK_NOT_AVAILABLE,
+        ) => Error::Conflict(what),
+        Some(&SqlState::UNIQUE_VIOLATION) => Error::Duplicate(what),
+        Some(&SqlState::CHARACTER_NOT_IN_REPERTOIRE) => Error::Usage(what),
+        _ => Error::engine(what),
+    }
+}
+
+/// What a failure says, and what lies behind it.
+pub(super) fn words(failure: &postgres::Error) -> String {
+    match failure.as_db_error() {
+        Some(answer) => {
+            let more = [answer.detail(), answer.hint()].into_iter().flatten();
+            more.fold(answer.message().into(), |text: String, more| format!("{text}; {more}"))
+        }
+        None => {
+            let behind = std::error::Error::source(failure);
+            behind.map_or_else(|| failure.to_string(), |behind| format!("{failure}: {behind}"))
+        }
+    }
+}
+
+/// Whether a failure has ended the connection.
+pub(super) fn is_lost(failure: &postgres::Error) -> bool {
+    match failure.as_db_error() {
+        Some(answer) => {
+            matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+        }
+        None => {
+            let behind = std::error::Error::source(failure);
+            failure.is_closed() || behind.is_some_and(|behind| behind.is::<io::Error>())
+        }
+    }
+}
+
+/// Whether a new connection was there, and was lost again.
+pub(super) fn is_ended(failure: &postgres::Error) -> bool {
+    let behind = || std::error::Error::source(failure)?.downcast_ref::<io::Error>();
+    match failure.code() {
+        Some(code) => *code == SqlState::ADMIN_SHUTDOWN,
+        None => {
+            failure.is_closed()
+                || behind().is_some_and(|error| {
+                    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+                    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+                })
+        }
+    }
+}
+
+/// Why there is no connection, and what to do; `what` is what the failure says.
+pub(super) fn no_connection(failure: &postgres::Error, what: &str) -> String {
+    if failure.as_db_error().is_some() {
+        return format!("the server refuses a session: {what}");
+    }
+    if let Some(refusal) = tls::refusal(failure) {
+        return format!(
+            "the server's certificate is refused: {refusal}; name its authority's certificate by \
+             sslrootcert=FILE and the server by the name in its certificate, or write \
+             sslmode=require in the URL to take any certificate"
+        );
+    }
+    if what.contains("does not support TLS") {
+        return "the server offers no TLS: turn it on there (ssl = on), or write sslmode=disable in \
+                the URL to go without, so that everybody on the way can read what is sent"
+            .into();
+    }
+    format!(
+        "no connection to the server: {what}; look whether it is running, and whether the URL's \
+         host, port or socket is right"
+    )
+}
