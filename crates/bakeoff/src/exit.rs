@@ -152,7 +152,7 @@ impl fmt::Display for Failure {
             return write!(formatter, "{message}");
         }
         // A path in it may be a URL that was given in the wrong place.
-        write!(formatter, "error: {}", without_passwords(message))
+        write!(formatter, "error: {}", without_passwords(&message))
     }
 }
 

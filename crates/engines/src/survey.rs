@@ -1,7 +1,7 @@
 //! What a server that somebody else runs is found to be, over one connection, before anything is
 //! loaded. Nothing on it is changed.
 
-use crate::external::password::Secret;
+use crate::external::Secret;
 use crate::{Durability, Error};
 
 /// What a server is found to be.
@@ -27,19 +27,16 @@ pub(crate) struct Tables {
 }
 
 impl Survey {
-    /// The same, the password hidden in whatever the server said.
-    pub fn without(self, password: Option<&Secret>) -> Self {
+    /// The same without a password that the server was told, wherever it says it.
+    pub fn without(mut self, password: Option<&Secret>) -> Self {
         let Some(password) = password else { return self };
-        let hide = |text: String| password.hidden_in(&text);
-        Self {
-            version: hide(self.version),
-            lacks: self.lacks.into_iter().map(|(level, why)| (level, hide(why))).collect(),
-            problems: self.problems.into_iter().map(hide).collect(),
-            tables: Tables {
-                others: self.tables.others.map(hide),
-                ours: self.tables.ours.map(hide),
-            },
+        let tables = [&mut self.tables.others, &mut self.tables.ours];
+        let lacks = self.lacks.iter_mut().map(|(_, why)| why);
+        let said = [&mut self.version].into_iter().chain(&mut self.problems).chain(lacks);
+        for text in said.chain(tables.into_iter().flatten()) {
+            *text = password.hidden_in(text);
         }
+        self
     }
 
     /// Whether a level is given.

@@ -31,7 +31,7 @@ pub fn run(arguments: &cli::Run) -> Result<Exit, Failure> {
     if !arguments.quiet {
         name_unused_settings(&experiment);
         for warning in external::unprotected(&experiment) {
-            eprintln!("{warning}");
+            say(format_args!("{warning}"));
         }
     }
     if arguments.dry_run {
@@ -302,7 +302,7 @@ fn check_terms(
             let cells: Vec<String> = run.left_out.iter().map(line).collect();
             if cells.is_empty() { "all of its cells".into() } else { cells.join("; ") }
         };
-        return differs("this", &cells(&began), &cells(&now));
+        return differs("this", &cells(began), &cells(&now));
     }
     let machine = |run: &Run| {
         let machine = &run.machine;

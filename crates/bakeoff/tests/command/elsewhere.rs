@@ -24,21 +24,7 @@ pub struct Theirs {
 
 impl Theirs {
     pub fn start() -> Self {
-        Self::with(&[], |_| ())
-    }
-
-    /// The same, with settings; `before` is shown its data folder before it starts.
-    pub fn with(settings: &[(String, String)], before: impl Fn(&Path)) -> Self {
-        let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
-        let launch = Launch {
-            directory: folder.path().join("server"),
-            settings: [settings, &[("local_infile".into(), "ON".into())]].concat(),
-            ..Launch::default()
-        };
-        Server::initialise(Program::MariaDb, &launch).unwrap();
-        before(&launch.directory.join("data"));
-        let server = Server::start(Program::MariaDb, &launch).unwrap();
-        let theirs = Self { server, _folder: folder };
+        let theirs = Self::start_with(&[("local_infile", "ON")]);
         theirs.must(
             "CREATE DATABASE bench; CREATE USER me@localhost IDENTIFIED BY 's3cr/t+Word'; \
                      GRANT ALL ON bench.* TO me@localhost",
@@ -48,6 +34,11 @@ impl Theirs {
 
     /// With these settings, and nobody in it but its administrator.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::start_on(settings, |_| ())
+    }
+
+    /// The same; `before` is shown its data folder before it starts.
+    pub fn start_on(settings: &[(&str, &str)], before: impl Fn(&Path)) -> Self {
         let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
         let launch = Launch {
             directory: folder.path().join("server"),
@@ -58,6 +49,7 @@ impl Theirs {
             ..Launch::default()
         };
         Server::initialise(Program::MariaDb, &launch).unwrap();
+        before(&launch.directory.join("data"));
         let server = Server::start(Program::MariaDb, &launch).unwrap();
         Self { server, _folder: folder }
     }
@@ -74,10 +66,6 @@ impl Theirs {
         let output = client.arg(format!("--execute={sql}")).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
-    }
-
-    pub fn socket(&self) -> &Path {
-        self.server.socket()
     }
 
     pub fn url(&self, user: &str) -> String {
@@ -165,8 +153,8 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     };
     with_password(&[]).code(2).says(&["has bakeoff connect to", "--trust-experiment"]);
     with_password(&["--trust-experiment"]).code(0);
-    let trusted = [&resume[..], &["--trust-experiment"]].concat();
-    place.run(&trusted).code(2).says(&["began with a password", &shown, "MYSQL_PWD", "--engine"]);
+    let without = place.run(&[&resume[..], &["--trust-experiment"]].concat());
+    without.code(2).says(&["began with a password", &shown, "MYSQL_PWD", "--engine"]);
     place.run(&[&resume[..], &["--engine", "sqlite"]].concat()).code(2).says(&["leave out"]);
 
     // Another bakeoff that uses it is left alone.

@@ -110,9 +110,8 @@ impl Elsewhere {
 
     /// What the server is found to be; it is asked once a process.
     fn survey(&self) -> &Survey {
-        self.survey.get_or_init(|| {
-            survey::survey(self.opts.clone().into(), self.storage).without(self.password.as_ref())
-        })
+        let ask = || survey::survey(self.opts.clone().into(), self.storage);
+        self.survey.get_or_init(|| ask().without(self.password.as_ref()))
     }
 
     /// The URL without its password.

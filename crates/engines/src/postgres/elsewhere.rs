@@ -92,8 +92,8 @@ impl Elsewhere {
 
     /// What the server is found to be; it is asked once a process.
     fn survey(&self) -> &Survey {
-        self.survey
-            .get_or_init(|| survey::survey(&self.config, &self.tls).without(self.password.as_ref()))
+        let ask = || survey::survey(&self.config, &self.tls);
+        self.survey.get_or_init(|| ask().without(self.password.as_ref()))
     }
 
     /// The URL without its password.
@@ -220,7 +220,7 @@ impl Engine for Elsewhere {
     }
 
     fn claim(&self) -> Result<Claim> {
-        let mut client = super::connect(&self.config).map_err(super::error)?;
+        let mut client = super::connect(&self.config, &self.tls).map_err(super::error)?;
         // A server may end sessions that are idle; before version 14 there is no such setting.
         let _ = client.batch_execute("SET idle_session_timeout = 0");
         let lock = "SELECT pg_catalog.pg_try_advisory_lock(x'62616b65'::int, x'6f666600'::int)";

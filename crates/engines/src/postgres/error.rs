@@ -66,16 +66,17 @@ pub(super) fn is_ended(failure: &postgres::Error) -> bool {
 
 /// Why there is no connection, and what to do; `what` is what the failure says.
 pub(super) fn no_connection(failure: &postgres::Error, what: &str) -> String {
-    if let Some(code) = failure.code() {
-        let advice = match *code {
-            SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
-                ": are the URL's user and password right, and may this user come from here?"
-            }
-            SqlState::INVALID_CATALOG_NAME => {
-                ": create the database first, or name another one in the URL"
-            }
-            _ => "",
-        };
+    let advice = match failure.code() {
+        None => None,
+        Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
+            Some(": are the URL's user and password right, and may this user come from here?")
+        }
+        Some(&SqlState::INVALID_CATALOG_NAME) => {
+            Some(": create the database first, or name another one in the URL")
+        }
+        Some(_) => Some(""),
+    };
+    if let Some(advice) = advice {
         return format!("the server refuses a session: {what}{advice}");
     }
     if let Some(refusal) = tls::refusal(failure) {

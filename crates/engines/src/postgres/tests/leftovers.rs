@@ -22,7 +22,7 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
         return;
     }
     let (_folder, _private, ours) = somebodys();
-    let mut owner = connect(&ours.config).expect("a connection");
+    let mut owner = connect(&ours.config, &ours.tls).expect("a connection");
     let mut run = |text: &str| owner.batch_execute(text).expect(text);
     let reuse =
         Terms { settings: vec![("reuse".into(), "yes".into())], ..Terms::new(Durability::Strict) };
@@ -61,7 +61,7 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     open().expect("they are bakeoff's");
     let count =
         "SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tablename = 'notes'";
-    let mut owner = connect(&ours.config).expect("a connection");
+    let mut owner = connect(&ours.config, &ours.tls).expect("a connection");
     assert_eq!(owner.query_one(count, &[]).expect("a count").get::<_, i64>(0), 1);
 }
 
@@ -71,7 +71,7 @@ fn a_table_that_changed_after_it_was_looked_at_is_kept() {
         return;
     }
     let (_folder, _private, ours) = somebodys();
-    let mut owner = connect(&ours.config).expect("a connection");
+    let mut owner = connect(&ours.config, &ours.tls).expect("a connection");
     let mark = Mark::fresh().finished("another schema's").to_string();
     let make =
         |name: &str| format!("CREATE TABLE {name} (page INT); COMMENT ON TABLE {name} IS '{mark}'");
