@@ -3,8 +3,8 @@
 
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, CutPlan, EngineFact, FileSystem, LeftOut, Levels, Machine, Measured, Operation, Run,
-    Setting, Slot, Trial, histogram,
+    Applied, CutPlan, EngineFact, FileSystem, Levels, Machine, Measured, Operation, Run, Setting,
+    Slot, Trial, histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
