@@ -7,7 +7,7 @@ mod power;
 
 use bakeoff_analysis::{Document, JSON_SCHEMA, document};
 use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
-use bakeoff_results::{Canary, Cut, RunFolder, Scope, Status, Trial};
+use bakeoff_results::{Canary, Cut, LeftOut, RunFolder, Scope, Status, Trial};
 use data::{Trials, run};
 use power::cuts;
 use serde_json::{Value, json};
@@ -16,8 +16,14 @@ use serde_json::{Value, json};
 /// finished.
 fn documents() -> [Value; 3] {
     let dir = tempfile::tempdir().unwrap();
-    let mut folder =
-        RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0", "25%"], 16), "").unwrap();
+    let mut run = run(&["1"], &["0", "25%"], 16);
+    run.left_out.push(LeftOut {
+        levels: [("engine".to_owned(), "gamma".to_owned())].into(),
+        why: "the server is not bakeoff's".to_owned(),
+        trials: 2,
+        cuts: 0,
+    });
+    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let json = |folder: &RunFolder| serde_json::to_value(document(folder).unwrap()).unwrap();
     let empty = json(&folder);
 

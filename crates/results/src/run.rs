@@ -78,10 +78,10 @@ pub struct Run {
     pub cuts: Option<CutPlan>,
     /// How many seconds the run was estimated to take, before it began; `None` in records of an
     /// older bakeoff.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_s: Option<f64>,
     /// What the experiment asks for and can't be had: it is not in the plan.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
 

@@ -3,8 +3,8 @@
 
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, CutPlan, EngineFact, FileSystem, LeftOut, Levels, Machine, Measured, Operation, Run,
-    Setting, Slot, Trial, histogram,
+    Applied, CutPlan, EngineFact, FileSystem, Levels, Machine, Measured, Operation, Run, Setting,
+    Slot, Trial, histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -69,14 +69,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             command: "bakeoff run power-cut".into(),
         }),
         estimated_s: Some(120.0),
-        left_out: vec![LeftOut {
-            levels: [("engine", "gamma"), ("neighbours", "x4")]
-                .map(|(factor, level)| (factor.to_owned(), level.to_owned()))
-                .into(),
-            why: "the server is not bakeoff's".to_owned(),
-            trials: 2,
-            cuts: 0,
-        }],
+        left_out: Vec::new(),
         applied: vec![Applied {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),
