@@ -175,7 +175,8 @@ fn what_is_of_another_kind_is_damage() {
 /// What stands in the place of the database, or of its log, or of its journal.
 #[test]
 fn only_plain_files_of_a_sane_length_are_opened() {
-    let kinds: [(&str, fn(&Path)); 5] = [
+    type Make = fn(&Path);
+    let kinds: [(&str, Make); 5] = [
         ("a link", |path| symlink("/dev/zero", path).unwrap()),
         ("a link", |path| symlink("kept", path).unwrap()),
         ("a FIFO", |path| {
