@@ -292,8 +292,6 @@ impl Sample {
             left_out: Vec::new(),
             applied: self.applied(),
             cuts: None,
-            estimated_s: None,
-            left_out: Vec::new(),
         }
     }
 }
