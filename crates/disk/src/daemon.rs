@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -79,6 +80,7 @@ pub fn serve(
     let note = folders(options, &spec)?;
     can_mount()?;
     let claim = Claim::new(&note)?;
+    fuse::end_with_a_lost_reply();
     let (events, heard) = mpsc::channel();
     listen_for_signals(events.clone()).map_err(failed("signals"))?;
     let disk = Arc::new(Disk::open(options, &spec, note)?);
@@ -119,6 +121,8 @@ struct Disk {
     volume: Arc<Volume>,
     executor: Arc<Executor>,
     started: Instant,
+    /// Whether it was found to answer.
+    ready: Arc<AtomicBool>,
     changing: Mutex<Changing>,
 }
 
@@ -142,12 +146,13 @@ impl Disk {
             Error::Folder(format!("{} can't be used: {error}", note.backing.display()))
         })?;
         if options.uncached {
-            volume.keep_out_of_page_cache();
+            volume.keep_out_of_page_cache().map_err(failed("the page cache"))?;
         }
         let changing = Mutex::new(Changing { neighbours: options.neighbours, round_trip: 0 });
         let (seed, metadata) = (options.seed, options.metadata);
         let started = Instant::now();
-        Ok(Self { note, seed, metadata, null, volume, executor, started, changing })
+        let ready = Arc::default();
+        Ok(Self { note, seed, metadata, null, volume, executor, started, ready, changing })
     }
 
     fn mount(&self, socket: &Path, events: Sender<Event>) -> Result<(), Error> {
@@ -160,8 +165,17 @@ impl Disk {
             let said = error.rsplit(": ").next().unwrap_or_default();
             Error::Failed(format!("{mountpoint} can't be mounted ({said}): {MEND}"))
         })?;
-        thread::spawn(move || events.send(Event::Unmounted(session.wait())));
-        Ok(())
+        let ready = Arc::clone(&self.ready);
+        let wait = move || {
+            let ended = session.wait();
+            if !ready.load(Ordering::Relaxed) {
+                // Whoever asks the disk for something would wait for ever.
+                fuse::give_up(&format!("the mount ended before it was ready: {ended:?}"));
+            }
+            events.send(Event::Unmounted(ended))
+        };
+        let thread = thread::Builder::new().name("disk-mount".into()).spawn(wait);
+        thread.map(drop).map_err(failed("the mount"))
     }
 
     /// Measures how long a call takes through FUSE and back when nothing is to be waited for, by
@@ -180,6 +194,7 @@ impl Disk {
         self.executor.set_round_trip(nanos);
         self.lock().round_trip = nanos;
         self.executor.set_timing(timing);
+        self.ready.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -441,10 +456,10 @@ fn listen_for_signals(events: Sender<Event>) -> io::Result<()> {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::low_level::pipe::register(signal, pipe.try_clone()?)?;
     }
-    thread::spawn(move || {
+    let listen = move || {
         while heard.read_exact(&mut [0]).is_ok() && events.send(Event::Signal).is_ok() {}
-    });
-    Ok(())
+    };
+    thread::Builder::new().name("disk-signals".into()).spawn(listen).map(drop)
 }
 
 /// Bytes of memory that this process has in use: see proc_pid_statm(5).

@@ -20,6 +20,9 @@ use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags};
 use crate::volume::{Changes, Volume};
 
 mod convert;
+mod lost;
+
+pub use lost::{end_with_a_lost_reply, give_up};
 
 use convert::{access, attributes, errno, kind, mode, moment, ownership};
 

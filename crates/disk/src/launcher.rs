@@ -6,14 +6,19 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::options::MountOptions;
+use crate::registry;
 use crate::stopped::Guard;
 
+/// How long a daemon may take to mount: a large folder has to be read first.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of what is to be mounted, in a line: two paths and little else.
 const LONGEST: u64 = 64 << 10;
 
@@ -66,8 +71,18 @@ pub(crate) fn launch(
     })?;
     // One that has ended already says below why it did.
     let _ = daemon.stdin.take().expect("piped").write_all(&asked);
-    let output = BufReader::new(daemon.stdout.take().expect("piped"));
-    let mut lines = output.lines().map_while(Result::ok);
+    let output = daemon.stdout.take().expect("piped");
+    if !says_something(&output, PATIENCE) {
+        let _ = daemon.kill().and_then(|()| daemon.wait());
+        // What it has mounted has nobody any more who serves it.
+        let _ = registry::sweep();
+        let (program, seconds) = (program.display(), PATIENCE.as_secs());
+        return Err(Error::Failed(format!(
+            "{program} did not say within {seconds} s that the disk is mounted; try again, and look \
+             whether the machine is busy"
+        )));
+    }
+    let mut lines = BufReader::new(output).lines().map_while(Result::ok);
     match lines.find_map(|line| serde_json::from_str(&line).ok()) {
         Some(Reply::Mounted) => return Ok((daemon, guard)),
         Some(Reply::Refused(error)) => {
@@ -83,6 +98,17 @@ pub(crate) fn launch(
         "" => format!("{} ended without an answer ({status})", program.display()),
         said => said.to_owned(),
     }))
+}
+
+/// Waits until something is said, or nothing will be.
+fn says_something(output: &ChildStdout, patience: Duration) -> bool {
+    let limit = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
+    loop {
+        match poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&limit)) {
+            Err(rustix::io::Errno::INTR) => {}
+            answer => return answer != Ok(0),
+        }
+    }
 }
 
 /// What the process that [`launch`] started is asked to mount.

@@ -119,7 +119,8 @@ fn ask(registry: &Registry, experiment: &Experiment) {
     let engines = engines.into_iter().filter_map(|name| registry.engine(name));
     thread::scope(|scope| {
         for engine in engines.filter(|engine| engine.home() == Home::Elsewhere) {
-            scope.spawn(|| engine.gives(Durability::Strict));
+            // Where there is no thread for it, it is asked when it has to be known.
+            let _ = thread::Builder::new().spawn_scoped(scope, || engine.gives(Durability::Strict));
         }
     });
 }

@@ -94,15 +94,22 @@ impl Preflight<'_> {
             .map(|level| bakeoff_experiment::base(&level).to_owned())
             .chain(self.possible.cuts.iter().map(|(engine, _)| engine.clone()))
             .collect();
-        let ready = |name: &String| match self.registry.engine(name) {
+        let ready = &|name: &String| match self.registry.engine(name) {
             Some(engine) => engine.ready(self.reuse).err().unwrap_or_default(),
             None => Vec::new(),
         };
         let answers: Vec<(&String, Vec<String>)> = thread::scope(|scope| {
-            let asked: Vec<_> =
-                names.iter().map(|name| (name, scope.spawn(|| ready(name)))).collect();
-            let answer = |asked: thread::ScopedJoinHandle<'_, _>| asked.join().unwrap_or_default();
-            asked.into_iter().map(|(name, asked)| (name, answer(asked))).collect()
+            let ask = |name| thread::Builder::new().spawn_scoped(scope, move || ready(name));
+            let asked: Vec<_> = names.iter().map(|name| (name, ask(name))).collect();
+            // Without a thread it takes longer.
+            let answer = |(name, asked): (_, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| {
+                let answer = match asked {
+                    Ok(asked) => asked.join().unwrap_or_default(),
+                    Err(_) => ready(name),
+                };
+                (name, answer)
+            };
+            asked.into_iter().map(answer).collect()
         });
         let told = |(name, problems): (&String, Vec<String>)| {
             let told = |why| TrialError::User(format!("{name} can't be used: {why}"));

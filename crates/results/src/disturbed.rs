@@ -2,7 +2,8 @@
 
 use crate::Result;
 use crate::column::text;
-use crate::store::{Form, RunFolder};
+use crate::shape::Form;
+use crate::store::RunFolder;
 use crate::write::unfit;
 
 /// A block that was measured, or began, while the machine was not as it had been before.

@@ -8,7 +8,8 @@ use crate::measure::Measures;
 use crate::power_cut::Cut;
 use crate::record::{Canary, Measured, Operation, Slot, Trial};
 use crate::run::{RunState, Status};
-use crate::store::{Form, RunFolder};
+use crate::shape::Form;
+use crate::store::RunFolder;
 use crate::summary::{OperationSummary, TrialSummary};
 use crate::{Result, Run, form1};
 

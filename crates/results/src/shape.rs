@@ -5,8 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::store::Form;
 use crate::{form1, form2};
+
+/// The form that a folder's tables have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Of an earlier bakeoff: see [`form1`].
+    First,
+    /// Of a later one: see [`form2`].
+    Second,
+    /// Of this one.
+    Third,
+}
 
 /// The tables of the form that is written.
 pub(crate) const TABLES: &str = include_str!("tables.sql");

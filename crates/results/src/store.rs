@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use crate::files::{DATABASE, EXPERIMENT};
 use crate::run::Run;
-use crate::shape::TABLES;
+use crate::shape::{Form, TABLES};
 use crate::{Error, Result, foreign, form1, form2, shape};
 
 /// Marks a database as ours: "bake" in ASCII.
@@ -26,17 +26,6 @@ const SMALLEST: u64 = 512;
 
 /// What SQLite adds to its file's name: nothing, and where it keeps what is not in it yet.
 const SQLITES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
-
-/// The form that a folder's tables have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Of an earlier bakeoff: see [`form1`].
-    First,
-    /// Of a later one: see [`form2`].
-    Second,
-    /// Of this one.
-    Third,
-}
 
 /// A run folder. One process at a time writes to it; others may read it meanwhile.
 #[derive(Debug)]

@@ -47,7 +47,8 @@ impl Mounts {
             cover().is_ok() && here.is_ok()
         };
         // What it mounts goes with the thread.
-        thread::spawn(attempt).join().unwrap_or(false)
+        let thread = thread::Builder::new().spawn(attempt);
+        thread.is_ok_and(|thread| thread.join().unwrap_or(false))
     }
 
     /// Of these two folders.

@@ -31,6 +31,25 @@ fn the_table_of_promises_is_the_engines() {
 }
 
 #[test]
+fn each_row_of_the_page_on_security_names_a_test_that_is_there() {
+    let page = include_str!("../../../../docs/security.md");
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| ") && line.contains(".rs`: `"));
+    let mut count = 0;
+    for row in rows {
+        let named: Vec<&str> = row.rsplit(" | ").next().unwrap().split('`').collect();
+        let (file, test) = (named[1], named[3]);
+        let source = std::fs::read_to_string(crates.join(file)).unwrap_or_default();
+        assert!(source.contains(&format!("fn {test}(")), "{file} has no test {test}: {row}");
+        count += 1;
+    }
+    let tables = page.matches("| what | from or by whom | how | test |").count();
+    let all = page.lines().filter(|line| line.matches(" | ").count() == 3).count();
+    assert_eq!(count + tables, all, "a row names no test");
+    assert!(count > 50, "{count}");
+}
+
+#[test]
 fn the_page_on_engines_names_them_all() {
     for engine in bakeoff_engines::ENGINES {
         let heading = format!("## {}\n", engine.about().name);

@@ -5,6 +5,7 @@
 //! is limited, they have to go. They go behind the calls, a few megabytes at a time.
 
 use std::collections::HashMap;
+use std::io;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
@@ -59,12 +60,16 @@ impl Touched {
 impl Volume {
     /// Keeps the backing files out of the page cache from now on: all but the last few megabytes
     /// that were read, and what the disk that they are on has not written yet.
-    pub fn keep_out_of_page_cache(&self) {
+    ///
+    /// # Errors
+    /// There is no thread for it.
+    pub fn keep_out_of_page_cache(&self) -> io::Result<()> {
         let touched = Arc::new(Touched::default());
         let theirs = Arc::downgrade(&touched);
         if self.touched.set(touched).is_ok() {
-            thread::spawn(move || work(&theirs));
+            thread::Builder::new().name("disk-uncached".into()).spawn(move || work(&theirs))?;
         }
+        Ok(())
     }
 
     /// Notes that bytes of a backing file were read or written.

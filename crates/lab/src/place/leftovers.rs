@@ -29,6 +29,10 @@ const UNNAMED: &str = ".new-";
 /// How long writing a note may take.
 const WRITING: std::time::Duration = std::time::Duration::from_secs(60);
 
+/// How often a folder is tried to be removed at the end of a run, and how long between.
+const REMOVALS: u32 = 5;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// No note is longer: a path and two numbers.
 const LONGEST: u64 = 64 << 10;
 
@@ -60,9 +64,13 @@ impl WorkFolder {
         let unnamed = registry.join(format!("{UNNAMED}{}", std::process::id()));
         let mut file = File::create_new(&unnamed)
             .or_else(|_| fs::remove_file(&unnamed).and_then(|()| File::create_new(&unnamed)))?;
-        rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
-        file.write_all(path.as_os_str().as_bytes())?;
-        fs::rename(&unnamed, &note)?;
+        let noted = rustix::fs::flock(&file, FlockOperation::LockExclusive)
+            .map_err(io::Error::from)
+            .and_then(|()| file.write_all(path.as_os_str().as_bytes()))
+            .and_then(|()| fs::rename(&unnamed, &note));
+        noted.inspect_err(|_| {
+            let _ = fs::remove_file(&unnamed);
+        })?;
         // From here on the folder is known, and so is which it is as soon as there is one.
         let made = parent.below(name).map_err(io::Error::from).and_then(|folder| {
             file.write_all(Identity::of(&folder)?.noted().as_bytes())?;
@@ -86,9 +94,14 @@ impl WorkFolder {
 impl Drop for WorkFolder {
     fn drop(&mut self) {
         let identity = Identity::of(&self.folder).ok();
-        // A folder that can't be removed now stays noted, for the next bakeoff to try.
-        if remove_work(&self.parent, self.name.as_ref(), identity).is_ok() {
-            let _ = fs::remove_file(&self.note);
+        // What is short now, as descriptors, may be there in a moment. A folder that can't be removed
+        // stays noted, for the next bakeoff to try.
+        for _ in 0..REMOVALS {
+            if remove_work(&self.parent, self.name.as_ref(), identity).is_ok() {
+                let _ = fs::remove_file(&self.note);
+                return;
+            }
+            std::thread::sleep(PAUSE);
         }
     }
 }

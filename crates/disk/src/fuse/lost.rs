@@ -1,0 +1,63 @@
+//! Answers that the kernel does not take. Whoever asked would wait for ever, and could not even be
+//! killed where that is a call that can't be interrupted: then the daemon ends, the kernel ends the
+//! connection with it, and every call fails that waits.
+
+use std::io::Write;
+
+use log::{LevelFilter, Log, Metadata, Record};
+
+/// How the library says so; it tells nobody else.
+const LOST: &str = "Failed to send FUSE reply";
+/// Who asked was interrupted (ENOENT), or the mount is gone (ENODEV): nobody waits.
+const NOBODY_WAITS: [&str; 2] = ["(os error 2)", "(os error 19)"];
+
+/// Hears what the library says.
+struct Ear;
+
+impl Log for Ear {
+    fn enabled(&self, about: &Metadata<'_>) -> bool {
+        about.target().starts_with("fuser")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) && is_lost(&record.args().to_string()) {
+            give_up(&record.args().to_string());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn is_lost(said: &str) -> bool {
+    said.starts_with(LOST) && !NOBODY_WAITS.iter().any(|end| said.ends_with(end))
+}
+
+/// From now on this process ends when an answer of its mount is lost.
+pub fn end_with_a_lost_reply() {
+    if log::set_logger(&Ear).is_ok() {
+        log::set_max_level(LevelFilter::Error);
+    }
+}
+
+/// Ends this process at once, and says why.
+pub fn give_up(why: &str) -> ! {
+    let _ = writeln!(std::io::stderr(), "error: {why}");
+    std::process::exit(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_lost;
+
+    #[test]
+    fn an_answer_that_nobody_waits_for_is_not_lost() {
+        let said = |number| format!("Failed to send FUSE reply: {}", errno(number));
+        assert!(is_lost(&said(5)) && is_lost(&said(12)));
+        assert!(!is_lost(&said(2)) && !is_lost(&said(19)));
+        assert!(!is_lost("Request 4: INTERRUPT"));
+    }
+
+    fn errno(number: i32) -> std::io::Error {
+        std::io::Error::from_raw_os_error(number)
+    }
+}
