@@ -25,6 +25,14 @@ impl Policy {
         self.list("licenses", "allow").iter().map(|it| it.as_str().unwrap()).collect()
     }
 
+    /// The licence of a crate that names none.
+    fn clarified(&self, package: &Value) -> Option<&str> {
+        let name = name(package);
+        let known = self.list("licenses", "clarify").iter();
+        let named = known.filter(|it| it["crate"].as_str() == Some(&*name));
+        named.map(|it| it["expression"].as_str().unwrap()).next()
+    }
+
     /// Crates that may be there beside a later version, as `name@version`.
     fn skipped(&self) -> BTreeSet<&str> {
         let skip = self.list("bans", "skip").iter();
@@ -69,7 +77,11 @@ fn licences(packages: &[Value], policy: &Policy) -> Vec<String> {
             })
         })
     };
-    let wrong = packages.iter().filter(|package| !fits(text(package, "license")));
+    let licence = |package| match text(package, "license") {
+        "" => policy.clarified(package).unwrap_or_default(),
+        named => named,
+    };
+    let wrong = packages.iter().filter(|package| !fits(licence(package)));
     wrong.map(|it| format!("{} is under {:?}", name(it), text(it, "license"))).collect()
 }
 

@@ -20,8 +20,10 @@ use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags};
 use crate::volume::{Changes, Volume};
 
 mod convert;
+mod device;
 mod lost;
 
+pub use device::{device, has_helper};
 pub use lost::{end_with_a_lost_reply, give_up};
 
 use convert::{access, attributes, errno, kind, mode, moment, ownership};
@@ -102,7 +104,8 @@ pub fn serve(
     let root = rustix::process::geteuid().is_root();
     config.acl = if root { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(options.threads);
-    config.clone_fd = true;
+    // A queue a thread, where the device can be opened once more.
+    config.clone_fd = device().is_ok();
     let adapter = Adapter { volume: Arc::clone(&volume) };
     let background = fuser::spawn_mount(adapter, mountpoint, &config)?;
     let notifier = background.notifier();

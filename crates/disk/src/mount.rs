@@ -93,9 +93,12 @@ impl Drop for Mounted {
             end(&mut self.daemon);
         }
         let _ = self.daemon.wait();
-        // One that had to be killed has left its mount and its note.
-        if table::is_ours(&self.mountpoint) {
+        // One that had to be killed has left its mount and its note; those who waited for it may use
+        // the mount for a moment more.
+        let start = Instant::now();
+        while table::is_ours(&self.mountpoint) && start.elapsed() < PATIENCE {
             let _ = registry::sweep();
+            thread::sleep(LOOK);
         }
     }
 }

@@ -85,7 +85,8 @@ fn found(text: &str) -> Vec<Found> {
                 found.extend(parameters.map(|range| Found::Parameters(at(range))));
                 start + end
             }
-            None if !line.contains([':', '@']) => start,
+            // A path behind a colon is none, without an `@`.
+            None if !line.contains('@') && (start == slash + 1 || !line.contains(':')) => start,
             None => {
                 let end = if line.contains('@') { end } else { line_of_next_at(text, end) };
                 found.push(Found::Rest(start..end));

@@ -210,10 +210,8 @@ fn no_plan_obeys_a_text() {
     let below = tempfile::tempdir().unwrap();
     let odd = below.path().join("odd\u{1b}[2J.toml");
     for (toml, code) in [
-        (
-            "title = \"\\u001b]0;owned\\u0007\\u202e\"\nworkload = \"point\"\nengine = \"sqlite\"\n",
-            0,
-        ),
+        ("title = \"\\u202eowned\"\nworkload = \"point\"\nengine = \"sqlite\"\n", 0),
+        ("title = \"\\u001b]0;owned\\u0007\"\nworkload = \"point\"\nengine = \"sqlite\"\n", 2),
         ("workload = \"\\u001b[2J\\u202e\"\nengine = \"sqlite\"\n", 2),
         ("# \u{202e}\u{2066}\nworkload = \"point\" # \u{202e}\nengine = \"sqlit\" # \u{2066}\n", 2),
     ] {
