@@ -424,18 +424,24 @@ const MEND: &str = "on a machine of your own, load the kernel's module (modprobe
                     container, start it with --device /dev/fuse --cap-add SYS_ADMIN; without root, \
                     install fusermount3 (Debian: apt-get install fuse3)";
 
+/// The number of the device /dev/fuse: Linux, `Documentation/admin-guide/devices.txt`.
+const FUSE: (u32, u32) = (10, 229);
+
 /// Sees that FUSE can be used at all, as far as that can be seen without mounting.
 ///
 /// # Errors
 /// What is missing, and what brings it.
 pub fn can_mount() -> Result<(), Error> {
-    let why = match fuse::device() {
-        Ok(()) => return Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => "is not there".to_owned(),
-        // The helper opens it, and hands it over.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied && fuse::has_helper() => {
+    let device = Path::new("/dev/fuse");
+    let opened = fs::File::options().read(true).write(true).open(device);
+    let why = match opened.map(|file| rustix::fs::fstat(&file)) {
+        Ok(Ok(stat))
+            if (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev)) == FUSE =>
+        {
             return Ok(());
         }
+        Ok(_) => "is something else here".to_owned(),
+        Err(error) if error.kind() == ErrorKind::NotFound => "is not there".to_owned(),
         Err(error) => format!("can't be opened ({error})"),
     };
     Err(Error::Failed(format!("virtual disks need FUSE, and /dev/fuse {why}: {MEND}")))

@@ -20,10 +20,8 @@ use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags};
 use crate::volume::{Changes, Volume};
 
 mod convert;
-mod device;
 mod lost;
 
-pub use device::{device, has_helper};
 pub use lost::{end_with_a_lost_reply, give_up};
 
 use convert::{access, attributes, errno, kind, mode, moment, ownership};
@@ -104,8 +102,7 @@ pub fn serve(
     let root = rustix::process::geteuid().is_root();
     config.acl = if root { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(options.threads);
-    // A queue a thread, where the device can be opened once more.
-    config.clone_fd = device().is_ok();
+    config.clone_fd = true;
     let adapter = Adapter { volume: Arc::clone(&volume) };
     let background = fuser::spawn_mount(adapter, mountpoint, &config)?;
     let notifier = background.notifier();

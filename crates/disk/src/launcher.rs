@@ -94,6 +94,8 @@ pub(crate) fn launch(
     let mut said = String::new();
     let _ = daemon.stderr.take().expect("piped").read_to_string(&mut said);
     let status = daemon.wait().map_err(failed)?;
+    // One that was killed may have mounted it before.
+    let _ = registry::sweep();
     Err(Error::Failed(match said.trim().trim_start_matches("error: ") {
         "" => format!("{} ended without an answer ({status})", program.display()),
         said => said.to_owned(),

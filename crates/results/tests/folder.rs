@@ -430,10 +430,12 @@ fn a_killed_run_is_readable_and_goes_on() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let committed = lines.filter(|line| line.contains("committed")).take(9).count();
+    // Kept: the child would end where nobody reads what it says.
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let committed = lines.by_ref().filter(|line| line.contains("committed")).take(9).count();
     assert_eq!(committed, 9, "the child wrote until it was told to stop");
-    assert!(matches!(RunFolder::resume(&path), Err(Error::Busy(_))), "it is still at work");
+    let busy = RunFolder::resume(&path);
+    assert!(matches!(busy, Err(Error::Busy(_))), "it is still at work: {busy:?}");
     child.kill().unwrap();
     child.wait().unwrap();
 

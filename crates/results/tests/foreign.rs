@@ -211,8 +211,12 @@ fn the_experiment_of_a_run_that_goes_on_is_a_plain_file() {
         fs::remove_file(&file).unwrap();
         symlink(target, &file).unwrap();
         let error = RunFolder::resume(&path).unwrap_err();
-        assert!(matches!(error, Error::ExperimentChanged { .. }), "{error:?}");
+        assert!(matches!(error, Error::Untrusted(_)), "{error:?}");
     }
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, vec![b'#'; 5 << 20]).unwrap();
+    let error = RunFolder::resume(&path).unwrap_err();
+    assert!(matches!(error, Error::ExperimentChanged { .. }), "{error:?}");
 }
 
 /// Names, lengths, times and bytes of all that a folder holds.

@@ -42,7 +42,7 @@ pub fn end_with_a_lost_reply() {
 /// Ends this process at once, and says why.
 pub fn give_up(why: &str) -> ! {
     let _ = writeln!(std::io::stderr(), "error: {why}");
-    std::process::exit(1)
+    std::process::abort()
 }
 
 #[cfg(test)]
