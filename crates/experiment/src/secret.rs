@@ -85,8 +85,12 @@ fn found(text: &str) -> Vec<Found> {
                 found.extend(parameters.map(|range| Found::Parameters(at(range))));
                 start + end
             }
-            // A path behind a colon is none, without an `@`.
-            None if !line.contains('@') && (start == slash + 1 || !line.contains(':')) => start,
+            // A path behind a colon is none, nor is a scheme that is only spoken of.
+            None if !line.contains('@')
+                && (start == slash + 1 || !line.contains(':') || !begins_with_a_user(line)) =>
+            {
+                start
+            }
             None => {
                 let end = if line.contains('@') { end } else { line_of_next_at(text, end) };
                 found.push(Found::Rest(start..end));
@@ -95,6 +99,11 @@ fn found(text: &str) -> Vec<Found> {
         };
     }
     found
+}
+
+/// Whether a name may stand there, of which a URL's user is one.
+fn begins_with_a_user(text: &str) -> bool {
+    !text.starts_with([' ', '…', '.', ',', '`', '\'', '"'])
 }
 
 /// The end of the line where the next `@` stands: a password may have a line's end in it.

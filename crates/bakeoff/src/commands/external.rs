@@ -3,8 +3,9 @@
 use bakeoff_engines::elsewhere::{self, Password};
 use bakeoff_engines::{Engine, elsewhere::Transport};
 use bakeoff_experiment::{Experiment, Factor, base};
-use bakeoff_results::{EngineFact, RunFolder, Transport as Recorded};
+use bakeoff_results::{EngineFact, Run, RunFolder, Transport as Recorded};
 
+use super::run::quote;
 use crate::exit::{Exit, Failure};
 
 /// How an engine is spoken to, as it is recorded.
@@ -51,4 +52,15 @@ pub fn check_passwords(folder: &RunFolder, engines: &[EngineFact]) -> Result<(),
             names.join(" and ")
         ),
     ))
+}
+
+/// What `--resume` of a run needs besides, where it has servers that somebody else runs: they hold its
+/// tables, and it does not name them by itself.
+pub fn again(run: &Run) -> String {
+    let levels = run.factors.iter().find(|(factor, _)| factor == Factor::Engine.name());
+    let levels = levels.map(|(_, levels)| levels.join(",")).unwrap_or_default();
+    if !levels.contains("://") {
+        return String::new();
+    }
+    format!(" --reuse --engine {} (and the password as before)", quote(&levels))
 }

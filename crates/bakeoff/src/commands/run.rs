@@ -127,8 +127,9 @@ fn conclude(
         Ending::Finished { .. } if any_failed(&document) => Ok(Exit::Trials),
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
-            let path = folder.dir().display();
-            say(format_args!("interrupted; to go on: bakeoff run --resume {path}"));
+            let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
+            let external = external::again(&run);
+            say(format_args!("interrupted; to go on: bakeoff run --resume {path}{external}"));
             Ok(Exit::Interrupted)
         }
     }
@@ -450,7 +451,7 @@ fn command_line() -> String {
 }
 
 /// A word as a shell reads it.
-fn quote(word: &str) -> String {
+pub(super) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.into();

@@ -30,16 +30,16 @@ pub(super) fn create(
 ) -> Result<()> {
     let found = tables(server)?;
     not_others(&found)?;
-    let new = Mark::fresh();
-    let is_wanted = |(name, comment): &(String, String)| {
-        let mut named = schema.tables.iter().filter(|table| table.name == *name);
-        let mark = Mark::parse(comment);
-        named.any(|table| mark.is_some_and(|mark| mark.is_like(finished(new, table, engine))))
+    let is_wanted = |it: &Found| {
+        let mut named = schema.tables.iter().filter(|table| table.name == it.name);
+        let mark = it.mark();
+        named.any(|table| {
+            mark.is_some_and(|mark| mark.is_like(finished(fresh(table), table, engine)))
+        })
     };
     let all_wanted = found.iter().all(is_wanted);
     // A creation that was cut short has left a table without its last comment, or none.
-    let cut_short =
-        |(_, comment): &(_, String)| Mark::parse(comment).is_some_and(Mark::is_unfinished);
+    let cut_short = |it: &Found| it.mark().is_some_and(Mark::is_unfinished);
     let unfinished = all_wanted || found.iter().any(cut_short);
     match leftovers {
         _ if found.is_empty() => {}
@@ -53,11 +53,13 @@ pub(super) fn create(
     match leftovers {
         // Nobody else uses it; and a table that a power cut has broken can't be locked.
         Leftovers::Keep => {
-            run(server, found.iter().map(|(name, _)| format!("DROP TABLE {}", SQL.quote(name))))?;
+            let drop = |it: &Found| format!("DROP TABLE {}", SQL.quote(&it.name));
+            run(server, found.iter().map(drop))?;
         }
         Leftovers::Reuse | Leftovers::Refuse => drop_ours(server, &found)?,
     }
     let create = schema.tables.iter().flat_map(|table| {
+        let new = fresh(table);
         let mut changes = SQL.add_indexes(table);
         changes.push(format!("COMMENT = '{}'", finished(new, table, engine)));
         [create_with(table, new), alter(table, &changes)]
@@ -70,18 +72,18 @@ pub(super) fn create(
 ///
 /// # Errors
 /// [`Error::Usage`] for one that is not what it was; none is dropped then.
-pub(super) fn drop_ours(server: &mut Conn, found: &[(String, String)]) -> Result<()> {
+pub(super) fn drop_ours(server: &mut Conn, found: &[Found]) -> Result<()> {
     if found.is_empty() {
         return Ok(());
     }
     let list = |each: &str| {
-        let names = found.iter().map(|(name, _)| format!("{}{each}", SQL.quote(name)));
+        let names = found.iter().map(|it| format!("{}{each}", SQL.quote(&it.name)));
         names.collect::<Vec<_>>().join(", ")
     };
     run(server, [format!("LOCK TABLES {}", list(" WRITE"))])?;
     let dropped = tables(server).and_then(|now| {
-        match found.iter().find(|table| Mark::parse(&table.1).is_none() || !now.contains(table)) {
-            Some((name, _)) => Err(Error::Usage(format!(
+        match found.iter().find(|it| it.mark().is_none() || !now.contains(it)) {
+            Some(Found { name, .. }) => Err(Error::Usage(format!(
                 "the table {name} was changed while it was to be dropped, so nothing was: look who \
                  else uses the database, or name a database of its own, empty"
             ))),
@@ -93,10 +95,9 @@ pub(super) fn drop_ours(server: &mut Conn, found: &[(String, String)]) -> Result
 }
 
 /// Refuses a database that holds what is not bakeoff's.
-fn not_others(found: &[(String, String)]) -> Result<()> {
-    let others: Vec<_> =
-        found.iter().filter(|(_, comment)| Mark::parse(comment).is_none()).collect();
-    let Some((name, _)) = others.first() else { return Ok(()) };
+fn not_others(found: &[Found]) -> Result<()> {
+    let others: Vec<_> = found.iter().filter(|it| it.mark().is_none()).collect();
+    let Some(Found { name, .. }) = others.first() else { return Ok(()) };
     Err(Error::Usage(format!(
         "the database holds {} tables that are not {MADE_BY}, {name} for one: \
          name a database of its own, empty",
@@ -105,7 +106,7 @@ fn not_others(found: &[(String, String)]) -> Result<()> {
 }
 
 /// Why tables of bakeoff's own are in the way.
-fn ours(found: &[(String, String)]) -> Error {
+fn ours(found: &[Found]) -> Error {
     Error::Usage(format!(
         "the database holds {} tables {MADE_BY} before, by a run or by a load that failed: \
          allow their reuse (--reuse), which drops them, or name an empty database",
@@ -124,9 +125,9 @@ pub(super) fn survey(server: &mut Conn) -> Result<survey::Tables> {
 /// Puts an empty table without its indexes in the place of a table.
 pub(super) fn recreate(server: &mut Conn, table: &Table, engine: &str) -> Result<()> {
     let mut found = tables(server)?;
-    found.retain(|(name, _)| *name == table.name);
+    found.retain(|it| it.name == table.name);
     drop_ours(server, &found)?;
-    run(server, [create_with(table, finished(Mark::fresh(), table, engine))])
+    run(server, [create_with(table, finished(fresh(table), table, engine))])
 }
 
 /// Adds a table's indexes to its rows, and has the planner's statistics collected.
@@ -145,13 +146,41 @@ fn run(server: &mut Conn, texts: impl IntoIterator<Item = String>) -> Result<()>
     texts.into_iter().try_for_each(|text| server.query_drop(text)).map_err(error::plain)
 }
 
-/// Every table and view of the database, with its comment; in order.
-pub(super) fn tables(server: &mut Conn) -> Result<Vec<(String, String)>> {
+/// A table or a view.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Found {
+    name: String,
+    comment: String,
+    /// Their names, in order.
+    columns: Vec<String>,
+}
+
+impl Found {
+    /// Its mark, if it is ours and as it was made.
+    fn mark(&self) -> Option<Mark> {
+        Mark::of(&self.comment, &self.name, self.columns.iter().map(String::as_str))
+    }
+}
+
+/// Every table and view of the database; in order.
+pub(super) fn tables(server: &mut Conn) -> Result<Vec<Found>> {
     let text = "SELECT table_name, table_comment FROM information_schema.tables \
-                WHERE table_schema = DATABASE()";
-    let mut found: Vec<(String, String)> = server.query(text).map_err(error::plain)?;
-    found.sort();
-    Ok(found)
+                WHERE table_schema = DATABASE() ORDER BY table_name";
+    let tables: Vec<(String, String)> = server.query(text).map_err(error::plain)?;
+    let text = "SELECT table_name, column_name FROM information_schema.columns \
+                WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position";
+    let columns: Vec<(String, String)> = server.query(text).map_err(error::plain)?;
+    let of = |name: &str| {
+        let of_it = columns.iter().filter(|(table, _)| table == name);
+        of_it.map(|(_, column)| column.clone()).collect()
+    };
+    let found = |(name, comment): (String, String)| Found { columns: of(&name), name, comment };
+    Ok(tables.into_iter().map(found).collect())
+}
+
+/// The mark of a table that is about to be made.
+fn fresh(table: &Table) -> Mark {
+    Mark::fresh(&table.name, table.columns.iter().map(|column| &*column.name))
 }
 
 fn create_with(table: &Table, mark: Mark) -> String {

@@ -24,11 +24,10 @@ pub(super) enum Leftovers {
 pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers) -> Result<()> {
     let found = relations(client)?;
     not_others(&found)?;
-    let new = Mark::fresh();
     let is_wanted = |relation: &Relation| {
         let mut tables = schema.tables.iter();
         let table = tables.find(|table| in_public(table) == relation.name);
-        let wanted = table.map(|table| finished(new, table));
+        let wanted = table.map(|table| finished(fresh(table), table));
         wanted.is_some_and(|mark| relation.mark().is_some_and(|found| found.is_like(mark)))
     };
     match leftovers {
@@ -42,7 +41,7 @@ pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers)
     }
     let mut change = client.transaction().map_err(error)?;
     drop_ours(&mut change, &found)?;
-    for text in schema.tables.iter().flat_map(|table| texts(table, new)) {
+    for text in schema.tables.iter().flat_map(texts) {
         change.batch_execute(&text).map_err(error)?;
     }
     change.commit().map_err(error)
@@ -111,12 +110,15 @@ pub(super) struct Relation {
     /// Whether it is a table by itself: no view, no sequence, no part of another table.
     is_table: bool,
     comment: String,
+    /// Their names, in order.
+    columns: Vec<String>,
 }
 
 impl Relation {
-    /// Its mark, if it is ours.
+    /// Its mark, if it is ours and as it was made.
     fn mark(&self) -> Option<Mark> {
-        Mark::parse(&self.comment).filter(|_| self.is_table)
+        let columns = self.columns.iter().map(String::as_str);
+        Mark::of(&self.comment, &self.name, columns).filter(|_| self.is_table)
     }
 }
 
@@ -124,7 +126,10 @@ impl Relation {
 pub(super) fn relations(client: &mut impl GenericClient) -> Result<Vec<Relation>> {
     let text = "SELECT format('%I.%s', nspname, '\"' || replace(relname, '\"', '\"\"') || '\"'), \
                        c.oid, relkind = 'r' AND NOT relispartition, \
-                       COALESCE(obj_description(c.oid, 'pg_class'), '') \
+                       COALESCE(obj_description(c.oid, 'pg_class'), ''), \
+                       ARRAY(SELECT attname::text FROM pg_catalog.pg_attribute \
+                             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped \
+                             ORDER BY attnum) \
                 FROM pg_catalog.pg_class AS c \
                 JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace \
                 WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S') \
@@ -137,6 +142,7 @@ pub(super) fn relations(client: &mut impl GenericClient) -> Result<Vec<Relation>
         oid: row.get(1),
         is_table: row.get(2),
         comment: row.get(3),
+        columns: row.get(4),
     };
     let mut found: Vec<_> = rows.iter().map(relation).collect();
     found.sort();
@@ -159,7 +165,13 @@ fn in_public(table: &Table) -> String {
     format!("public.{}", SQL.quote(&table.name))
 }
 
-fn texts(table: &Table, mark: Mark) -> Vec<String> {
+/// The mark of a table that is about to be made.
+fn fresh(table: &Table) -> Mark {
+    Mark::fresh(&in_public(table), table.columns.iter().map(|column| &*column.name))
+}
+
+fn texts(table: &Table) -> Vec<String> {
+    let mark = fresh(table);
     let mut texts = definition(table);
     texts.push(format!("COMMENT ON TABLE {} IS '{}'", in_public(table), finished(mark, table)));
     texts

@@ -10,40 +10,50 @@ use super::MADE_BY;
 pub struct Mark {
     /// Of the making: tables that were made again, even as the same, have another one.
     id: u64,
+    /// A hash of the table's name and columns: a copy of a table may have its comment, too.
+    shape: u64,
     /// A hash of the finished table's definition.
     definition: Option<u64>,
 }
 
 /// What stands in every mark of this form; another form gets another number.
-const FORM: &str = "form 2, id ";
+const FORM: &str = "form 3, id ";
 const UNFINISHED: &str = "unfinished";
 
 impl Mark {
-    /// The mark of a table that is about to be made.
-    pub fn fresh() -> Self {
+    /// The mark of a table that is about to be made, with its name and those of its columns in
+    /// order.
+    pub fn fresh<'a>(name: &str, columns: impl IntoIterator<Item = &'a str>) -> Self {
+        let shape = shape(name, columns);
         // Its keys are random.
-        Self { id: RandomState::new().hash_one(std::process::id()), definition: None }
+        Self { id: RandomState::new().hash_one(std::process::id()), shape, definition: None }
     }
 
     /// The same for the finished table.
     pub fn finished(self, definition: &str) -> Self {
-        // FNV-1a: the same in every version.
-        let hash = definition.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        Self { definition: Some(hash), ..self }
+        Self { definition: Some(hash(definition)), ..self }
+    }
+
+    /// The mark that a whole comment is, of a table of that name and these columns.
+    pub fn of<'a>(
+        comment: &str,
+        name: &str,
+        columns: impl IntoIterator<Item = &'a str>,
+    ) -> Option<Self> {
+        Self::parse(comment).filter(|mark| mark.shape == shape(name, columns))
     }
 
     /// The mark that a whole comment is.
-    pub fn parse(comment: &str) -> Option<Self> {
+    fn parse(comment: &str) -> Option<Self> {
         let rest = comment.strip_prefix(MADE_BY)?.strip_prefix(", ")?.strip_prefix(FORM)?;
-        let (id, definition) = rest.split_once(", ")?;
+        let (id, rest) = rest.split_once(", of ")?;
+        let (shape, definition) = rest.split_once(", ")?;
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
         let definition = match definition {
             UNFINISHED => None,
             finished => Some(number(finished.strip_prefix("as ")?)?),
         };
-        let mark = Self { id: number(id)?, definition };
+        let mark = Self { id: number(id)?, shape: number(shape)?, definition };
         (mark.to_string() == comment).then_some(mark)
     }
 
@@ -58,9 +68,21 @@ impl Mark {
     }
 }
 
+/// FNV-1a: the same in every version.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn shape<'a>(name: &str, columns: impl IntoIterator<Item = &'a str>) -> u64 {
+    // No name has a zero byte.
+    hash(&columns.into_iter().fold(name.to_owned(), |all, column| all + "\0" + column))
+}
+
 impl fmt::Display for Mark {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{MADE_BY}, {FORM}{:016x}, ", self.id)?;
+        write!(formatter, "{MADE_BY}, {FORM}{:016x}, of {:016x}, ", self.id, self.shape)?;
         match self.definition {
             Some(hash) => write!(formatter, "as {hash:016x}"),
             None => formatter.write_str(UNFINISHED),
@@ -74,7 +96,8 @@ mod tests {
 
     #[test]
     fn a_mark_is_a_whole_comment_and_nothing_else_is() {
-        let mark = Mark::fresh();
+        let fresh = || Mark::fresh("points", ["id", "value"]);
+        let mark = fresh();
         for mark in [mark, mark.finished("CREATE TABLE a")] {
             assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
             let good = mark.to_string();
@@ -87,7 +110,7 @@ mod tests {
                 format!(" {good}"),
                 format!("{good}, kept by staff"),
                 good.replace("id ", "id +"),
-                good.replacen("form 2", "form 3", 1),
+                good.replacen("form 3", "form 2", 1),
                 good[..good.len() - 1].to_owned(),
                 upper,
             ];
@@ -95,8 +118,18 @@ mod tests {
                 assert_eq!(Mark::parse(&other), None, "{other}");
             }
         }
-        assert_ne!(Mark::fresh(), Mark::fresh());
-        assert!(mark.finished("a").is_like(Mark::fresh().finished("a")));
+        assert_ne!(fresh(), fresh());
+        assert!(mark.finished("a").is_like(fresh().finished("a")));
         assert!(!mark.finished("a").is_like(mark.finished("b")) && !mark.is_like(mark));
+    }
+
+    #[test]
+    fn a_copied_mark_or_a_changed_table_is_not_ours() {
+        let comment = Mark::fresh("points", ["id", "value"]).finished("a").to_string();
+        let of = |name, columns: &[&'static str]| Mark::of(&comment, name, columns.to_vec());
+        assert!(of("points", &["id", "value"]).is_some());
+        assert!(of("customers", &["id", "value"]).is_none());
+        assert!(of("points", &["id", "value", "owner"]).is_none());
+        assert!(of("points", &["value", "id"]).is_none());
     }
 }

@@ -21,7 +21,8 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     let ours = elsewhere(folder, "ours", "hidden");
     let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms };
     let open = || ours.open(Path::new("/"), &reuse, &schema(), &statements()).map(drop);
-    let mark = Mark::fresh().finished("another schema's").to_string();
+    let mark_of = |name: &str| Mark::fresh(name, ["page"]).finished("another schema's").to_string();
+    let mark = mark_of("notes");
     for comment in ["made by bakeoffice staff", "made by bakeoff", &format!("{mark}, and staff")] {
         run(&format!("CREATE TABLE ours.notes (page INT) COMMENT = '{comment}'"));
         run("INSERT INTO ours.notes VALUES (7)");
@@ -29,8 +30,17 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
         assert!(said.contains("not made by bakeoff") && said.contains("notes"), "{said}");
         run("DROP TABLE ours.notes");
     }
+    // A copy has the mark of what it is a copy of; one that was added to is not what was made.
+    run(&format!("CREATE TABLE ours.notes (page INT) COMMENT = '{mark}'"));
+    for change in ["CREATE TABLE ours.copy LIKE ours.notes", "ALTER TABLE ours.notes ADD own INT"] {
+        run(change);
+        let said = open().expect_err("it is theirs").to_string();
+        assert!(said.contains("not made by bakeoff"), "{said}");
+        run("DROP TABLE IF EXISTS ours.copy");
+    }
+    run("DROP TABLE ours.notes");
     // A view has the comment VIEW, whatever stands under it.
-    run(&format!("CREATE TABLE ours.`a``b` (page INT) COMMENT = '{mark}'"));
+    run(&format!("CREATE TABLE ours.`a``b` (page INT) COMMENT = '{}'", mark_of("a`b")));
     run("CREATE VIEW ours.notes AS SELECT * FROM ours.`a``b`");
     assert!(open().expect_err("it is theirs").to_string().contains("notes"));
     run("DROP VIEW ours.notes");
@@ -46,7 +56,7 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     assert!(said.contains("notes was changed"), "{said}");
     assert_eq!(tables::tables(&mut owner).expect("tables").len(), 2, "neither is dropped");
     // Made again by another bakeoff: the mark has another number.
-    let again = Mark::fresh().finished("another schema's");
+    let again = mark_of("notes");
     run(&format!("ALTER TABLE notes COMMENT = '{again}'"));
     tables::drop_ours(&mut owner, &looked).expect_err("it is another one's");
     run("INSERT INTO notes VALUES (7)");

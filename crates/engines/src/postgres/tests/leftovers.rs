@@ -31,7 +31,8 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
         let said = open().expect_err("it is theirs").to_string();
         assert!(said.contains(why), "{why:?} is not in: {said}");
     };
-    let mark = Mark::fresh().finished("another schema's").to_string();
+    let mark_of = |name: &str| Mark::fresh(name, ["page"]).finished("another schema's").to_string();
+    let mark = mark_of("public.\"notes\"");
     for comment in ["made by bakeoffice staff", "made by bakeoff", &format!("{mark}, and staff")] {
         run("CREATE TABLE notes (page INT); INSERT INTO notes VALUES (7)");
         run(&format!("COMMENT ON TABLE notes IS '{comment}'"));
@@ -40,8 +41,8 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     }
     // What is no table, or a part of one, is theirs even with the mark.
     for (make, kind) in [
-        ("CREATE VIEW notes AS SELECT 1", "VIEW"),
-        ("CREATE MATERIALIZED VIEW notes AS SELECT 1", "MATERIALIZED VIEW"),
+        ("CREATE VIEW notes AS SELECT 1 AS page", "VIEW"),
+        ("CREATE MATERIALIZED VIEW notes AS SELECT 1 AS page", "MATERIALIZED VIEW"),
         ("CREATE SEQUENCE notes", "SEQUENCE"),
         ("CREATE TABLE notes (page INT) PARTITION BY LIST (page)", "TABLE"),
     ] {
@@ -52,7 +53,7 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     }
     // What depends on a table of ours and is theirs keeps all.
     run("CREATE TABLE \"a\"\"B\" (page INT)");
-    run(&format!("COMMENT ON TABLE \"a\"\"B\" IS '{mark}'"));
+    run(&format!("COMMENT ON TABLE \"a\"\"B\" IS '{}'", mark_of("public.\"a\"\"B\"")));
     run("CREATE FUNCTION of_theirs(\"a\"\"B\") RETURNS int LANGUAGE sql AS 'SELECT 1'");
     refused("depend");
     run("DROP FUNCTION of_theirs");
@@ -72,9 +73,13 @@ fn a_table_that_changed_after_it_was_looked_at_is_kept() {
     }
     let (_folder, _private, ours) = somebodys();
     let mut owner = connect(&ours.config, &ours.tls).expect("a connection");
-    let mark = Mark::fresh().finished("another schema's").to_string();
-    let make =
-        |name: &str| format!("CREATE TABLE {name} (page INT); COMMENT ON TABLE {name} IS '{mark}'");
+    let mark_of = |name: &str| Mark::fresh(name, ["page"]).finished("another schema's").to_string();
+    let marks = ["notes", "others"].map(|name| (name, mark_of(&format!("public.\"{name}\""))));
+    let marks = std::collections::BTreeMap::from(marks);
+    let make = |name: &str| {
+        let mark = &marks[name];
+        format!("CREATE TABLE {name} (page INT); COMMENT ON TABLE {name} IS '{mark}'")
+    };
     owner.batch_execute(&format!("{}; {}", make("notes"), make("others"))).expect("made");
     let looked = tables::relations(&mut owner).expect("tables");
     assert_eq!(looked.len(), 2);
