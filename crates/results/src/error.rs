@@ -159,7 +159,9 @@ impl Error {
             return Self::CannotRead { path, cause };
         }
         match cause.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            // The last is what SQLite says of a form of file that it does not know, with no more than
+            // SQLITE_ERROR; every statement is bakeoff's own.
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => {
                 Self::Damaged { path, why: cause.to_string() }
             }
             Some(ErrorCode::OperationInterrupted) => {
