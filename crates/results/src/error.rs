@@ -137,20 +137,14 @@ impl Error {
     /// What SQLite says of the database at `path`.
     pub(crate) fn sqlite(path: &Path, cause: rusqlite::Error) -> Self {
         let path = path.to_owned();
-        use rusqlite::Error::{
-            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType,
-            QueryReturnedNoRows,
-        };
-        if let FromSqlConversionFailure(_, _, why) = cause {
+        if let rusqlite::Error::FromSqlConversionFailure(_, _, why) = cause {
             return match why.downcast::<TooMuch>() {
                 Ok(why) => Self::Refused { path, why: why.to_string() },
                 Err(why) => Self::Damaged { path, why: why.to_string() },
             };
         }
-        if matches!(
-            cause,
-            IntegralValueOutOfRange(..) | InvalidColumnType(..) | QueryReturnedNoRows
-        ) {
+        // What SQLite gave is not what bakeoff keeps there: a number too large, a text of no letters.
+        if cause.sqlite_error().is_none() {
             return Self::Damaged { path, why: cause.to_string() };
         }
         let extended = cause.sqlite_error().map(|error| error.extended_code);
