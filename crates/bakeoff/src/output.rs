@@ -138,3 +138,12 @@ fn exit(error: &io::Error) -> Exit {
         _ => Exit::Failed,
     }
 }
+
+/// A word as a shell reads it.
+pub fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

@@ -5,8 +5,8 @@ use bakeoff_engines::{Engine, elsewhere::Transport};
 use bakeoff_experiment::{Experiment, Factor, base};
 use bakeoff_results::{EngineFact, Run, RunFolder, Transport as Recorded};
 
-use super::run::quote;
 use crate::exit::{Exit, Failure};
+use crate::output::quote;
 
 /// How an engine is spoken to, as it is recorded.
 pub fn transport(engine: &dyn Engine) -> Option<Recorded> {

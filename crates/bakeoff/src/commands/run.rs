@@ -14,7 +14,7 @@ use bakeoff_workloads::Text;
 use super::{disk_daemon, external, plan, report, trial};
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, say, write_here};
+use crate::output::{print, quote, say, write_here};
 use crate::progress::Progress;
 use crate::stop;
 
@@ -448,15 +448,6 @@ fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
 fn command_line() -> String {
     let arguments = std::env::args().skip(1).map(|it| quote(&without_passwords(&it)));
     std::iter::once("bakeoff".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell reads it.
-pub(super) fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.into();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn now_s() -> f64 {

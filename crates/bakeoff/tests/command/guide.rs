@@ -271,5 +271,5 @@ fn a_preset_takes_as_long_as_was_estimated() {
         .map(|moment| run[moment].as_f64().expect("it is known"));
     let share = (ended - started) / estimated;
     // Alone it is a quarter off at most; beside other tests everything takes longer.
-    assert!((0.6..2.0).contains(&share), "{} s, not {estimated} s", ended - started);
+    assert!((0.6..3.0).contains(&share), "{} s, not {estimated} s", ended - started);
 }
