@@ -2,6 +2,7 @@
 //! loaded. Nothing on it is changed.
 
 use crate::external::Secret;
+use crate::sql::MADE_BY;
 use crate::{Durability, Error};
 
 /// What a server is found to be.
@@ -68,4 +69,20 @@ pub(crate) fn words(error: Error) -> String {
         Error::Usage(what) => what,
         other => other.to_string(),
     }
+}
+
+/// Why so many tables, `first` among them, keep a database from being used: they are somebody's.
+pub(crate) fn others(count: usize, first: &str) -> Error {
+    Error::Usage(format!(
+        "the database holds {count} tables that are not {MADE_BY}, {first} for one: \
+         name a database of its own, empty"
+    ))
+}
+
+/// Why so many tables of bakeoff's own are in the way.
+pub(crate) fn ours(count: usize) -> Error {
+    Error::Usage(format!(
+        "the database holds {count} tables {MADE_BY} before, by a run or by a load that failed: \
+         allow their reuse (--reuse), which drops them, or name an empty database"
+    ))
 }

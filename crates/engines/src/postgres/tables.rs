@@ -5,7 +5,7 @@ use postgres::{Client, GenericClient, Row, Transaction};
 
 use super::{SQL, error};
 use crate::schema::Table;
-use crate::sql::{MADE_BY, Mark};
+use crate::sql::Mark;
 use crate::survey;
 use crate::{Error, Result, Schema};
 
@@ -32,7 +32,7 @@ pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers)
     };
     match leftovers {
         _ if found.is_empty() => {}
-        Leftovers::Refuse => return Err(ours(&found)),
+        Leftovers::Refuse => return Err(survey::ours(found.len())),
         _ if found.len() == schema.tables.len() && found.iter().all(is_wanted) => return Ok(()),
         Leftovers::Keep => {
             return Err(Error::Usage("the directory holds another schema's tables".into()));
@@ -50,28 +50,15 @@ pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers)
 /// Refuses a database that holds what is not bakeoff's.
 fn not_others(found: &[Relation]) -> Result<()> {
     let others: Vec<_> = found.iter().filter(|relation| relation.mark().is_none()).collect();
-    let Some(Relation { name, .. }) = others.first() else { return Ok(()) };
-    Err(Error::Usage(format!(
-        "the database holds {} tables that are not {MADE_BY}, {name} for one: \
-         name a database of its own, empty",
-        others.len()
-    )))
-}
-
-/// Why tables of bakeoff's own are in the way.
-fn ours(found: &[Relation]) -> Error {
-    Error::Usage(format!(
-        "the database holds {} tables {MADE_BY} before, by a run or by a load that failed: \
-         allow their reuse (--reuse), which drops them, or name an empty database",
-        found.len()
-    ))
+    others.first().map_or(Ok(()), |it| Err(survey::others(others.len(), &it.name)))
 }
 
 /// What of a database's tables is in the way.
 pub(super) fn survey(client: &mut Client) -> Result<survey::Tables> {
     let found = relations(client)?;
     let others = not_others(&found).err().map(survey::words);
-    let ours = (others.is_none() && !found.is_empty()).then(|| survey::words(ours(&found)));
+    let ours =
+        (others.is_none() && !found.is_empty()).then(|| survey::words(survey::ours(found.len())));
     Ok(survey::Tables { others, ours })
 }
 
