@@ -13,21 +13,31 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// How long those who were killed may take to be gone.
 const GONE: Duration = Duration::from_secs(10);
+/// How long one may take before it is killed once more: the kernel may have refused it.
+const KILL_AGAIN: Duration = Duration::from_millis(200);
 
 /// Kills a child of this process and all below it, and waits until they are gone; the child itself
-/// is left to be waited for. Those that are gone already are no loss.
-pub fn end(child: Pid) {
+/// is left to be waited for. Those that are gone already are no loss. Says whether all are gone: one
+/// that can't be killed is stopped for good, and must not be waited for.
+pub fn end(child: Pid) -> bool {
     let mut family = Vec::new();
     gather(child, &mut family);
-    for process in &family {
-        let _ = pidfd_send_signal(process, Signal::KILL);
-    }
     let deadline = Instant::now() + GONE;
-    for process in &family {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left).expect("a few seconds");
-        let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&left));
+    while !family.is_empty() && Instant::now() < deadline {
+        for process in &family {
+            let _ = pidfd_send_signal(process, Signal::KILL);
+        }
+        let again = Instant::now() + KILL_AGAIN;
+        family.retain(|process| !is_gone(process, again));
     }
+    family.is_empty()
+}
+
+/// Waits until then for a process to be gone.
+fn is_gone(process: &OwnedFd, until: Instant) -> bool {
+    let left = until.saturating_duration_since(Instant::now());
+    let left = Timespec::try_from(left).expect("a few seconds");
+    matches!(poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&left)), Ok(1..))
 }
 
 /// Stops a process, so that it starts no others, and all below it.
@@ -66,7 +76,7 @@ mod tests {
         // Whoever inherits it has to reap it.
         let is_gone = || state().is_empty() || state().contains(") Z");
         assert!(!is_gone(), "{}", state());
-        end(Pid::from_child(&shell));
+        assert!(end(Pid::from_child(&shell)));
         assert!(is_gone(), "{}", state());
         shell.wait().unwrap();
     }

@@ -14,10 +14,14 @@ impl<'a> Output<'a> {
         Self(Mutex::new(output))
     }
 
-    /// Sends one message. A lab that no longer listens has killed this process, or is about to.
+    /// Sends one message. Where that fails, this process ends at once: the lab would wait for what
+    /// never comes, and takes the end and what is said of it for the trial's failure.
     pub fn send(&self, message: &Message) {
         let line = serde_json::to_string(message).expect("a message is plain data");
         let mut output = self.0.lock().expect("nobody panics while sending");
-        let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+        if let Err(error) = writeln!(output, "{line}").and_then(|()| output.flush()) {
+            let _ = writeln!(std::io::stderr(), "it can't say how it goes: {error}");
+            std::process::exit(1);
+        }
     }
 }

@@ -130,11 +130,12 @@ impl Process {
 
     fn kill(&mut self) {
         // One that was waited for has no number any more.
-        if matches!(self.child.try_wait(), Ok(None)) {
-            family::end(Pid::from_child(&self.child));
+        let gone =
+            !matches!(self.child.try_wait(), Ok(None)) || family::end(Pid::from_child(&self.child));
+        if gone {
+            // It fails only for a process that was waited for before.
+            let _ = self.child.wait();
         }
-        // It fails only for a process that is gone already.
-        let _ = self.child.wait();
     }
 
     /// Waits for the process to end and says how it ended: for one that ended too early.
