@@ -4,8 +4,12 @@ use std::path::PathBuf;
 
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_experiment::{Changes, Factor, MOST_CUTS};
+use bakeoff_experiment::{Changes, MOST_CUTS};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+mod factors;
+
+use factors::OwnFactors;
 
 /// Finds out which database engine, how much memory, which disk and which durability setting an
 /// application needs, and what each change buys.
@@ -46,33 +50,9 @@ pub struct Run {
     #[arg(value_name = "PRESET|FILE.toml")]
     pub experiment: Option<String>,
 
-    /// Engines, separated by commas (see `bakeoff list engines`), or URLs of databases:
-    /// mysql://…, postgres://…; everybody on this machine can read a command line while it runs, so
-    /// give a password by MYSQL_PWD, PGPASSWORD or a file (docs/engines.md) instead
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
-    pub engine: Option<String>,
-    /// none, relaxed, strict: what a power cut may take
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
-    pub durability: Option<String>,
-    /// unlimited; a size, as 512M or 2G; 1% to 1000% of the bytes that are loaded
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
-    pub memory: Option<String>,
-    /// host, hdd-7200, ebs-gp3 … (see `bakeoff list disks`)
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
-    pub disk: Option<String>,
-    /// Other load on the disk: 0, 25%, x1, x2, x4 …
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
-    pub neighbours: Option<String>,
-    /// Clients at work at the same time: 1,2,4 …
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
-    pub clients: Option<String>,
-    /// When operations start: closed, each client's next when its last has ended; or at a rate,
-    /// 200/s in even gaps or poisson:200/s in random ones
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
-    pub rate: Option<String>,
-    /// The size of the data (see `bakeoff list workloads`)
-    #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]
-    pub scale: Option<String>,
+    /// The lab's own factors, a flag each.
+    #[command(flatten)]
+    pub own: OwnFactors,
     /// Levels of any factor that the workload has, by its name (see `bakeoff list factors`); may be
     /// given several times
     #[arg(
@@ -156,20 +136,8 @@ pub struct Run {
 impl Run {
     /// What the flags change in the experiment.
     pub fn changes(&self) -> Changes {
-        let flags = [
-            (Factor::Engine, &self.engine),
-            (Factor::Durability, &self.durability),
-            (Factor::Memory, &self.memory),
-            (Factor::Disk, &self.disk),
-            (Factor::Neighbours, &self.neighbours),
-            (Factor::Clients, &self.clients),
-            (Factor::Rate, &self.rate),
-            (Factor::Scale, &self.scale),
-        ];
-        let given =
-            flags.into_iter().filter_map(|(factor, levels)| Some((factor, levels.clone()?)));
         Changes {
-            factors: given.collect(),
+            factors: self.own.0.clone(),
             named: self.factors.clone(),
             compare: self.compare.clone(),
             text: self.text.clone(),

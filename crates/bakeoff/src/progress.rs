@@ -76,16 +76,8 @@ impl Progress {
 
     /// A cell by the levels that tell it from others.
     fn cell<'a>(&self, level: impl Fn(Factor) -> &'a str) -> String {
-        let levels: Vec<String> = self
-            .shown
-            .iter()
-            .map(|factor| match factor {
-                Factor::Clients | Factor::Neighbours | Factor::Rate | Factor::Declared(_) => {
-                    format!("{factor} {}", level(*factor))
-                }
-                _ => level(*factor).to_owned(),
-            })
-            .collect();
+        let levels: Vec<String> =
+            self.shown.iter().map(|factor| factor.in_words(level(*factor))).collect();
         levels.join(", ")
     }
 

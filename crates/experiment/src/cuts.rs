@@ -102,7 +102,7 @@ pub(crate) fn settle(
     vocabulary: &Vocabulary,
 ) -> Option<Cuts> {
     asked(layer)?;
-    let mut engines = each_once(factors.get(&Factor::Engine).into_iter().flatten());
+    let mut engines = each_once(factors.get(&Factor::ENGINE).into_iter().flatten());
     engines.retain(|engine| vocabulary.engines.stores(engine));
     Some(Cuts {
         count: layer.cuts.as_ref().map_or(0, |cuts| cuts.value),

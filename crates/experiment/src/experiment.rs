@@ -106,7 +106,7 @@ impl Experiment {
 
     /// The disk that the power is cut of: the first that is a virtual one.
     pub fn cut_disk(&self) -> Option<&str> {
-        let levels = self.factors.get(&Factor::Disk).into_iter().flatten();
+        let levels = self.factors.get(&Factor::DISK).into_iter().flatten();
         levels.map(|level| base(level)).find(|level| *level != HOST)
     }
 
@@ -115,7 +115,7 @@ impl Experiment {
     /// # Panics
     /// When [`Experiment::factors`] holds what was not checked.
     pub fn cut_clients(&self) -> usize {
-        let levels = self.factors[&Factor::Clients].iter();
+        let levels = self.factors[&Factor::CLIENTS].iter();
         let numbers = levels.map(|level| base(level).parse().expect("a checked level"));
         numbers.max().expect("a factor has a level")
     }
@@ -132,7 +132,7 @@ impl Experiment {
     /// cut.
     pub fn cut_cells(&self) -> Vec<(&str, &str)> {
         let engines = self.cuts.iter().flat_map(|cuts| &cuts.engines);
-        let durabilities = each_once(self.factors.get(&Factor::Durability).into_iter().flatten());
+        let durabilities = each_once(self.factors.get(&Factor::DURABILITY).into_iter().flatten());
         let cells = engines
             .flat_map(|engine| durabilities.iter().map(move |durability| (&**engine, *durability)));
         cells.collect()

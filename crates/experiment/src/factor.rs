@@ -4,30 +4,51 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// Something that an experiment varies.
+use crate::message::Problem;
+
+/// Something that an experiment varies. Two are the same where they have the same name.
 ///
 /// The lab's own factors come before declared ones, in the order of [`Factor::OWN`]; declared ones
-/// are told apart, and ordered, by their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// are ordered by their names.
+#[derive(Clone, Copy, Debug)]
 pub enum Factor {
-    /// What stores the data.
-    Engine,
-    /// What a commit promises.
-    Durability,
-    /// How much memory an engine has.
-    Memory,
-    /// The device under the data.
-    Disk,
-    /// Other load on the same disk.
-    Neighbours,
-    /// How many clients work at once.
-    Clients,
-    /// When operations start.
-    Rate,
-    /// How much data there is.
-    Scale,
+    /// One of the lab's own.
+    Own(&'static Own),
     /// What a target, a workload, an engine or a device adds.
     Declared(&'static Declared),
+}
+
+/// A factor of the lab's own.
+#[derive(Debug)]
+pub struct Own {
+    /// Its name: a key in files, and a flag with two dashes before it.
+    pub name: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// How its levels are written.
+    pub syntax: &'static str,
+    /// What `--help` says of its flag.
+    pub help: &'static str,
+    /// The level that it has when an experiment doesn't say; `None` when an experiment has to, or
+    /// when it depends on the workload.
+    pub default: Option<&'static str>,
+    /// Which levels are valid.
+    pub(crate) valid: Valid,
+    /// Whether a level says by itself what it is a level of, as an engine's name does and a number
+    /// does not.
+    pub bare: bool,
+}
+
+/// Which levels of a factor are valid, and how they are brought into their canonical form.
+pub(crate) enum Valid {
+    /// Those that this function takes.
+    Text(fn(&str) -> Result<String, Problem>),
+    /// The registered engines, and databases by their URLs.
+    Engines,
+    /// The registered devices, and those of the experiment's own.
+    Disks,
+    /// The workload's scales.
+    Scales,
 }
 
 /// A factor that is not the lab's own: what is registered describes it.
@@ -48,56 +69,23 @@ pub struct Declared {
     pub canonical: fn(&str) -> Result<String, String>,
 }
 
-impl PartialEq for Declared {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Declared {}
-
-impl PartialOrd for Declared {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Declared {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.name.cmp(other.name)
-    }
-}
-
-impl Hash for Declared {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}
-
 impl Factor {
     /// The lab's own factors, in the order in which they are listed.
     pub const OWN: [Self; 8] = [
-        Self::Engine,
-        Self::Durability,
-        Self::Memory,
-        Self::Disk,
-        Self::Neighbours,
-        Self::Clients,
-        Self::Rate,
-        Self::Scale,
+        Self::ENGINE,
+        Self::DURABILITY,
+        Self::MEMORY,
+        Self::DISK,
+        Self::NEIGHBOURS,
+        Self::CLIENTS,
+        Self::RATE,
+        Self::SCALE,
     ];
 
     /// Its name: a key in files; one of the lab's own is a flag, too, with two dashes before it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Engine => "engine",
-            Self::Durability => "durability",
-            Self::Memory => "memory",
-            Self::Disk => "disk",
-            Self::Neighbours => "neighbours",
-            Self::Clients => "clients",
-            Self::Rate => "rate",
-            Self::Scale => "scale",
+            Self::Own(own) => own.name,
             Self::Declared(declared) => declared.name,
         }
     }
@@ -105,17 +93,7 @@ impl Factor {
     /// One line on what it is.
     pub fn summary(self) -> &'static str {
         match self {
-            Self::Engine => "what stores the data",
-            Self::Durability => "what a commit promises",
-            Self::Memory => "how much memory an engine has, its page cache included",
-            Self::Disk => "the device under the data",
-            Self::Neighbours => "other load on the same disk: random 16 KiB reads and writes",
-            Self::Clients => "how many clients work at once",
-            Self::Rate => {
-                "when operations start: each client's next when its last has ended, or at a rate of \
-                 all clients together"
-            }
-            Self::Scale => "how much data there is",
+            Self::Own(own) => own.summary,
             Self::Declared(declared) => declared.summary,
         }
     }
@@ -123,24 +101,15 @@ impl Factor {
     /// How its levels are written.
     pub fn syntax(self) -> &'static str {
         match self {
-            Self::Engine => {
-                "an engine's name (see `bakeoff list engines`), or a database's URL: mysql://… or \
-                 postgres://…"
-            }
-            Self::Durability => "none, relaxed or strict",
-            Self::Memory => {
-                "unlimited; a size, as 512M or 2G; 1% to 1000% of the bytes that are loaded"
-            }
-            Self::Disk => "host, a model (see `bakeoff list disks`), or a name under [disks]",
-            Self::Neighbours => {
-                "0; 1% to 100% of what one stream reaches alone; x1 to x64, so many streams"
-            }
-            Self::Clients => "1 to 1024",
-            Self::Rate => {
-                "closed; or an open loop, as 200/s in even gaps or poisson:200/s in random ones: \
-                 0.001/s to 1000000/s"
-            }
-            Self::Scale => "a scale of the workload (see `bakeoff list workloads`)",
+            Self::Own(own) => own.syntax,
+            Self::Declared(declared) => declared.syntax,
+        }
+    }
+
+    /// What `--help` says of it.
+    pub fn flag_help(self) -> &'static str {
+        match self {
+            Self::Own(own) => own.help,
             Self::Declared(declared) => declared.syntax,
         }
     }
@@ -149,20 +118,69 @@ impl Factor {
     /// when it depends on the workload.
     pub fn default_level(self) -> Option<&'static str> {
         match self {
-            Self::Engine | Self::Scale => None,
-            Self::Durability => Some("strict"),
-            Self::Memory => Some("unlimited"),
-            Self::Disk => Some("host"),
-            Self::Neighbours => Some("0"),
-            Self::Clients => Some("1"),
-            Self::Rate => Some("closed"),
+            Self::Own(own) => own.default,
             Self::Declared(declared) => Some(declared.default),
         }
+    }
+
+    /// A level in words: by itself where it says what it is a level of, else behind the factor's
+    /// name.
+    pub fn in_words(self, level: &str) -> String {
+        match self {
+            Self::Own(own) if own.bare => level.to_owned(),
+            _ => format!("{self} {level}"),
+        }
+    }
+
+    /// What it is ordered by: the place of one of the lab's own, and a name.
+    fn place(self) -> (usize, &'static str) {
+        let place = match self {
+            Self::Own(own) => Self::OWN.iter().position(|other| other.name() == own.name),
+            Self::Declared(_) => None,
+        };
+        (place.unwrap_or(Self::OWN.len()), self.name())
+    }
+}
+
+impl PartialEq for Factor {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Factor {}
+
+impl PartialOrd for Factor {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Factor {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl Hash for Factor {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
     }
 }
 
 impl fmt::Display for Factor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for Valid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text(_) => "Text",
+            Self::Engines => "Engines",
+            Self::Disks => "Disks",
+            Self::Scales => "Scales",
+        })
     }
 }

@@ -5,100 +5,14 @@
 //! enters it into a comparison once more under another name.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use crate::message::{Problem, one_of};
-use crate::{Factor, Vocabulary, rate};
+use crate::message::Problem;
+use crate::{Factor, Vocabulary};
 
 /// What stands between a level and its alias.
 const ALIAS: char = '@';
 /// The alias under which the noise floor is measured.
 const AGAIN: &str = "again";
-const DURABILITIES: [&str; 3] = ["none", "relaxed", "strict"];
-const MOST_CLIENTS: u32 = 1024;
-const MOST_STREAMS: u32 = 64;
-/// Percent of the loaded data.
-const MOST_SHARE: u32 = 1000;
-/// Bytes.
-const MOST_MEMORY: u64 = 1 << 50;
-
-/// Other load on the same disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Neighbours {
-    /// None.
-    None,
-    /// So many percent (1 to 100) of the rate that one stream reaches alone.
-    Percent(u32),
-    /// So many streams (1 to 64) that go as fast as they can.
-    Streams(u32),
-}
-
-impl Neighbours {
-    /// Reads a level of [`Factor::Neighbours`], without an alias.
-    pub fn parse(text: &str) -> Option<Self> {
-        if let Some(percent) = text.strip_suffix('%') {
-            return number(percent).filter(|n| (1..=100).contains(n)).map(Self::Percent);
-        }
-        if let Some(streams) = text.strip_prefix('x') {
-            return number(streams).filter(|n| (1..=MOST_STREAMS).contains(n)).map(Self::Streams);
-        }
-        (number(text) == Some(0)).then_some(Self::None)
-    }
-}
-
-impl fmt::Display for Neighbours {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("0"),
-            Self::Percent(percent) => write!(f, "{percent}%"),
-            Self::Streams(streams) => write!(f, "x{streams}"),
-        }
-    }
-}
-
-/// How much memory an engine has, its page cache included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Memory {
-    /// As much as the machine has.
-    Unlimited,
-    /// So many bytes, a whole number of MiB.
-    Bytes(u64),
-    /// So many percent (1 to 1000) of the bytes that are loaded.
-    Share(u32),
-}
-
-/// The units of memory, the largest first.
-const UNITS: [(char, u64); 3] = [('T', 1 << 40), ('G', 1 << 30), ('M', 1 << 20)];
-
-impl Memory {
-    /// Reads a level of [`Factor::Memory`], without an alias.
-    pub fn parse(text: &str) -> Option<Self> {
-        if text == "unlimited" {
-            return Some(Self::Unlimited);
-        }
-        if let Some(percent) = text.strip_suffix('%') {
-            return number(percent).filter(|n| (1..=MOST_SHARE).contains(n)).map(Self::Share);
-        }
-        let (count, unit) =
-            UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(*name)?, unit)))?;
-        let bytes = u64::from(number(count)?) * unit;
-        (1..=MOST_MEMORY).contains(&bytes).then_some(Self::Bytes(bytes))
-    }
-}
-
-impl fmt::Display for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unlimited => f.write_str("unlimited"),
-            Self::Bytes(bytes) => {
-                let whole = UNITS.iter().find(|(_, unit)| bytes.is_multiple_of(*unit));
-                let (name, unit) = whole.unwrap_or(&UNITS[2]);
-                write!(f, "{}{name}", bytes / unit)
-            }
-            Self::Share(percent) => write!(f, "{percent}%"),
-        }
-    }
-}
 
 /// The level without its alias: `NAME` for `NAME@again`.
 pub fn base(level: &str) -> &str {
@@ -150,7 +64,7 @@ pub(crate) fn canonical(
     vocabulary: &Vocabulary,
 ) -> Result<String, Problem> {
     let (base, Some(alias)) = split(text) else {
-        return without_alias(factor, text, vocabulary);
+        return vocabulary.canonical(factor, text);
     };
     if alias.is_empty() || !alias.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
         // What stands there in a URL that is wrong may be a piece of its password.
@@ -158,80 +72,5 @@ pub(crate) fn canonical(
         return Err(Problem::new(format!("`{shown}` is no alias"))
             .help("an alias is made of letters, digits and dashes: `LEVEL@again`"));
     }
-    Ok(format!("{}{ALIAS}{alias}", without_alias(factor, base, vocabulary)?))
-}
-
-fn without_alias(factor: Factor, text: &str, vocabulary: &Vocabulary) -> Result<String, Problem> {
-    if text.is_empty() {
-        return Err(Problem::new(format!("an empty level of `{factor}`"))
-            .help(format!("valid: {}", factor.syntax())));
-    }
-    match factor {
-        Factor::Engine => vocabulary.engines.canonical(text),
-        Factor::Durability => one_of("durability", text, &DURABILITIES),
-        Factor::Memory => memory(text),
-        Factor::Disk => vocabulary.disks.canonical(text),
-        Factor::Neighbours => neighbours(text),
-        Factor::Clients => clients(text),
-        Factor::Rate => rate::canonical(text),
-        Factor::Scale => Ok(text.to_owned()),
-        Factor::Declared(declared) => {
-            (declared.canonical)(text).map_err(|message| Problem::in_lines(&message))
-        }
-    }
-}
-
-fn memory(text: &str) -> Result<String, Problem> {
-    if let Some(memory) = Memory::parse(text) {
-        return Ok(memory.to_string());
-    }
-    let mut problem = Problem::new(format!("`{text}` is no level of `memory`"));
-    let upper = text.to_ascii_uppercase().replace(' ', "");
-    let short = upper.trim_end_matches('B').trim_end_matches('I');
-    // A number without a unit is one of bytes, or of what its writer had in mind.
-    let bytes = short.parse::<u64>().ok().filter(|bytes| *bytes >= 1 << 20);
-    let meant = match bytes {
-        Some(bytes) => Some(Memory::Bytes(bytes >> 20 << 20)),
-        None => Memory::parse(short).or_else(|| Memory::parse(&format!("{short}M"))),
-    };
-    if matches!(upper.as_str(), "NONE" | "NO" | "OFF" | "MAX" | "HOST" | "UNLIMITED") {
-        problem = problem.help("did you mean `unlimited`?");
-    } else if let Some(meant) = meant {
-        problem = problem.help(format!("did you mean `{meant}`?"));
-    }
-    Err(problem.help(format!("valid: {}", Factor::Memory.syntax())))
-}
-
-fn neighbours(text: &str) -> Result<String, Problem> {
-    if let Some(neighbours) = Neighbours::parse(text) {
-        return Ok(neighbours.to_string());
-    }
-    let lower = text.to_ascii_lowercase().replace(' ', "");
-    let meant = [lower.clone(), format!("x{lower}"), format!("x{}", lower.trim_end_matches('x'))];
-    let mut problem = Problem::new(format!("`{text}` is no level of `neighbours`"));
-    if matches!(lower.as_str(), "0%" | "x0" | "none" | "off") {
-        problem = problem.help("did you mean `0`?");
-    } else if let Some(meant) = meant.iter().find_map(|text| Neighbours::parse(text)) {
-        problem = problem.help(format!("did you mean `{meant}`?"));
-    }
-    Err(problem.help(format!("valid: {}", Factor::Neighbours.syntax())))
-}
-
-fn clients(text: &str) -> Result<String, Problem> {
-    let range = format!("valid: {}", Factor::Clients.syntax());
-    match text.parse::<u32>() {
-        Ok(0) => Err(Problem::new("with 0 clients there is nothing to measure").help(range)),
-        Ok(clients) if clients <= MOST_CLIENTS => Ok(clients.to_string()),
-        Ok(_) => Err(Problem::new(format!(
-            "{text} clients are too many: each is a thread of this machine, and so many would \
-             measure its scheduler"
-        ))
-        .help(range)),
-        Err(_) => Err(Problem::new(format!("`{text}` is no number of clients")).help(range)),
-    }
-}
-
-/// A number of plain digits.
-fn number(text: &str) -> Option<u32> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    Ok(format!("{}{ALIAS}{alias}", vocabulary.canonical(factor, base)?))
 }

@@ -97,7 +97,7 @@ impl Experiment {
 /// Refuses databases that the file itself names, rather than a flag, unless it is trusted: bakeoff
 /// would send them a password that stands in the environment, and what it knows of the machine.
 fn trust_urls(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> Result<(), Error> {
-    let engines = layer.factors.get(&Factor::Engine).into_iter().flatten();
+    let engines = layer.factors.get(&Factor::ENGINE).into_iter().flatten();
     let named = engines.filter(|given| given.value.contains("://"));
     let mut problems = Vec::new();
     for given in named.filter(|given| !vocabulary.trusts && Arc::ptr_eq(&given.place.source, file))
@@ -116,13 +116,13 @@ fn named<'v>(
     place: &Place,
 ) -> Result<&'v WorkloadNames, Error> {
     let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
-    let takes_engine = workload.is_none_or(|workload| workload.has(Factor::Engine));
+    let takes_engine = workload.is_none_or(|workload| workload.has(Factor::ENGINE));
     let mut problems = Vec::new();
     if workload.is_none() {
         let workloads: Vec<&str> = vocabulary.workloads.iter().map(|w| &*w.name).collect();
         problems.push(missing("workload", &workloads, place));
     }
-    if takes_engine && !layer.factors.contains_key(&Factor::Engine) {
+    if takes_engine && !layer.factors.contains_key(&Factor::ENGINE) {
         problems.push(missing("engine", &vocabulary.engines.names(), place));
     }
     workload.filter(|_| problems.is_empty()).ok_or_else(|| problems.into())
@@ -131,8 +131,8 @@ fn named<'v>(
 /// The compared factor where an experiment names none: the engine where the workload has it, else
 /// the first with several levels, else the first.
 fn default_compare(workload: &WorkloadNames, given: &BTreeMap<Factor, Levels>) -> Factor {
-    if workload.has(Factor::Engine) {
-        return Factor::Engine;
+    if workload.has(Factor::ENGINE) {
+        return Factor::ENGINE;
     }
     let several = |factor: &&Factor| given.get(factor).is_some_and(|levels| levels.len() > 1);
     *workload.factors.iter().find(several).unwrap_or(&workload.factors[0])
@@ -172,7 +172,7 @@ fn check_together(
                 ));
                 problems.push(problem);
             }
-            if factor == Factor::Scale {
+            if factor == Factor::SCALE {
                 let scale = level::base(&given.value);
                 if let Err(problem) = one_of("scale", scale, scales) {
                     problems.push(problem.at(&given.place));

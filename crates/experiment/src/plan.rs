@@ -79,22 +79,22 @@ impl Cell {
 
     /// How many clients work at once; one where the workload has no such factor.
     pub fn clients(&self) -> usize {
-        self.read(Factor::Clients, |level| level.parse().ok())
+        self.read(Factor::CLIENTS, |level| level.parse().ok())
     }
 
     /// How much memory the engine has; unlimited where the workload has no such factor.
     pub fn memory(&self) -> Memory {
-        self.read(Factor::Memory, Memory::parse)
+        self.read(Factor::MEMORY, Memory::parse)
     }
 
     /// The other load on the disk; none where the workload has no such factor.
     pub fn neighbours(&self) -> Neighbours {
-        self.read(Factor::Neighbours, Neighbours::parse)
+        self.read(Factor::NEIGHBOURS, Neighbours::parse)
     }
 
     /// When operations start; in a closed loop where the workload has no such factor.
     pub fn rate(&self) -> Rate {
-        self.read(Factor::Rate, Rate::parse)
+        self.read(Factor::RATE, Rate::parse)
     }
 
     /// What the level of a factor of the lab's own says, or its default where the workload has no
@@ -120,11 +120,9 @@ impl Experiment {
     /// A cell with that engine at that level of durability: of each other factor the first level.
     pub fn cut_cell(&self, engine: &str, durability: &str) -> Cell {
         let level = |(factor, levels): (&Factor, &Vec<String>)| {
-            let level = match factor {
-                Factor::Engine => engine,
-                Factor::Durability => durability,
-                _ => level::base(&levels[0]),
-            };
+            let given = [(Factor::ENGINE, engine), (Factor::DURABILITY, durability)];
+            let given = given.into_iter().find(|(own, _)| own == factor);
+            let level = given.map_or_else(|| level::base(&levels[0]), |(_, level)| level);
             (*factor, level.to_owned())
         };
         Cell::new(self.factors.iter().map(level))

@@ -1,5 +1,6 @@
 //! The names that are valid in an experiment. What they name is known to others.
 
+use crate::factor::Valid;
 use crate::message::Problem;
 use crate::{Disks, Engines, Factor, keys};
 
@@ -92,6 +93,26 @@ impl Vocabulary {
         Err(Problem::new(title).choices(name, &valid))
     }
 
+    /// Brings a level without alias into its canonical form. A scale is taken as it is: which there
+    /// are depends on the workload.
+    pub(crate) fn canonical(&self, factor: Factor, text: &str) -> Result<String, Problem> {
+        if text.is_empty() {
+            return Err(Problem::new(format!("an empty level of `{factor}`"))
+                .help(format!("valid: {}", factor.syntax())));
+        }
+        match factor {
+            Factor::Own(own) => match own.valid {
+                Valid::Text(canonical) => canonical(text),
+                Valid::Engines => self.engines.canonical(text),
+                Valid::Disks => self.disks.canonical(text),
+                Valid::Scales => Ok(text.to_owned()),
+            },
+            Factor::Declared(declared) => {
+                (declared.canonical)(text).map_err(|message| Problem::in_lines(&message))
+            }
+        }
+    }
+
     /// Checks what was registered.
     ///
     /// # Panics
@@ -100,9 +121,9 @@ impl Vocabulary {
         for workload in &self.workloads {
             let name = &workload.name;
             assert!(!workload.factors.is_empty(), "the workload {name} has no factor");
-            let scales = !workload.has(Factor::Scale) || !workload.scales.is_empty();
+            let scales = !workload.has(Factor::SCALE) || !workload.scales.is_empty();
             assert!(scales, "the workload {name} has the factor scale, and no scale");
-            let cut = [Factor::Engine, Factor::Durability, Factor::Disk, Factor::Clients];
+            let cut = [Factor::ENGINE, Factor::DURABILITY, Factor::DISK, Factor::CLIENTS];
             let can_be_cut = cut.iter().all(|factor| workload.has(*factor));
             assert!(can_be_cut || workload.cut_by.is_err(), "{name} lacks the factors of a cut");
             for factor in &workload.factors {

@@ -114,7 +114,7 @@ fn made(experiment: &Experiment) -> usize {
 /// Asks all servers that somebody else runs at the same time: one that is not there may take
 /// seconds not to answer. What they say is kept.
 fn ask(registry: &Registry, experiment: &Experiment) {
-    let levels = experiment.levels(Factor::Engine);
+    let levels = experiment.levels(Factor::ENGINE);
     let engines: BTreeSet<&str> = levels.iter().map(|level| base(level)).collect();
     let engines = engines.into_iter().filter_map(|name| registry.engine(name));
     thread::scope(|scope| {
@@ -140,7 +140,7 @@ pub fn can_be_cut(
     if engine.home() == Home::Elsewhere {
         let why = "bakeoff can't cut the power of a server that it doesn't run; name an engine that \
                    it starts itself (`bakeoff list engines`)";
-        return Err(Refusal::of(&cell, &[Factor::Engine], why));
+        return Err(Refusal::of(&cell, &[Factor::ENGINE], why));
     }
     let durability = Durability::parse(level);
     durability.map_or(Ok(()), |durability| gives(engine, &cell, durability))

@@ -87,7 +87,7 @@ impl Preflight<'_> {
     /// What keeps engines from being used. They are tried at the same time: a server that is not
     /// there may take seconds not to answer.
     fn engines(&self, trials: &[TrialSpec]) -> Vec<TrialError> {
-        let level = |trial: &TrialSpec| trial.levels.get(Factor::Engine.name()).cloned();
+        let level = |trial: &TrialSpec| trial.levels.get(Factor::ENGINE.name()).cloned();
         let names: BTreeSet<String> = trials
             .iter()
             .filter_map(level)
@@ -125,7 +125,7 @@ impl Preflight<'_> {
             Some(launcher) => self.mount(launcher),
         };
         let why = tried.err()?;
-        let levels = self.experiment.levels(Factor::Disk).join(", ");
+        let levels = self.experiment.levels(Factor::DISK).join(", ");
         // The plug that is pulled is a virtual disk's.
         let what = if cuts {
             format!("no power can be cut, since no disk {levels} can be had: {why}")

@@ -187,9 +187,9 @@ impl Stage<'_> {
             trial.levels.get(factor.name()).map_or("", |level| base(level)).to_owned()
         };
         self.applied.push(Applied {
-            engine: level(Factor::Engine),
-            durability: level(Factor::Durability),
-            memory: level(Factor::Memory),
+            engine: level(Factor::ENGINE),
+            durability: level(Factor::DURABILITY),
+            memory: level(Factor::MEMORY),
             settings: target.settings(&trial.setup.subject, place),
         });
     }

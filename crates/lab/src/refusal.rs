@@ -47,5 +47,5 @@ pub(crate) fn gives(
     durability: Durability,
 ) -> Result<(), Refusal> {
     let given = engine.gives(durability);
-    given.map_err(|why| Refusal::of(cell, &[Factor::Engine, Factor::Durability], why))
+    given.map_err(|why| Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
 }

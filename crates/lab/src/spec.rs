@@ -77,7 +77,7 @@ pub fn resolve(
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
         let why = "the disk has no queue for neighbours to stand in";
-        return Err(Refusal::of(cell, &[Factor::Disk, Factor::Neighbours], why));
+        return Err(Refusal::of(cell, &[Factor::DISK, Factor::NEIGHBOURS], why));
     }
     let trial = TrialSpec {
         setup,
@@ -99,8 +99,8 @@ pub fn resolve(
 
 /// The disk of a cell.
 fn disk(experiment: &Experiment, cell: &Cell) -> Result<DiskSpec, Refusal> {
-    let wrong = |error: TrialError| Refusal::of(cell, &[Factor::Disk], error.to_string());
-    match cell.base(Factor::Disk) {
+    let wrong = |error: TrialError| Refusal::of(cell, &[Factor::DISK], error.to_string());
+    match cell.base(Factor::DISK) {
         HOST => Ok(DiskSpec::Host),
         name => named_disk(experiment, name).map(DiskSpec::Virtual).map_err(wrong),
     }

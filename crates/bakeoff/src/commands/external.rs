@@ -26,7 +26,7 @@ pub fn password_in_url(name: &str) -> bool {
 
 /// What others may read or change on its way to an experiment's servers, in sentences.
 pub fn unprotected(experiment: &Experiment) -> Vec<String> {
-    let levels = experiment.levels(Factor::Engine);
+    let levels = experiment.levels(Factor::ENGINE);
     let once = levels.iter().filter(|level| base(level) == level.as_str());
     let engines =
         once.filter_map(|level| Some((level.as_str(), transport(bakeoff_engines::find(level)?)?)));
@@ -57,7 +57,7 @@ pub fn check_passwords(folder: &RunFolder, engines: &[EngineFact]) -> Result<(),
 /// What `--resume` of a run needs besides, where it has servers that somebody else runs: they hold its
 /// tables, and it does not name them by itself.
 pub fn again(run: &Run) -> String {
-    let levels = run.factors.iter().find(|(factor, _)| factor == Factor::Engine.name());
+    let levels = run.factors.iter().find(|(factor, _)| factor == Factor::ENGINE.name());
     let levels = levels.map(|(_, levels)| levels.join(",")).unwrap_or_default();
     if !levels.contains("://") {
         return String::new();

@@ -175,7 +175,7 @@ mod tests {
     fn vocabulary() -> Vocabulary {
         let mut vocabulary = Registry::standard().vocabulary();
         vocabulary.workloads.truncate(3);
-        vocabulary.workloads[0].factors = vec![Factor::Disk, Factor::Declared(&DEPTH)];
+        vocabulary.workloads[0].factors = vec![Factor::DISK, Factor::Declared(&DEPTH)];
         vocabulary.workloads[1].factors.push(Factor::Declared(&DEPTH_OF_TREE));
         vocabulary
     }
@@ -197,7 +197,7 @@ mod tests {
         let (own, declared) = rows.split_at(Factor::OWN.len());
         for ((name, workloads), factor) in own.iter().zip(Factor::OWN) {
             let expected =
-                if factor == Factor::Disk { "all".into() } else { names[1..].join(", ") };
+                if factor == Factor::DISK { "all".into() } else { names[1..].join(", ") };
             assert_eq!((name.as_str(), workloads), (factor.name(), &expected));
         }
         let depth = |workload: &str| ("depth".to_owned(), workload.to_owned());

@@ -177,7 +177,7 @@ fn load(name: &str, changes: &Changes, trusts: bool) -> Result<Experiment, Failu
 
 /// The levels of the disk, if one of them is virtual.
 fn virtual_disks(experiment: &Experiment) -> Option<String> {
-    let levels = experiment.levels(Factor::Disk);
+    let levels = experiment.levels(Factor::DISK);
     let real = levels.iter().all(|level| base(level) == HOST);
     (!real).then(|| levels.join(", "))
 }
@@ -192,7 +192,7 @@ fn on_disks_that_work(
     let Err(reason) = works() else { return Ok(experiment) };
     let name = arguments.experiment.as_deref().unwrap_or_default();
     let is_preset = bakeoff_experiment::presets().iter().any(|preset| preset.name == name);
-    if experiment.cuts.is_some() || !is_preset || arguments.changes().gives(Factor::Disk) {
+    if experiment.cuts.is_some() || !is_preset || arguments.changes().gives(Factor::DISK) {
         // It is told with all else that keeps the run from beginning.
         return Ok(experiment);
     }
@@ -200,7 +200,7 @@ fn on_disks_that_work(
         "on the disk {HOST} instead of {levels}, since no virtual disk can be had: {reason}"
     ));
     let mut changes = arguments.changes();
-    changes.factors.push((Factor::Disk, HOST.into()));
+    changes.factors.push((Factor::DISK, HOST.into()));
     load(name, &changes, arguments.trust_experiment)
 }
 
@@ -236,7 +236,7 @@ fn check_cut_flags(arguments: &cli::Run, experiment: &Experiment) -> Result<(), 
 
 /// Says which settings in the file are of engines that are not run.
 fn name_unused_settings(experiment: &Experiment) {
-    let engines = experiment.levels(Factor::Engine);
+    let engines = experiment.levels(Factor::ENGINE);
     for engine in experiment.settings.keys() {
         if engines.iter().all(|level| base(level) != engine) {
             say(format_args!("the settings of {engine} are not used, since it is not run"));
@@ -396,7 +396,7 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
         command.extend(["--text".into(), quote(&text.to_string_lossy())]);
     }
     let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
-    let scale = experiment.levels(Factor::Scale);
+    let scale = experiment.levels(Factor::SCALE);
     let mut flags = vec![("disk", disk), ("clients", &*clients_text)];
     flags.extend(scale.first().map(|scale| ("scale", base(scale))));
     flags.push(("seed", &*seed));
@@ -418,8 +418,8 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
 }
 
 fn engine_facts(experiment: &Experiment) -> Vec<EngineFact> {
-    let engines = experiment.levels(Factor::Engine);
-    let durabilities = experiment.levels(Factor::Durability);
+    let engines = experiment.levels(Factor::ENGINE);
+    let durabilities = experiment.levels(Factor::DURABILITY);
     let fact = |level: &String| {
         let engine = bakeoff_engines::find(base(level))?;
         let about = engine.about();

@@ -23,11 +23,11 @@ pub(super) fn check(
             None => problem,
         }
     };
-    let engines = each_once(experiment.factors.get(&Factor::Engine).into_iter().flatten());
+    let engines = each_once(experiment.factors.get(&Factor::ENGINE).into_iter().flatten());
     let forgetful = engines.iter().filter(|engine| !vocabulary.engines.stores(engine));
     let mut problems = Vec::new();
     if workload.reads_back {
-        let each = |engine: &&str| at(Factor::Engine, engine, forgets(engine, &workload.name));
+        let each = |engine: &&str| at(Factor::ENGINE, engine, forgets(engine, &workload.name));
         problems.extend(forgetful.clone().map(each));
     }
     let Some(asked) = asked else {
@@ -43,17 +43,17 @@ pub(super) fn check(
     if let (true, Some(first)) = (problems.is_empty(), forgetful.clone().next())
         && forgetful.count() == engines.len()
     {
-        problems.push(at(Factor::Engine, first, nothing_to_cut(first)));
+        problems.push(at(Factor::ENGINE, first, nothing_to_cut(first)));
     }
     // Beside an engine that can be cut, the plan says that a server elsewhere is not.
     let storing = engines.iter().filter(|engine| vocabulary.engines.stores(engine));
     let (elsewhere, ours): (BTreeSet<&str>, BTreeSet<&str>) =
         storing.partition(|engine| engine.contains("://"));
     if ours.is_empty() {
-        problems.extend(elsewhere.into_iter().map(|url| at(Factor::Engine, url, not_ours(url))));
+        problems.extend(elsewhere.into_iter().map(|url| at(Factor::ENGINE, url, not_ours(url))));
     }
     if experiment.cut_disk().is_none() {
-        problems.push(at(Factor::Disk, HOST, our_own(vocabulary.disks.example())));
+        problems.push(at(Factor::DISK, HOST, our_own(vocabulary.disks.example())));
     }
     problems
 }

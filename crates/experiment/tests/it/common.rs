@@ -31,7 +31,7 @@ fn depth(text: &str) -> Result<String, String> {
 
 /// The factors of the workload `files`.
 pub const OF_FILES: [Factor; 6] =
-    [Factor::Disk, Factor::Neighbours, Factor::Clients, Factor::Rate, Factor::Scale, DEPTH];
+    [Factor::DISK, Factor::NEIGHBOURS, Factor::CLIENTS, Factor::RATE, Factor::SCALE, DEPTH];
 
 /// Names like those that the command knows.
 pub fn vocabulary() -> Vocabulary {

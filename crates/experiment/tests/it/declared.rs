@@ -18,7 +18,7 @@ fn an_experiment_has_the_factors_of_its_workload() {
     let factors: Vec<Factor> = experiment.factors.keys().copied().collect();
     assert_eq!(factors, OF_FILES);
     assert_eq!(experiment.levels(DEPTH), ["1"]);
-    assert_eq!(experiment.levels(Factor::Engine), [] as [&str; 0]);
+    assert_eq!(experiment.levels(Factor::ENGINE), [] as [&str; 0]);
     let toml = "\
 name = \"my\"
 title = \"my\"
@@ -58,22 +58,22 @@ fn any_factor_can_be_given_by_its_name() {
     let flags = named(&["depth=1, 016", "clients =2,4", "disk=hdd-7200"]);
     let experiment = files("depth = 7\nclients = 7\n", &flags);
     assert_eq!(experiment.levels(DEPTH), ["1", "16"]);
-    assert_eq!(experiment.levels(Factor::Clients), ["2", "4"]);
-    assert!(flags.gives(Factor::Disk) && flags.gives(DEPTH) && !flags.gives(Factor::Scale));
+    assert_eq!(experiment.levels(Factor::CLIENTS), ["2", "4"]);
+    assert!(flags.gives(Factor::DISK) && flags.gives(DEPTH) && !flags.gives(Factor::SCALE));
     let engine = named(&["engine=lmdb@mine"]);
-    let levels = load(GOOD, &engine).expect("it is right").levels(Factor::Engine);
+    let levels = load(GOOD, &engine).expect("it is right").levels(Factor::ENGINE);
     assert_eq!(levels, ["lmdb@mine"]);
 }
 
 #[test]
 fn without_an_engine_the_first_factor_with_several_levels_is_compared() {
     let compared = |more: &str| files(more, &Changes::default()).compare;
-    assert_eq!(compared(""), Factor::Disk);
+    assert_eq!(compared(""), Factor::DISK);
     assert_eq!(compared("depth = [1, 2]\n"), DEPTH);
-    assert_eq!(compared("depth = [1, 2]\nrate = [\"closed\", \"9/s\"]\n"), Factor::Rate);
-    assert_eq!(compared("depth = [1, 2]\ncompare = \"scale\"\n"), Factor::Scale);
+    assert_eq!(compared("depth = [1, 2]\nrate = [\"closed\", \"9/s\"]\n"), Factor::RATE);
+    assert_eq!(compared("depth = [1, 2]\ncompare = \"scale\"\n"), Factor::SCALE);
     let redmine = load(&format!("{GOOD}clients = [1, 2]\n"), &Changes::default());
-    assert_eq!(redmine.expect("it is right").compare, Factor::Engine);
+    assert_eq!(redmine.expect("it is right").compare, Factor::ENGINE);
 }
 
 #[test]
@@ -89,7 +89,7 @@ error: the workload `files` has no factor `engine`
     assert_eq!(message(&format!("{FILES}engine = \"sqlite\"\n"), &Changes::default()), expected);
 
     let title = "the workload `files` has no factor `memory`";
-    let flag = (Factor::Memory, "1G,2G".to_owned());
+    let flag = (Factor::MEMORY, "1G,2G".to_owned());
     let flag = message(FILES, &Changes { factors: vec![flag], ..Changes::default() });
     assert_under(&flag, title, "--memory 1G,2G", "memory");
     let flag = message(FILES, &named(&["memory=1G"]));
@@ -125,7 +125,7 @@ fn a_wrong_level_is_told_as_its_declaration_says() {
 
 #[test]
 fn a_factor_is_given_by_one_flag() {
-    let flags = Changes { factors: vec![(Factor::Clients, "1".into())], ..named(&["clients=2"]) };
+    let flags = Changes { factors: vec![(Factor::CLIENTS, "1".into())], ..named(&["clients=2"]) };
     let title = "the levels of `clients` are given by two flags";
     assert_under(&message(FILES, &flags), title, "--factor clients=2", "clients");
     let twice = message(FILES, &named(&["depth=1", "depth=2"]));

@@ -48,7 +48,7 @@ error: unclosed array, expected `]`
 
 #[test]
 fn a_flag_is_shown_like_a_line_of_a_file() {
-    let clients = (Factor::Clients, "1, 10000".to_owned());
+    let clients = (Factor::CLIENTS, "1, 10000".to_owned());
     let changes = Changes { factors: vec![clients], ..Changes::default() };
     let expected = "\
 error: 10000 clients are too many: each is a thread of this machine, and so many would measure \
@@ -239,29 +239,29 @@ fn what_can_not_lose_its_power_is_shown_where_it_was_named() {
         ..Changes::default()
     };
     let cuts = format!("{GOOD}disk = \"hdd-7200\"\ncuts = 5\n");
-    let host = message(&cuts, &flags(Factor::Disk, "host"));
+    let host = message(&cuts, &flags(Factor::DISK, "host"));
     assert_under(&host, "the power of the disk `host`", "--disk host", "host");
     let line = "disk = \"host\"";
     let host = message(&format!("{GOOD}{line}\ncuts = 5\n"), &Changes::default());
     assert_under(&host, "the power of the disk `host`", line, "\"host\"");
 
     for levels in ["null", "null,null@again"] {
-        let null = message(&cuts, &flags(Factor::Engine, levels));
+        let null = message(&cuts, &flags(Factor::ENGINE, levels));
         let title = "no power can be cut: `null` stores nothing";
         assert_under(&null, title, &format!("--engine {levels}"), "null");
     }
     let ledger = cuts.replace("redmine", "ledger");
-    let null = message(&ledger, &flags(Factor::Engine, "sqlite,null"));
+    let null = message(&ledger, &flags(Factor::ENGINE, "sqlite,null"));
     assert_under(&null, "`null` stores nothing, and", "--engine sqlite,null", "null");
     assert_eq!(null.matches("error:").count(), 1, "{null}");
 
     let url = "mysql://me@host/db";
-    let elsewhere = message(&cuts, &flags(Factor::Engine, url));
+    let elsewhere = message(&cuts, &flags(Factor::ENGINE, url));
     let title = format!("the power of `{url}` can't be cut");
     assert_under(&elsewhere, &title, &format!("--engine {url}"), url);
     assert!(elsewhere.contains("--cuts 0"), "{elsewhere}");
     // Beside one that can be cut it is the plan that says so.
-    let beside = flags(Factor::Engine, &format!("sqlite,{url}"));
+    let beside = flags(Factor::ENGINE, &format!("sqlite,{url}"));
     assert!(common::load(&cuts, &beside).is_ok());
 }
 
@@ -349,7 +349,7 @@ fn a_url_that_is_wrong_is_shown_without_its_password() {
     assert!(message.starts_with("error: the URL names no database"), "{message}");
     assert!(message.contains("mysql://****************\n"), "{message}");
     let flag = |list: &str| Changes {
-        factors: vec![(Factor::Engine, list.to_owned())],
+        factors: vec![(Factor::ENGINE, list.to_owned())],
         ..Changes::default()
     };
     let list = "mysq://me:secret@host/db,mysql:/me:secret@host,mysql://me:secret@host/db@";
@@ -403,7 +403,7 @@ fn a_plan_without_end_is_refused() {
 #[test]
 fn flags_are_checked_like_the_file() {
     let engines = |list: &str| Changes {
-        factors: vec![(Factor::Engine, list.to_owned())],
+        factors: vec![(Factor::ENGINE, list.to_owned())],
         ..Changes::default()
     };
     let changes: [(Changes, &str); 8] = [

@@ -26,13 +26,13 @@ fn lines(plan: &Plan) -> Vec<String> {
     let line = |block: &bakeoff_experiment::Block| {
         let shared = &block.trials[0].cell;
         let engines: Vec<&str> =
-            block.trials.iter().map(|trial| trial.cell.get(Factor::Engine)).collect();
+            block.trials.iter().map(|trial| trial.cell.get(Factor::ENGINE)).collect();
         format!(
             "{}/{}: {} {}: {}",
             block.repetition,
             block.number,
-            shared.get(Factor::Clients),
-            shared.get(Factor::Neighbours),
+            shared.get(Factor::CLIENTS),
+            shared.get(Factor::NEIGHBOURS),
             engines.join(" ")
         )
     };
@@ -69,11 +69,11 @@ fn a_cell_tells_what_to_stage() {
     let plan = experiment(TOML).plan();
     let cells: Vec<&Cell> =
         plan.blocks.iter().flat_map(|block| &block.trials).map(|trial| &trial.cell).collect();
-    let again = cells.iter().find(|cell| cell.get(Factor::Engine) == "sqlite@again");
-    assert_eq!(again.map(|cell| cell.base(Factor::Engine)), Some("sqlite"));
+    let again = cells.iter().find(|cell| cell.get(Factor::ENGINE) == "sqlite@again");
+    assert_eq!(again.map(|cell| cell.base(Factor::ENGINE)), Some("sqlite"));
     let busy = cells
         .iter()
-        .find(|cell| cell.get(Factor::Clients) == "4" && cell.get(Factor::Neighbours) == "x2")
+        .find(|cell| cell.get(Factor::CLIENTS) == "4" && cell.get(Factor::NEIGHBOURS) == "x2")
         .expect("the combination is planned");
     assert_eq!((busy.clients(), busy.neighbours()), (4, Neighbours::Streams(2)));
     assert_eq!(busy.to_map()["durability"], "strict");
@@ -92,8 +92,8 @@ fn a_cell_has_the_factors_of_its_workload_and_no_others() {
     let again = block.trials.iter().find(|it| it.cell.get(DEPTH) == "4@again");
     let cell = &again.expect("it is planned").cell;
     assert_eq!((cell.level(DEPTH), cell.base(DEPTH)), (Some("4"), "4"));
-    assert_eq!((cell.level(Factor::Engine), cell.level(Factor::Memory)), (None, None));
-    assert_eq!((cell.level(Factor::Disk), cell.memory()), (Some("host"), Memory::Unlimited));
+    assert_eq!((cell.level(Factor::ENGINE), cell.level(Factor::MEMORY)), (None, None));
+    assert_eq!((cell.level(Factor::DISK), cell.memory()), (Some("host"), Memory::Unlimited));
     let open = Rate::Open { per_second: 0.5, arrivals: Arrivals::Poisson };
     assert_eq!((cell.rate(), cell.clients()), (open, 1));
     assert_eq!(cell.to_map()["depth"], "4@again");

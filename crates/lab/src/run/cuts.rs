@@ -182,7 +182,7 @@ impl Lab<'_> {
 /// The levels of a cut for the record: its memory is never limited.
 fn levels(cell: &Cell) -> bakeoff_results::Levels {
     let mut levels = cell.to_map();
-    levels.insert(Factor::Memory.name().into(), Memory::Unlimited.to_string());
+    levels.insert(Factor::MEMORY.name().into(), Memory::Unlimited.to_string());
     levels
 }
 

@@ -101,11 +101,11 @@ impl Target for Folder {
             name: WORKLOAD.into(),
             scales: SCALES.map(|(name, _)| name.into()).into(),
             factors: vec![
-                Factor::Disk,
-                Factor::Neighbours,
-                Factor::Clients,
-                Factor::Rate,
-                Factor::Scale,
+                Factor::DISK,
+                Factor::NEIGHBOURS,
+                Factor::CLIENTS,
+                Factor::RATE,
+                Factor::SCALE,
                 Factor::Declared(&BLOCK),
                 Factor::Declared(&DEPTH),
             ],
@@ -127,10 +127,10 @@ impl Target for Folder {
 
     fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
         let Wanted { experiment, cell, .. } = wanted;
-        let scale = cell.base(Factor::Scale);
+        let scale = cell.base(Factor::SCALE);
         let found = SCALES.iter().find(|(name, _)| *name == scale);
         let no_scale =
-            || Refusal::of(cell, &[Factor::Scale], format!("{WORKLOAD} has no such scale"));
+            || Refusal::of(cell, &[Factor::SCALE], format!("{WORKLOAD} has no such scale"));
         let (_, bytes) = *found.ok_or_else(no_scale)?;
         let depth = cell.base(Factor::Declared(&DEPTH)).parse().expect("a checked level");
         if depth > 1 {
@@ -178,7 +178,7 @@ fn room_for_buffers(cell: &Cell, depth: usize, block: usize) -> Result<(), Refus
         bytes >> 20,
         MOST_BUFFERS >> 20
     );
-    let factors = [Factor::Clients, Factor::Declared(&DEPTH), Factor::Declared(&BLOCK)];
+    let factors = [Factor::CLIENTS, Factor::Declared(&DEPTH), Factor::Declared(&BLOCK)];
     Err(Refusal::of(cell, &factors, why))
 }
 

@@ -27,18 +27,6 @@ use crate::place::Place;
 use crate::place::images::Recipe;
 use crate::refusal::{self, Refusal};
 
-/// The factors of a workload over tables.
-const FACTORS: [Factor; 8] = [
-    Factor::Engine,
-    Factor::Durability,
-    Factor::Memory,
-    Factor::Disk,
-    Factor::Neighbours,
-    Factor::Clients,
-    Factor::Rate,
-    Factor::Scale,
-];
-
 /// How often a load tells how far it is.
 const TELL: Duration = Duration::from_millis(200);
 
@@ -113,7 +101,7 @@ impl Target for Tables {
         let names = |workload: &&'static dyn Workload| WorkloadNames {
             name: workload.name().into(),
             scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
-            factors: FACTORS.to_vec(),
+            factors: Factor::OWN.to_vec(),
             reads_back: workload.reads_back(),
             // The power of an engine is cut under clients that can say what they were promised.
             cut_by: if workload.is_audited() {
@@ -137,21 +125,21 @@ impl Target for Tables {
 
     fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
         let Wanted { experiment, cell, workload } = wanted;
-        let refused = |why: &str| Refusal::of(cell, &[Factor::Engine, Factor::Durability], why);
-        let name = cell.base(Factor::Engine);
+        let refused = |why: &str| Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], why);
+        let name = cell.base(Factor::ENGINE);
         let engine = self.engine(name).ok_or_else(|| refused("there is no such engine"))?;
         let external = engine.home() == Home::Elsewhere;
         if external {
             elsewhere::check(cell)?;
         }
-        let level = cell.base(Factor::Durability);
+        let level = cell.base(Factor::DURABILITY);
         let durability =
             Durability::parse(level).ok_or_else(|| refused("there is no such level"))?;
         refusal::gives(engine, cell, durability)?;
         let workload = self.workload(workload).map_err(|error| refused(&error.to_string()))?;
         // Another workload than the experiment's own has scales of its own.
         let scale = match workload.name() == experiment.workload {
-            true => cell.base(Factor::Scale),
+            true => cell.base(Factor::SCALE),
             false => workload.scales()[0].name,
         };
         let own = experiment.settings.get(name).into_iter().flatten();

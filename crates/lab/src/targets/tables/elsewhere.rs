@@ -6,10 +6,10 @@ use crate::refusal::Refusal;
 
 /// What a server that somebody else runs leaves to choose of the factors that stage it, and why.
 const ONLY: [(Factor, &str, &str); 3] = [
-    (Factor::Disk, HOST, "bakeoff can't put a disk under a server that it doesn't run"),
-    (Factor::Memory, "unlimited", "bakeoff can't limit the memory of a server that it doesn't run"),
+    (Factor::DISK, HOST, "bakeoff can't put a disk under a server that it doesn't run"),
+    (Factor::MEMORY, "unlimited", "bakeoff can't limit the memory of a server that it doesn't run"),
     (
-        Factor::Neighbours,
+        Factor::NEIGHBOURS,
         "0",
         "bakeoff can't give neighbours to the disk of a server that it doesn't run",
     ),
@@ -20,5 +20,5 @@ pub fn check(cell: &Cell) -> Result<(), Refusal> {
     let mut other = ONLY.into_iter().filter(|(factor, only, _)| cell.base(*factor) != *only);
     let Some((factor, only, why)) = other.next() else { return Ok(()) };
     let why = format!("{why}; it can be had with {factor} {only} alone");
-    Err(Refusal::of(cell, &[Factor::Engine, factor], why))
+    Err(Refusal::of(cell, &[Factor::ENGINE, factor], why))
 }

@@ -1,14 +1,32 @@
-//! When operations start: the levels of the factor `rate`.
+//! The factor `rate`: when operations start.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::Factor;
+use crate::factor::{Factor, Own, Valid};
 use crate::message::Problem;
 
 /// Operations a second that an open loop may have.
 const RATES: RangeInclusive<f64> = 0.001..=1_000_000.0;
 const POISSON: &str = "poisson";
+
+impl Factor {
+    /// When operations start.
+    pub const RATE: Self = Self::Own(&RATE);
+}
+
+static RATE: Own = Own {
+    name: "rate",
+    summary: "when operations start: each client's next when its last has ended, or at a rate of all \
+              clients together",
+    syntax: "closed; or an open loop, as 200/s in even gaps or poisson:200/s in random ones: 0.001/s to \
+             1000000/s",
+    help: "When operations start: closed, each client's next when its last has ended; or at a rate, \
+           200/s in even gaps or poisson:200/s in random ones",
+    default: Some("closed"),
+    valid: Valid::Text(canonical),
+    bare: false,
+};
 
 /// When operations start.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +53,7 @@ pub enum Arrivals {
 }
 
 impl Rate {
-    /// Reads a level of [`Factor::Rate`], without an alias.
+    /// Reads a level of [`Factor::RATE`], without an alias.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "closed" {
             return Some(Self::Closed);
@@ -63,7 +81,7 @@ impl fmt::Display for Rate {
 }
 
 /// The canonical form of a level.
-pub(crate) fn canonical(text: &str) -> Result<String, Problem> {
+fn canonical(text: &str) -> Result<String, Problem> {
     if let Some(rate) = Rate::parse(text) {
         return Ok(rate.to_string());
     }
@@ -79,7 +97,7 @@ pub(crate) fn canonical(text: &str) -> Result<String, Problem> {
     } else if word.starts_with("close") || ["none", "off", "max", "unlimited"].contains(&word) {
         problem = problem.help("did you mean `closed`?");
     }
-    Err(problem.help(format!("valid: {}", Factor::Rate.syntax())))
+    Err(problem.help(format!("valid: {}", RATE.syntax)))
 }
 
 /// A word at either end of a level, and what is left: `open` and `9/s` of `open:9/s` and `9/s:open`.

@@ -1,0 +1,20 @@
+//! The lab's own factors: a file each, in which all that is particular to it is said, and a line in
+//! [`Factor::OWN`].
+
+mod clients;
+mod disk;
+mod durability;
+mod engine;
+mod memory;
+mod neighbours;
+mod rate;
+mod scale;
+
+pub use memory::Memory;
+pub use neighbours::Neighbours;
+pub use rate::{Arrivals, Rate};
+
+/// A number of plain digits.
+fn number(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}

@@ -1,0 +1,73 @@
+//! The factor `neighbours`.
+
+use std::fmt;
+
+use crate::factor::{Factor, Own, Valid};
+use crate::factors::number;
+use crate::message::Problem;
+
+const MOST_STREAMS: u32 = 64;
+
+impl Factor {
+    /// Other load on the same disk.
+    pub const NEIGHBOURS: Self = Self::Own(&NEIGHBOURS);
+}
+
+static NEIGHBOURS: Own = Own {
+    name: "neighbours",
+    summary: "other load on the same disk: random 16 KiB reads and writes",
+    syntax: "0; 1% to 100% of what one stream reaches alone; x1 to x64, so many streams",
+    help: "Other load on the disk: 0, 25%, x1, x2, x4 …",
+    default: Some("0"),
+    valid: Valid::Text(canonical),
+    bare: false,
+};
+
+/// Other load on the same disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Neighbours {
+    /// None.
+    None,
+    /// So many percent (1 to 100) of the rate that one stream reaches alone.
+    Percent(u32),
+    /// So many streams (1 to 64) that go as fast as they can.
+    Streams(u32),
+}
+
+impl Neighbours {
+    /// Reads a level of [`Factor::NEIGHBOURS`], without an alias.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(percent) = text.strip_suffix('%') {
+            return number(percent).filter(|n| (1..=100).contains(n)).map(Self::Percent);
+        }
+        if let Some(streams) = text.strip_prefix('x') {
+            return number(streams).filter(|n| (1..=MOST_STREAMS).contains(n)).map(Self::Streams);
+        }
+        (number(text) == Some(0)).then_some(Self::None)
+    }
+}
+
+impl fmt::Display for Neighbours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("0"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+            Self::Streams(streams) => write!(f, "x{streams}"),
+        }
+    }
+}
+
+fn canonical(text: &str) -> Result<String, Problem> {
+    if let Some(neighbours) = Neighbours::parse(text) {
+        return Ok(neighbours.to_string());
+    }
+    let lower = text.to_ascii_lowercase().replace(' ', "");
+    let meant = [lower.clone(), format!("x{lower}"), format!("x{}", lower.trim_end_matches('x'))];
+    let mut problem = Problem::new(format!("`{text}` is no level of `neighbours`"));
+    if matches!(lower.as_str(), "0%" | "x0" | "none" | "off") {
+        problem = problem.help("did you mean `0`?");
+    } else if let Some(meant) = meant.iter().find_map(|text| Neighbours::parse(text)) {
+        problem = problem.help(format!("did you mean `{meant}`?"));
+    }
+    Err(problem.help(format!("valid: {}", NEIGHBOURS.syntax)))
+}
