@@ -1,4 +1,4 @@
-//! The file of an experiment: TOML, by its path or built in as a preset.
+//! The file of an experiment: TOML, by its path or by the name of a preset.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,37 +13,20 @@ use toml::de::{DeInteger, DeTable, DeValue};
 use crate::keys::{DISKS, KEYS, QUICK, SETTINGS};
 use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source, one_of};
-use crate::{Factor, Vocabulary, WorkloadNames, cuts};
+use crate::{Factor, Preset, Vocabulary, WorkloadNames, cuts};
 
 mod settings;
-
-/// An experiment that is built in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Preset {
-    /// Its name.
-    pub name: &'static str,
-    /// Its file.
-    pub toml: &'static str,
-}
-
-/// The experiments that are built in, in the order in which they are listed.
-pub fn presets() -> &'static [Preset] {
-    &[
-        Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },
-        Preset { name: "power-cut", toml: include_str!("../../../experiments/power-cut.toml") },
-        Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") },
-    ]
-}
 
 /// How long a file may be; who names another one by mistake is told so at once.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A preset's file, or the one of that path.
-pub(crate) fn open(preset_or_path: &str) -> Result<Source, Problem> {
-    if let Some(preset) = presets().iter().find(|preset| preset.name == preset_or_path) {
+pub(crate) fn open(preset_or_path: &str, presets: &[Preset]) -> Result<Source, Problem> {
+    if let Some(preset) = presets.iter().find(|preset| preset.name == preset_or_path) {
         return Ok(Source { name: preset.name.to_owned(), text: preset.toml.to_owned() });
     }
-    let bytes = read_bytes(preset_or_path).map_err(|error| unreadable(preset_or_path, &error))?;
+    let bytes =
+        read_bytes(preset_or_path).map_err(|error| unreadable(preset_or_path, presets, &error))?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(Problem::new(format!(
             "`{preset_or_path}` is over {MOST_BYTES} bytes long: it can't be an experiment"
@@ -65,8 +48,8 @@ fn read_bytes(path: &str) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn unreadable(preset_or_path: &str, error: &std::io::Error) -> Problem {
-    let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
+fn unreadable(preset_or_path: &str, presets: &[Preset], error: &std::io::Error) -> Problem {
+    let names: Vec<&str> = presets.iter().map(|preset| preset.name).collect();
     let missing = error.kind() == std::io::ErrorKind::NotFound;
     if missing && !preset_or_path.contains(['/', '.']) {
         return Problem::unknown("preset", preset_or_path, &names)

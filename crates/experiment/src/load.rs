@@ -24,15 +24,15 @@ impl Experiment {
     /// Whatever is wrong with the file or the flags, all of it at once.
     ///
     /// # Panics
-    /// When the vocabulary is not sound: a workload without a factor, or a declared factor whose name
-    /// is taken or whose default is not in its canonical form.
+    /// When the vocabulary has [`Vocabulary::problems`].
     pub fn load(
         preset_or_path: &str,
         changes: &Changes,
         vocabulary: &Vocabulary,
     ) -> Result<Self, Error> {
-        vocabulary.check();
-        let source = Arc::new(file::open(preset_or_path)?);
+        let problems = vocabulary.problems();
+        assert!(problems.is_empty(), "{}", problems.join("; "));
+        let source = Arc::new(file::open(preset_or_path, &vocabulary.presets)?);
         let mut problems = Vec::new();
         let (mut layer, quick) = file::read(&source, vocabulary, changes.quick, &mut problems);
         match quick {

@@ -2,7 +2,7 @@
 
 use crate::factor::Valid;
 use crate::message::Problem;
-use crate::{Disks, Engines, Factor, keys};
+use crate::{Declared, Disks, Engines, Factor, Preset, keys};
 
 /// The names that are valid in an experiment, in the order in which they are listed to a user.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub struct Vocabulary {
     pub workloads: Vec<WorkloadNames>,
     /// The disks.
     pub disks: Disks,
+    /// The experiments that are known by their names.
+    pub presets: Vec<Preset>,
     /// Whether whoever runs an experiment trusts its file like a program: it may then have settings
     /// that run commands, and connect to databases that it names.
     pub trusts: bool,
@@ -113,31 +115,51 @@ impl Vocabulary {
         }
     }
 
-    /// Checks what was registered.
-    ///
-    /// # Panics
-    /// When an experiment couldn't say what a workload needs, or could say it in two ways.
-    pub(crate) fn check(&self) {
-        for workload in &self.workloads {
-            let name = &workload.name;
-            assert!(!workload.factors.is_empty(), "the workload {name} has no factor");
-            let scales = !workload.has(Factor::SCALE) || !workload.scales.is_empty();
-            assert!(scales, "the workload {name} has the factor scale, and no scale");
-            let cut = [Factor::ENGINE, Factor::DURABILITY, Factor::DISK, Factor::CLIENTS];
-            let can_be_cut = cut.iter().all(|factor| workload.has(*factor));
-            assert!(can_be_cut || workload.cut_by.is_err(), "{name} lacks the factors of a cut");
-            for factor in &workload.factors {
-                let times = workload.factors.iter().filter(|other| *other == factor).count();
-                assert_eq!(times, 1, "{name} has the factor {factor} so many times");
-                if let Factor::Declared(declared) = factor {
-                    let free = !Factor::OWN.iter().any(|own| own.name() == declared.name)
-                        && !keys::is_key(declared.name);
-                    assert!(free, "the name of the declared factor {factor} is taken");
-                    let default = (declared.canonical)(declared.default);
-                    let canonical = default.as_deref() == Ok(declared.default);
-                    assert!(canonical, "the default of {factor} is not in its canonical form");
-                }
-            }
+    /// What is wrong with what was registered, where an experiment couldn't say what a workload
+    /// needs, or could say it in two ways.
+    pub fn problems(&self) -> Vec<String> {
+        self.workloads.iter().flat_map(workload_problems).collect()
+    }
+}
+
+fn workload_problems(workload: &WorkloadNames) -> Vec<String> {
+    let name = &workload.name;
+    let mut problems = Vec::new();
+    if workload.factors.is_empty() {
+        problems.push(format!("the workload `{name}` has no factor"));
+    }
+    if workload.has(Factor::SCALE) && workload.scales.is_empty() {
+        problems.push(format!("the workload `{name}` has the factor `scale`, and no scale"));
+    }
+    let of_cuts = [Factor::ENGINE, Factor::DURABILITY, Factor::DISK, Factor::CLIENTS];
+    let lacking = of_cuts.into_iter().find(|factor| !workload.has(*factor));
+    if let Some(factor) = lacking.filter(|_| workload.cut_by.is_ok()) {
+        problems.push(format!("the workload `{name}` is cut, and lacks the factor `{factor}`"));
+    }
+    for (place, factor) in workload.factors.iter().enumerate() {
+        if workload.factors[..place].contains(factor) {
+            problems.push(format!(
+                "two things declare the factor `{factor}` of the workload `{name}`; rename one"
+            ));
+        } else if let Factor::Declared(declared) = factor {
+            problems.extend(declared_problem(declared));
         }
     }
+    problems
+}
+
+fn declared_problem(declared: &Declared) -> Option<String> {
+    let name = declared.name;
+    let letters = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if name.is_empty() || !name.chars().all(letters) {
+        return Some(format!(
+            "`{name}` can't be the name of a factor: it is made of letters, digits, `-` and `_`"
+        ));
+    }
+    if Factor::OWN.iter().any(|own| own.name() == name) || keys::is_key(name) {
+        return Some(format!("the name of the declared factor `{name}` is taken"));
+    }
+    let canonical = (declared.canonical)(declared.default);
+    (canonical.as_deref() != Ok(declared.default))
+        .then(|| format!("the default of the factor `{name}` is not in its canonical form"))
 }

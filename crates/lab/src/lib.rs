@@ -33,7 +33,7 @@ pub use preflight::Preflight;
 pub use process::Program;
 pub use refusal::Refusal;
 pub use registry::Registry;
-pub use run::{Ending, Lab, file_systems};
+pub use run::{Ending, Runner, file_systems};
 pub use spec::resolve;
 pub use watch::{Event, Watch};
 

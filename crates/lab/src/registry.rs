@@ -1,11 +1,15 @@
 //! What is registered: the targets, with the engines and workloads that they know. The built-in ones
 //! are in one list each.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 use bakeoff_devices::spec::{self, Spec, SpecError};
 use bakeoff_engines::{Engine, Home};
-use bakeoff_experiment::{DeviceProblem, Disks, EngineNames, Engines, Judge, Standing, Vocabulary};
+use bakeoff_experiment::{
+    DeviceProblem, Disks, EngineNames, Engines, Judge, Preset, Standing, Vocabulary, presets,
+};
 use bakeoff_workloads::Workload;
 
 use crate::TrialError;
@@ -17,25 +21,79 @@ use crate::targets::tables::Tables;
 pub struct Registry {
     engines: Vec<&'static dyn Engine>,
     workloads: Vec<&'static dyn Workload>,
+    /// The target of these engines and workloads first.
     targets: Vec<Box<dyn Target>>,
+    presets: Vec<Preset>,
 }
 
 impl Registry {
     /// Everything that is built in.
     pub fn standard() -> Self {
-        Self::of(bakeoff_engines::ENGINES.to_vec(), bakeoff_workloads::WORKLOADS.to_vec())
+        let nothing = Self {
+            engines: Vec::new(),
+            workloads: Vec::new(),
+            targets: vec![tables(&[], &[]), Box::new(Folder)],
+            presets: presets().to_vec(),
+        };
+        let engines = bakeoff_engines::ENGINES.iter().copied();
+        let workloads = bakeoff_workloads::WORKLOADS.iter().copied();
+        nothing.with_engines(engines).with_workloads(workloads)
     }
 
     /// The same with more engines.
-    pub fn with_engines(self, more: impl IntoIterator<Item = &'static dyn Engine>) -> Self {
-        let mut engines = self.engines;
-        engines.extend(more);
-        Self::of(engines, self.workloads)
+    #[must_use]
+    pub fn with_engines(mut self, more: impl IntoIterator<Item = &'static dyn Engine>) -> Self {
+        self.engines.extend(more);
+        self.targets[0] = tables(&self.engines, &self.workloads);
+        self
     }
 
-    fn of(engines: Vec<&'static dyn Engine>, workloads: Vec<&'static dyn Workload>) -> Self {
-        let tables = Tables::new(engines.clone(), workloads.clone());
-        Self { engines, workloads, targets: vec![Box::new(tables), Box::new(Folder)] }
+    /// The same with more workloads over tables.
+    #[must_use]
+    pub fn with_workloads(mut self, more: impl IntoIterator<Item = &'static dyn Workload>) -> Self {
+        self.workloads.extend(more);
+        self.targets[0] = tables(&self.engines, &self.workloads);
+        self
+    }
+
+    /// The same with one more target.
+    #[must_use]
+    pub fn with_target(mut self, target: impl Target + 'static) -> Self {
+        self.targets.push(Box::new(target));
+        self
+    }
+
+    /// The same with one more experiment that is known by its name.
+    #[must_use]
+    pub fn with_preset(mut self, preset: Preset) -> Self {
+        self.presets.push(preset);
+        self
+    }
+
+    /// What is wrong with what was registered: two things of one name, and factors that an
+    /// experiment couldn't name, or could name in two ways.
+    pub fn problems(&self) -> Vec<String> {
+        let vocabulary = self.vocabulary();
+        let engines = self.engines.iter().map(|engine| engine.about().name);
+        let workloads = vocabulary.workloads.iter().map(|workload| &*workload.name);
+        let targets = self.targets.iter().map(|target| target.name());
+        let presets = self.presets.iter().map(|preset| preset.name);
+        let mut problems = twice("engines", engines);
+        problems.extend(twice("workloads", workloads));
+        problems.extend(twice("targets", targets));
+        problems.extend(twice("presets", presets));
+        problems.extend(vocabulary.problems());
+        problems
+    }
+
+    /// Every engine, in the order in which they are listed.
+    pub fn engines(&self) -> impl Iterator<Item = &'static dyn Engine> {
+        self.engines.iter().copied()
+    }
+
+    /// Every experiment that is known by its name.
+    pub fn presets(&self) -> &[Preset] {
+        &self.presets
     }
 
     /// The engine of that name, or the database of that URL. No program is started to find it.
@@ -84,8 +142,32 @@ impl Registry {
             |table| Spec::from_table(table).map(drop).map_err(problems),
         );
         let workloads = self.targets.iter().flat_map(|target| target.workloads());
-        Vocabulary { engines, workloads: workloads.collect(), disks, trusts: false }
+        let presets = self.presets.clone();
+        Vocabulary { engines, workloads: workloads.collect(), disks, presets, trusts: false }
     }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let engines: Vec<&str> = self.engines.iter().map(|engine| engine.about().name).collect();
+        let targets: Vec<&str> = self.targets.iter().map(|target| target.name()).collect();
+        f.debug_struct("Registry")
+            .field("engines", &engines)
+            .field("targets", &targets)
+            .finish_non_exhaustive()
+    }
+}
+
+fn tables(engines: &[&'static dyn Engine], workloads: &[&'static dyn Workload]) -> Box<dyn Target> {
+    Box::new(Tables::new(engines.to_vec(), workloads.to_vec()))
+}
+
+/// The names that several things of a kind have.
+fn twice<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let again: BTreeSet<&str> = names.filter(|name| !seen.insert(*name)).collect();
+    let problem = |name| format!("two {kind} are registered by the name `{name}`; rename one");
+    again.into_iter().map(problem).collect()
 }
 
 /// Who may have which setting of these engines.
@@ -107,4 +189,34 @@ fn problems(error: SpecError) -> Vec<DeviceProblem> {
         message: problem.to_string(),
     });
     problems.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_built_in_goes_together() {
+        assert_eq!(Registry::standard().problems(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn two_things_of_one_name_are_told_each_once() {
+        let engine = bakeoff_engines::ENGINES[1];
+        let workload = bakeoff_workloads::WORKLOADS[0];
+        let registry = Registry::standard()
+            .with_engines([engine, engine])
+            .with_workloads([workload])
+            .with_target(Folder)
+            .with_preset(presets()[0]);
+        let name = engine.about().name;
+        let wanted = [
+            format!("two engines are registered by the name `{name}`; rename one"),
+            format!("two workloads are registered by the name `{}`; rename one", "fileio"),
+            format!("two workloads are registered by the name `{}`; rename one", workload.name()),
+            "two targets are registered by the name `folder`; rename one".into(),
+            format!("two presets are registered by the name `{}`; rename one", presets()[0].name),
+        ];
+        assert_eq!(registry.problems(), wanted);
+    }
 }

@@ -55,7 +55,7 @@ pub enum Ending {
 }
 
 /// A run in the making.
-pub struct Lab<'a> {
+pub struct Runner<'a> {
     /// What is registered.
     pub registry: &'a Registry,
     /// What is started for each trial: see [`crate::child`].
@@ -92,7 +92,7 @@ struct Way {
     processors: u32,
 }
 
-impl Lab<'_> {
+impl Runner<'_> {
     /// Runs what is not done yet, and tells `watch` of it.
     ///
     /// # Errors

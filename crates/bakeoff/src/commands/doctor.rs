@@ -13,6 +13,7 @@ use bakeoff_engines::{
 };
 
 use super::disk_daemon;
+use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::{plain, print};
@@ -26,7 +27,7 @@ const SERVERS: &str = " All servers on Debian: apt-get install mariadb-server \
                        mariadb-plugin-rocksdb postgresql";
 
 /// Looks at the machine and the folder; says what is missing and what brings it.
-pub fn run(arguments: &cli::Doctor) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
     bakeoff_trust::holder(&arguments.dir).map_err(|error| {
         Failure::new(Exit::Folder, format!("no run folder can be made: {error}"))
     })?;
@@ -45,11 +46,11 @@ pub fn run(arguments: &cli::Doctor) -> Result<Exit, Failure> {
     let mut found = Findings::default();
     found.say(Needed::Yes, "machine", machine(folder.path()))?;
     found.say(Needed::Yes, "room", room(folder.path()))?;
-    for engine in bakeoff_engines::ENGINES {
+    for engine in lab.registry.engines() {
         let about = engine.about();
         let needed = if about.home == Home::Server { Needed::No } else { Needed::Yes };
         let place = folder.path().join(about.name.replace(':', "-"));
-        found.say(needed, &format!("engine {}", about.name), try_engine(*engine, &place))?;
+        found.say(needed, &format!("engine {}", about.name), try_engine(engine, &place))?;
     }
     // Neighbours are on the virtual disk; where there is none, on that under the run folder.
     let disk = try_disk(folder.path());

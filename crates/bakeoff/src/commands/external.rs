@@ -3,6 +3,7 @@
 use bakeoff_engines::elsewhere::{self, Password};
 use bakeoff_engines::{Engine, elsewhere::Transport};
 use bakeoff_experiment::{Experiment, Factor, base};
+use bakeoff_lab::Registry;
 use bakeoff_results::{EngineFact, Run, RunFolder, Transport as Recorded};
 
 use crate::exit::{Exit, Failure};
@@ -25,11 +26,11 @@ pub fn password_in_url(name: &str) -> bool {
 }
 
 /// What others may read or change on its way to an experiment's servers, in sentences.
-pub fn unprotected(experiment: &Experiment) -> Vec<String> {
+pub fn unprotected(registry: &Registry, experiment: &Experiment) -> Vec<String> {
     let levels = experiment.levels(Factor::ENGINE);
     let once = levels.iter().filter(|level| base(level) == level.as_str());
     let engines =
-        once.filter_map(|level| Some((level.as_str(), transport(bakeoff_engines::find(level)?)?)));
+        once.filter_map(|level| Some((level.as_str(), transport(registry.engine(level)?)?)));
     bakeoff_analysis::unprotected(engines)
 }
 

@@ -5,13 +5,14 @@ use bakeoff_lab::{Estimate, Possible, Registry};
 use comfy_table::{ContentArrangement, Table, presets};
 
 use super::plan::rounded;
+use crate::Lab;
 use crate::cli::{self, Listed};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::progress::span;
 
 /// Prints one list, or all of them.
-pub fn run(arguments: &cli::List) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, arguments: &cli::List) -> Result<Exit, Failure> {
     let all = [Listed::Presets, Listed::Engines, Listed::Workloads, Listed::Disks, Listed::Factors];
     let wanted = match arguments.what {
         Some(what) => vec![what],
@@ -21,18 +22,17 @@ pub fn run(arguments: &cli::List) -> Result<Exit, Failure> {
         if number > 0 {
             print("\n")?;
         }
-        print(&format!("{}\n", list(*what)))?;
+        print(&format!("{}\n", list(&lab.registry, *what)))?;
     }
     Ok(Exit::Done)
 }
 
-fn list(what: Listed) -> Table {
-    let registry = Registry::standard();
+fn list(registry: &Registry, what: Listed) -> Table {
     let vocabulary = registry.vocabulary();
     match what {
-        Listed::Presets => presets_table(&registry, &vocabulary),
-        Listed::Engines => engines(),
-        Listed::Workloads => workloads(&registry),
+        Listed::Presets => presets_table(registry, &vocabulary),
+        Listed::Engines => engines(registry),
+        Listed::Workloads => workloads(registry),
         Listed::Disks => disks(),
         Listed::Factors => factors(&vocabulary),
     }
@@ -48,7 +48,7 @@ fn table(header: &[&str]) -> Table {
 
 fn presets_table(registry: &Registry, vocabulary: &Vocabulary) -> Table {
     let mut table = table(&["preset", "what it asks", "takes about", "with --quick"]);
-    for preset in bakeoff_experiment::presets() {
+    for preset in &vocabulary.presets {
         let load = |quick| {
             let changes = Changes { quick, ..Changes::default() };
             Experiment::load(preset.name, &changes, vocabulary)
@@ -65,9 +65,9 @@ fn presets_table(registry: &Registry, vocabulary: &Vocabulary) -> Table {
     table
 }
 
-fn engines() -> Table {
+fn engines(registry: &Registry) -> Table {
     let mut table = table(&["engine", "durability", "its settings", "what they promise"]);
-    for engine in bakeoff_engines::ENGINES {
+    for engine in registry.engines() {
         let about = engine.about();
         table.add_row([
             format!("{} {}", about.name, engine.version()),

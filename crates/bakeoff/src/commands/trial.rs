@@ -2,14 +2,14 @@
 
 use std::io;
 
-use bakeoff_lab::{Program, Registry};
+use bakeoff_lab::Program;
 
+use crate::Lab;
 use crate::exit::{Exit, Failure};
 
 /// Does the job that comes on standard input.
-pub fn run() -> Result<Exit, Failure> {
-    let registry = Registry::standard();
-    bakeoff_lab::child(&registry, &mut io::stdin().lock(), &mut io::stdout());
+pub fn run(lab: &Lab) -> Result<Exit, Failure> {
+    bakeoff_lab::child(&lab.registry, &mut io::stdin().lock(), &mut io::stdout());
     Ok(Exit::Done)
 }
 

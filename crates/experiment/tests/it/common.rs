@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bakeoff_experiment::{
     Changes, Declared, DeviceProblem, Disks, EngineNames, Engines, Error, Experiment, Factor,
-    Standing, Vocabulary, WorkloadNames, without_passwords,
+    Standing, Vocabulary, WorkloadNames, presets, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -67,6 +67,7 @@ pub fn vocabulary() -> Vocabulary {
             files,
         ],
         disks: Disks::new(models, "ssd-sata".to_owned(), level, device),
+        presets: presets().to_vec(),
         trusts: false,
     }
 }

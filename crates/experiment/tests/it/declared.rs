@@ -201,7 +201,7 @@ fn declared_factors_are_told_apart_by_name_and_come_after_the_labs_own() {
 }
 
 #[test]
-#[should_panic(expected = "the name of the declared factor seed is taken")]
+#[should_panic(expected = "the name of the declared factor `seed` is taken")]
 fn a_declared_factor_can_not_have_a_keys_name() {
     let mut vocabulary: Vocabulary = vocabulary();
     static SEED: bakeoff_experiment::Declared = bakeoff_experiment::Declared {

@@ -10,7 +10,7 @@ use bakeoff_engines::Durability;
 use bakeoff_experiment::{Cell, Cuts, Factor, Memory};
 use bakeoff_results::{Cut, FileSystem, Promised};
 
-use super::Lab;
+use super::Runner;
 use crate::error::wanting;
 use crate::procedures::cut::{self, CutProcedure};
 use crate::procedures::{Outcome, Procedure, Stage};
@@ -39,7 +39,7 @@ struct Common {
     start: Instant,
 }
 
-impl Lab<'_> {
+impl Runner<'_> {
     /// Makes the cuts that are still to be made; how many failed.
     pub(super) fn cut_power(&mut self, stage: &mut Stage<'_>) -> Result<u32, LabError> {
         let Some(cuts) = self.experiment.cuts.clone() else { return Ok(0) };

@@ -1,0 +1,122 @@
+//! What was asked for: the experiment, as its file and the flags say it, or as a run folder has it.
+
+use std::path::Path;
+
+use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Vocabulary, base};
+use bakeoff_lab::Registry;
+use bakeoff_workloads::Text;
+
+use super::usage;
+use crate::cli;
+use crate::exit::Failure;
+use crate::output::say;
+
+/// The command line, and what is registered.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub registry: &'a Registry,
+    pub arguments: &'a cli::Run,
+}
+
+impl Asked<'_> {
+    /// The experiment that is named, with what the flags change in it.
+    pub fn new_experiment(&self) -> Result<Experiment, Failure> {
+        let Some(name) = &self.arguments.experiment else {
+            return Err(usage(
+                "nothing is named that is to be run: give PRESET|FILE.toml, a preset (see `bakeoff \
+                 list presets`) or a file of your own, or go on with a run: --resume DIR",
+            ));
+        };
+        let experiment =
+            self.load(name, &self.arguments.changes(), self.arguments.trust_experiment)?;
+        text(&experiment)?;
+        Ok(experiment)
+    }
+
+    /// Loads an experiment.
+    fn load(&self, name: &str, changes: &Changes, trusts: bool) -> Result<Experiment, Failure> {
+        let vocabulary = Vocabulary { trusts, ..self.registry.vocabulary() };
+        Experiment::load(name, changes, &vocabulary).map_err(usage)
+    }
+
+    /// The experiment of a run folder; neither another one nor flags can change it any more.
+    pub fn resumed_experiment(&self, dir: &Path) -> Result<Experiment, Failure> {
+        let refuse = |what: &str| {
+            Err(usage(format!(
+                "--resume goes on with the experiment in {}; leave out {what}, or start a new run \
+                 without --resume",
+                dir.display()
+            )))
+        };
+        if let Some(name) = &self.arguments.experiment {
+            return refuse(&format!("`{name}`"));
+        }
+        let arguments = self.arguments;
+        let path = dir.join("experiment.toml");
+        let load = |changes: &Changes, trusts| self.load(&path.to_string_lossy(), changes, trusts);
+        // Trusted only to be compared: whether it is, is said anew, since the folder may be anybody's.
+        let recorded = load(&Changes::default(), true)?;
+        let changes = arguments.changes();
+        // `--engine` may say the same once more, with the passwords that the folder does not keep.
+        let same = |again: Experiment| again.to_toml() == recorded.to_toml();
+        if changes == Changes::default() || load(&changes, true).is_ok_and(same) {
+            return load(&changes, arguments.trust_experiment);
+        }
+        refuse("the flags that change it")
+    }
+
+    /// A preset whose disk nobody chose runs on the host's where no virtual one can be had, and says so.
+    pub fn on_disks_that_work(
+        &self,
+        experiment: Experiment,
+        works: impl FnOnce() -> Result<(), String>,
+    ) -> Result<Experiment, Failure> {
+        let Some(levels) = virtual_disks(&experiment) else { return Ok(experiment) };
+        let Err(reason) = works() else { return Ok(experiment) };
+        let arguments = self.arguments;
+        let name = arguments.experiment.as_deref().unwrap_or_default();
+        let is_preset = self.registry.presets().iter().any(|preset| preset.name == name);
+        if experiment.cuts.is_some() || !is_preset || arguments.changes().gives(Factor::DISK) {
+            // It is told with all else that keeps the run from beginning.
+            return Ok(experiment);
+        }
+        say(format_args!(
+            "on the disk {HOST} instead of {levels}, since no virtual disk can be had: {reason}"
+        ));
+        let mut changes = arguments.changes();
+        changes.factors.push((Factor::DISK, HOST.into()));
+        self.load(name, &changes, arguments.trust_experiment)
+    }
+
+    /// Refuses what flags say of power cuts where none are made.
+    pub fn check_cut_flags(&self, experiment: &Experiment) -> Result<(), Failure> {
+        let arguments = self.arguments;
+        let given = [
+            ("--keep", arguments.keep.is_some()),
+            ("--file-system", arguments.file_system.is_some()),
+            ("--cut-recovery", arguments.cut_recovery == Some(true)),
+            ("--keep-images", arguments.keep_images),
+        ];
+        match given.into_iter().find(|(_, given)| *given && experiment.cuts.is_none()) {
+            Some((flag, _)) => Err(usage(format!(
+                "{flag} is of power cuts, and no power is cut: add --cuts N, or leave {flag} out"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The levels of the disk, if one of them is virtual.
+fn virtual_disks(experiment: &Experiment) -> Option<String> {
+    let levels = experiment.levels(Factor::DISK);
+    let real = levels.iter().all(|level| base(level) == HOST);
+    (!real).then(|| levels.join(", "))
+}
+
+/// The text that the experiment names, or makes up.
+pub fn text(experiment: &Experiment) -> Result<Text, Failure> {
+    match &experiment.text {
+        Some(path) => Text::from_file(path).map_err(usage),
+        None => Ok(Text::generated(experiment.seed)),
+    }
+}

@@ -1,0 +1,201 @@
+//! What is known of a run before its first trial, as its folder records it.
+
+use std::path::{Path, PathBuf};
+
+use bakeoff_experiment::{Experiment, Factor, base, without_passwords};
+use bakeoff_lab::possible::line;
+use bakeoff_lab::{Estimate, Possible, Registry};
+use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder};
+
+use super::asked::{Asked, text};
+use super::{above, now_s, usage};
+use crate::cli;
+use crate::commands::external;
+use crate::exit::{Exit, Failure};
+use crate::output::quote;
+
+pub fn create_folder(
+    asked: Asked<'_>,
+    experiment: &Experiment,
+    possible: &Possible,
+) -> Result<RunFolder, Failure> {
+    let create = |dir: &Path| -> Result<_, Failure> {
+        let mut run = describe_run(asked.registry, dir, experiment, possible)?;
+        run.cuts = cut_plan(asked.arguments, experiment, possible);
+        Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
+    };
+    if let Some(dir) = &asked.arguments.out {
+        return create(dir)?.map_err(Failure::folder);
+    }
+    // `bakeoff-NAME-1`, or the next number that is free; another run may take it meanwhile.
+    for number in 1.. {
+        let dir = PathBuf::from(format!("bakeoff-{}-{number}", experiment.name));
+        match create(&dir)? {
+            Err(Error::Exists(_) | Error::Busy(_)) => {}
+            created => return created.map_err(Failure::folder),
+        }
+    }
+    unreachable!("numbers do not run out")
+}
+
+/// Refuses to go on with a run under other terms than it began with: other engines, another text,
+/// another machine.
+pub fn check_terms(
+    registry: &Registry,
+    folder: &RunFolder,
+    began: &Run,
+    experiment: &Experiment,
+    possible: &Possible,
+) -> Result<(), Failure> {
+    let now = describe_run(registry, folder.dir(), experiment, possible)?;
+    let differs = |what: &str, then: &str, now: &str| {
+        Err(Failure::new(
+            Exit::Folder,
+            format!(
+                "the run in {} began with {what} {then}, and this is {now}; trials of both can't \
+                 stand in one run: start a new one with --out, or bring back what it began with",
+                folder.dir().display()
+            ),
+        ))
+    };
+    if began.text != now.text {
+        return differs("the text", &began.text, &now.text);
+    }
+    for (then, now) in began.engines.iter().zip(&now.engines) {
+        // Where a password comes from may change, and how a server is spoken to is in its name.
+        let told = |fact: &EngineFact| (fact.version.clone(), fact.settings.clone(), fact.stores);
+        if then.name != now.name || told(then) != told(now) {
+            return differs(&then.name, &then.version, &now.version);
+        }
+    }
+    if began.left_out != now.left_out {
+        let cells = |run: &Run| {
+            let cells: Vec<String> = run.left_out.iter().map(line).collect();
+            if cells.is_empty() { "all of its cells".into() } else { cells.join("; ") }
+        };
+        return differs("this", &cells(began), &cells(&now));
+    }
+    let machine = |run: &Run| {
+        let machine = &run.machine;
+        let (disk, kind) = (&machine.device, &machine.file_system);
+        format!("{}, {} processors, {disk}, {kind}", machine.processor, machine.processors)
+    };
+    if machine(began) != machine(&now) {
+        return differs("the machine", &machine(began), &machine(&now));
+    }
+    Ok(())
+}
+
+/// What is known of a run in `dir` before its first trial.
+fn describe_run(
+    registry: &Registry,
+    dir: &Path,
+    experiment: &Experiment,
+    possible: &Possible,
+) -> Result<Run, Failure> {
+    let text = text(experiment)?;
+    // The machine is described by the folder's disk, so what is above it must be there.
+    let above = above(dir);
+    let machine = bakeoff_lab::describe_machine(above)
+        .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
+    let target = registry.target_of(&experiment.workload).map_err(usage)?;
+    let about = target.about(&experiment.workload).expect("the target that runs it");
+    Ok(Run {
+        name: experiment.name.clone(),
+        title: experiment.title.clone(),
+        workload: experiment.workload.clone(),
+        operations: about.operations.into_iter().map(Into::into).collect(),
+        compare: experiment.compare.name().into(),
+        baseline: experiment.factors[&experiment.compare][0].clone(),
+        factors: experiment
+            .factors
+            .keys()
+            .map(|factor| (factor.name().into(), experiment.levels(*factor)))
+            .collect(),
+        seconds: experiment.seconds,
+        repetitions: experiment.repetitions,
+        seed: experiment.seed,
+        planned: possible.plan.trials() as u32,
+        command: command_line(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        started_s: now_s(),
+        machine,
+        engines: engine_facts(registry, experiment),
+        harness_s: bakeoff_lab::harness_cost().as_secs_f64(),
+        load: bakeoff_lab::machine::load(),
+        neighbour_alone_per_second: None,
+        text: text.describe(),
+        applied: Vec::new(),
+        cuts: None,
+        estimated_s: Some(Estimate::of(registry, experiment, possible).total_s()),
+        left_out: possible.left_out.clone(),
+    })
+}
+
+/// The power cuts of a run, and the command that repeats one of them.
+fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) -> Option<CutPlan> {
+    let cuts = experiment.cuts.as_ref()?;
+    let disk = experiment.cut_disk()?;
+    let clients = experiment.cut_clients();
+    let mut command = vec!["bakeoff".into(), "run".into()];
+    command.push(quote(arguments.experiment.as_deref().unwrap_or_default()));
+    if arguments.quick {
+        command.push("--quick".into());
+    }
+    if let Some(text) = &arguments.text {
+        command.extend(["--text".into(), quote(&text.to_string_lossy())]);
+    }
+    let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
+    let scale = experiment.levels(Factor::SCALE);
+    let mut flags = vec![("disk", disk), ("clients", &*clients_text)];
+    flags.extend(scale.first().map(|scale| ("scale", base(scale))));
+    flags.push(("seed", &*seed));
+    for (flag, value) in flags {
+        command.extend([format!("--{flag}"), quote(value)]);
+    }
+    match arguments.cut_recovery {
+        _ if cuts.recovery => command.push("--cut-recovery".into()),
+        Some(false) => command.push("--cut-recovery=false".into()),
+        _ => {}
+    }
+    Some(CutPlan {
+        planned: possible.planned_cuts(experiment) as u32,
+        disk: disk.into(),
+        clients: clients as u32,
+        file_systems: bakeoff_lab::file_systems(cuts),
+        command: command.join(" "),
+    })
+}
+
+fn engine_facts(registry: &Registry, experiment: &Experiment) -> Vec<EngineFact> {
+    let engines = experiment.levels(Factor::ENGINE);
+    let durabilities = experiment.levels(Factor::DURABILITY);
+    let fact = |level: &String| {
+        let engine = registry.engine(base(level))?;
+        let about = engine.about();
+        let settings = about.promises.iter().filter(|promise| {
+            durabilities.iter().any(|level| base(level) == promise.durability.name())
+        });
+        Some(EngineFact {
+            name: about.name.into(),
+            version: engine.version(),
+            stores: about.stores,
+            transport: external::transport(engine),
+            password_in_url: external::password_in_url(about.name),
+            settings: settings
+                .map(|promise| {
+                    let settings = promise.settings.unwrap_or("can't be had");
+                    (promise.durability.name().into(), settings.into())
+                })
+                .collect(),
+        })
+    };
+    let entered_once = |level: &&String| base(level) == level.as_str();
+    engines.iter().filter(entered_once).filter_map(fact).collect()
+}
+
+/// The command as it was given, quoted for a shell.
+fn command_line() -> String {
+    let arguments = std::env::args().skip(1).map(|it| quote(&without_passwords(&it)));
+    std::iter::once("bakeoff".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+}

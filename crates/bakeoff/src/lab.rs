@@ -1,0 +1,106 @@
+//! What the command works with, and its `main`.
+
+use std::process::ExitCode;
+
+use bakeoff_engines::Engine;
+use bakeoff_experiment::{Preset, without_passwords};
+use bakeoff_lab::Registry;
+use bakeoff_lab::targets::Target;
+use bakeoff_workloads::Workload;
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::exit::{Exit, Failure};
+use crate::{commands, output};
+
+/// Everything that is registered. A program of one's own is `main` of a lab to which it has added
+/// its things:
+///
+/// ```no_run
+/// fn main() -> std::process::ExitCode {
+///     bakeoff::Lab::standard().main()
+/// }
+/// ```
+///
+/// That program starts itself for each trial and each virtual disk, so all of them know what it has
+/// added.
+#[derive(Debug)]
+pub struct Lab {
+    /// What an experiment may name.
+    pub(crate) registry: Registry,
+}
+
+impl Lab {
+    /// Everything that is built in.
+    pub fn standard() -> Self {
+        Self { registry: Registry::standard() }
+    }
+
+    /// Adds an engine.
+    #[must_use]
+    pub fn engine(self, engine: &'static dyn Engine) -> Self {
+        Self { registry: self.registry.with_engines([engine]) }
+    }
+
+    /// Adds a workload over tables.
+    #[must_use]
+    pub fn workload(self, workload: &'static dyn Workload) -> Self {
+        Self { registry: self.registry.with_workloads([workload]) }
+    }
+
+    /// Adds a target, with the workloads that it runs.
+    #[must_use]
+    pub fn target(self, target: impl Target + 'static) -> Self {
+        Self { registry: self.registry.with_target(target) }
+    }
+
+    /// Adds an experiment that is known by its name.
+    #[must_use]
+    pub fn preset(self, preset: Preset) -> Self {
+        Self { registry: self.registry.with_preset(preset) }
+    }
+
+    /// Does what the command line says: the whole of a program's `main`. Things that were registered
+    /// and can't stand beside each other are told, and nothing is done.
+    pub fn main(self) -> ExitCode {
+        let problems = self.registry.problems();
+        if !problems.is_empty() {
+            let lines = problems.iter().map(|problem| format!("\n  {problem}"));
+            let message =
+                format!("this program is put together wrong:{}", lines.collect::<String>());
+            output::say(&message);
+            return Exit::Failed.into();
+        }
+        let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
+        match self.run(&cli.command) {
+            Ok(exit) => exit.into(),
+            Err(failure) => {
+                output::say(&failure);
+                failure.exit.into()
+            }
+        }
+    }
+
+    fn run(&self, command: &Command) -> Result<Exit, Failure> {
+        match command {
+            Command::Run(arguments) => commands::run::run(self, arguments),
+            Command::Report(arguments) => commands::report::run(arguments),
+            Command::List(arguments) => commands::list::run(self, arguments),
+            Command::Doctor(arguments) => commands::doctor::run(self, arguments),
+            Command::Disk(what) => commands::disk::run(what),
+            Command::Trial => commands::trial::run(self),
+            Command::DiskDaemon => commands::disk_daemon::run(),
+        }
+    }
+}
+
+/// Says what is wrong with a command line. What is quoted of it may be a URL in the wrong place.
+fn refuse(error: &clap::Error) -> ! {
+    let said = error.to_string();
+    let shown = without_passwords(&said);
+    if shown == said {
+        error.exit();
+    }
+    eprint!("{shown}");
+    std::process::exit(error.exit_code())
+}

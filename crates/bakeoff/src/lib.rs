@@ -1,0 +1,20 @@
+//! The `bakeoff` command as a library: a [`Lab`] with everything that is built in, to which a
+//! program of one's own adds engines, workloads and targets before it calls [`Lab::main`].
+//!
+//! Wiring only; what the command can do is in `commands`, a file a command. It must never know how
+//! load is made, how a disk works, how results are stored or how a report looks: it asks the crates
+//! that do.
+
+mod cli;
+mod commands;
+mod exit;
+mod lab;
+mod output;
+mod progress;
+mod stop;
+
+pub use bakeoff_engines as engines;
+pub use bakeoff_experiment as experiment;
+pub use bakeoff_lab::targets;
+pub use bakeoff_workloads as workloads;
+pub use lab::Lab;

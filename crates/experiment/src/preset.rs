@@ -1,0 +1,19 @@
+//! Experiments that are known by their names.
+
+/// An experiment that is known by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// Its file.
+    pub toml: &'static str,
+}
+
+/// The experiments that are built in, in the order in which they are listed.
+pub fn presets() -> &'static [Preset] {
+    &[
+        Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },
+        Preset { name: "power-cut", toml: include_str!("../../../experiments/power-cut.toml") },
+        Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") },
+    ]
+}
