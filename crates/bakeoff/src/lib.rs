@@ -15,6 +15,7 @@ mod stop;
 
 pub use bakeoff_engines as engines;
 pub use bakeoff_experiment as experiment;
+pub use bakeoff_factor as factor;
 pub use bakeoff_lab::targets;
 pub use bakeoff_workloads as workloads;
 pub use lab::Lab;

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use bakeoff_factor::Declared;
+
 use crate::message::Problem;
 
 /// Something that an experiment varies. Two are the same where they have the same name.
@@ -49,24 +51,6 @@ pub(crate) enum Valid {
     Disks,
     /// The workload's scales.
     Scales,
-}
-
-/// A factor that is not the lab's own: what is registered describes it.
-#[derive(Debug)]
-pub struct Declared {
-    /// Its name: a key in files, so letters, digits, `_` and `-`, and neither a factor of the lab's
-    /// own nor another key.
-    pub name: &'static str,
-    /// One line on what it is.
-    pub summary: &'static str,
-    /// How its levels are written.
-    pub syntax: &'static str,
-    /// The level that it has when an experiment doesn't say, in its canonical form.
-    pub default: &'static str,
-    /// Brings a level into its canonical form, which stays as it is when it goes through here once
-    /// more and has no comma and no `@`. Else says what is wrong in a line, and how to mend it in
-    /// the lines after that.
-    pub canonical: fn(&str) -> Result<String, String>,
 }
 
 impl Factor {

@@ -27,11 +27,12 @@ pub mod random;
 mod secret;
 mod vocabulary;
 
+pub use bakeoff_factor::Declared;
 pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS};
 pub use disks::{DeviceProblem, Disks, HOST};
 pub use engines::{EngineNames, Engines, Judge, Standing};
 pub use experiment::Experiment;
-pub use factor::{Declared, Factor, Own};
+pub use factor::{Factor, Own};
 pub use factors::{Arrivals, Memory, Neighbours, Rate};
 pub use flags::Changes;
 pub use layer::Settings;

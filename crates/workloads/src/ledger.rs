@@ -21,7 +21,7 @@ use bakeoff_engines::{Database, Result, Schema, Statement, Value};
 pub use audit::Claim;
 pub use client::{Bookkeeper, Witness};
 
-use crate::{Audited, Claims, Client, Findings, Prepared, Scale, Text, Workload};
+use crate::{Audited, Claims, Client, Findings, Parameters, Prepared, Scale, Text, Workload};
 use claims::{Account, Writer};
 
 /// How many clients there can be: each has a row of its own.
@@ -63,8 +63,9 @@ impl Workload for Ledger {
         true
     }
 
-    fn prepare(&self, scale: &str, seed: u64, text: Arc<Text>) -> Box<dyn Prepared> {
-        Box::new(Books::new(scale, seed, text))
+    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+        let Parameters { scale, seed, text, .. } = parameters;
+        Box::new(Books::new(scale, *seed, Arc::clone(text)))
     }
 }
 

@@ -16,6 +16,7 @@ mod redmine;
 pub mod text;
 mod vocabulary;
 
+pub use bakeoff_factor::{Declared, Levels};
 pub use text::{Text, TextError};
 
 /// The generator behind rows and clients: small, fast, and the same on every machine.
@@ -38,6 +39,11 @@ pub trait Workload: Send + Sync {
     /// The scales that it comes in, from small to large; the first is the default.
     fn scales(&self) -> &'static [Scale];
 
+    /// The factors that it adds to the lab's own, in the order in which they are listed.
+    fn factors(&self) -> &'static [&'static Declared] {
+        &[]
+    }
+
     /// The operations that its clients run; a client's choice is a number into these.
     fn operations(&self) -> &'static [&'static str];
 
@@ -53,12 +59,32 @@ pub trait Workload: Send + Sync {
         false
     }
 
-    /// Gets it ready at a scale (a name out of [`Workload::scales`]), for a seed: the same scale,
-    /// seed and text give the same rows and the same clients on every machine.
+    /// Gets it ready: the same parameters give the same rows and the same clients on every
+    /// machine.
     ///
     /// # Panics
     /// When there is no such scale.
-    fn prepare(&self, scale: &str, seed: u64, text: Arc<Text>) -> Box<dyn Prepared>;
+    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared>;
+}
+
+/// What a workload's rows and clients follow from.
+#[derive(Clone, Debug)]
+pub struct Parameters<'a> {
+    /// A name out of [`Workload::scales`].
+    pub scale: &'a str,
+    /// Seeds its rows.
+    pub seed: u64,
+    /// Where its text comes from.
+    pub text: Arc<Text>,
+    /// The levels of [`Workload::factors`].
+    pub levels: Levels,
+}
+
+impl<'a> Parameters<'a> {
+    /// A scale, a seed and a text; every factor of the workload's own at its default.
+    pub fn new(scale: &'a str, seed: u64, text: Arc<Text>) -> Self {
+        Self { scale, seed, text, levels: Levels::default() }
+    }
 }
 
 /// A size of a workload's data.

@@ -8,7 +8,7 @@ use bakeoff_engines::statement::Read;
 use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement, Value};
 use rand::RngExt;
 
-use crate::{Client, Prepared, Random, Scale, Tally, Text, Workload, stream};
+use crate::{Client, Parameters, Prepared, Random, Scale, Tally, Text, Workload, stream};
 
 /// See the module.
 pub struct Point;
@@ -38,18 +38,18 @@ impl Workload for Point {
         &["read"]
     }
 
-    fn prepare(&self, scale: &str, seed: u64, text: Arc<Text>) -> Box<dyn Prepared> {
-        let count = match scale {
+    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+        let count = match parameters.scale {
             "small" => 10_000,
             "large" => 1_000_000,
-            _ => panic!("point has no scale {scale}"),
+            scale => panic!("point has no scale {scale}"),
         };
         let table = Table::new("points").key_column("id", Type::Int).column("content", Type::Text);
         let read = Action::Read(Read::by_key(0, 1, &[1]));
         Box::new(Points {
             count,
-            seed,
-            text,
+            seed: parameters.seed,
+            text: Arc::clone(&parameters.text),
             schema: Schema { tables: vec![table] },
             statements: vec![Statement { name: "point by id".into(), action: read }],
         })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bakeoff_engines::{Result, Schema, Statement, Value};
 
-use crate::{Client, Prepared, Scale, Text, Workload, stream};
+use crate::{Client, Parameters, Prepared, Scale, Text, Workload, stream};
 
 mod client;
 mod configuration;
@@ -66,16 +66,17 @@ impl Workload for Redmine {
         &["create_issue", "process_issues"]
     }
 
-    fn prepare(&self, scale: &str, seed: u64, text: Arc<Text>) -> Box<dyn Prepared> {
-        let size = match scale {
+    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+        let size = match parameters.scale {
             "small" => Size { users: 30, projects: 13, issues: 1_000 },
             "large" => Size { users: 1_000, projects: 120, issues: 10_000 },
             "giant" => Size { users: 10_000, projects: 1_200, issues: 100_000 },
-            _ => panic!("redmine has no scale {scale}"),
+            scale => panic!("redmine has no scale {scale}"),
         };
         let schema = schema::schema();
         let statements = statements::statements(&schema);
         let numbers = (0..=size.users).map(|number| number.to_string()).collect();
+        let (seed, text) = (parameters.seed, Arc::clone(&parameters.text));
         Box::new(Tracker { size, seed, text, schema, statements, numbers })
     }
 }

@@ -11,7 +11,7 @@ static DISK: Own = Own {
     name: "disk",
     summary: "the device under the data",
     syntax: "host, a model (see `bakeoff list disks`), or a name under [disks]",
-    help: "host, hdd-7200, ebs-gp3 … (see `bakeoff list disks`)",
+    help: "host, or a model (see `bakeoff list disks`)",
     default: Some("host"),
     valid: Valid::Disks,
     bare: true,

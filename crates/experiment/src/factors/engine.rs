@@ -14,7 +14,7 @@ static ENGINE: Own = Own {
              postgres://…",
     help: "Engines, separated by commas (see `bakeoff list engines`), or URLs of databases: mysql://…, \
            postgres://…; everybody on this machine can read a command line while it runs, so give a \
-           password by MYSQL_PWD, PGPASSWORD or a file (docs/engines.md) instead",
+           password in the environment or a file instead (docs/engines.md)",
     default: None,
     valid: Valid::Engines,
     bare: true,

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use bakeoff_engines::elsewhere::{self as urls, Secret};
 use bakeoff_engines::{Claim, Database, Durability, Engine, Home, Session, Terms};
-use bakeoff_experiment::{Factor, WorkloadNames};
+use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames};
+use bakeoff_factor::Levels;
 use bakeoff_load::{Blocking, Client, Done, Driver, Interleaved, Pacer, Record, Share};
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_results::{Measures, Setting};
-use bakeoff_workloads::{self as workloads, Claims, Prepared, Text, Workload};
+use bakeoff_workloads::{self as workloads, Claims, Parameters, Prepared, Text, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -57,6 +58,8 @@ struct Resolved {
     durability: Durability,
     /// Settings of the user's own, by name.
     settings: Vec<(String, String)>,
+    /// The levels of the factors that the workload declares.
+    levels: Levels,
 }
 
 impl Tables {
@@ -89,6 +92,20 @@ impl Tables {
     }
 }
 
+/// The factors of a workload over tables: the lab's own, and those that it declares.
+fn factors(workload: &dyn Workload) -> Vec<Factor> {
+    let declared = workload.factors().iter().map(|factor| Factor::Declared(factor));
+    Factor::OWN.into_iter().chain(declared).collect()
+}
+
+/// A cell's levels of the factors that its workload declares.
+fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
+    let level = |factor: &&'static Declared| {
+        (factor.name.to_owned(), cell.base(Factor::Declared(factor)).to_owned())
+    };
+    workload.factors().iter().map(level).collect()
+}
+
 impl Target for Tables {
     fn name(&self) -> &'static str {
         "tables"
@@ -101,7 +118,7 @@ impl Target for Tables {
         let names = |workload: &&'static dyn Workload| WorkloadNames {
             name: workload.name().into(),
             scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
-            factors: Factor::OWN.to_vec(),
+            factors: factors(*workload),
             reads_back: workload.reads_back(),
             // The power of an engine is cut under clients that can say what they were promised.
             cut_by: if workload.is_audited() {
@@ -137,12 +154,14 @@ impl Target for Tables {
             Durability::parse(level).ok_or_else(|| refused("there is no such level"))?;
         refusal::gives(engine, cell, durability)?;
         let workload = self.workload(workload).map_err(|error| refused(&error.to_string()))?;
-        // Another workload than the experiment's own has scales of its own.
-        let scale = match workload.name() == experiment.workload {
-            true => cell.base(Factor::SCALE),
-            false => workload.scales()[0].name,
+        // Another workload than the experiment's own has scales and factors of its own.
+        let (scale, levels) = match workload.name() == experiment.workload {
+            true => (cell.base(Factor::SCALE), levels(workload, cell)),
+            false => (workload.scales()[0].name, Levels::default()),
         };
         let own = experiment.settings.get(name).into_iter().flatten();
+        let declared: String =
+            levels.iter().map(|(name, level)| format!(" {name}={level}")).collect();
         let resolved = Resolved {
             engine: name.into(),
             url: urls::url(name).cloned(),
@@ -152,12 +171,13 @@ impl Target for Tables {
             text: experiment.text.clone(),
             durability,
             settings: own.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            levels,
         };
         Ok(Setup {
             target: self.name(),
             recipe: Recipe {
-                key: format!("{} {} {}", workload.name(), scale, name),
-                about: format!("{} {scale} into {name}", workload.name()),
+                key: format!("{} {scale}{declared} {name}", workload.name()),
+                about: format!("{} {scale}{declared} into {name}", workload.name()),
                 into: name.into(),
             },
             subject: serde_json::to_value(&resolved).expect("it is plain data"),
@@ -188,7 +208,12 @@ impl Target for Tables {
             }
             None => Text::generated(resolved.seed),
         };
-        let prepared = workload.prepare(&resolved.scale, resolved.seed, Arc::new(text));
+        let prepared = workload.prepare(&Parameters {
+            scale: &resolved.scale,
+            seed: resolved.seed,
+            text: Arc::new(text),
+            levels: resolved.levels.clone(),
+        });
         let writing = written::writing(prepared.statements());
         let names = workload.operations();
         Ok(Box::new(Ready { engine, prepared, names, writing, resolved }))

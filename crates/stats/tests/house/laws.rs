@@ -160,7 +160,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "workloads",
-        on: &["engines"],
+        on: &["engines", "factor"],
         never: &[
             never("which engine", CLIENTS, ENGINES),
             never("timed or paced", &["hdrhistogram"], &["Instant", "SystemTime", "latency"]),
@@ -170,8 +170,18 @@ pub const LAWS: &[Law] = &[
         but: &[],
     },
     Law {
-        of: "experiment",
+        of: "factor",
         on: &[],
+        never: &[
+            never("who declares a factor", CLIENTS, ENGINES),
+            never("what a level of it does", &["libc", "rustix"], &["std::fs", "std::thread"]),
+            never("how an experiment is read", &["toml"], &["toml"]),
+        ],
+        but: &[],
+    },
+    Law {
+        of: "experiment",
+        on: &["factor"],
         never: &[
             never("engine", CLIENTS, ENGINES),
             never("workload", &[], WORKLOADS),
@@ -219,6 +229,7 @@ pub const LAWS: &[Law] = &[
             "disk",
             "engines",
             "experiment",
+            "factor",
             "folders",
             "load",
             "results",
@@ -255,6 +266,7 @@ pub const LAWS: &[Law] = &[
             "disk",
             "engines",
             "experiment",
+            "factor",
             "lab",
             "report",
             "results",

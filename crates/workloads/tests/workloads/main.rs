@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use bakeoff_engines::{Database, Durability, Statement, Terms};
-use bakeoff_workloads::{Prepared, Text};
+use bakeoff_workloads::{Parameters, Prepared, Text};
 
 mod books;
 mod rows;
@@ -19,7 +19,7 @@ fn text() -> Arc<Text> {
 
 /// A workload at a scale, for seed 1.
 fn prepare(workload: &str, scale: &str) -> Box<dyn Prepared> {
-    bakeoff_workloads::find(workload).unwrap().prepare(scale, 1, text())
+    bakeoff_workloads::find(workload).unwrap().prepare(&Parameters::new(scale, 1, text()))
 }
 
 /// Loads a workload into a new database; `more` statements follow the workload's own.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bakeoff_engines::Value;
-use bakeoff_workloads::Prepared;
+use bakeoff_workloads::{Parameters, Prepared};
 
 use crate::{prepare, text};
 
@@ -113,7 +113,7 @@ fn digest(prepared: &dyn Prepared) -> u64 {
 fn the_same_seed_gives_the_same_rows_and_another_gives_others() {
     for name in ["redmine", "point"] {
         let workload = bakeoff_workloads::find(name).unwrap();
-        let of_seed = |seed| digest(&*workload.prepare("small", seed, text()));
+        let of_seed = |seed| digest(&*workload.prepare(&Parameters::new("small", seed, text())));
         assert_eq!(of_seed(1), of_seed(1), "{name}");
         assert_ne!(of_seed(1), of_seed(2), "{name}");
     }

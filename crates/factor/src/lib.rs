@@ -1,0 +1,48 @@
+//! A factor as it is declared by what is registered: its name, how its levels are written, and the
+//! level that it has where nobody names one.
+//!
+//! It must never know who declares a factor, what a level of it does, or how an experiment is read.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A factor that a target, a workload, an engine or a device adds to the lab's own.
+#[derive(Debug)]
+pub struct Declared {
+    /// Its name: a key in files, so letters, digits, `_` and `-`, and neither a factor of the lab's
+    /// own nor another key.
+    pub name: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// How its levels are written.
+    pub syntax: &'static str,
+    /// The level that it has when an experiment doesn't say, in its canonical form.
+    pub default: &'static str,
+    /// Brings a level into its canonical form, which stays as it is when it goes through here once
+    /// more and has no comma and no `@`. Else says what is wrong in a line, and how to mend it in
+    /// the lines after that.
+    pub canonical: fn(&str) -> Result<String, String>,
+}
+
+/// Levels of declared factors, by the factors' names, each in its canonical form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Levels(BTreeMap<String, String>);
+
+impl Levels {
+    /// The level of a factor; its default where there is none here.
+    pub fn of(&self, factor: &Declared) -> &str {
+        self.0.get(factor.name).map_or(factor.default, String::as_str)
+    }
+
+    /// The levels with the factors' names, in the order of these.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, level)| (name.as_str(), level.as_str()))
+    }
+}
+
+impl FromIterator<(String, String)> for Levels {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(levels: T) -> Self {
+        Self(levels.into_iter().collect())
+    }
+}
