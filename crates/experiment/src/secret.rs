@@ -2,7 +2,7 @@
 //!
 //! What is plainly a database's URL is shown without its password. Of what only begins like one
 //! nothing is shown to the end of its line: where a character is not escaped, nobody can tell where
-//! the password ends.
+//! the password ends. Of what looks like a password outside of a URL nothing is shown either.
 
 use std::ops::Range;
 
@@ -18,6 +18,14 @@ enum Found {
     Parameters(Range<usize>),
     /// What may have a password anywhere.
     Rest(Range<usize>),
+}
+
+impl Found {
+    fn range(&self) -> &Range<usize> {
+        match self {
+            Self::Password(range) | Self::Parameters(range) | Self::Rest(range) => range,
+        }
+    }
 }
 
 /// A text without the passwords of the URLs in it: `db://me@host/db` for `db://me:word@host/db`, and
@@ -68,7 +76,50 @@ pub(crate) fn begins_plainly(text: &str) -> bool {
     text.split_once(":/").is_some_and(|(_, rest)| told(rest.trim_start_matches('/')).is_some())
 }
 
+/// Everything that may not be shown, in the order of the text; no two overlap.
 fn found(text: &str) -> Vec<Found> {
+    let mut found = in_urls(text);
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let length = line.trim_end_matches('\n').len();
+        if let Some(from) = outside_urls(&line[..length]) {
+            let from = start + from;
+            // Up to what is found in a URL behind it.
+            let urls = found.iter().map(Found::range).filter(|url| url.end > from);
+            let end = urls.map(|url| url.start).min().unwrap_or(usize::MAX).min(start + length);
+            if from < end {
+                found.push(Found::Rest(from..end));
+            }
+        }
+        start += line.len();
+    }
+    found.sort_by_key(|it| it.range().start);
+    found
+}
+
+/// Where in a line a password may begin that is in no URL: behind `password=`, as in a connection
+/// string, and behind the second colon of `scheme:user:password@host`.
+fn outside_urls(line: &str) -> Option<usize> {
+    let assigned = line.match_indices('=').find_map(|(at, _)| {
+        let name = line[..at].trim_end();
+        let letters = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let length = name.bytes().rev().take_while(|byte| letters(byte)).count();
+        let name = name[name.len() - length..].to_ascii_lowercase();
+        (["password", "passwd", "pass", "pwd"].iter().any(|end| name.ends_with(end)))
+            .then_some(at + 1)
+    });
+    let bytes = line.as_bytes();
+    let user = |(at, _): (usize, &str)| {
+        let end = some(bytes, at + 1, |byte| stands_plain(byte) && byte != b':')?;
+        let colon = bytes.get(end) == Some(&b':') && at > 0;
+        (colon && line[end..].contains('@')).then_some(end + 1)
+    };
+    let told = line.match_indices(':').find_map(user);
+    assigned.into_iter().chain(told).min()
+}
+
+/// What may not be shown of the URLs in a text.
+fn in_urls(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let mut from = 0;
     // One slash for who forgets the other.
@@ -261,6 +312,12 @@ mod tests {
             ("db://me:pa", "db://***"),
             ("db://me@host/db?password=pass", "db://***"),
             ("db://me@host/db?sslPassword=pass,alpha", "db://***"),
+            ("host=h password=pass", "host=h password=***"),
+            ("host=h PGPASSWORD = 'pa ss' user=me", "host=h PGPASSWORD =***"),
+            ("db://host=h password=pass", "db://host=h password=***"),
+            ("db:me:pass@h/db", "db:me:***"),
+            ("db:me:pa ss@h/db\nalpha:x@again", "db:me:***\nalpha:x@again"),
+            ("alpha:x,beta:y@again", "alpha:x,beta:y@again"),
             ("a = \"db://me:/pass@host/db\"\nb = 1", "a = \"db://***\nb = 1"),
             ("a = \"db://me:pa\nss@host/db\"\nb = 1", "a = \"db://***\nb = 1"),
         ];

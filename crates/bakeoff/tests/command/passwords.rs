@@ -95,7 +95,9 @@ fn watched(mut child: Child) -> (BTreeSet<String>, Done) {
         }
     }
     // Before it is another program, what is started is its parent once more.
-    let own = std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap();
+    // It may not have got its arguments yet.
+    let line = || std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap();
+    let own = std::iter::repeat_with(line).find(|line| !line.is_empty()).unwrap();
     let own = String::from_utf8_lossy(&own).replace('\0', " ");
     let mut lines = BTreeSet::new();
     while child.try_wait().unwrap().is_none() {
@@ -136,6 +138,27 @@ fn no_form_of_a_password_is_kept_or_shown() {
         assert!(done.err().contains(&shown), "{}", done.err());
     }
     assert!(!place.path("r").exists());
+}
+
+#[test]
+fn a_password_that_is_in_no_url_is_refused_and_not_shown() {
+    let place = Place::new();
+    place.write("mine.toml", "workload = \"point\"\nengine = \"null\"\n");
+    for secret in [
+        "host=h password=S3cr",
+        "postgres://host=h password=S3cr",
+        "mysql:me:S3cr@h/db",
+        "host=h user=me PASSWORD = 'a S3cr'",
+    ] {
+        for engines in [secret.to_owned(), format!("null,{secret}")] {
+            let run = ["run", "mine.toml", "--dry-run", &format!("--engine={engines}")];
+            let done = place.run(&run).code(2);
+            assert!(!said(&done).contains("S3cr"), "{}", said(&done));
+        }
+        place.write("other.toml", &format!("workload = \"point\"\nengine = \"{secret}\"\n"));
+        let done = place.run(&["run", "other.toml", "--dry-run"]).code(2);
+        assert!(!said(&done).contains("S3cr"), "{}", said(&done));
+    }
 }
 
 #[test]
