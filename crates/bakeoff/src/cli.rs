@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::Level as Neighbours;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_experiment::{Changes, MOST_CUTS};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,11 +11,16 @@ mod factors;
 
 use factors::OwnFactors;
 
+use crate::log::Level;
+
 /// Finds out which database engine, how much memory, which disk and which durability setting an
 /// application needs, and what each change buys.
 #[derive(Debug, Parser)]
 #[command(version, about, disable_help_subcommand = true)]
 pub struct Cli {
+    /// Say on standard error what is done, step by step (BAKEOFF_LOG likewise)
+    #[arg(long, global = true, value_enum, value_name = "LEVEL")]
+    pub log: Option<Level>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -300,7 +305,7 @@ pub struct DiskMount {
     pub model: String,
     /// Other load on the device: 0, 25%, x1, x2, x4 …
     #[arg(long, value_name = "LEVEL", default_value = "0", allow_hyphen_values = true)]
-    pub neighbours: Level,
+    pub neighbours: Neighbours,
     /// The seed of the device and its neighbours
     #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = seed)]
     pub seed: u64,
@@ -348,7 +353,7 @@ pub struct DiskSet {
     pub mountpoint: PathBuf,
     /// Other load on the device: 0, 25%, x1, x2, x4 …
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
-    pub neighbours: Option<Level>,
+    pub neighbours: Option<Neighbours>,
     /// Whether the device takes its time
     #[arg(long, value_enum)]
     pub timing: Option<Switch>,

@@ -11,7 +11,7 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure};
-use crate::{commands, output};
+use crate::{commands, log, output};
 
 /// Everything that is registered. A program of one's own is `main` of a lab to which it has added
 /// its things:
@@ -72,7 +72,7 @@ impl Lab {
             return Exit::Failed.into();
         }
         let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
-        match self.run(&cli.command) {
+        match self.run(&cli) {
             Ok(exit) => exit.into(),
             Err(failure) => {
                 output::say(&failure);
@@ -81,8 +81,12 @@ impl Lab {
         }
     }
 
-    fn run(&self, command: &Command) -> Result<Exit, Failure> {
-        match command {
+    fn run(&self, cli: &Cli) -> Result<Exit, Failure> {
+        // A disk's daemon has nobody who would read what it says.
+        if !matches!(cli.command, Command::DiskDaemon) {
+            log::start(cli.log)?;
+        }
+        match &cli.command {
             Command::Run(arguments) => commands::run::run(self, arguments),
             Command::Report(arguments) => commands::report::run(arguments),
             Command::List(arguments) => commands::list::run(self, arguments),

@@ -9,6 +9,7 @@ mod cli;
 mod commands;
 mod exit;
 mod lab;
+mod log;
 mod output;
 mod progress;
 mod stop;

@@ -18,6 +18,8 @@ mod fileio;
 mod guide;
 #[path = "command/interrupted.rs"]
 mod interrupted;
+#[path = "command/log.rs"]
+mod log;
 #[path = "command/on_disks.rs"]
 mod on_disks;
 #[path = "command/open_loop.rs"]

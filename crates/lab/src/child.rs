@@ -38,6 +38,7 @@ fn perform(
         .target(target)
         .ok_or_else(|| TrialError::process(format!("there is no target {target}")))?;
     let mut ready = || {
+        tracing::debug!("ready");
         output.send(&Message::Ready);
         wait_for_go(input)
     };
@@ -57,8 +58,10 @@ fn perform(
             // Before the target is opened: what it starts is counted, too.
             let syncs = place.directory.as_deref().and_then(syncs::Counter::new);
             let running = subject.open(place)?;
+            tracing::debug!("open");
             // So that no trial measures how its target got warm; the disk takes no time meanwhile.
             running.warm()?;
+            tracing::debug!("warm");
             ready()?;
             return drive::measure(&*running, place, plan, syncs.as_ref(), output).map(Some);
         }

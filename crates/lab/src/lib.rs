@@ -37,6 +37,10 @@ pub use run::{Ending, Runner, file_systems};
 pub use spec::resolve;
 pub use watch::{Event, Watch};
 
+/// The environment variable that says how much of its steps a process tells on its standard error: the
+/// name of a level of `tracing`. Where it is set, the lab passes on what trials' processes say.
+pub const LOG: &str = "BAKEOFF_LOG";
+
 /// What timing and recording one operation costs on this machine, in processor time: measured
 /// anew at each call, in about 20 ms.
 pub fn harness_cost() -> std::time::Duration {

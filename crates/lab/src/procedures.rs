@@ -148,11 +148,12 @@ impl Stage<'_> {
         let start = Instant::now();
         self.watch.event(Event::Loading { data: &setup.recipe, rows: 0 });
         let loaded = self.load_unseen(setup, place);
+        let seconds = start.elapsed().as_secs_f64();
+        tracing::debug!(what = setup.recipe.about, seconds, ?loaded, "loaded");
         let failure = loaded.as_ref().err().map(ToString::to_string);
         // A load that was interrupted has not failed.
         if failure.is_none() || !self.stopped() {
             let (data, failure) = (&setup.recipe, failure.as_deref());
-            let seconds = start.elapsed().as_secs_f64();
             self.watch.event(Event::Loaded { data, seconds, failure });
         }
         loaded

@@ -225,6 +225,8 @@ impl Runner<'_> {
         way: &mut Way,
         due: &Due,
     ) -> Result<u32, LabError> {
+        let (block, attempt) = (due.block.number, due.attempt);
+        tracing::info!(block, attempt, repetition = due.block.repetition, "block");
         let mut disturbed = self.take_canary(stage, way)?;
         let mut failed = 0;
         for planned in &due.block.trials {
@@ -233,6 +235,7 @@ impl Runner<'_> {
             let (number, of, cell) = (way.number, way.of, &planned.cell);
             let left_s = way.left.begins(cell);
             stage.watch.event(Event::Begins { number, of, cell, left_s });
+            tracing::info!(trial = number, of, levels = ?cell.to_map(), "trial begins");
             let (start, started_s) = (Instant::now(), now_s());
             let answer = self.measure(stage, cell, due.block.number);
             let (measured, reason) = match answer {
@@ -264,6 +267,8 @@ impl Runner<'_> {
             self.folder.commit_trial(&trial)?;
             failed += u32::from(!trial.valid);
             stage.watch.event(Event::Ends(&trial));
+            let (seconds, reason) = (start.elapsed().as_secs_f64(), trial.reason.as_deref());
+            tracing::info!(trial = number, valid = trial.valid, seconds, reason, "trial ends");
             way.left.took(start.elapsed().as_secs_f64());
         }
         if let Some(what) = disturbed {
@@ -317,6 +322,7 @@ impl Runner<'_> {
             let mut canary = wanting("the canary", way.cage.read())?;
             canary.off = disturbed(&way.canaries, &canary);
             self.folder.commit_canary(&canary)?;
+            tracing::debug!(?canary, "canary");
             way.canaries.push(canary.clone());
             let Some(what) = canary.off else { return Ok(None) };
             if tries == CANARY_TRIES || way.waited_s > patience_s {

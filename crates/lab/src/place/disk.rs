@@ -139,6 +139,7 @@ impl Disk {
         (options.seed, options.timing, options.uncached) = (seed, false, uncached);
         options.metadata = metadata;
         let mounted = Mounted::start(launcher, &options).map_err(|error| failed(&error))?;
+        tracing::debug!(model = options.model, at = %at.display(), "disk mounted");
         let (seen_at, timed) = (at.to_owned(), !spec.is_null());
         Ok(Self::Virtual(Box::new(Virtual {
             mounted,

@@ -88,6 +88,7 @@ impl Image {
         let bytes = wanting("the image's size", accounts::space(&self.folder))?;
         room(directory.parent().unwrap_or(directory), bytes + RESERVE)?;
         self.copy(directory, place::Sync::Yes, stop)?;
+        tracing::debug!(image = %self.folder.display(), bytes, cold, "image restored");
         if !cold {
             return Ok(());
         }

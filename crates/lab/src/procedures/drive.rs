@@ -196,6 +196,7 @@ impl DriveProcedure {
                     stage.watch.event(Event::Progress { per_second, mean_s });
                 }
                 Heard::Message(Message::Driven(early)) => {
+                    tracing::debug!("the clients have stopped");
                     let others = MachineAccount::now().since(&machine);
                     seen = disk.driven()?;
                     seen.measures.extend(others);

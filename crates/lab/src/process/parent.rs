@@ -14,7 +14,7 @@ use rustix::process::Pid;
 
 use super::family;
 use super::job::{GO, Job, Message};
-use crate::TrialError;
+use crate::{LOG, TrialError};
 
 /// How much of what a process says on its standard error is kept for the record.
 const TAIL: usize = 4096;
@@ -75,6 +75,7 @@ impl Process {
             });
         }
         let mut child = command.spawn()?;
+        tracing::debug!(pid = child.id(), task = ?job.task, "process starts");
         let input = child.stdin.take().expect("piped");
         let (output, stderr) = (child.stdout.take(), child.stderr.take());
         let (sender, messages) = mpsc::channel();
@@ -132,6 +133,7 @@ impl Process {
         // One that was waited for has no number any more.
         let gone =
             !matches!(self.child.try_wait(), Ok(None)) || family::end(Pid::from_child(&self.child));
+        tracing::debug!(pid = self.child.id(), gone, "process ended");
         if gone {
             // It fails only for a process that was waited for before.
             let _ = self.child.wait();
@@ -174,6 +176,7 @@ fn listen<T: Send + 'static>(
 /// Passes on what a process says, until it ends or nobody listens.
 fn pass_on(output: impl Read, to: &Sender<Message>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
+        tracing::trace!(line, "process says");
         let message = serde_json::from_str(&line).unwrap_or_else(|error| {
             Message::Failed(TrialError::process(format!("it said {line:?}: {error}")))
         });
@@ -183,11 +186,15 @@ fn pass_on(output: impl Read, to: &Sender<Message>) {
     }
 }
 
-/// The last bytes of a stream.
+/// The last bytes of a stream, which is passed on where steps are told.
 fn tail(mut stream: impl Read) -> String {
+    let passes_on = std::env::var_os(LOG).is_some();
     let mut kept = Vec::new();
     let mut buffer = [0; 1024];
     while let Ok(read @ 1..) = stream.read(&mut buffer) {
+        if passes_on {
+            let _ = io::stderr().write_all(&buffer[..read]);
+        }
         kept.extend_from_slice(&buffer[..read]);
         let surplus = kept.len().saturating_sub(TAIL);
         kept.drain(..surplus);

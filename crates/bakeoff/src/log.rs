@@ -1,0 +1,63 @@
+//! What bakeoff does, step by step, on standard error: for whoever looks for the cause of something.
+
+use std::io;
+
+use clap::ValueEnum;
+use tracing::level_filters::LevelFilter;
+
+use crate::exit::{Exit, Failure};
+
+/// The variable that says how much, for this process and for those that it starts.
+pub const VARIABLE: &str = bakeoff_lab::LOG;
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Level {
+    /// Nothing
+    Off,
+    /// What failed
+    Error,
+    /// What is odd
+    Warn,
+    /// Blocks and trials
+    Info,
+    /// Their steps: processes, images, disks, servers
+    Debug,
+    /// What processes say to each other, too
+    Trace,
+}
+
+/// Says that much from here on; without a level, what the variable asks for. To be called before
+/// there is a second thread.
+///
+/// # Errors
+/// A variable that names no level.
+pub fn start(level: Option<Level>) -> Result<(), Failure> {
+    let level = match (level, std::env::var(VARIABLE)) {
+        (Some(level), _) => level,
+        (None, Ok(name)) if !name.is_empty() => Level::from_str(&name, true).map_err(|_| {
+            let valid = Level::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            let valid: Vec<String> = valid.map(|value| value.get_name().to_owned()).collect();
+            let valid = valid.join(", ");
+            Failure::new(Exit::Usage, format!("{VARIABLE} is `{name}`; valid: {valid}"))
+        })?,
+        (None, _) => return Ok(()),
+    };
+    let (name, filter) = match level {
+        Level::Off => ("off", LevelFilter::OFF),
+        Level::Error => ("error", LevelFilter::ERROR),
+        Level::Warn => ("warn", LevelFilter::WARN),
+        Level::Info => ("info", LevelFilter::INFO),
+        Level::Debug => ("debug", LevelFilter::DEBUG),
+        Level::Trace => ("trace", LevelFilter::TRACE),
+    };
+    // SAFETY: this is the only thread.
+    unsafe { std::env::set_var(VARIABLE, name) };
+    tracing_subscriber::fmt()
+        .with_max_level(filter)
+        .with_writer(io::stderr)
+        .with_target(false)
+        .log_internal_errors(false)
+        .init();
+    Ok(())
+}
