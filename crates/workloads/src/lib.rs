@@ -40,8 +40,8 @@ pub trait Workload: Send + Sync {
     fn scales(&self) -> &'static [Scale];
 
     /// The factors that it adds to the lab's own, in the order in which they are listed.
-    fn factors(&self) -> &'static [&'static Declared] {
-        &[]
+    fn factors(&self) -> Vec<&'static Declared> {
+        Vec::new()
     }
 
     /// The operations that its clients run; a client's choice is a number into these.

@@ -94,16 +94,16 @@ impl Tables {
 
 /// The factors of a workload over tables: the lab's own, and those that it declares.
 fn factors(workload: &dyn Workload) -> Vec<Factor> {
-    let declared = workload.factors().iter().map(|factor| Factor::Declared(factor));
+    let declared = workload.factors().into_iter().map(Factor::Declared);
     Factor::OWN.into_iter().chain(declared).collect()
 }
 
 /// A cell's levels of the factors that its workload declares.
 fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
-    let level = |factor: &&'static Declared| {
+    let level = |factor: &'static Declared| {
         (factor.name.to_owned(), cell.base(Factor::Declared(factor)).to_owned())
     };
-    workload.factors().iter().map(level).collect()
+    workload.factors().into_iter().map(level).collect()
 }
 
 impl Target for Tables {

@@ -1,0 +1,165 @@
+//! The workload `jobs`: a queue of jobs in a table. Clients put jobs in at one end and take the
+//! oldest that waits at the other, as background workers of an application do.
+
+use std::sync::Arc;
+
+use bakeoff::engines::schema::{Table, Type};
+use bakeoff::engines::statement::{Order, Path, Read, Set};
+use bakeoff::engines::{Action, Result, Rows, Schema, Session, Statement, Value};
+use bakeoff::factor::Declared;
+use bakeoff::workloads::{
+    Client, End, Parameters, Prepared, Scale, Tally, Text, Workload, transaction,
+};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+
+/// See the module.
+pub struct Jobs;
+
+static SCALES: [Scale; 1] =
+    [Scale { name: "small", summary: "1,000 jobs that wait", bytes: 200_000 }];
+
+const WAITING: i64 = 0;
+const TAKEN: i64 = 1;
+
+/// The statements, by number.
+const ADD: usize = 0;
+const OLDEST: usize = 1;
+const TAKE: usize = 2;
+
+/// How much each job carries.
+static PAYLOAD: Declared = Declared {
+    name: "payload",
+    summary: "bytes of text that each job carries",
+    syntax: "1 to 65536",
+    default: "100",
+    canonical: |text| match text.parse::<usize>() {
+        Ok(bytes @ 1..=65_536) => Ok(bytes.to_string()),
+        _ => Err(format!("`{text}` is no size of a payload\nvalid: 1 to 65536 bytes")),
+    },
+};
+
+impl Workload for Jobs {
+    fn name(&self) -> &'static str {
+        "jobs"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a queue: clients add jobs and take the oldest that waits"
+    }
+
+    fn scales(&self) -> &'static [Scale] {
+        &SCALES
+    }
+
+    fn factors(&self) -> Vec<&'static Declared> {
+        vec![&PAYLOAD]
+    }
+
+    fn operations(&self) -> &'static [&'static str] {
+        &["add", "take"]
+    }
+
+    fn reads_back(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+        let payload = parameters.levels.of(&PAYLOAD).parse().expect("a checked level");
+        let table = Table::new("jobs")
+            .generated_key("id")
+            .column("state", Type::Int)
+            .column("payload", Type::LongText)
+            .index(&["state"]);
+        let by_state = Path::Index(table.index_number(&["state"]));
+        let oldest = Read {
+            order: Order::Ascending,
+            limit: Some(1),
+            for_update: true,
+            ..Read::range(0, by_state, 1, &[0])
+        };
+        let take = Action::Update { table: 0, set: vec![Set::To(1)], only_if: Vec::new() };
+        let statement = |name: &str, action| Statement { name: name.into(), action };
+        Box::new(Queue {
+            payload,
+            seed: parameters.seed,
+            text: Arc::clone(&parameters.text),
+            schema: Schema { tables: vec![table] },
+            statements: vec![
+                statement("add a job", Action::Insert { table: 0 }),
+                statement("the oldest job", Action::Read(oldest)),
+                statement("take a job", take),
+            ],
+        })
+    }
+}
+
+/// The queue at a size of its jobs.
+struct Queue {
+    payload: usize,
+    seed: u64,
+    text: Arc<Text>,
+    schema: Schema,
+    statements: Vec<Statement>,
+}
+
+impl Prepared for Queue {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn rows(&self, _: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        (1..=1000_i64).try_for_each(|id| {
+            let payload = self.text.cut(&mut random, self.payload);
+            row(&[id.into(), WAITING.into(), payload.into()])
+        })
+    }
+
+    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(number as u64));
+        Box::new(Worker { queue: self, random, rows: Rows::new() })
+    }
+}
+
+/// One client.
+struct Worker<'q> {
+    queue: &'q Queue,
+    random: Xoshiro256PlusPlus,
+    rows: Rows,
+}
+
+impl Client for Worker<'_> {
+    fn choose(&mut self) -> usize {
+        self.random.random_range(0..2)
+    }
+
+    fn perform(
+        &mut self,
+        operation: usize,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let rows = &mut self.rows;
+        if operation == 0 {
+            let payload = self.queue.text.cut(&mut self.random, self.queue.payload);
+            return transaction(session, tally, |session| {
+                session.run(ADD, &[Value::Null, WAITING.into(), payload.into()], rows)?;
+                Ok(End::Commit(()))
+            });
+        }
+        transaction(session, tally, |session| {
+            // Nobody waits: there is nothing to take.
+            if session.run(OLDEST, &[WAITING.into()], rows)? == 0 {
+                return Ok(End::Rollback(()));
+            }
+            let job = rows.int(0, 0).expect("a job has a number");
+            session.run(TAKE, &[job.into(), TAKEN.into()], rows)?;
+            Ok(End::Commit(()))
+        })
+    }
+}

@@ -1,0 +1,315 @@
+//! The engine `logstore`: a small log-structured store. Every commit is one record at the end of a
+//! log; what is live is also in memory, where it is read. Draining writes the log anew, without
+//! what is dead.
+//!
+//! It stands for the engine of your own. Tables, indexes and statements are bakeoff's layer over any
+//! ordered key-value store ([`bakeoff::engines::kv`]); what is here is the store, and what it
+//! promises.
+
+mod log;
+mod memory;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bakeoff::engines::kv::{self, Visit};
+use bakeoff::engines::{
+    About, Database, Durability, Engine, Home, Promise, Result, Schema, Statement, Terms,
+};
+
+use log::{Change, Log};
+use memory::{Memory, Snapshot};
+
+/// See the module.
+pub struct LogStore;
+
+/// How often `relaxed` syncs the log.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+/// Keys that a scan takes out of memory at once.
+const BATCH: usize = 64;
+
+const fn promise(
+    durability: Durability,
+    settings: &'static str,
+    source: &'static str,
+    window: Option<Duration>,
+) -> Promise {
+    Promise { durability, settings: Some(settings), source, window, most_lost: None }
+}
+
+impl Engine for LogStore {
+    fn about(&self) -> About {
+        About {
+            name: "logstore",
+            summary: "a small log-structured store, as an example",
+            promises: [
+                promise(Durability::None, "no sync", "commits are in the system's buffers", None),
+                promise(
+                    Durability::Relaxed,
+                    "fdatasync every second",
+                    "a power cut costs what was committed since the last sync; records have \
+                     checksums and are recovered in order",
+                    Some(SYNC_EVERY),
+                ),
+                promise(
+                    Durability::Strict,
+                    "fdatasync at every commit",
+                    "the log is synced before a commit returns",
+                    None,
+                ),
+            ],
+            home: Home::Process,
+            stores: true,
+        }
+    }
+
+    fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").into()
+    }
+
+    fn open(
+        &self,
+        directory: &Path,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        let memory = Memory::new(kv::spaces(schema).len());
+        let log = Log::open(directory, |changes| memory.apply(changes))?;
+        let log = Arc::new(Mutex::new(log));
+        let relaxed = terms.durability == Durability::Relaxed;
+        let syncer = relaxed.then(|| Syncer::start(Arc::clone(&log))).transpose()?;
+        let strict = terms.durability == Durability::Strict;
+        kv::open(Store { memory, log, strict, _syncer: syncer }, schema, statements)
+    }
+}
+
+/// What is open.
+struct Store {
+    memory: Memory,
+    /// Whoever holds it may write: there is one writing transaction at a time.
+    log: Arc<Mutex<Log>>,
+    /// Whether a commit waits for its record to be durable.
+    strict: bool,
+    _syncer: Option<Syncer>,
+}
+
+impl Store {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl kv::Store for Store {
+    type Read<'s> = Read<'s>;
+    type Write<'s> = Write<'s>;
+    type Bulk<'s> = Bulk<'s>;
+
+    fn read(&self) -> Result<Read<'_>> {
+        Ok(Read(self.memory.snapshot()))
+    }
+
+    fn write(&self) -> Result<Write<'_>> {
+        let log = self.log();
+        Ok(Write { log, snapshot: self.memory.snapshot(), store: self, changes: Vec::new() })
+    }
+
+    fn bulk(&self) -> Result<Bulk<'_>> {
+        Ok(Bulk { log: self.log(), store: self, changes: Vec::new() })
+    }
+
+    fn drain(&self) -> Result<()> {
+        let mut log = self.log();
+        let live = self.memory.snapshot();
+        Ok(log.rewrite(live.all())?)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        vec![("rewrites", self.log().rewrites)]
+    }
+
+    fn writes_back(&self) -> &'static [&'static str] {
+        &["rewrites"]
+    }
+}
+
+/// A reading transaction.
+struct Read<'s>(Snapshot<'s>);
+
+impl kv::Reader for Read<'_> {
+    type Bytes<'t>
+        = Arc<[u8]>
+    where
+        Self: 't;
+
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        Ok(self.0.get(space, key))
+    }
+
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        scan(&self.0, space, (from, to), reverse, visit)
+    }
+}
+
+/// A writing transaction: what it has changed is in memory for it alone, as of no number yet.
+struct Write<'s> {
+    log: MutexGuard<'s, Log>,
+    snapshot: Snapshot<'s>,
+    store: &'s Store,
+    changes: Vec<Change>,
+}
+
+impl kv::Reader for Write<'_> {
+    type Bytes<'t>
+        = Arc<[u8]>
+    where
+        Self: 't;
+
+    fn get(&self, space: usize, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        Ok(self.snapshot.get(space, key))
+    }
+
+    fn scan(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        scan(&self.snapshot, space, (from, to), reverse, visit)
+    }
+}
+
+impl Write<'_> {
+    fn change(&mut self, space: usize, key: &[u8], value: Option<&[u8]>) {
+        let change = Change { space, key: key.into(), value: value.map(Into::into) };
+        self.snapshot.overlay(&change);
+        self.changes.push(change);
+    }
+}
+
+impl kv::Writer for Write<'_> {
+    fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        self.change(space, key, Some(value));
+        Ok(())
+    }
+
+    fn delete(&mut self, space: usize, key: &[u8]) -> Result<()> {
+        self.change(space, key, None);
+        Ok(())
+    }
+
+    fn commit(mut self) -> Result<()> {
+        self.log.append(&self.changes, self.store.strict)?;
+        self.store.memory.apply(self.changes);
+        Ok(())
+    }
+}
+
+/// A bulk load: a record for each batch.
+struct Bulk<'s> {
+    log: MutexGuard<'s, Log>,
+    store: &'s Store,
+    changes: Vec<Change>,
+}
+
+/// Keys of a bulk load's record.
+const RECORD: usize = 1000;
+
+impl Bulk<'_> {
+    fn flush(&mut self) -> Result<()> {
+        let changes = std::mem::take(&mut self.changes);
+        self.log.append(&changes, false)?;
+        self.store.memory.apply(changes);
+        Ok(())
+    }
+}
+
+impl kv::Bulk for Bulk<'_> {
+    fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        self.changes.push(Change { space, key: key.into(), value: Some(value.into()) });
+        if self.changes.len() < RECORD { Ok(()) } else { self.flush() }
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        if self.store.strict {
+            self.log.sync()?;
+        }
+        Ok(())
+    }
+}
+
+/// Visits keys batch by batch, so that nothing is locked while somebody looks at them.
+fn scan(
+    snapshot: &Snapshot<'_>,
+    space: usize,
+    (from, to): (&[u8], &[u8]),
+    reverse: bool,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    let (mut from, mut to) = (from.to_vec(), to.to_vec());
+    loop {
+        let batch = snapshot.range(space, &from, &to, reverse, BATCH);
+        for (key, value) in &batch {
+            if visit(key, value)? == ControlFlow::Break(()) {
+                return Ok(());
+            }
+        }
+        match batch.last() {
+            Some((last, _)) if batch.len() == BATCH => match reverse {
+                true => to = last.to_vec(),
+                // The first key behind the last.
+                false => from = [last, &[0][..]].concat(),
+            },
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// The thread that syncs the log every second, until it is dropped.
+struct Syncer {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Syncer {
+    fn start(log: Arc<Mutex<Log>>) -> Result<Self> {
+        let (stop, stopped) = channel();
+        let run = move || {
+            while stopped
+                .recv_timeout(SYNC_EVERY)
+                .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
+            {
+                let file = log.lock().unwrap_or_else(PoisonError::into_inner).file();
+                // Outside of the lock, so that no commit waits. A failure is told by the next commit.
+                if file.and_then(|file| file.sync_data()).is_err() {
+                    log.lock().unwrap_or_else(PoisonError::into_inner).broken = true;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("log-sync".into()).spawn(run)?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

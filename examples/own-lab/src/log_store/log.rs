@@ -1,0 +1,188 @@
+//! The log: a file of records, each with its length and a checksum.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A key that is set or removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its key space.
+    pub space: usize,
+    /// The key.
+    pub key: Box<[u8]>,
+    /// Its new value; `None` when it is removed.
+    pub value: Option<Arc<[u8]>>,
+}
+
+/// A log that is open, with its end in reach.
+pub struct Log {
+    directory: PathBuf,
+    file: File,
+    /// Bytes of whole records.
+    length: u64,
+    /// How often it was written anew since it was opened.
+    pub rewrites: u64,
+    /// Whether a write or a sync has failed: what is on the disk is not known any more.
+    pub broken: bool,
+}
+
+/// Bytes before a record: its length, and its checksum.
+const HEAD: usize = 12;
+const NAME: &str = "log";
+const NEW: &str = "log.new";
+
+impl Log {
+    /// Opens the log in a folder, or begins it, and hands on each record that is whole. What follows
+    /// the last of them was never acknowledged, and is cut off.
+    pub fn open(directory: &Path, mut apply: impl FnMut(Vec<Change>)) -> io::Result<Self> {
+        match fs::remove_file(directory.join(NEW)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let path = directory.join(NAME);
+        let mut options = OpenOptions::new();
+        let mut file = options.read(true).append(true).create(true).open(&path)?;
+        // The name of a new file is durable when its folder is synced.
+        File::open(directory)?.sync_all()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let mut length = 0;
+        while let Some((record, size)) = first(&bytes[length..]) {
+            apply(record);
+            length += size;
+        }
+        if length < bytes.len() {
+            file.set_len(length as u64)?;
+            file.sync_data()?;
+        }
+        let directory = directory.to_owned();
+        Ok(Self { directory, file, length: length as u64, rewrites: 0, broken: false })
+    }
+
+    /// Adds a record of these changes; waits until it is durable, if that is wanted. After a failure
+    /// nothing is added any more.
+    pub fn append(&mut self, changes: &[Change], durable: bool) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("an earlier write to the log has failed"));
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let record = encode(changes);
+        let written = self.file.write_all(&record);
+        let synced = written.and_then(|()| if durable { self.file.sync_data() } else { Ok(()) });
+        match &synced {
+            Ok(()) => self.length += record.len() as u64,
+            Err(_) => self.broken = true,
+        }
+        synced
+    }
+
+    /// Makes all that was added durable.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data().inspect_err(|_| self.broken = true)
+    }
+
+    /// The file, to be synced by somebody else.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Puts a log of what is live in the place of this one.
+    pub fn rewrite(&mut self, live: Vec<Change>) -> io::Result<()> {
+        let new = self.directory.join(NEW);
+        let mut file = OpenOptions::new().read(true).append(true).create_new(true).open(&new)?;
+        let mut length = 0;
+        for changes in live.chunks(1000) {
+            let record = encode(changes);
+            file.write_all(&record)?;
+            length += record.len() as u64;
+        }
+        file.sync_data()?;
+        fs::rename(&new, self.directory.join(NAME))?;
+        File::open(&self.directory)?.sync_all()?;
+        (self.file, self.length) = (file, length);
+        self.rewrites += 1;
+        Ok(())
+    }
+}
+
+/// The first record of these bytes, if it is whole, and its size.
+fn first(bytes: &[u8]) -> Option<(Vec<Change>, usize)> {
+    let length = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
+    let checksum = u64::from_le_bytes(bytes.get(4..HEAD)?.try_into().ok()?);
+    let body = bytes.get(HEAD..HEAD.checked_add(length)?)?;
+    if length == 0 || self::checksum(body) != checksum {
+        return None;
+    }
+    Some((decode(body)?, HEAD + length))
+}
+
+fn encode(changes: &[Change]) -> Vec<u8> {
+    let mut record = vec![0; HEAD];
+    for Change { space, key, value } in changes {
+        record.extend((*space as u32).to_le_bytes());
+        record.extend((key.len() as u32).to_le_bytes());
+        record.extend(value.as_ref().map_or(u32::MAX, |value| value.len() as u32).to_le_bytes());
+        record.extend(&**key);
+        record.extend(value.iter().flat_map(|value| value.iter()));
+    }
+    let length = (record.len() - HEAD) as u32;
+    let checksum = checksum(&record[HEAD..]);
+    record[..4].copy_from_slice(&length.to_le_bytes());
+    record[4..HEAD].copy_from_slice(&checksum.to_le_bytes());
+    record
+}
+
+fn decode(mut body: &[u8]) -> Option<Vec<Change>> {
+    let mut changes = Vec::new();
+    while !body.is_empty() {
+        let mut number = || {
+            let (number, rest) = body.split_first_chunk()?;
+            body = rest;
+            Some(u32::from_le_bytes(*number))
+        };
+        let (space, key, value) = (number()?, number()?, number()?);
+        let key = body.split_off(..key as usize)?.into();
+        let value = match value {
+            u32::MAX => None,
+            length => Some(body.split_off(..length as usize)?.into()),
+        };
+        changes.push(Change { space: space as usize, key, value });
+    }
+    Some(changes)
+}
+
+/// FNV-1a of 64 bits (Fowler, Noll, Vo).
+fn checksum(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_whole_is_read_again_and_what_is_torn_is_cut_off() {
+        let set = |key: &[u8]| Change { space: 1, key: key.into(), value: Some([7; 3].into()) };
+        let records = [vec![set(b"a")], vec![set(b"b"), Change { value: None, ..set(b"a") }]];
+        let bytes = records.iter().map(|record| encode(record)).collect::<Vec<_>>().concat();
+        for length in 0..=bytes.len() {
+            let mut rest = &bytes[..length];
+            let mut read = Vec::new();
+            while let Some((record, size)) = first(rest) {
+                read.push(record);
+                rest = &rest[size..];
+            }
+            let whole = [encode(&records[0]).len(), bytes.len()];
+            let expected = whole.iter().filter(|end| **end <= length).count();
+            assert_eq!(read, records[..expected], "{length}");
+        }
+        let mut flipped = bytes.clone();
+        flipped[HEAD + 2] ^= 1;
+        assert_eq!(first(&flipped), None);
+    }
+}

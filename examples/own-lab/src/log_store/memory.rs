@@ -1,0 +1,160 @@
+//! What is live, in memory, with as many versions as somebody may still read.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::log::Change;
+
+type Key = Box<[u8]>;
+type Value = Arc<[u8]>;
+/// The versions of a key, the oldest first: the number of a commit, and what it left; `None` for a
+/// key that it removed.
+type Versions = Vec<(u64, Option<Value>)>;
+
+/// Key spaces, and who reads them.
+pub struct Memory {
+    spaces: RwLock<Spaces>,
+    /// The commits that are read, and by how many.
+    readers: Mutex<BTreeMap<u64, usize>>,
+}
+
+struct Spaces {
+    /// The last commit's number.
+    last: u64,
+    maps: Vec<BTreeMap<Key, Versions>>,
+}
+
+impl Memory {
+    /// So many empty key spaces.
+    pub fn new(spaces: usize) -> Self {
+        let maps = (0..spaces).map(|_| BTreeMap::new()).collect();
+        Self { spaces: RwLock::new(Spaces { last: 0, maps }), readers: Mutex::default() }
+    }
+
+    /// Makes a commit's changes visible to whoever begins to read from now on.
+    pub fn apply(&self, changes: Vec<Change>) {
+        let mut spaces = self.spaces.write().unwrap_or_else(PoisonError::into_inner);
+        spaces.last += 1;
+        let now = spaces.last;
+        // Nobody begins to read meanwhile: that takes the lock, too.
+        let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = readers.keys().next().copied().unwrap_or(now);
+        for Change { space, key, value } in changes {
+            let map = &mut spaces.maps[space];
+            let versions = map.entry(key.clone()).or_default();
+            versions.retain(|(number, _)| *number != now);
+            versions.push((now, value));
+            // Of the versions that all readers are past, the last one counts.
+            let past = versions.iter().take_while(|(number, _)| *number <= oldest).count();
+            versions.drain(..past.saturating_sub(1));
+            if let [(number, None)] = versions.as_slice()
+                && *number <= oldest
+            {
+                map.remove(&key);
+            }
+        }
+    }
+
+    /// What is there now, and stays as it is for whoever holds this.
+    pub fn snapshot(&self) -> Snapshot<'_> {
+        let spaces = self.spaces.read().unwrap_or_else(PoisonError::into_inner);
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        *readers.entry(spaces.last).or_default() += 1;
+        Snapshot { memory: self, number: spaces.last, own: BTreeMap::new() }
+    }
+}
+
+/// What was there at one moment, and what its holder has changed since.
+pub struct Snapshot<'m> {
+    memory: &'m Memory,
+    number: u64,
+    own: BTreeMap<(usize, Key), Option<Value>>,
+}
+
+impl Snapshot<'_> {
+    /// Changes something for the holder alone.
+    pub fn overlay(&mut self, change: &Change) {
+        self.own.insert((change.space, change.key.clone()), change.value.clone());
+    }
+
+    /// The value of a key.
+    pub fn get(&self, space: usize, key: &[u8]) -> Option<Value> {
+        if !self.own.is_empty()
+            && let Some(own) = self.own.get(&(space, key.into()))
+        {
+            return own.clone();
+        }
+        let spaces = self.memory.spaces.read().unwrap_or_else(PoisonError::into_inner);
+        self.seen(spaces.maps[space].get(key)?)
+    }
+
+    fn seen(&self, versions: &Versions) -> Option<Value> {
+        let seen = versions.iter().rev().find(|(number, _)| *number <= self.number);
+        seen.and_then(|(_, value)| value.clone())
+    }
+
+    /// At most so many keys from `from` on (empty: from the first), before `to` (empty: to the last),
+    /// with their values, in ascending order or in reverse.
+    pub fn range(
+        &self,
+        space: usize,
+        from: &[u8],
+        to: &[u8],
+        reverse: bool,
+        most: usize,
+    ) -> Vec<(Key, Value)> {
+        if !to.is_empty() && from >= to {
+            return Vec::new();
+        }
+        let end = if to.is_empty() { Bound::Unbounded } else { Bound::Excluded(to) };
+        let spaces = self.memory.spaces.read().unwrap_or_else(PoisonError::into_inner);
+        let there = spaces.maps[space].range::<[u8], _>((Bound::Included(from), end));
+        let there = there.filter_map(|(key, versions)| Some((key, self.seen(versions)?)));
+        let own = self.own.range((space, from.into())..);
+        let own = own.take_while(|((of, key), _)| *of == space && (to.is_empty() || **key < *to));
+        let own: BTreeMap<&Key, &Option<Value>> =
+            own.map(|((_, key), value)| (key, value)).collect();
+        let there = there.filter(|(key, _)| !own.contains_key(key));
+        let first = |there: &mut dyn Iterator<Item = (&Key, Value)>| -> Vec<(Key, Value)> {
+            there.take(most).map(|(key, value)| (key.clone(), value)).collect()
+        };
+        let mut found = match reverse {
+            true => first(&mut there.rev()),
+            false => first(&mut { there }),
+        };
+        found.extend(
+            own.iter().filter_map(|(key, value)| Some(((*key).clone(), (*value).clone()?))),
+        );
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        if reverse {
+            found.reverse();
+        }
+        found.truncate(most);
+        found
+    }
+
+    /// Everything that is there, as changes of an empty store.
+    pub fn all(&self) -> Vec<Change> {
+        let spaces = self.memory.spaces.read().unwrap_or_else(PoisonError::into_inner);
+        let of = |(space, map): (usize, &BTreeMap<Key, Versions>)| -> Vec<Change> {
+            let live = map.iter().filter_map(|(key, versions)| {
+                Some(Change { space, key: key.clone(), value: Some(self.seen(versions)?) })
+            });
+            live.collect()
+        };
+        spaces.maps.iter().enumerate().flat_map(of).collect()
+    }
+}
+
+impl Drop for Snapshot<'_> {
+    fn drop(&mut self) {
+        let mut readers = self.memory.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = readers.get_mut(&self.number) {
+            *count -= 1;
+            if *count == 0 {
+                readers.remove(&self.number);
+            }
+        }
+    }
+}
