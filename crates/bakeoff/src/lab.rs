@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use bakeoff_devices::device::model::Model;
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{Preset, without_passwords};
 use bakeoff_lab::Registry;
@@ -54,6 +55,12 @@ impl Lab {
         Self { registry: self.registry.with_target(target) }
     }
 
+    /// Adds a model of devices, for disks.
+    #[must_use]
+    pub fn model(self, model: Model) -> Self {
+        Self { registry: self.registry.with_model(model) }
+    }
+
     /// Adds an experiment that is known by its name.
     #[must_use]
     pub fn preset(self, preset: Preset) -> Self {
@@ -91,9 +98,9 @@ impl Lab {
             Command::Report(arguments) => commands::report::run(arguments),
             Command::List(arguments) => commands::list::run(self, arguments),
             Command::Doctor(arguments) => commands::doctor::run(self, arguments),
-            Command::Disk(what) => commands::disk::run(what),
+            Command::Disk(what) => commands::disk::run(self, what),
             Command::Trial => commands::trial::run(self),
-            Command::DiskDaemon => commands::disk_daemon::run(),
+            Command::DiskDaemon => commands::disk_daemon::run(self),
         }
     }
 }

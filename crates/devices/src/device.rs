@@ -4,9 +4,10 @@
 //! what time it is. The same requests at the same times, with the same seed, give the same answers
 //! on every machine.
 
-mod agenda;
+pub mod agenda;
 pub mod cloud;
 pub mod hdd;
+pub mod model;
 pub mod null;
 pub mod raid;
 pub mod ssd;
@@ -87,7 +88,10 @@ pub struct Wrong {
 }
 
 /// Checks that a parameter is within its bounds.
-fn within(name: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) -> Result<(), Wrong> {
+///
+/// # Errors
+/// It is not.
+pub fn within(name: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) -> Result<(), Wrong> {
     if bounds.contains(&value) {
         return Ok(());
     }
@@ -96,7 +100,10 @@ fn within(name: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) -> Resu
 }
 
 /// Checks two parameters of which the first may not be above the second.
-fn ordered((low, lower): (&str, f64), (high, upper): (&str, f64)) -> Result<(), Wrong> {
+///
+/// # Errors
+/// It is.
+pub fn ordered((low, lower): (&str, f64), (high, upper): (&str, f64)) -> Result<(), Wrong> {
     if lower <= upper {
         return Ok(());
     }
@@ -105,6 +112,6 @@ fn ordered((low, lower): (&str, f64), (high, upper): (&str, f64)) -> Result<(), 
 }
 
 /// What is wrong of all that was checked.
-fn wrongs<const N: usize>(checked: [Result<(), Wrong>; N]) -> Vec<Wrong> {
+pub fn wrongs<const N: usize>(checked: [Result<(), Wrong>; N]) -> Vec<Wrong> {
     checked.into_iter().filter_map(Result::err).collect()
 }

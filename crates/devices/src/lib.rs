@@ -6,8 +6,10 @@
 
 pub mod device;
 pub mod ext4;
+pub mod models;
 pub mod neighbour;
 pub mod plug;
+pub mod size;
 pub mod spec;
 pub mod station;
 pub mod trigger;

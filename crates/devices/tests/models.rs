@@ -2,8 +2,8 @@
 
 use bakeoff_devices::device::{Kind, Nanos, Request};
 use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync, Work};
+use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
-use bakeoff_devices::spec::Spec;
 use bakeoff_devices::station::Station;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -14,7 +14,7 @@ const GIB: u64 = 1 << 30;
 const SPAN: u64 = 4 * GIB;
 
 fn station(spec: &str, seed: u64) -> Station {
-    let spec = Spec::parse(spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
+    let spec = Models::standard().parse(spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
     let mut station = Station::new(spec.build(seed), seed);
     station.set_span(SPAN);
     station
@@ -163,7 +163,7 @@ fn write(offset: u64, length: u64) -> Request {
 
 /// Appends 4 KiB to a file and syncs it, as often as it goes, through what ext4 makes of that.
 fn appends(spec: &str, seconds: u64) -> f64 {
-    let journal = Spec::parse(spec).expect("a model").file_system();
+    let journal = Models::standard().parse(spec).expect("a model").file_system();
     let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
     let mut station = station(spec, 1);
     let mut end = 0;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use bakeoff_devices::device::{Completion, Kind, Nanos, Request};
+use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
-use bakeoff_devices::spec::Spec;
 use bakeoff_devices::station::{Station, StationCounts};
 use proptest::prelude::*;
 
@@ -55,7 +55,7 @@ type History = (Vec<Completion>, BTreeMap<u64, Nanos>, StationCounts);
 
 /// Lives through a history, looking at the station only when a request comes and then `step` apart.
 fn live(spec: &str, level: Level, history: &[(Nanos, Request)], step: Nanos) -> History {
-    let mut station = Station::new(Spec::parse(spec).unwrap().build(7), 8);
+    let mut station = Station::new(Models::standard().parse(spec).unwrap().build(7), 8);
     station.set_span(SPAN);
     station.set_neighbours(0, level);
     let (mut done, mut submitted) = (Vec::new(), BTreeMap::new());
@@ -112,7 +112,7 @@ proptest! {
         history in prop::collection::vec(submission(), 1..60),
     ) {
         // Once a flush that came when all else was done is done too, an idle disk stays at rest.
-        let mut station = Station::new(Spec::parse("hdd-7200/cache=1M").unwrap().build(7), 8);
+        let mut station = Station::new(Models::standard().parse("hdd-7200/cache=1M").unwrap().build(7), 8);
         let (mut now, mut done) = (0, Vec::new());
         for (id, &(gap, request)) in (0..).zip(&history) {
             now += gap;
@@ -146,7 +146,7 @@ fn simulating_is_quick() {
         ("ebs-gp3", 16),
         ("raid10:8×ebs-magnetic", 16),
     ] {
-        let mut station = Station::new(Spec::parse(spec).unwrap().build(1), 1);
+        let mut station = Station::new(Models::standard().parse(spec).unwrap().build(1), 1);
         station.set_span(4 << 30);
         // A multiplicative walk over the blocks: cheap, and far from sequential.
         let request = |id: u64| Request {

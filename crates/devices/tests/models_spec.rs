@@ -1,14 +1,15 @@
 //! How devices are named.
 
 use bakeoff_devices::ext4::{Committing, Parameters, Place};
-use bakeoff_devices::spec::{Spec, listed};
+use bakeoff_devices::models::Models;
+use bakeoff_devices::spec::Spec;
 
 fn error(text: &str) -> String {
-    Spec::parse(text).expect_err(text).to_string()
+    Models::standard().parse(text).expect_err(text).to_string()
 }
 
 fn table(text: &str) -> Result<Spec, String> {
-    Spec::from_table(&text.parse().unwrap()).map_err(|error| error.to_string())
+    Models::standard().parse_table(&text.parse().unwrap()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -30,9 +31,9 @@ fn devices_are_read_as_they_are_written() {
         "ssd-sata/commit=fast/flush_us=500/journal=near",
         "raid10:4×hdd-7200/journal=near",
     ] {
-        let spec = Spec::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let spec = Models::standard().parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(spec.to_string(), text);
-        assert_eq!(Spec::parse(&spec.to_string()).unwrap(), spec);
+        assert_eq!(Models::standard().parse(&spec.to_string()).unwrap(), spec);
     }
 }
 
@@ -45,15 +46,16 @@ fn there_is_one_way_to_write_each() {
         ("hdd-7200/used=1/rpm=7200", "hdd-7200"),
         ("ebs-gp3/journal=middle/commit=jbd2", "ebs-gp3"),
     ] {
-        assert_eq!(Spec::parse(text).unwrap().to_string(), canonical);
+        assert_eq!(Models::standard().parse(text).unwrap().to_string(), canonical);
     }
 }
 
 #[test]
 fn every_listed_device_can_be_had() {
-    for listed in listed() {
+    for listed in Models::standard().listed() {
         let name = listed.name.replace("SIZE", "100G").replace("N×MODEL", "4×hdd-7200");
-        let spec = Spec::parse(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let spec =
+            Models::standard().parse(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(spec.is_null(), name == "null");
         assert!(!listed.summary.is_empty());
         spec.build(1);
@@ -66,6 +68,13 @@ fn a_table_describes_a_device_of_ones_own() {
     assert_eq!(spec.to_string(), "hdd-7200/average_seek_ms=9/cache=64M/rpm=5900");
     let array = table("model = 'raid10:4xhdd-7200'\nused = 0.25").unwrap();
     assert_eq!(array.to_string(), "raid10:4×hdd-7200/used=0.25");
+    // What the level changes already, the table changes again, or leaves so.
+    for (used, name) in
+        [("0.25", "hdd-7200/used=0.25"), ("0.5", "hdd-7200/used=0.5"), ("1", "hdd-7200")]
+    {
+        let spec = table(&format!("model = 'hdd-7200/used=0.5'\nused = {used}")).unwrap();
+        assert_eq!(spec.to_string(), name);
+    }
 }
 
 #[test]
@@ -142,17 +151,17 @@ fn devices_that_cannot_be_are_refused_with_the_reason() {
 fn all_that_is_wrong_is_told_with_the_parameter_that_was_written() {
     let text = "model = 'hdd-7200'\nrpm = 0\nrmp = 1\ntags = 'many'\naverage_seek_ms = 100\n\
                 inner_mb_s = 160\norder = 'random'";
-    let error = Spec::from_table(&text.parse().unwrap()).unwrap_err();
+    let error = Models::standard().parse_table(&text.parse().unwrap()).unwrap_err();
     let mut told: Vec<_> = error.0.iter().map(|problem| problem.parameter().unwrap()).collect();
     told.sort_unstable();
     assert_eq!(told, ["average_seek_ms", "inner_mb_s", "order", "rmp", "rpm", "tags"], "{error}");
     let both = error.to_string();
     assert!(both.contains("rpm is 0") && both.contains("; "), "{both}");
     // Of two that do not go together, the one that was changed.
-    let error = Spec::parse("hdd-7200/outer_mb_s=100").unwrap_err();
+    let error = Models::standard().parse("hdd-7200/outer_mb_s=100").unwrap_err();
     assert_eq!(error.0[0].parameter(), Some("outer_mb_s"), "{error}");
     // A value that is wrong by itself says nothing of what goes with it.
-    let error = Spec::parse("ebs-gp3/iops=fast/burst_iops=0").unwrap_err();
+    let error = Models::standard().parse("ebs-gp3/iops=fast/burst_iops=0").unwrap_err();
     assert_eq!(error.0.len(), 2, "{error}");
     assert!(self::error("hdd-7200/used=0.5/used=1.0").contains("used is given twice"));
 }
@@ -161,9 +170,10 @@ fn all_that_is_wrong_is_told_with_the_parameter_that_was_written() {
 fn every_model_has_a_file_system_to_choose() {
     let shipped = Parameters::default();
     assert_eq!((shipped.commit, shipped.journal), (Committing::Jbd2, Place::Middle));
-    for listed in listed() {
+    for listed in Models::standard().listed() {
         let name = listed.name.replace("SIZE", "100G").replace("N×MODEL", "4×hdd-7200");
-        let chosen = |text: &str| Spec::parse(&format!("{name}{text}")).unwrap().file_system();
+        let chosen =
+            |text: &str| Models::standard().parse(&format!("{name}{text}")).unwrap().file_system();
         assert_eq!(chosen(""), shipped, "{name}");
         let other = Parameters { commit: Committing::Fast, journal: Place::Near };
         assert_eq!(chosen("/commit=fast/journal=near"), other, "{name}");
@@ -175,7 +185,7 @@ fn every_model_has_a_file_system_to_choose() {
 #[test]
 fn a_part_of_the_stroke_is_for_disks_that_have_one() {
     let used = |model: &str, fraction| {
-        let spec = Spec::parse(model).unwrap().with_used_fraction(fraction);
+        let spec = Models::standard().parse(model).unwrap().with_used_fraction(fraction);
         spec.map(|spec| spec.to_string()).map_err(|error| error.to_string())
     };
     assert_eq!(used("hdd-7200", 0.5).as_deref(), Ok("hdd-7200/used=0.5"));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_devices::spec::Spec;
+use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{self, Executor};
 use bakeoff_disk::fuse::{self, ServeOptions};
@@ -54,7 +54,7 @@ fn show() -> Result<(), Box<dyn std::error::Error>> {
         // Holes: the disk takes what is there for written, and nobody reads it.
         File::create(backing.join("others"))?.set_len(OTHERS)?;
         File::create(backing.join("written"))?.set_len(WRITTEN)?;
-        let spec = Spec::parse(&model)?;
+        let spec = Models::standard().parse(&model)?;
         let station = Station::new(spec.build(1), 1);
         let options = executor::Options { timing: true, null: spec.is_null() };
         let executor = Arc::new(Executor::start(station, options));

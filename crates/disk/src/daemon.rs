@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
+use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
@@ -45,15 +46,19 @@ enum Event {
 
 /// Is the process that a [`Launcher`](launcher::Launcher) starts: reads on `input` what to mount,
 /// answers on `output` that it is mounted or why not, and serves it as [`serve`] does. For a `main`
-/// that gives its standard input and output.
+/// that gives its standard input and output, and the models that its program has.
 ///
 /// # Errors
 /// As of [`serve`], or `input` does not say what to mount. Whoever started it has been told what
 /// came before it was mounted.
-pub fn launched(input: &mut dyn BufRead, output: &mut dyn io::Write) -> Result<(), Error> {
+pub fn launched(
+    models: &Models,
+    input: &mut dyn BufRead,
+    output: &mut dyn io::Write,
+) -> Result<(), Error> {
     let mut mounted = false;
     let served = launcher::asked(input).and_then(|options| {
-        serve(&options, |_| {
+        serve(models, &options, |_| {
             mounted = true;
             launcher::answer(output, &Reply::Mounted)
         })
@@ -67,16 +72,17 @@ pub fn launched(input: &mut dyn BufRead, output: &mut dyn io::Write) -> Result<(
     served
 }
 
-/// Mounts a disk, calls `ready` when it did, and serves it until it is unmounted or told to end by
-/// a signal. Where `ready` fails, it is unmounted at once.
+/// Mounts a disk of one of these models, calls `ready` when it did, and serves it until it is
+/// unmounted or told to end by a signal. Where `ready` fails, it is unmounted at once.
 ///
 /// # Errors
 /// It can't be mounted as asked, and nothing was changed; or it can't be served any more.
 pub fn serve(
+    models: &Models,
     options: &MountOptions,
     ready: impl FnOnce(&Note) -> io::Result<()>,
 ) -> Result<(), Error> {
-    let spec = options.device()?;
+    let spec = options.device(models)?;
     let note = folders(options, &spec)?;
     can_mount()?;
     let claim = Claim::new(&note)?;

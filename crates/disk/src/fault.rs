@@ -22,7 +22,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bakeoff_devices::spec::size_of;
+use bakeoff_devices::size::size_of;
 use rustix::io::Errno;
 
 /// What can fail.

@@ -55,8 +55,11 @@ pub(crate) fn launch(
     mut command: Command,
     options: &MountOptions,
 ) -> Result<(Child, Guard), Error> {
-    // Before anything is started; what would be no number in JSON does not get past this.
-    options.device()?;
+    // JSON has no such number: it would arrive as one that was not given.
+    if let Some(fraction) = options.used_fraction.filter(|fraction| !fraction.is_finite()) {
+        let why = format!("used is {fraction}, and must be above 0 and at most 1");
+        return Err(Error::Usage(why));
+    }
     let asked = line(options).map_err(|error| {
         let (backing, mountpoint) = (options.backing.display(), options.mountpoint.display());
         Error::Folder(format!("{backing} or {mountpoint}: {error}; take another folder"))

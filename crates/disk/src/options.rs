@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
@@ -16,7 +17,7 @@ pub struct MountOptions {
     pub backing: PathBuf,
     /// The empty folder where they are to be seen.
     pub mountpoint: PathBuf,
-    /// The device's model.
+    /// The device, of a model that its daemon knows.
     pub model: String,
     /// Who else is on the device.
     pub neighbours: Level,
@@ -49,17 +50,17 @@ impl MountOptions {
         }
     }
 
-    /// The device that is asked for.
+    /// The device that is asked for, of these models.
     ///
     /// # Errors
     /// There is none, or it can't have these neighbours.
-    pub(crate) fn device(&self) -> Result<Spec, Error> {
+    pub(crate) fn device(&self, models: &Models) -> Result<Spec, Error> {
         if self.model == "host" {
             let why = "host is this machine's own disk: use a folder on it as it is, or name a \
                        model (bakeoff list disks)";
             return Err(Error::Usage(why.into()));
         }
-        let mut spec = Spec::parse(&self.model).map_err(Error::usage)?;
+        let mut spec = models.parse(&self.model).map_err(Error::usage)?;
         if let Some(fraction) = self.used_fraction {
             spec = spec.with_used_fraction(fraction).map_err(Error::usage)?;
         }

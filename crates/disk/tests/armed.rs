@@ -7,8 +7,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::ext4::{Mode, Sync};
+use bakeoff_devices::models::Models;
 use bakeoff_devices::plug::Keep;
-use bakeoff_devices::spec::Spec;
 use bakeoff_devices::station::Station;
 use bakeoff_devices::trigger::Trigger;
 use bakeoff_disk::executor::{self, Executor};
@@ -65,7 +65,7 @@ impl History {
         for name in NAMES {
             fs::write(backing.join(name), [0; SECTORS * SECTOR]).unwrap();
         }
-        let spec = Spec::parse("null").unwrap();
+        let spec = Models::standard().parse("null").unwrap();
         let station = Station::new(spec.build(1), 1);
         let executor = Executor::start(station, executor::Options { timing: false, null: true });
         let options = VolumeOptions::new(Arc::new(executor), &spec);

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 
 use bakeoff_devices::ext4::{Mode, Sync};
+use bakeoff_devices::models::Models;
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_devices::spec::Spec;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{self, Executor};
 use bakeoff_disk::volume::{Access, Ino, ROOT, Volume, VolumeOptions, Who};
@@ -32,7 +32,7 @@ impl Disk {
         for name in ["a", "b"] {
             std::fs::write(backing.join(name), name).unwrap();
         }
-        let spec = Spec::parse(model).unwrap();
+        let spec = Models::standard().parse(model).unwrap();
         let null = spec.is_null();
         let station = Station::new(spec.build(1), 1);
         let executor = Executor::start(station, executor::Options { timing: !null, null });

@@ -1,5 +1,8 @@
 //! What may be said of disks: the machine's own, models, and devices of the experiment's own.
 
+use std::fmt;
+use std::sync::Arc;
+
 use toml::Table;
 
 use crate::message::Problem;
@@ -16,14 +19,17 @@ pub struct DeviceProblem {
     pub message: String,
 }
 
+type Level = dyn Fn(&str) -> Result<String, String> + Send + Sync;
+type Device = dyn Fn(&Table) -> Result<(), Vec<DeviceProblem>> + Send + Sync;
+
 /// The disks that an experiment may name. What a model is, is known to others: they say what is
 /// right, in functions that are called here.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Disks {
     models: Vec<String>,
     example: String,
-    level: fn(&str) -> Result<String, String>,
-    device: fn(&Table) -> Result<(), Vec<DeviceProblem>>,
+    level: Arc<Level>,
+    device: Arc<Device>,
     own: Vec<String>,
 }
 
@@ -35,9 +41,10 @@ impl Disks {
     pub fn new(
         models: Vec<String>,
         example: String,
-        level: fn(&str) -> Result<String, String>,
-        device: fn(&Table) -> Result<(), Vec<DeviceProblem>>,
+        level: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static,
+        device: impl Fn(&Table) -> Result<(), Vec<DeviceProblem>> + Send + Sync + 'static,
     ) -> Self {
+        let (level, device) = (Arc::new(level), Arc::new(device));
         Self { models, example, level, device, own: Vec::new() }
     }
 
@@ -88,5 +95,11 @@ impl Disks {
     pub(crate) fn own(&self, device: &Table) -> Vec<(Option<String>, Problem)> {
         let problems = (self.device)(device).err().unwrap_or_default().into_iter();
         problems.map(|DeviceProblem { key, message }| (key, Problem::in_lines(&message))).collect()
+    }
+}
+
+impl fmt::Debug for Disks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.models).entries(&self.own).finish()
     }
 }

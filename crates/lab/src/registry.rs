@@ -1,11 +1,13 @@
-//! What is registered: the targets, with the engines and workloads that they know. The built-in ones
-//! are in one list each.
+//! What is registered: the targets, with the engines and workloads that they know, and the models of
+//! devices. The built-in ones are in one list each.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use bakeoff_devices::spec::{self, Spec, SpecError};
+use bakeoff_devices::device::model::Model;
+use bakeoff_devices::models::{Models, RegisterError};
+use bakeoff_devices::spec::SpecError;
 use bakeoff_engines::{Engine, Home};
 use bakeoff_experiment::{
     DeviceProblem, Disks, EngineNames, Engines, Judge, Preset, Standing, Vocabulary, presets,
@@ -24,6 +26,9 @@ pub struct Registry {
     /// The target of these engines and workloads first.
     targets: Vec<Box<dyn Target>>,
     presets: Vec<Preset>,
+    models: Models,
+    /// The models that could not be among them.
+    refused: Vec<RegisterError>,
 }
 
 impl Registry {
@@ -34,6 +39,8 @@ impl Registry {
             workloads: Vec::new(),
             targets: vec![tables(&[], &[]), Box::new(Folder)],
             presets: presets().to_vec(),
+            models: Models::standard(),
+            refused: Vec::new(),
         };
         let engines = bakeoff_engines::ENGINES.iter().copied();
         let workloads = bakeoff_workloads::WORKLOADS.iter().copied();
@@ -70,8 +77,15 @@ impl Registry {
         self
     }
 
-    /// What is wrong with what was registered: two things of one name, and factors that an
-    /// experiment couldn't name, or could name in two ways.
+    /// The same with one more model of devices.
+    #[must_use]
+    pub fn with_model(mut self, model: Model) -> Self {
+        self.refused.extend(self.models.add(model).err());
+        self
+    }
+
+    /// What is wrong with what was registered: two things of one name, factors that an experiment
+    /// couldn't name, or could name in two ways, and models of devices that can't be had.
     pub fn problems(&self) -> Vec<String> {
         let vocabulary = self.vocabulary();
         let engines = self.engines.iter().map(|engine| engine.about().name);
@@ -82,6 +96,7 @@ impl Registry {
         problems.extend(twice("workloads", workloads));
         problems.extend(twice("targets", targets));
         problems.extend(twice("presets", presets));
+        problems.extend(self.refused.iter().map(ToString::to_string));
         problems.extend(vocabulary.problems());
         problems
     }
@@ -123,6 +138,11 @@ impl Registry {
         self.targets.iter().map(|target| &**target)
     }
 
+    /// The models of devices.
+    pub fn models(&self) -> &Models {
+        &self.models
+    }
+
     /// The names that are valid in an experiment.
     pub fn vocabulary(&self) -> Vocabulary {
         let names = self.engines.iter().map(|engine| {
@@ -135,12 +155,7 @@ impl Registry {
         });
         let url = |url: &str| bakeoff_engines::elsewhere::name(url).map(Into::into);
         let engines = Engines::new(names.collect(), url, standing(self.engines.clone()));
-        let disks = Disks::new(
-            spec::listed().iter().map(|disk| disk.name.to_string()).collect(),
-            "ssd-sata".into(),
-            |text| Spec::parse(text).map(|spec| spec.to_string()).map_err(|e| e.to_string()),
-            |table| Spec::from_table(table).map(drop).map_err(problems),
-        );
+        let disks = disks(&self.models);
         let workloads = self.targets.iter().flat_map(|target| target.workloads());
         let presets = self.presets.clone();
         Vocabulary { engines, workloads: workloads.collect(), disks, presets, trusts: false }
@@ -180,6 +195,19 @@ fn standing(engines: Vec<&'static dyn Engine>) -> Judge {
             Some(bakeoff_engines::Standing::Reserved) | None => Standing::Reserved,
         }
     })
+}
+
+/// The disks that an experiment may name, of these models.
+fn disks(models: &Models) -> Disks {
+    let names = models.listed().into_iter().map(|disk| disk.name).collect();
+    let (levels, devices) = (models.clone(), models.clone());
+    let level = move |text: &str| levels.parse(text).map(|spec| spec.to_string());
+    Disks::new(
+        names,
+        "ssd-sata".into(),
+        move |text| level(text).map_err(|error| error.to_string()),
+        move |table| devices.parse_table(table).map(drop).map_err(problems),
+    )
 }
 
 /// What is wrong with a device, by the keys of its table.

@@ -1,5 +1,6 @@
 //! Trial specs: a cell's levels, resolved once into typed values. Below this nobody parses a level.
 
+use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::spec::Spec;
 use bakeoff_experiment::{
@@ -73,7 +74,7 @@ pub fn resolve(
     let no_target = |error: TrialError| Refusal::of(cell, &[], error.to_string());
     let target = registry.target_of(&experiment.workload).map_err(no_target)?;
     let setup = target.resolve(&Wanted { experiment, cell, workload: &experiment.workload })?;
-    let disk = disk(experiment, cell)?;
+    let disk = disk(registry.models(), experiment, cell)?;
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
         let why = "the disk has no queue for neighbours to stand in";
@@ -98,22 +99,26 @@ pub fn resolve(
 }
 
 /// The disk of a cell.
-fn disk(experiment: &Experiment, cell: &Cell) -> Result<DiskSpec, Refusal> {
+fn disk(models: &Models, experiment: &Experiment, cell: &Cell) -> Result<DiskSpec, Refusal> {
     let wrong = |error: TrialError| Refusal::of(cell, &[Factor::DISK], error.to_string());
     match cell.base(Factor::DISK) {
         HOST => Ok(DiskSpec::Host),
-        name => named_disk(experiment, name).map(DiskSpec::Virtual).map_err(wrong),
+        name => named_disk(models, experiment, name).map(DiskSpec::Virtual).map_err(wrong),
     }
 }
 
-/// The model of that name: one of the experiment's own, or one that is built in.
+/// The device of that name: one of the experiment's own, or of one of these models.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn named_disk(experiment: &Experiment, name: &str) -> Result<Spec, TrialError> {
+pub fn named_disk(
+    models: &Models,
+    experiment: &Experiment,
+    name: &str,
+) -> Result<Spec, TrialError> {
     match experiment.disks.get(name) {
-        Some(table) => Spec::from_table(table),
-        None => Spec::parse(name),
+        Some(table) => models.parse_table(table),
+        None => models.parse(name),
     }
     .map_err(|error| TrialError::User(error.to_string()))
 }

@@ -2,8 +2,8 @@
 
 use bakeoff_devices::device::{Kind, Nanos, Request};
 use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync, Work};
+use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
-use bakeoff_devices::spec::Spec;
 use bakeoff_devices::station::{Station, StationCounts};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -21,7 +21,7 @@ pub(crate) struct Load {
 
 /// A device with the span and the neighbours given.
 fn station(model: &str, span: u64, neighbours: &str) -> Station {
-    let spec = Spec::parse(model).expect("a model that there is");
+    let spec = Models::standard().parse(model).expect("a model that there is");
     let mut station = Station::new(spec.build(1), 1);
     station.set_span(span);
     station.set_neighbours(0, neighbours.parse::<Level>().expect("a level"));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_devices::ext4::Flow;
-use bakeoff_devices::spec::Spec;
+use bakeoff_devices::models::Models;
 use bakeoff_devices::trigger::Trigger;
 use bakeoff_disk::control::{Control, Stat};
 use bakeoff_disk::daemon;
@@ -15,16 +15,17 @@ use bakeoff_disk::registry::Note;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use super::disk_daemon;
+use crate::Lab;
 use crate::cli::{self, Switch};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 
 /// Does what is asked of a disk, after what killed daemons left is gone.
-pub fn run(what: &cli::Disk) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, what: &cli::Disk) -> Result<Exit, Failure> {
     disk_daemon::sweep()?;
     let done = match what {
-        cli::Disk::Mount(arguments) => mount(arguments),
-        cli::Disk::Stat(arguments) => stat(arguments),
+        cli::Disk::Mount(arguments) => mount(lab, arguments),
+        cli::Disk::Stat(arguments) => stat(lab, arguments),
         cli::Disk::Set(arguments) => set(arguments),
         cli::Disk::Cut(arguments) => cut(arguments),
         cli::Disk::Arm(arguments) => arm(arguments),
@@ -38,7 +39,7 @@ fn connect(mountpoint: &Path) -> Result<Control, Failure> {
     Ok(Control::connect(mountpoint)?)
 }
 
-fn mount(arguments: &cli::DiskMount) -> Result<(), Failure> {
+fn mount(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), Failure> {
     let options = MountOptions {
         backing: arguments.backing.clone(),
         mountpoint: arguments.mountpoint.clone(),
@@ -51,7 +52,7 @@ fn mount(arguments: &cli::DiskMount) -> Result<(), Failure> {
         uncached: arguments.uncached,
     };
     if arguments.foreground {
-        return Ok(daemon::serve(&options, say_mounted)?);
+        return Ok(daemon::serve(lab.registry.models(), &options, say_mounted)?);
     }
     mount::detach(&disk_daemon::launcher()?, &options)?;
     let at = arguments.mountpoint.display();
@@ -65,13 +66,13 @@ fn say_mounted(disk: &Note) -> io::Result<()> {
     output.flush()
 }
 
-fn stat(arguments: &cli::DiskStat) -> Result<(), Failure> {
+fn stat(lab: &Lab, arguments: &cli::DiskStat) -> Result<(), Failure> {
     let stat = connect(&arguments.mountpoint)?.stat()?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&stat).expect("it is plain data");
         return print(&format!("{text}\n"));
     }
-    print(&table(&stat))
+    print(&table(&stat, lab.registry.models()))
 }
 
 fn set(arguments: &cli::DiskSet) -> Result<(), Failure> {
@@ -137,12 +138,12 @@ fn beside(backing: &Path) -> PathBuf {
 }
 
 /// What a mounted disk is and has done, for a reader.
-fn table(stat: &Stat) -> String {
+fn table(stat: &Stat, models: &Models) -> String {
     let (device, files, latency) = (&stat.device, &stat.files, &stat.latency);
     let timing = match (stat.off_at_ns, stat.timing) {
         (Some(_), _) => "the power is off",
         (None, true) => "timing on",
-        (None, false) if Spec::parse(&stat.model).is_ok_and(|spec| spec.is_null()) => {
+        (None, false) if models.parse(&stat.model).is_ok_and(|spec| spec.is_null()) => {
             "takes no time"
         }
         (None, false) => "timing off",

@@ -7,13 +7,14 @@ use bakeoff_disk::daemon;
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::registry;
 
+use crate::Lab;
 use crate::exit::{Exit, Failure};
 use crate::output::say;
 
 /// Mounts what standard input says, and serves it until it is unmounted.
-pub fn run() -> Result<Exit, Failure> {
+pub fn run(lab: &Lab) -> Result<Exit, Failure> {
     sweep()?;
-    daemon::launched(&mut io::stdin().lock(), &mut io::stdout())?;
+    daemon::launched(lab.registry.models(), &mut io::stdin().lock(), &mut io::stdout())?;
     Ok(Exit::Done)
 }
 

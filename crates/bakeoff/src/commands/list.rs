@@ -33,7 +33,7 @@ fn list(registry: &Registry, what: Listed) -> Table {
         Listed::Presets => presets_table(registry, &vocabulary),
         Listed::Engines => engines(registry),
         Listed::Workloads => workloads(registry),
-        Listed::Disks => disks(),
+        Listed::Disks => disks(registry),
         Listed::Factors => factors(&vocabulary),
     }
 }
@@ -115,11 +115,11 @@ fn declared(workload: &WorkloadNames) -> String {
     lines.join("\n")
 }
 
-fn disks() -> Table {
+fn disks(registry: &Registry) -> Table {
     let mut table = table(&["disk", "what it is"]);
     table.add_row(["host", "this machine's own disk, under the run folder"]);
-    for disk in bakeoff_devices::spec::listed() {
-        table.add_row([disk.name, disk.summary]);
+    for disk in registry.models().listed() {
+        table.add_row([&disk.name, disk.summary]);
     }
     table
 }

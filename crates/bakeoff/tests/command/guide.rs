@@ -1,6 +1,6 @@
 //! The guide says what the engines and the disks say.
 
-use bakeoff_devices::spec::{self, Spec};
+use bakeoff_devices::models::Models;
 use bakeoff_experiment::{Changes, Experiment};
 
 const DISKS: &str = include_str!("../../../../docs/disks.md");
@@ -59,7 +59,8 @@ fn the_page_on_engines_names_them_all() {
 
 #[test]
 fn the_page_on_disks_names_them_all() {
-    for disk in spec::listed().iter().map(|listed| listed.name).chain(["host"]) {
+    let listed = Models::standard().listed().into_iter().map(|listed| listed.name);
+    for disk in listed.chain(["host".to_owned()]) {
         let row = format!("\n| `{disk}` |");
         assert!(DISKS.contains(&row), "docs/disks.md has no row {row:?}");
     }
@@ -102,7 +103,7 @@ fn the_parameters_on_the_page_are_the_models_own() {
             }
             for (key, value) in keys.iter().zip(values) {
                 // What does not differ from the model is not written.
-                let spec = Spec::parse(&format!("{model}/{key}={value}"));
+                let spec = Models::standard().parse(&format!("{model}/{key}={value}"));
                 assert_eq!(spec.map(|spec| spec.to_string()), Ok(model.to_owned()), "{line}");
                 checked += 1;
             }

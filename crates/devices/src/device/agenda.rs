@@ -7,7 +7,7 @@ use super::{Completion, Nanos};
 
 /// Requests under way and their completions as they become known.
 #[derive(Default)]
-pub(super) struct Agenda {
+pub struct Agenda {
     /// By moment, then in the order in which they became known. Without a number: the device's own
     /// work.
     due: BinaryHeap<Reverse<(Nanos, u64, Option<u64>)>>,

@@ -13,7 +13,26 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
+use super::model::{self, Model};
 use super::{Completion, Device, Kind, Nanos, Request, Wrong, ordered, within, wrongs};
+
+/// The previous generation's magnetic volume.
+pub(crate) const MAGNETIC: Model =
+    Model::new("ebs-magnetic", "magnetic cloud volume: about 100 operations a second", || {
+        Box::new(Parameters::magnetic())
+    });
+/// General purpose volumes, whose rate comes with their size.
+pub(crate) const GP2: Model = Model::of_size(
+    "ebs-gp2",
+    "cloud volume, 3 operations a GiB and second, with a burst bucket",
+    1..=16 << 10,
+    |gib| Box::new(Parameters::gp2(gib as f64)),
+);
+/// The general purpose volume whose rate does not depend on its size.
+pub(crate) const GP3: Model =
+    Model::new("ebs-gp3", "cloud volume, 3,000 operations a second and 125 MiB/s", || {
+        Box::new(Parameters::gp3())
+    });
 
 /// What a cloud volume is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,9 +101,10 @@ impl Parameters {
             operation: 1 << 20,
         }
     }
+}
 
-    /// All that keeps such a volume from being.
-    pub fn check(&self) -> Vec<Wrong> {
+impl model::Parameters for Parameters {
+    fn check(&self) -> Vec<Wrong> {
         wrongs([
             within("iops", self.iops, 0.001..=1e9),
             within("burst_iops", self.burst_iops, 0.001..=1e9),
@@ -96,6 +116,15 @@ impl Parameters {
             within("at_once", self.at_once.into(), 1.0..=65_536.0),
             within("operation", self.operation as f64, 512.0..=1e12),
         ])
+    }
+
+    fn build(&self, seed: u64) -> Box<dyn Device> {
+        Box::new(Cloud::new(self.clone(), seed))
+    }
+
+    fn cache(&self) -> u64 {
+        // A volume keeps what it acknowledged.
+        0
     }
 }
 

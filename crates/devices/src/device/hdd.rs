@@ -12,6 +12,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
+use super::model::{self, Model, Parameters as _};
 use super::{Completion, Device, Kind, Nanos, Request, Wrong, ordered, within, wrongs};
 
 mod cache;
@@ -33,6 +34,17 @@ pub enum Order {
     /// The one that came first.
     FirstCome,
 }
+
+/// The desktop disk.
+pub(crate) const DESKTOP: Model =
+    Model::new("hdd-7200", "desktop disk, 7200 rpm: about 78 random reads a second", || {
+        Box::new(Parameters::rpm_7200())
+    });
+/// The notebook disk.
+pub(crate) const NOTEBOOK: Model =
+    Model::new("hdd-5400", "notebook disk, 5400 rpm: about 59 random reads a second", || {
+        Box::new(Parameters::rpm_5400())
+    });
 
 /// What a hard disk is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,9 +118,10 @@ impl Parameters {
             ..Self::rpm_7200()
         }
     }
+}
 
-    /// All that keeps such a disk from being.
-    pub fn check(&self) -> Vec<Wrong> {
+impl model::Parameters for Parameters {
+    fn check(&self) -> Vec<Wrong> {
         let turn_ms = 60_000.0 / self.rpm as f64;
         let mut wrong = wrongs([
             within("rpm", self.rpm as f64, 60.0..=60_000.0),
@@ -133,6 +146,14 @@ impl Parameters {
             wrong.push(Wrong { parameters: times.to_vec(), why });
         }
         wrong
+    }
+
+    fn build(&self, seed: u64) -> Box<dyn Device> {
+        Box::new(Hdd::new(self.clone(), seed).expect("checked when it was read"))
+    }
+
+    fn cache(&self) -> u64 {
+        self.cache
     }
 }
 

@@ -1,7 +1,36 @@
 //! A device that takes no time: what is left is the cost of everything around it.
 
+use serde::{Deserialize, Serialize};
+
 use super::agenda::Agenda;
-use super::{Completion, Device, Nanos, Request};
+use super::model::{self, Model};
+use super::{Completion, Device, Nanos, Request, Wrong};
+
+/// The device without parameters.
+pub(crate) const MODEL: Model =
+    Model::new("null", "no delay: the cost of the virtual disk itself", || Box::new(Parameters {}));
+
+/// There is nothing to choose.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Parameters {}
+
+impl model::Parameters for Parameters {
+    fn check(&self) -> Vec<Wrong> {
+        Vec::new()
+    }
+
+    fn build(&self, _seed: u64) -> Box<dyn Device> {
+        Box::new(Null::default())
+    }
+
+    fn cache(&self) -> u64 {
+        0
+    }
+
+    fn takes_no_time(&self) -> bool {
+        true
+    }
+}
 
 /// Completes every request at the moment it comes.
 #[derive(Default)]

@@ -6,12 +6,51 @@
 
 use std::collections::HashMap;
 
+use super::model::Listed;
 use super::{Completion, Device, Kind, Nanos, Request};
+
+/// How an array's description begins.
+pub(crate) const NAME: &str = "raid10";
+
+/// The most disks of an array.
+pub const MOST_DISKS: u32 = 64;
 
 /// Bytes of a chunk: what mdadm(8) gives a new array.
 pub const CHUNK: u64 = 512 << 10;
 
 const COPIES: u64 = 2;
+
+/// How arrays are listed: of any model.
+pub(crate) fn listed() -> Listed {
+    Listed {
+        name: format!("{NAME}:N×MODEL"),
+        summary: "RAID-10 over an even number of disks, say raid10:4×hdd-7200",
+    }
+}
+
+/// A number of disks that no array has, or an array of arrays.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a RAID-10 needs an even number of disks from 2 to {MOST_DISKS}, each of one model that is no \
+     array itself, written like `raid10:4×hdd-7200`"
+)]
+pub struct WrongArray;
+
+/// Reads the description of an array: how many disks it has, and the text of each. `None` for that
+/// of something else.
+pub(crate) fn read(text: &str) -> Option<Result<(u32, &str), WrongArray>> {
+    let rest = text.strip_prefix(NAME)?;
+    if !rest.is_empty() && !rest.starts_with([':', '/']) {
+        return None;
+    }
+    let array = rest.strip_prefix(':').and_then(|array| array.split_once(['×', 'x']));
+    let array = array.and_then(|(disks, each)| {
+        let disks = disks.parse().ok()?;
+        let is_right = u32::is_multiple_of(disks, 2) && (2..=MOST_DISKS).contains(&disks);
+        (is_right && read(each).is_none()).then_some((disks, each))
+    });
+    Some(array.ok_or(WrongArray))
+}
 
 /// One of the disks, and what the array knows of it.
 struct Member {

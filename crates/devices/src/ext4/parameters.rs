@@ -1,6 +1,7 @@
 //! What of the file system is a disk's to choose.
 
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
 /// How a transaction is written to the journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,4 +34,11 @@ pub struct Parameters {
     pub commit: Committing,
     /// Where it is.
     pub journal: Place,
+}
+
+impl Parameters {
+    /// These by their names, where nothing is said.
+    pub(crate) fn table() -> Table {
+        Table::try_from(Self::default()).expect("words by name")
+    }
 }

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::{Kind, Nanos, Request};
-use bakeoff_devices::spec::Spec;
+use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::daemon;
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
@@ -48,7 +48,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let target = arguments.first().ok_or("name the SVG file to write")?;
     if target == DAEMON {
-        return Ok(daemon::launched(&mut io::stdin().lock(), &mut io::stdout())?);
+        return Ok(daemon::launched(
+            &Models::standard(),
+            &mut io::stdin().lock(),
+            &mut io::stdout(),
+        )?);
     }
     let place = tempfile::tempdir_in(".")?;
     let (files, at) = (place.path().join("files"), place.path().join("disk"));
@@ -111,7 +115,7 @@ fn read(at: &Path, depth: u32) -> io::Result<f64> {
 
 /// Reads a second at a depth by the model alone.
 fn in_virtual_time(model: &str, depth: u32) -> f64 {
-    let spec = Spec::parse(model).expect("these models are there");
+    let spec = Models::standard().parse(model).expect("these models are there");
     let mut station = Station::new(spec.build(1), 1);
     station.set_span(SPAN);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);

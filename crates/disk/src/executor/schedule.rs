@@ -281,7 +281,7 @@ impl Schedule {
 mod tests {
     use super::*;
     use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync};
-    use bakeoff_devices::spec::Spec;
+    use bakeoff_devices::models::Models;
 
     const MIB: u64 = 1 << 20;
 
@@ -290,7 +290,7 @@ mod tests {
         let options = Options { dirty_background: MIB, ..Options::default() };
         let mut ext4 = Ext4::new(options);
         (1..=2).for_each(|file| ext4.adopt(file, 64 * MIB));
-        let device = Spec::parse("hdd-7200").expect("there is one").build(1);
+        let device = Models::standard().parse("hdd-7200").expect("there is one").build(1);
         let mut schedule = Schedule::new(Station::new(device, 1), true);
         schedule.set_span(ext4.span());
         ext4.write(0, 1, 0, bytes, Mode::Buffered, None);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bakeoff_devices::spec::Spec;
+use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{self, Executor};
 use bakeoff_disk::fuse::{self, ServeOptions, Session};
@@ -26,7 +26,7 @@ impl Virtual {
         for folder in ["backing", "mount"] {
             std::fs::create_dir(folders.path().join(folder)).unwrap();
         }
-        let spec = Spec::parse(model).unwrap();
+        let spec = Models::standard().parse(model).unwrap();
         let null = spec.is_null();
         let station = Station::new(spec.build(1), 1);
         let options = executor::Options { timing: !null, null };

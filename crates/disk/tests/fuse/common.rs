@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bakeoff_devices::spec::Spec;
+use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{self, Executor};
 use bakeoff_disk::fuse::{self, ServeOptions, Session};
@@ -65,7 +65,7 @@ impl Drop for Disk {
 }
 
 fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Session) {
-    let spec = Spec::parse(model).unwrap();
+    let spec = Models::standard().parse(model).unwrap();
     let null = spec.is_null();
     let station = Station::new(spec.build(1), 1);
     let options = executor::Options { timing: !null, null };

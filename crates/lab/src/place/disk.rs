@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bakeoff_devices::ext4::Counts;
+use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
@@ -99,7 +100,7 @@ pub fn try_virtual_disk(launcher: &Launcher, place: &Path) -> Result<(), String>
     let (files, at) = (place.join("files"), place.join("disk"));
     let wrong = |error: io::Error| format!("{}: {error}", place.display());
     fs::create_dir(&files).map_err(wrong)?;
-    let spec = Spec::parse("null").map_err(|error| error.to_string())?;
+    let spec = Models::standard().parse("null").map_err(|error| error.to_string())?;
     let options = Options {
         spec: &spec,
         level: Level::None,

@@ -127,7 +127,7 @@ impl Runner<'_> {
         Ok(TrialSpec {
             setup,
             memory: MemoryLimit(Memory::Unlimited),
-            disk: DiskSpec::Virtual(named_disk(experiment, disk)?),
+            disk: DiskSpec::Virtual(named_disk(self.registry.models(), experiment, disk)?),
             neighbours: Level::None,
             seed: experiment.seed,
             levels: levels(&cell),

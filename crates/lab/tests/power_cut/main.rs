@@ -20,6 +20,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use bakeoff_devices::models::Models;
 use bakeoff_disk::daemon;
 use bakeoff_engines::Engine;
 use bakeoff_lab::Registry;
@@ -52,7 +53,8 @@ fn main() -> ExitCode {
 
 /// Serves a disk as `bakeoff disk-daemon` does.
 fn mount() -> ExitCode {
-    match daemon::launched(&mut std::io::stdin().lock(), &mut std::io::stdout()) {
+    let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout());
+    match daemon::launched(&Models::standard(), &mut input, &mut output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

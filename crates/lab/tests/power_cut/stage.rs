@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_devices::spec::Spec;
 use bakeoff_disk::mount::Launcher;
 use bakeoff_engines::{Durability, Engine};
 use bakeoff_experiment::{Changes, Experiment, Memory};
@@ -119,7 +119,7 @@ impl Stage {
         TrialSpec {
             setup,
             memory: MemoryLimit(Memory::Unlimited),
-            disk: DiskSpec::Virtual(Spec::parse("null").expect("a model")),
+            disk: DiskSpec::Virtual(Models::standard().parse("null").expect("a model")),
             neighbours: Level::None,
             seed: 1,
             levels: cell.to_map(),

@@ -5,6 +5,8 @@
 //! harness: `cargo test -p bakeoff-disk --test launch [NAME…]` runs the tests whose names contain
 //! one of these.
 
+mod own;
+
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -14,6 +16,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_disk::daemon;
@@ -26,6 +29,8 @@ type Test = (&'static str, fn());
 const TESTS: &[Test] = &[
     ("it_mounts_what_it_is_told_to", it_mounts_what_it_is_told_to),
     ("a_refusal_keeps_its_kind", a_refusal_keeps_its_kind),
+    ("a_model_of_the_programs_own_takes_its_time", own::it_takes_its_time),
+    ("a_model_that_the_daemon_does_not_have_is_refused", own::without_it_it_is_refused),
     ("what_is_no_daemon_is_told_from_one", what_is_no_daemon_is_told_from_one),
     ("a_daemon_that_is_told_nothing_says_so", a_daemon_that_is_told_nothing_says_so),
     ("it_goes_with_a_killed_process", it_goes_with_a_killed_process),
@@ -36,13 +41,17 @@ const TESTS: &[Test] = &[
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["disk-daemon"] => {
-            let served = daemon::launched(&mut io::stdin().lock(), &mut io::stdout());
-            if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-        }
+        ["disk-daemon"] => serve(&own::models()),
+        [own::STANDARD_DAEMON] => serve(&Models::standard()),
         ["hold", how, place] => hold(how, Path::new(place)),
         _ => run(&arguments),
     }
+}
+
+/// Is a disk's daemon that has these models.
+fn serve(models: &Models) -> ExitCode {
+    let served = daemon::launched(models, &mut io::stdin().lock(), &mut io::stdout());
+    if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn run(arguments: &[String]) -> ExitCode {
@@ -173,7 +182,8 @@ fn what_is_no_daemon_is_told_from_one() {
 fn a_daemon_that_is_told_nothing_says_so() {
     for input in ["", "\n", "{}\n", "mount it\n"] {
         let mut output = Vec::new();
-        let error = daemon::launched(&mut input.as_bytes(), &mut output).unwrap_err();
+        let error =
+            daemon::launched(&Models::standard(), &mut input.as_bytes(), &mut output).unwrap_err();
         let Error::Usage(why) = error else { panic!("{error:?}") };
         assert!(why.contains("standard input"), "{why}");
         let answer = String::from_utf8(output).unwrap();

@@ -1,0 +1,160 @@
+//! The device models that can be had: those that are built in, and those that are registered beside
+//! them.
+
+use toml::{Table, Value};
+
+use crate::device::model::{Listed, Model, Named};
+use crate::device::{cloud, hdd, null, raid, ssd};
+use crate::ext4;
+use crate::spec::{Hint, Problem, Spec, SpecError};
+
+/// Those that are built in, as they are listed.
+const STANDARD: [Model; 7] =
+    [null::MODEL, hdd::DESKTOP, hdd::NOTEBOOK, ssd::SATA, cloud::MAGNETIC, cloud::GP2, cloud::GP3];
+
+/// Names that no model may have, and what they are.
+const TAKEN: [(&str, &str); 2] =
+    [("host", "the machine's own disk"), (raid::NAME, "an array of any model")];
+
+/// The key of a device's table that names its model.
+const MODEL: &str = "model";
+
+/// Device models by their names: what a user's text is read with.
+#[derive(Clone, Debug)]
+pub struct Models(Vec<Model>);
+
+/// Why a model can't be registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// There is one of its name.
+    #[error("two disk models are registered by the name `{0}`; rename one")]
+    Twice(&'static str),
+    /// Its name means something else.
+    #[error("a disk model can't be named `{0}`, which is {1}; rename it")]
+    Taken(&'static str, &'static str),
+    /// Its name can't be told from what stands around it.
+    #[error(
+        "a disk model can't be named `{0}`: a name is made of letters, digits, `-`, `_` and `.`"
+    )]
+    Name(&'static str),
+    /// Its parameters can't be used.
+    #[error("the disk model `{model}` can't be had: {why}")]
+    Parameters {
+        /// The model.
+        model: &'static str,
+        /// Why, as a clause.
+        why: String,
+    },
+}
+
+impl Models {
+    /// Those that are built in.
+    pub fn standard() -> Self {
+        Self(Vec::new()).with(STANDARD).expect("each has a name of its own")
+    }
+
+    /// These and more.
+    ///
+    /// # Errors
+    /// One can't be named as it is, or its parameters can't be used.
+    pub fn with(mut self, more: impl IntoIterator<Item = Model>) -> Result<Self, RegisterError> {
+        more.into_iter().try_for_each(|model| self.add(model))?;
+        Ok(self)
+    }
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// It can't be named as it is, or its parameters can't be used; then it is not added.
+    pub fn add(&mut self, model: Model) -> Result<(), RegisterError> {
+        self.check(&model)?;
+        self.0.push(model);
+        Ok(())
+    }
+
+    /// Sees that another model can be among these.
+    fn check(&self, model: &Model) -> Result<(), RegisterError> {
+        let name = model.name();
+        let letters = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || !name.chars().all(letters) {
+            return Err(RegisterError::Name(name));
+        }
+        if let Some((_, what)) = TAKEN.iter().find(|(taken, _)| *taken == name) {
+            return Err(RegisterError::Taken(name, what));
+        }
+        if self.0.iter().any(|other| other.name() == name) {
+            return Err(RegisterError::Twice(name));
+        }
+        check_parameters(model).map_err(|why| RegisterError::Parameters { model: name, why })
+    }
+
+    /// All that can be had, in the order of their registration: the models, and arrays of them.
+    pub fn listed(&self) -> Vec<Listed> {
+        self.0.iter().map(Model::listed).chain([raid::listed()]).collect()
+    }
+
+    /// Reads a device as [`Spec`] says that it is written.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what can be had.
+    pub fn parse(&self, text: &str) -> Result<Spec, SpecError> {
+        let Some(array) = raid::read(text) else { return self.parse_one(text) };
+        let (disks, each) = array.map_err(Problem::from)?;
+        Ok(self.parse_one(each)?.in_array(disks))
+    }
+
+    /// Reads a table: `model`, a device as [`Models::parse`] reads it, and parameters of it by name.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what can be had.
+    pub fn parse_table(&self, table: &Table) -> Result<Spec, SpecError> {
+        let model = table.get(MODEL).and_then(Value::as_str).ok_or(Problem::NoModel)?;
+        let mut spec = self.parse(model)?;
+        let parameters = table.iter().filter(|(key, _)| *key != MODEL);
+        let problems = parameters.filter_map(|(key, value)| spec.change(key, value).err());
+        let problems = problems.collect();
+        spec.settle(problems)
+    }
+
+    fn parse_one(&self, text: &str) -> Result<Spec, SpecError> {
+        let mut parts = text.split('/');
+        let (name, shipped) = self.named(parts.next().unwrap_or_default())?;
+        let mut spec = Spec::shipped(name, shipped);
+        let (mut problems, mut given) = (Vec::new(), Vec::new());
+        for part in parts {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            if given.contains(&key) {
+                problems.push(Problem::Twice(key.to_owned()));
+            }
+            given.push(key);
+            problems.extend(spec.change(key, &Value::String(value.to_owned())).err());
+        }
+        spec.settle(problems)
+    }
+
+    /// The model of this name as it comes, and its name as it is written by us.
+    fn named(&self, text: &str) -> Result<Named, Problem> {
+        if let Some(named) = self.0.iter().find_map(|model| model.named(text)) {
+            return Ok(named?);
+        }
+        let names: Vec<String> = self.listed().into_iter().map(|listed| listed.name).collect();
+        let hint = Hint::nearest(text, names.iter().map(String::as_str));
+        Err(Problem::Model { name: text.to_owned(), hint, names })
+    }
+}
+
+/// Sees that a model's parameters can be written by their names, and are a device as they come.
+fn check_parameters(model: &Model) -> Result<(), String> {
+    let parameters = model.smallest();
+    let table = parameters.table().map_err(|error| format!("its parameters: {error}"))?;
+    for (key, value) in &table {
+        if !matches!(value, Value::Integer(_) | Value::Float(_) | Value::String(_)) {
+            return Err(format!("its parameter `{key}` is neither a number nor a word"));
+        }
+        if key == MODEL || ext4::Parameters::table().contains_key(key) {
+            return Err(format!("its parameter `{key}` is one that every disk has"));
+        }
+    }
+    let wrong = parameters.check().into_iter().next();
+    wrong.map_or(Ok(()), |wrong| Err(format!("as it comes, {}", wrong.why)))
+}

@@ -1,0 +1,38 @@
+//! How the values of parameters are read and written.
+
+use toml::Value;
+
+use super::Problem;
+use crate::size::{size_of, size_text};
+
+/// A parameter's value, of the same type as its default: words of a level are read, whole numbers
+/// become fractions where those are meant, and sizes may have a letter.
+pub(super) fn read(key: &str, value: &Value, default: &Value) -> Result<Value, Problem> {
+    let (read, wanted) = match (default, value) {
+        (Value::Integer(_), Value::Integer(number)) => (Some((*number).into()), ""),
+        (Value::Integer(_), Value::String(text)) => (
+            size_of(text).and_then(|bytes| i64::try_from(bytes).ok()).map(Value::Integer),
+            "a whole number; bytes may be written like 64M",
+        ),
+        (Value::Integer(_), _) => (None, "a whole number"),
+        (Value::Float(_), Value::Float(number)) => (Some((*number).into()), ""),
+        (Value::Float(_), Value::Integer(number)) => (Some((*number as f64).into()), ""),
+        (Value::Float(_), Value::String(text)) => {
+            (text.parse::<f64>().ok().map(Value::Float), "a number")
+        }
+        (Value::Float(_), _) => (None, "a number"),
+        (_, Value::String(text)) => (Some(text.clone().into()), ""),
+        _ => (None, "a word"),
+    };
+    let written = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    read.ok_or_else(|| Problem::Value { key: key.to_owned(), value: written(), wanted })
+}
+
+/// The other way round, as it is written in a level.
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::Integer(number) => size_text(*number),
+        Value::Float(number) => number.to_string(),
+        other => other.as_str().unwrap_or_default().to_owned(),
+    }
+}

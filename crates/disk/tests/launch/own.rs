@@ -1,0 +1,124 @@
+//! A device model that this program has beside those that are built in.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bakeoff_devices::device::agenda::Agenda;
+use bakeoff_devices::device::model::{Model, Parameters};
+use bakeoff_devices::device::{Completion, Device, Nanos, Request, Wrong, within, wrongs};
+use bakeoff_devices::models::Models;
+use bakeoff_disk::mount::{Error, Launcher, Mounted};
+use serde::{Deserialize, Serialize};
+
+use super::{launcher, options, place, wait_until_gone};
+
+/// The argument that makes this program a daemon without the model.
+pub const STANDARD_DAEMON: &str = "standard-disk-daemon";
+
+/// Bytes of a read, and how many are made.
+const BLOCK: usize = 4096;
+const READS: usize = 5;
+
+/// The built-in models and the drum.
+pub fn models() -> Models {
+    let drum = Model::new("drum", "a drum without an arm", || Box::new(Drum { each_ms: 4.0 }));
+    Models::standard().with([drum]).expect("it has a name of its own")
+}
+
+/// What a drum is like: one request after the other, each in the same time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Drum {
+    each_ms: f64,
+}
+
+impl Parameters for Drum {
+    fn check(&self) -> Vec<Wrong> {
+        wrongs([within("each_ms", self.each_ms, 0.001..=1e4)])
+    }
+
+    fn build(&self, _seed: u64) -> Box<dyn Device> {
+        let each = (self.each_ms * 1e6) as Nanos;
+        Box::new(Turning { each, agenda: Agenda::default(), free: 0 })
+    }
+
+    fn cache(&self) -> u64 {
+        0
+    }
+}
+
+struct Turning {
+    each: Nanos,
+    agenda: Agenda,
+    free: Nanos,
+}
+
+impl Device for Turning {
+    fn set_span(&mut self, _bytes: u64) {}
+
+    fn submit(&mut self, now: Nanos, id: u64, _request: Request) {
+        self.agenda.enter(now);
+        self.free = self.free.max(now) + self.each;
+        self.agenda.end(self.free, Some(id));
+    }
+
+    fn next_completion(&self) -> Option<Nanos> {
+        self.agenda.next()
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        self.agenda.settle(now);
+        self.agenda.take(done);
+    }
+
+    fn busy(&self) -> Nanos {
+        self.agenda.busy()
+    }
+
+    fn unused(&self) -> Box<dyn Device> {
+        Box::new(Self { each: self.each, agenda: Agenda::default(), free: 0 })
+    }
+}
+
+pub fn it_takes_its_time() {
+    for (model, each_ms) in [("drum/each_ms=40", 40), ("raid10:2×drum/each_ms=90", 90)] {
+        let place = place();
+        std::fs::write(place.path().join("b/file"), [7; READS * BLOCK]).unwrap();
+        let mounted = Mounted::start(&launcher(), &options(place.path(), model)).unwrap();
+        assert_eq!(mounted.control().stat().unwrap().model, model);
+        let start = Instant::now();
+        read(&mounted.path().join("file"));
+        let took = start.elapsed();
+        assert!(took >= Duration::from_millis(each_ms) * READS as u32, "{model}: {took:?}");
+        let modelled = mounted.control().stat().unwrap().latency.modelled;
+        assert_eq!(modelled.count, READS as u64, "{model}");
+        let mean_ms = modelled.mean_us / 1e3;
+        assert!((mean_ms / each_ms as f64 - 1.0).abs() < 0.05, "{model}: {modelled:?}");
+        mounted.unmount().unwrap();
+    }
+}
+
+/// Reads the file's blocks one after the other, past the page cache: each is a request.
+fn read(path: &Path) {
+    let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(direct).open(path).unwrap();
+    // Direct reads want their memory aligned.
+    let mut memory = vec![0; 2 * BLOCK];
+    let from = memory.as_ptr().align_offset(BLOCK);
+    for block in 0..READS {
+        let at = (block * BLOCK) as u64;
+        file.read_exact_at(&mut memory[from..from + BLOCK], at).unwrap();
+        assert_eq!(memory[from], 7);
+    }
+}
+
+pub fn without_it_it_is_refused() {
+    let place = place();
+    let standard = Launcher { arguments: vec![STANDARD_DAEMON.into()], ..launcher() };
+    match Mounted::start(&standard, &options(place.path(), "drum")).unwrap_err() {
+        Error::Usage(why) => assert!(why.starts_with("there is no disk model `drum`"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    wait_until_gone(place.path());
+}
