@@ -11,6 +11,9 @@ use crate::place::{Place, TRIALS};
 /// A run is killed within so many seconds of its start; whole, it takes about 3.
 const WITHIN_S: f64 = 4.0;
 
+/// How long the last run may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// Kills one run until it has come to its end, or was killed `most` times and is then left to finish.
 /// How often it was killed; what does not hold.
 pub fn kill_and_finish(seed: u64, most: u32) -> (u32, Vec<String>) {
@@ -39,7 +42,10 @@ pub fn kill_and_finish(seed: u64, most: u32) -> (u32, Vec<String>) {
         let lost = before.iter().filter(|(id, row)| after.get(id) != Some(row));
         broken.extend(lost.map(|(id, _)| format!("kill {kills}: trial {id} is lost")));
     }
-    let status = place.begin_or_resume().status().unwrap();
+    let Some(status) = place.finish(LIMIT) else {
+        broken.push("the last run did not end".into());
+        return (kills, broken);
+    };
     broken.extend((!status.success()).then(|| format!("the last run ended with {status}")));
     let trials = place.trials();
     if trials != vec![(1, 0); TRIALS] {

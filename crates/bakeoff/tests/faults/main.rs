@@ -2,7 +2,7 @@
 //! moment.
 //!
 //! A part of both is tried by default. `BAKEOFF_FAULTS=all` makes every call fail that is worth
-//! it, `BAKEOFF_FAULTS=text` those whose name holds the text; `BAKEOFF_KILLS=1000` kills so often.
+//! it, `BAKEOFF_FAULTS=500` so many of them, `BAKEOFF_FAULTS=text` those whose name holds the text; `BAKEOFF_KILLS=1000` kills so often.
 //! `BAKEOFF_WORKERS` says how many runs go on at once.
 
 #![cfg(target_arch = "x86_64")]
@@ -24,6 +24,8 @@ use sweep::Outcome;
 const SEED: u64 = 11;
 /// How many faults are tried by default.
 const FAULTS: usize = 40;
+/// After so many it is told how far it is.
+const TELL: usize = 100;
 /// How many kills by default.
 const KILLS: u32 = 30;
 /// How often one run is killed before it may finish.
@@ -40,8 +42,13 @@ fn each<T: Sync>(of: &[T], try_out: impl Fn(&T) + Sync) {
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                while let Some(one) = of.get(next.fetch_add(1, Ordering::Relaxed)) {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(one) = of.get(number) else { break };
                     try_out(one);
+                    if (number + 1).is_multiple_of(TELL) {
+                        say(&format!("{} of {}", number + 1, of.len()));
+                    }
                 }
             });
         }
@@ -73,6 +80,7 @@ fn every_call_fails_once() {
     match setting("BAKEOFF_FAULTS").as_deref() {
         None => faults.truncate(FAULTS),
         Some("all") => {}
+        Some(number) if number.parse::<usize>().is_ok() => faults.truncate(number.parse().unwrap()),
         Some(text) => faults.retain(|(name, _)| name.contains(text)),
     }
     let codes = Mutex::new(BTreeMap::<i32, u32>::new());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, types::Value};
@@ -76,6 +76,22 @@ impl Place {
         // A folder that holds no run is not gone on with.
         let _ = fs::remove_dir_all(self.path().join("r"));
         self.command(&["run", "short.toml", "--out", "r"])
+    }
+
+    /// The same, without a fault; `None` where it does not end in time. One that hangs is not waited
+    /// for: it may do so in a call that can't be interrupted.
+    #[expect(clippy::zombie_processes, reason = "waiting for it could hang, too")]
+    pub fn finish(&self, limit: Duration) -> Option<ExitStatus> {
+        let mut child = self.begin_or_resume().spawn().unwrap();
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if let Some(status) = child.try_wait().unwrap() {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = child.kill();
+        None
     }
 
     fn database(&self) -> PathBuf {

@@ -5,6 +5,7 @@
 use std::io::Write;
 
 use log::{LevelFilter, Log, Metadata, Record};
+use rustix::process::Signal;
 
 /// How the library says so; it tells nobody else.
 const LOST: &str = "Failed to send FUSE reply";
@@ -42,6 +43,11 @@ pub fn end_with_a_lost_reply() {
 /// Ends this process at once, and says why.
 pub fn give_up(why: &str) -> ! {
     let _ = writeln!(std::io::stderr(), "error: {why}");
+    // Not by a signal that dumps a core: the kernel would wait for every thread to end before it
+    // closes anything, and one may wait for an answer of this very mount.
+    for _ in 0..3 {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::KILL);
+    }
     std::process::abort()
 }
 
