@@ -46,7 +46,8 @@ pub struct Run {
     #[arg(value_name = "PRESET|FILE.toml")]
     pub experiment: Option<String>,
 
-    /// Engines, separated by commas (see `bakeoff list engines`), or URLs of databases:
+    /// Engines, separated by commas (see `bakeoff list engines`), with options as
+    /// NAME/option=value, or URLs of databases:
     /// mysql://…, postgres://…; everybody on this machine can read a command line while it runs, so
     /// give a password by MYSQL_PWD, PGPASSWORD or a file (docs/engines.md) instead
     #[arg(long, value_name = "LEVELS", help_heading = "Factors", allow_hyphen_values = true)]

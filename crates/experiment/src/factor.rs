@@ -124,8 +124,8 @@ impl Factor {
     pub fn syntax(self) -> &'static str {
         match self {
             Self::Engine => {
-                "an engine's name (see `bakeoff list engines`), or a database's URL: mysql://… or \
-                 postgres://…"
+                "an engine's name, which options may follow, as NAME/option=value (see `bakeoff list \
+                 engines`), or a database's URL: mysql://… or postgres://…"
             }
             Self::Durability => "none, relaxed or strict",
             Self::Memory => {

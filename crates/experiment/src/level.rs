@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::message::{Problem, one_of};
-use crate::{Factor, Vocabulary, rate};
+use crate::{Factor, Vocabulary, engines, rate};
 
 /// What stands between a level and its alias.
 const ALIAS: char = '@';
@@ -103,6 +103,11 @@ impl fmt::Display for Memory {
 /// The level without its alias: `NAME` for `NAME@again`.
 pub fn base(level: &str) -> &str {
     split(level).0
+}
+
+/// The engine's name in a level: `NAME` for `NAME/option=value@again`. The URL of a database is its own.
+pub fn engine(level: &str) -> &str {
+    engines::engine(base(level))
 }
 
 /// A level and its alias. In a URL an alias stands behind the last slash alone: before that, `@`

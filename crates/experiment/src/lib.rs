@@ -28,13 +28,13 @@ mod vocabulary;
 
 pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS};
 pub use disks::{DeviceProblem, Disks, HOST};
-pub use engines::{EngineNames, Engines, Judge, Standing};
+pub use engines::{EngineNames, Engines, Judge, Reader, Standing, Variant};
 pub use experiment::Experiment;
 pub use factor::{Declared, Factor};
 pub use file::{Preset, presets};
 pub use flags::Changes;
 pub use layer::Settings;
-pub use level::{Memory, Neighbours, base};
+pub use level::{Memory, Neighbours, base, engine};
 pub use load::MOST_TRIALS;
 pub use message::Error;
 pub use plan::{Block, Cell, Plan, PlannedTrial};

@@ -4,8 +4,10 @@
 use std::sync::Arc;
 
 use bakeoff_devices::spec::{self, Spec, SpecError};
-use bakeoff_engines::{Engine, Home};
-use bakeoff_experiment::{DeviceProblem, Disks, EngineNames, Engines, Judge, Standing, Vocabulary};
+use bakeoff_engines::{Engine, Home, Level};
+use bakeoff_experiment::{
+    DeviceProblem, Disks, EngineNames, Engines, Judge, Reader, Standing, Variant, Vocabulary,
+};
 use bakeoff_workloads::Workload;
 
 use crate::TrialError;
@@ -38,10 +40,9 @@ impl Registry {
         Self { engines, workloads, targets: vec![Box::new(tables), Box::new(Folder)] }
     }
 
-    /// The engine of that name, or the database of that URL. No program is started to find it.
-    pub fn engine(&self, name: &str) -> Option<&'static dyn Engine> {
-        let known = self.engines.iter().copied().find(|engine| engine.about().name == name);
-        known.or_else(|| bakeoff_engines::elsewhere::find(name).ok())
+    /// The engine of that level, without an alias. No program is started to find it.
+    pub fn engine(&self, level: &str) -> Option<&'static dyn Engine> {
+        bakeoff_engines::find_among(&self.engines, level).ok()
     }
 
     /// The target of that name.
@@ -76,7 +77,8 @@ impl Registry {
             }
         });
         let url = |url: &str| bakeoff_engines::elsewhere::name(url).map(Into::into);
-        let engines = Engines::new(names.collect(), url, standing(self.engines.clone()));
+        let (reader, judge) = (variants(self.engines.clone()), standing(self.engines.clone()));
+        let engines = Engines::new(names.collect(), url, reader, judge);
         let disks = Disks::new(
             spec::listed().iter().map(|disk| disk.name.to_string()).collect(),
             "ssd-sata".into(),
@@ -86,6 +88,21 @@ impl Registry {
         let workloads = self.targets.iter().flat_map(|target| target.workloads());
         Vocabulary { engines, workloads: workloads.collect(), disks, trusts: false }
     }
+}
+
+/// Reads levels that give these engines options.
+fn variants(engines: Vec<&'static dyn Engine>) -> Reader {
+    Arc::new(move |text| {
+        // What is wrong with its options together, too.
+        let engine = bakeoff_engines::find_among(&engines, text)?;
+        let level = Level::read(&engines, text)?;
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        Ok(Variant {
+            level: engine.about().name.to_owned(),
+            settings: level.settings().map(owned).collect(),
+            trusts: level.trusts().map(owned).collect(),
+        })
+    })
 }
 
 /// Who may have which setting of these engines.

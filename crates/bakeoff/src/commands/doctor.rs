@@ -21,9 +21,6 @@ use crate::output::{plain, print};
 const COMMITS: u32 = 20;
 /// Bytes that a run at the smallest scale wants free.
 const ROOM: u64 = 2 << 30;
-/// What brings every server.
-const SERVERS: &str = " All servers on Debian: apt-get install mariadb-server \
-                       mariadb-plugin-rocksdb postgresql";
 
 /// Looks at the machine and the folder; says what is missing and what brings it.
 pub fn run(arguments: &cli::Doctor) -> Result<Exit, Failure> {
@@ -104,13 +101,26 @@ impl Findings {
         if !self.other.is_empty() {
             // Of engines, servers alone are not needed.
             let server = self.other.iter().any(|what| what.starts_with("engine "));
-            let brings = if server { SERVERS } else { "" };
+            let brings = if server { servers() } else { String::new() };
             print(&format!(
                 "\n`bakeoff run redmine --quick` needs nothing that is missing.{brings}\n"
             ))?;
         }
         Ok(Exit::Done)
     }
+}
+
+/// What brings every server.
+fn servers() -> String {
+    let mut packages: Vec<&str> = Vec::new();
+    for engine in bakeoff_engines::ENGINES {
+        for package in engine.about().packages {
+            if !packages.contains(package) {
+                packages.push(package);
+            }
+        }
+    }
+    format!(" All servers on Debian: apt-get install {}", packages.join(" "))
 }
 
 fn machine(folder: &Path) -> Result<String, String> {

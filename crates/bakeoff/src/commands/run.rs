@@ -128,7 +128,7 @@ fn conclude(
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
             let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
-            let external = external::again(&run);
+            let external = external::again(&run, &Registry::standard().vocabulary());
             say(format_args!("interrupted; to go on: bakeoff run --resume {path}{external}"));
             Ok(Exit::Interrupted)
         }
@@ -238,7 +238,7 @@ fn check_cut_flags(arguments: &cli::Run, experiment: &Experiment) -> Result<(), 
 fn name_unused_settings(experiment: &Experiment) {
     let engines = experiment.levels(Factor::Engine);
     for engine in experiment.settings.keys() {
-        if engines.iter().all(|level| base(level) != engine) {
+        if engines.iter().all(|level| bakeoff_experiment::engine(level) != engine) {
             say(format_args!("the settings of {engine} are not used, since it is not run"));
         }
     }
