@@ -436,9 +436,6 @@ pub trait Session {
     fn rollback(&mut self) -> Result<()>;
 }
 
-/// How long a private server that takes no connection may take to end, if that is why.
-const ENDING: Duration = Duration::from_secs(1);
-
 /// Every engine, in the order in which they are listed.
 pub static ENGINES: &[&dyn Engine] = &[
     &sqlite::Sqlite,

@@ -16,7 +16,7 @@ use mysql::{Conn, Opts, OptsBuilder};
 
 use crate::external::password::Secret;
 use crate::options::{EngineOption, Options};
-use crate::served::{PATH, Served};
+use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Result, Schema, Session, Setting,
@@ -215,7 +215,7 @@ impl Open {
                 let why = self.without_password(failure.to_string());
                 Error::Conflict(format!("the connection was lost: {why}"))
             }
-            Some(private) if private.server.ends_within(crate::ENDING) => Error::engine(format!(
+            Some(private) if private.server.ends_within(ENDING) => Error::engine(format!(
                 "the server has ended ({failure}); the end of its log:\n{}",
                 private.server.log()
             )),

@@ -18,7 +18,7 @@ use tokio_postgres::config::SslMode;
 use crate::external::password::Secret;
 use crate::external::tls::Tls;
 use crate::options::{EngineOption, Options};
-use crate::served::{PATH, Served};
+use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Schema, Session,
@@ -249,7 +249,7 @@ impl Open {
         let what = self.without_password(words(failure));
         match &self.private {
             _ if is_ended(failure) => Error::Conflict(format!("the connection was lost: {what}")),
-            Some(private) if private.server.ends_within(crate::ENDING) => Error::engine(format!(
+            Some(private) if private.server.ends_within(ENDING) => Error::engine(format!(
                 "the server has ended ({what}); the end of its log:\n{}",
                 private.server.log()
             )),

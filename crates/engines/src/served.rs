@@ -1,6 +1,7 @@
 //! Engines in private servers: which installation serves, and which settings a level gives it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bakeoff_servers::{Launch, Program, Server, Standing};
 
@@ -16,6 +17,9 @@ pub const PATH: EngineOption = EngineOption {
     canonical: folder,
     trust: Some("has bakeoff run the programs in a folder"),
 };
+
+/// How long a private server that takes no connection may take to end, if that is why.
+pub const ENDING: Duration = Duration::from_secs(1);
 
 /// An absolute path, always written alike.
 fn folder(text: &str) -> std::result::Result<String, String> {

@@ -313,8 +313,16 @@ fn a_level_with_options_is_canonical_and_of_its_engine() {
 fn what_is_wrong_with_a_levels_options_is_told_at_its_place() {
     let cases = [
         ("sqlite/path=/opt", "`sqlite` takes no options", "help: write `sqlite` alone"),
-        ("mariadb:inodb/path=/opt", "unknown engine `mariadb:inodb`", "did you mean `mariadb:innodb`"),
-        ("mariadb:innodb/port=1", "the setting `port` of `mariadb:innodb` is bakeoff's own", "leave"),
+        (
+            "mariadb:inodb/path=/opt",
+            "unknown engine `mariadb:inodb`",
+            "did you mean `mariadb:innodb`",
+        ),
+        (
+            "mariadb:innodb/port=1",
+            "the setting `port` of `mariadb:innodb` is bakeoff's own",
+            "leave",
+        ),
     ];
     for (level, title, help) in cases {
         let toml = format!("workload = \"redmine\"\nengine = [\"lmdb\", \"{level}\"]\n");
