@@ -19,6 +19,9 @@ pub static MADE_UP: MadeUp = MadeUp;
 pub const SERVES: &str = "made-up server 1.5\n\
     --trap 'exit 0' TERM; : > \"$1\"; while :; do sleep 0.01; done";
 
+/// The same, but it never answers.
+pub const SILENT: &str = "made-up server 1.5\n--while :; do sleep 0.01; done";
+
 static REVIEW: Review =
     Review { reserved: "", trusted: &[], harmless: "", prefixes: &[], abbreviates: false };
 

@@ -255,11 +255,11 @@ impl Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up::{SERVES, installation};
+    use crate::made_up::{SERVES, SILENT, installation};
 
     /// A made-up server on an initialised folder, and its installation.
-    fn initialised() -> (Program, tempfile::TempDir, Launch) {
-        let (program, folder) = installation(SERVES);
+    fn initialised(does: &str) -> (Program, tempfile::TempDir, Launch) {
+        let (program, folder) = installation(does);
         let launch = Launch { directory: folder.path().join("database"), ..Launch::default() };
         Server::initialise(&program, &launch).expect("it is installed");
         (program, folder, launch)
@@ -272,9 +272,9 @@ mod tests {
 
     #[test]
     fn a_server_that_takes_too_long_to_answer_is_killed() {
-        let (program, _folder, launch) = initialised();
+        let (program, _folder, launch) = initialised(SILENT);
         let error = Server::start_within(&program, &launch, Duration::ZERO);
-        let error = error.expect_err("nobody is so fast");
+        let error = error.expect_err("it never answers");
         assert!(matches!(error, Error::Slow { .. }), "{error:?}");
         // It holds the folder no longer.
         drop(locked(&launch).expect("it is gone"));
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_stop_in_time_is_killed() {
-        let (program, _folder, launch) = initialised();
+        let (program, _folder, launch) = initialised(SERVES);
         let mut server = Server::start(&program, &launch).expect("it starts");
         server.process.signal(rustix::process::Signal::STOP);
         let error = server.stop_within(Duration::from_millis(50)).expect_err("it is stopped");
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_in_use_is_refused() {
-        let (program, _folder, launch) = initialised();
+        let (program, _folder, launch) = initialised(SERVES);
         let server = Server::start(&program, &launch).expect("it starts");
         let error = locked(&launch).expect_err("a server has it");
         assert!(matches!(error, Error::Busy { .. }), "{error:?}");
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn two_installations_in_one_process_are_two_programs() {
-        let (one, _one, launch) = initialised();
+        let (one, _one, launch) = initialised(SERVES);
         let (other, _other) = installation("made-up server 2.5\n--echo the other one");
         assert_eq!(one.find().expect("it is there").version, "1.5");
         assert_eq!(other.find().expect("it is there").version, "2.5");
