@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use bakeoff_engines::{Durability, Terms};
-use bakeoff_servers::{Launch, Program, Server};
+use bakeoff_engines::{Durability, Terms, mysql};
+use bakeoff_servers::{Launch, Server};
 use serde_json::{Value, json};
 
 const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
@@ -136,8 +136,8 @@ fn serve(engine: &str, directory: &Path) -> Server {
         settings: settings.map(|setting| (setting.name, setting.value)).collect(),
         ..Launch::default()
     };
-    Server::initialise(Program::MariaDb, &launch).expect("an initialised folder");
-    Server::start(Program::MariaDb, &launch).expect("a server")
+    Server::initialise(&mysql::SERVER, &launch).expect("an initialised folder");
+    Server::start(&mysql::SERVER, &launch).expect("a server")
 }
 
 fn tool(name: &str, server: &Server) -> Command {

@@ -13,6 +13,10 @@ mod tests;
 
 pub use crate::external::{Password, Secret, Transport};
 
+/// How the URLs begin, each with the servers that it is for.
+pub const KINDS: [(&str, &str); 2] =
+    [("mysql://", "MySQL or MariaDB"), ("postgres://", "PostgreSQL")];
+
 /// A database that was found.
 #[derive(Clone, Copy)]
 struct Found {

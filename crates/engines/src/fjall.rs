@@ -20,10 +20,11 @@ use fjall::{
     Readable, Slice, Snapshot,
 };
 
+use crate::fair::Share;
 use crate::kv::{self, Visit};
 use crate::{
     About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting, Statement,
-    Terms, fair,
+    Terms,
 };
 
 /// See the module.
@@ -72,6 +73,8 @@ impl Engine for Fjall {
             ],
             home: Home::Process,
             stores: true,
+            rolls_back: true,
+            packages: &[],
         }
     }
 
@@ -80,7 +83,7 @@ impl Engine for Fjall {
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        fair::fjall(terms)
+        settings(terms)
     }
 
     fn open(
@@ -91,7 +94,7 @@ impl Engine for Fjall {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         let database = OptimisticTxDatabase::builder(directory)
-            .cache_size(fair::FJALL.bytes(terms))
+            .cache_size(CACHE.bytes(terms))
             .open()
             .map_err(Error::engine)?;
         let open_space = |name: &String| {
@@ -107,6 +110,22 @@ impl Engine for Fjall {
         };
         kv::open(Store { _syncer: syncer, spaces, database, commit }, schema, statements)
     }
+}
+
+/// Its block cache.
+const CACHE: Share =
+    Share { percent: 25, reason: "it reads through the system's page cache, which has the rest" };
+
+/// What its database gets, each with its reason.
+fn settings(terms: &Terms) -> Vec<Setting> {
+    let mut settings = vec![Setting::new("cache_size", CACHE.bytes(terms), CACHE.reason)];
+    let mut durable = |name, value| settings.push(Setting::durable(name, value));
+    match terms.durability {
+        Durability::None => {}
+        Durability::Relaxed => durable("persist(SyncData)", "every second"),
+        Durability::Strict => durable("durability of a transaction", "SyncData"),
+    }
+    settings
 }
 
 /// The thread that syncs the journal every second, until it is dropped.

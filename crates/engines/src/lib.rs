@@ -1,4 +1,4 @@
-//! The contract between what is measured and what measures it, then one file an engine.
+//! The contract between what is measured and what measures it, then one file or folder an engine.
 //!
 //! An engine stores tables and runs declared statements in transactions. It must never know
 //! what the rows mean, who sends the statements, how they are timed, or what stands above or
@@ -17,10 +17,13 @@ pub mod fjall;
 mod gate;
 pub mod kv;
 pub mod lmdb;
+mod lookup;
 pub mod mysql;
 pub mod null;
+pub mod options;
 pub mod postgres;
 pub mod schema;
+mod served;
 pub mod sql;
 pub mod sqlite;
 pub mod statement;
@@ -29,6 +32,8 @@ mod value;
 
 pub use bakeoff_servers::Standing;
 pub use fair::Setting;
+pub use lookup::{find, find_among};
+pub use options::{EngineOption, Level, Options};
 pub use schema::Schema;
 pub use statement::{Action, Statement};
 pub use value::{Rows, Value};
@@ -182,6 +187,10 @@ pub struct About {
     /// Whether it stores anything. One that does not measures the harness: nothing can be read back
     /// from it or lost, and its calls never wait, so that clients can share a thread.
     pub stores: bool,
+    /// Whether it can undo a transaction. Where it can't, rolling back a change is an error.
+    pub rolls_back: bool,
+    /// Debian's packages that bring it; none for one that is built in.
+    pub packages: &'static [&'static str],
 }
 
 /// What keeps other bakeoffs off a database while it is there.
@@ -208,6 +217,26 @@ pub trait Engine: Send + Sync {
     /// Where it does its work, as in [`About`].
     fn home(&self) -> Home {
         self.about().home
+    }
+
+    /// The options that a level may give it: `NAME/option=value`. One with a private server takes every
+    /// setting of that by its name besides, as far as [`Engine::standing`] has it.
+    fn options(&self) -> Vec<EngineOption> {
+        Vec::new()
+    }
+
+    /// The same engine with options of a level, which is its name then. The options are declared
+    /// ones, or settings of its private server.
+    ///
+    /// # Errors
+    /// What is wrong with them together in a line, and how to mend it in the lines after that.
+    fn with(
+        &self,
+        name: &'static str,
+        options: &Options,
+    ) -> std::result::Result<Box<dyn Engine>, String> {
+        let _ = options;
+        Err(format!("{name} can't be had: the engine takes no options"))
     }
 
     /// How it is spoken to, for one on a server that somebody else runs.
@@ -407,9 +436,6 @@ pub trait Session {
     fn rollback(&mut self) -> Result<()>;
 }
 
-/// How long a private server that takes no connection may take to end, if that is why.
-const ENDING: Duration = Duration::from_secs(1);
-
 /// Every engine, in the order in which they are listed.
 pub static ENGINES: &[&dyn Engine] = &[
     &sqlite::Sqlite,
@@ -418,12 +444,6 @@ pub static ENGINES: &[&dyn Engine] = &[
     &mysql::INNODB,
     &mysql::ROCKSDB,
     &mysql::ARIA,
-    &postgres::Postgres,
+    &postgres::POSTGRES,
     &null::Null,
 ];
-
-/// The engine of that name, or the database of that URL (see [`elsewhere`]).
-pub fn find(name: &str) -> Option<&'static dyn Engine> {
-    let known = ENGINES.iter().copied().find(|engine| engine.about().name == name);
-    known.or_else(|| elsewhere::find(name).ok())
-}

@@ -18,7 +18,7 @@ use crate::gate::{Gate, Pass};
 use crate::kv::{self, Visit};
 use crate::{
     About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting, Statement,
-    Terms, fair,
+    Terms,
 };
 
 /// See the module.
@@ -66,6 +66,8 @@ impl Engine for Lmdb {
             ],
             home: Home::Process,
             stores: true,
+            rolls_back: true,
+            packages: &[],
         }
     }
 
@@ -75,7 +77,7 @@ impl Engine for Lmdb {
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        fair::lmdb(terms, MAP_BYTES, MOST_READERS)
+        settings(terms)
     }
 
     fn open(
@@ -103,6 +105,21 @@ impl Engine for Lmdb {
         let spaces = Spaces::try_new(env, |env| open_spaces(env, &names)).map_err(from_heed)?;
         kv::open(Store { spaces, gate: Gate::default() }, schema, statements)
     }
+}
+
+/// What its environment gets, each with its reason.
+fn settings(terms: &Terms) -> Vec<Setting> {
+    let mut settings = vec![
+        Setting::new("mapsize", MAP_BYTES, "room for any data that a disk holds"),
+        Setting::new("maxreaders", MOST_READERS, "1,024 clients, and bakeoff itself"),
+    ];
+    let mut flag = |name| settings.push(Setting::durable(name, "on"));
+    match terms.durability {
+        Durability::None => flag("MDB_NOSYNC"),
+        Durability::Relaxed => flag("MDB_NOMETASYNC"),
+        Durability::Strict => {}
+    }
+    settings
 }
 
 type Space<'e> = heed::Database<'e, Bytes, Bytes>;

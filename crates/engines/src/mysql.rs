@@ -7,19 +7,23 @@
 //! it was made.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use bakeoff_servers::{Launch, Program, Server};
+use bakeoff_servers::Server;
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
 use crate::external::password::Secret;
+use crate::options::{EngineOption, Options};
+use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Result, Schema, Session, Setting,
-    Standing, Statement, Terms, fair, files,
+    Standing, Statement, Terms, files,
 };
 
+pub use server::MARIADB as SERVER;
 use session::Plan;
 pub use storage::Storage;
 use tables::Leftovers;
@@ -27,7 +31,10 @@ use tables::Leftovers;
 pub mod elsewhere;
 mod error;
 mod load;
+mod review;
+mod server;
 mod session;
+mod settings;
 mod storage;
 mod survey;
 mod tables;
@@ -41,46 +48,87 @@ const SQL: Dialect = Dialect::MySql;
 const DATABASE: &str = "bakeoff";
 
 /// A private server with all tables in one storage engine.
-pub struct MariaDb(Storage);
+pub struct MariaDb {
+    storage: Storage,
+    served: Served,
+    /// Where its plugins are, once it was asked.
+    plugins: OnceLock<PathBuf>,
+}
 
 /// InnoDB, MariaDB's own choice.
-pub static INNODB: MariaDb = MariaDb(Storage::InnoDb);
+pub static INNODB: MariaDb = MariaDb::usual("mariadb:innodb", Storage::InnoDb);
 /// MyRocks: tables in RocksDB.
-pub static ROCKSDB: MariaDb = MariaDb(Storage::RocksDb);
+pub static ROCKSDB: MariaDb = MariaDb::usual("mariadb:rocksdb", Storage::RocksDb);
 /// Aria, the successor of MyISAM.
-pub static ARIA: MariaDb = MariaDb(Storage::Aria);
+pub static ARIA: MariaDb = MariaDb::usual("mariadb:aria", Storage::Aria);
+
+impl MariaDb {
+    const fn usual(name: &'static str, storage: Storage) -> Self {
+        Self { storage, served: Served::usual(name, &SERVER), plugins: OnceLock::new() }
+    }
+
+    /// Starts a server, and sees to what it is to be told once it runs.
+    fn start(&self, directory: &Path, terms: &Terms) -> Result<(OptsBuilder, Private)> {
+        let fair = settings::settings(self.storage, terms);
+        let server = self.served.start(directory, terms, fair)?;
+        let socket = server.socket().to_string_lossy().into_owned();
+        let root = OptsBuilder::new().socket(Some(socket)).user(Some("root"));
+        let create = format!("CREATE DATABASE IF NOT EXISTS {DATABASE}");
+        let told = self.storage.told(terms.durability).iter().map(|text| (*text).to_owned());
+        let mut texts = std::iter::once(create).chain(told);
+        Conn::new(root.clone())
+            .and_then(|mut root| texts.try_for_each(|text| root.query_drop(text)))
+            .map_err(error::plain)?;
+        Ok((root.db_name(Some(DATABASE)), Private { server, data: directory.join("data") }))
+    }
+}
 
 impl Engine for MariaDb {
     fn about(&self) -> About {
-        let (name, summary) = match self.0 {
-            Storage::InnoDb => ("mariadb:innodb", "MariaDB with InnoDB, in a private server"),
-            Storage::RocksDb => ("mariadb:rocksdb", "MariaDB with MyRocks, in a private server"),
-            Storage::Aria => (
-                "mariadb:aria",
-                "MariaDB with Aria, in a private server: locks whole tables, can't roll back",
-            ),
-        };
-        About { name, summary, promises: self.0.promises(), home: Home::Server, stores: true }
-    }
-
-    fn version(&self) -> String {
-        Program::MariaDb.find().map_or("not installed".into(), |found| found.version.clone())
-    }
-
-    fn available(&self) -> std::result::Result<(), String> {
-        let installed = Program::MariaDb.find().map_err(|error| error.to_string())?;
-        match self.0.plugin() {
-            Some(plugin) => installed.plugin(plugin).map_err(|error| error.to_string()),
-            None => Ok(()),
+        About {
+            name: self.served.name,
+            summary: self.storage.summary(),
+            promises: self.storage.promises(),
+            home: Home::Server,
+            stores: true,
+            rolls_back: self.storage.rolls_back(),
+            packages: self.storage.packages(),
         }
     }
 
+    fn version(&self) -> String {
+        self.served.version()
+    }
+
+    fn options(&self) -> Vec<EngineOption> {
+        self.storage.options().iter().copied().chain([PATH]).collect()
+    }
+
+    fn with(
+        &self,
+        name: &'static str,
+        options: &Options,
+    ) -> std::result::Result<Box<dyn Engine>, String> {
+        let served = self.served.with(name, options, storage::stands_for)?;
+        Ok(Box::new(Self { storage: self.storage, served, plugins: OnceLock::new() }))
+    }
+
+    fn available(&self) -> std::result::Result<(), String> {
+        let installed = self.served.program()?;
+        let Some(plugin) = self.storage.plugin() else { return Ok(()) };
+        server::plugin(self.plugins.get_or_init(|| server::plugins(installed)), plugin)
+    }
+
+    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
+        self.served.gives(&settings::settings(self.storage, &Terms::new(durability)))
+    }
+
     fn standing(&self, name: &str, value: &str) -> Standing {
-        Program::MariaDb.standing(name, value)
+        self.served.standing(name, value)
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        fair::with_overrides(self.0.settings(terms), terms)
+        self.served.settings(settings::settings(self.storage, terms), terms)
     }
 
     fn open(
@@ -92,27 +140,8 @@ impl Engine for MariaDb {
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
         self.available().map_err(Error::engine)?;
-        fair::keep_level(&self.0.settings(terms), terms)?;
-        let settings = self.settings(terms).into_iter();
-        let launch = Launch {
-            directory: directory.into(),
-            runtime: terms.runtime.clone(),
-            settings: settings.map(|setting| (setting.name, setting.value)).collect(),
-            groups: terms.groups.clone(),
-        };
-        Server::initialise(Program::MariaDb, &launch).map_err(Error::engine)?;
-        let server = Server::start(Program::MariaDb, &launch).map_err(Error::engine)?;
-        let socket = server.socket().to_string_lossy().into_owned();
-        let root = OptsBuilder::new().socket(Some(socket)).user(Some("root"));
-        let create = format!("CREATE DATABASE IF NOT EXISTS {DATABASE}");
-        let told = self.0.told(terms.durability).iter().map(|text| (*text).to_owned());
-        let mut texts = std::iter::once(create).chain(told);
-        Conn::new(root.clone())
-            .and_then(|mut root| texts.try_for_each(|text| root.query_drop(text)))
-            .map_err(error::plain)?;
-        let private = Private { server, data: directory.join("data") };
-        let root = root.db_name(Some(DATABASE));
-        let open = Open::new(root, self.0, Some(private), schema, statements)?;
+        let (root, private) = self.start(directory, terms)?;
+        let open = Open::new(root, self.storage, Some(private), schema, statements)?;
         open.prepare(terms.durability, Leftovers::Keep)?;
         Ok(Box::new(open))
     }
@@ -186,7 +215,7 @@ impl Open {
                 let why = self.without_password(failure.to_string());
                 Error::Conflict(format!("the connection was lost: {why}"))
             }
-            Some(private) if private.server.ends_within(crate::ENDING) => Error::engine(format!(
+            Some(private) if private.server.ends_within(ENDING) => Error::engine(format!(
                 "the server has ended ({failure}); the end of its log:\n{}",
                 private.server.log()
             )),

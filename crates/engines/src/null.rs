@@ -31,6 +31,8 @@ impl Engine for Null {
             promises: Durability::ALL.map(promise),
             home: Home::Process,
             stores: false,
+            rolls_back: true,
+            packages: &[],
         }
     }
 

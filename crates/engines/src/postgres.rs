@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_servers::{Launch, Program, Server};
+use bakeoff_servers::Server;
 use postgres::Client;
 use postgres::error::SqlState;
 use tokio_postgres::Config;
@@ -17,19 +17,25 @@ use tokio_postgres::config::SslMode;
 
 use crate::external::password::Secret;
 use crate::external::tls::Tls;
+use crate::options::{EngineOption, Options};
+use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Schema, Session,
-    Setting, Standing, Statement, Terms, fair, files,
+    Setting, Standing, Statement, Terms, files,
 };
 
 use error::{error, is_ended, is_lost, no_connection, words};
+pub use server::POSTGRES as SERVER;
 use tables::Leftovers;
 
 pub mod elsewhere;
 mod error;
 mod load;
+mod review;
+mod server;
 mod session;
+mod settings;
 mod survey;
 mod tables;
 #[cfg(test)]
@@ -46,38 +52,74 @@ const OLDEST: u32 = 13;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A private server.
-pub struct Postgres;
+pub struct Postgres(Served);
+
+/// The one that is found where one is usually put.
+pub static POSTGRES: Postgres = Postgres(Served::usual("postgres", &SERVER));
+
+/// With `synchronous_commit=off` the last commits are in the server's memory alone.
+fn survives_kill(durability: Durability) -> bool {
+    durability == Durability::Strict
+}
+
+impl Postgres {
+    /// Starts a server, and says how it is connected to.
+    fn start(&self, directory: &Path, terms: &Terms) -> Result<(Config, Private)> {
+        let server = self.0.start(directory, terms, settings::of_server(terms))?;
+        let mut config = Config::new();
+        config.user("bakeoff").dbname("postgres").ssl_mode(SslMode::Disable);
+        config.host_path(server.socket().parent().unwrap_or(Path::new("/")));
+        Ok((config, Private { server, data: directory.join("data") }))
+    }
+}
 
 impl Engine for Postgres {
     fn about(&self) -> About {
         About {
-            name: "postgres",
+            name: self.0.name,
             summary: "PostgreSQL, in a private server",
             promises: PROMISES,
             home: Home::Server,
             stores: true,
+            rolls_back: true,
+            packages: &["postgresql"],
         }
     }
 
     fn version(&self) -> String {
-        Program::Postgres.find().map_or("not installed".into(), |found| found.version.clone())
+        self.0.version()
+    }
+
+    fn options(&self) -> Vec<EngineOption> {
+        vec![PATH]
+    }
+
+    fn with(
+        &self,
+        name: &'static str,
+        options: &Options,
+    ) -> std::result::Result<Box<dyn Engine>, String> {
+        Ok(Box::new(Self(self.0.with(name, options, |_, _| Vec::new())?)))
     }
 
     fn available(&self) -> std::result::Result<(), String> {
-        Program::Postgres.find().map(drop).map_err(|error| error.to_string())
+        self.0.program().map(drop)
     }
 
-    /// With `synchronous_commit=off` the last commits are in the server's memory alone.
     fn survives_kill(&self, durability: Durability) -> bool {
-        durability == Durability::Strict
+        survives_kill(durability)
+    }
+
+    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
+        self.0.gives(&settings::of_server(&Terms::new(durability)))
     }
 
     fn standing(&self, name: &str, value: &str) -> Standing {
-        Program::Postgres.standing(name, value)
+        self.0.standing(name, value)
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        fair::with_overrides(fair::postgres(terms), terms)
+        self.0.settings(settings::of_server(terms), terms)
     }
 
     fn open(
@@ -88,28 +130,11 @@ impl Engine for Postgres {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
-        fair::keep_level(&fair::postgres(terms), terms)?;
-        let (config, private) = start(directory, terms, self.settings(terms))?;
+        let (config, private) = self.start(directory, terms)?;
         let mut open = Open::new((config, Tls::none()), Some(private), terms, schema, statements)?;
         open.prepare(Leftovers::Keep)?;
         Ok(Box::new(open))
     }
-}
-
-/// Starts a private server, on a new data folder if there is none.
-fn start(directory: &Path, terms: &Terms, settings: Vec<Setting>) -> Result<(Config, Private)> {
-    let launch = Launch {
-        directory: directory.into(),
-        runtime: terms.runtime.clone(),
-        settings: settings.into_iter().map(|setting| (setting.name, setting.value)).collect(),
-        groups: terms.groups.clone(),
-    };
-    Server::initialise(Program::Postgres, &launch).map_err(Error::engine)?;
-    let server = Server::start(Program::Postgres, &launch).map_err(Error::engine)?;
-    let mut config = Config::new();
-    config.user("bakeoff").dbname("postgres").ssl_mode(SslMode::Disable);
-    config.host_path(server.socket().parent().unwrap_or(Path::new("/")));
-    Ok((config, Private { server, data: directory.join("data") }))
 }
 
 /// How the durability levels are had, by a private server and elsewhere.
@@ -224,7 +249,7 @@ impl Open {
         let what = self.without_password(words(failure));
         match &self.private {
             _ if is_ended(failure) => Error::Conflict(format!("the connection was lost: {what}")),
-            Some(private) if private.server.ends_within(crate::ENDING) => Error::engine(format!(
+            Some(private) if private.server.ends_within(ENDING) => Error::engine(format!(
                 "the server has ended ({what}); the end of its log:\n{}",
                 private.server.log()
             )),

@@ -23,10 +23,11 @@ use crate::sql::Dialect;
 use crate::statement::{Action, Yield};
 use crate::{
     About, Access, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
-    Schema, Session, Setting, Statement, Terms, Value, fair,
+    Schema, Session, Setting, Statement, Terms, Value,
 };
 
 mod log;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -88,6 +89,8 @@ impl Engine for Sqlite {
             ],
             home: Home::Process,
             stores: true,
+            rolls_back: true,
+            packages: &[],
         }
     }
 
@@ -96,7 +99,7 @@ impl Engine for Sqlite {
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        fair::sqlite(terms)
+        settings::settings(terms)
     }
 
     fn open(
@@ -254,7 +257,7 @@ impl Database for Open {
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
         let connection = connect(&self.path, "OFF")?;
-        set_cache(&connection, fair::SQLITE.bytes(&self.terms))?;
+        set_cache(&connection, settings::CACHE.bytes(&self.terms))?;
         let table = &self.schema.tables[table];
         connection.execute_batch("BEGIN IMMEDIATE")?;
         for index in &table.indexes {
@@ -459,7 +462,7 @@ impl<'a> Client<'a> {
     fn share_cache(&mut self) -> Result<()> {
         let sessions = self.database.sessions.load(Ordering::Relaxed);
         if self.shared_by != sessions {
-            let bytes = fair::SQLITE.bytes(&self.database.terms) / sessions as u64;
+            let bytes = settings::CACHE.bytes(&self.database.terms) / sessions as u64;
             set_cache(self.statements.borrow_owner(), bytes)?;
             self.shared_by = sessions;
         }

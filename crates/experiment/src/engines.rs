@@ -1,4 +1,5 @@
-//! What may be said of engines: their names, and the URLs of databases that somebody else runs.
+//! What may be said of engines: their names, levels that give them options, and the URLs of databases
+//! that somebody else runs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +11,24 @@ use crate::message::{Problem, one_of};
 pub struct Engines {
     engines: Vec<EngineNames>,
     url: fn(&str) -> Result<String, String>,
+    variant: Reader,
     standing: Judge,
+}
+
+/// Reads a level that gives an engine options, `NAME/option=value`; it says what is wrong in a line,
+/// and how to mend it in the lines after that.
+pub type Reader = Arc<dyn Fn(&str) -> Result<Variant, String> + Send + Sync>;
+
+/// What may be said of a level that gives an engine options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// The level in its canonical form.
+    pub level: String,
+    /// Those of its options that are settings, with their values.
+    pub settings: Vec<(String, String)>,
+    /// Those of its other options that ask for trust in whoever wrote them, and what each does, a
+    /// clause about it.
+    pub trusts: Vec<(String, String)>,
 }
 
 /// Says who may have a setting: of an engine, by its name, with a value.
@@ -43,13 +61,15 @@ impl Engines {
     /// These engines, in the order in which they are listed to a user. `url` brings a database's URL
     /// into its canonical form, which has no password; it says what is wrong in a line, without the
     /// password, and how to mend it in the lines after that.
-    /// `standing` says who may have which setting of an engine that takes settings.
+    /// `variant` reads a level with options of an engine that there is, and `standing` says who may
+    /// have which setting of an engine that takes settings.
     pub fn new(
         engines: Vec<EngineNames>,
         url: fn(&str) -> Result<String, String>,
+        variant: Reader,
         standing: Judge,
     ) -> Self {
-        Self { engines, url, standing }
+        Self { engines, url, variant, standing }
     }
 
     pub(crate) fn names(&self) -> Vec<&str> {
@@ -58,16 +78,51 @@ impl Engines {
 
     /// Whether the engine of a level without alias stores what it is given, as a server that
     /// somebody else runs does.
-    pub(crate) fn stores(&self, name: &str) -> bool {
+    pub(crate) fn stores(&self, level: &str) -> bool {
+        let name = engine(level);
         self.engines.iter().all(|engine| engine.name != name || engine.stores)
     }
 
     /// The canonical form of a level.
     pub(crate) fn canonical(&self, text: &str) -> Result<String, Problem> {
-        if !text.contains(":/") {
-            return one_of("engine", text, &self.names());
+        if is_url(text) {
+            return (self.url)(text).map_err(|message| Problem::in_lines(&message));
         }
-        (self.url)(text).map_err(|message| Problem::in_lines(&message))
+        let name = one_of("engine", engine(text), &self.names())?;
+        if name == text {
+            return Ok(name);
+        }
+        let variant = (self.variant)(text).map_err(|message| Problem::in_lines(&message))?;
+        for (setting, value) in &variant.settings {
+            // Whether it is trusted depends on who has written it, which is seen to later.
+            self.allows(&name, (setting, value), true)?;
+        }
+        Ok(variant.level)
+    }
+
+    /// What a level without alias does that asks for trust in whoever wrote it, a sentence; `None` where
+    /// any file may have it.
+    pub fn asks_for_trust(&self, level: &str) -> Option<String> {
+        if is_url(level) {
+            return Some(format!("the file has bakeoff connect to `{level}`"));
+        }
+        if engine(level) == level {
+            return None;
+        }
+        let Variant { settings, trusts, .. } = (self.variant)(level).ok()?;
+        if let Some((option, why)) = trusts.first() {
+            return Some(format!("the option `{option}` of `{}` {why}", engine(level)));
+        }
+        let asks = |(name, value): &(String, String)| match self.judge(level, name, value) {
+            Standing::Trusted(why) => Some(asking(engine(level), name, &why)),
+            Standing::Free | Standing::Reserved => None,
+        };
+        settings.iter().find_map(asks)
+    }
+
+    /// Who may have a setting of a level's engine.
+    fn judge(&self, level: &str, name: &str, value: &str) -> Standing {
+        (self.standing)(engine(level), name, value)
     }
 
     /// Checks that the engine of that name is there and takes settings.
@@ -95,10 +150,9 @@ impl Engines {
         (name, value): (&str, &str),
         trusts: bool,
     ) -> Result<(), Problem> {
-        match (self.standing)(engine, name, value) {
+        match self.judge(engine, name, value) {
             Standing::Trusted(why) if !trusts => {
-                let title = format!("the setting `{name}` of `{engine}` {why}");
-                Err(Problem::new(title).help("leave it out").help(TRUST))
+                Err(Problem::new(asking(engine, name, &why)).help("leave it out").help(TRUST))
             }
             Standing::Reserved => {
                 let title = format!("the setting `{name}` of `{engine}` is bakeoff's own to set");
@@ -107,6 +161,24 @@ impl Engines {
             Standing::Free | Standing::Trusted(_) => Ok(()),
         }
     }
+}
+
+/// The engine's name in a level without alias. A URL is its own.
+pub(crate) fn engine(level: &str) -> &str {
+    match level.split_once('/') {
+        Some((name, _)) if !is_url(level) => name,
+        _ => level,
+    }
+}
+
+/// Whether a level is the URL of a database, or looks like one: `:/` comes before any other slash.
+fn is_url(level: &str) -> bool {
+    level.split_once('/').is_some_and(|(scheme, _)| scheme.ends_with(':'))
+}
+
+/// What is said of a setting that asks for trust.
+fn asking(engine: &str, name: &str, why: &str) -> String {
+    format!("the setting `{name}` of `{engine}` {why}")
 }
 
 /// What lets an experiment do what a stranger's may not.

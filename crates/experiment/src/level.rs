@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::message::Problem;
-use crate::{Factor, Vocabulary};
+use crate::{Factor, Vocabulary, engines};
 
 /// What stands between a level and its alias.
 const ALIAS: char = '@';
@@ -17,6 +17,11 @@ const AGAIN: &str = "again";
 /// The level without its alias: `NAME` for `NAME@again`.
 pub fn base(level: &str) -> &str {
     split(level).0
+}
+
+/// The engine's name in a level: `NAME` for `NAME/option=value@again`. The URL of a database is its own.
+pub fn engine(level: &str) -> &str {
+    engines::engine(base(level))
 }
 
 /// A level and its alias. In a URL an alias stands behind the last slash alone: before that, `@`

@@ -48,7 +48,7 @@ impl Experiment {
         let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
         layer = layer.under(changes.layer(own, workload, &mut problems));
         if problems.is_empty() {
-            trust_urls(&layer, &source, vocabulary)?;
+            trust_engines(&layer, &source, vocabulary)?;
             Self::settle(layer, &source, vocabulary)
         } else {
             Err(problems.into())
@@ -94,15 +94,18 @@ impl Experiment {
     }
 }
 
-/// Refuses databases that the file itself names, rather than a flag, unless it is trusted: bakeoff
-/// would send them a password that stands in the environment, and what it knows of the machine.
-fn trust_urls(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> Result<(), Error> {
+/// Refuses levels that ask for trust and that the file itself names, rather than a flag, unless it is
+/// trusted. To a database bakeoff would send a password that stands in the environment, and what it
+/// knows of the machine; an option may be a program.
+fn trust_engines(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> Result<(), Error> {
     let engines = layer.factors.get(&Factor::ENGINE).into_iter().flatten();
-    let named = engines.filter(|given| given.value.contains("://"));
+    let in_file =
+        engines.filter(|given| !vocabulary.trusts && Arc::ptr_eq(&given.place.source, file));
     let mut problems = Vec::new();
-    for given in named.filter(|given| !vocabulary.trusts && Arc::ptr_eq(&given.place.source, file))
-    {
-        let title = format!("the file has bakeoff connect to `{}`", given.value);
+    for given in in_file {
+        let Some(title) = vocabulary.engines.asks_for_trust(level::base(&given.value)) else {
+            continue;
+        };
         let named = "name all engines on the command line: --engine LEVELS";
         problems.push(Problem::new(title).at(&given.place).help(named).help(TRUST));
     }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use bakeoff_devices::device::model::Model;
 use bakeoff_devices::models::{Models, RegisterError};
 use bakeoff_devices::spec::SpecError;
-use bakeoff_engines::{Engine, Home};
+use bakeoff_engines::{Engine, Home, Level};
 use bakeoff_experiment::{
-    DeviceProblem, Disks, EngineNames, Engines, Judge, Preset, Standing, Vocabulary, presets,
+    DeviceProblem, Disks, EngineNames, Engines, Judge, Preset, Reader, Standing, Variant,
+    Vocabulary, presets,
 };
 use bakeoff_workloads::Workload;
 
@@ -111,10 +112,9 @@ impl Registry {
         &self.presets
     }
 
-    /// The engine of that name, or the database of that URL. No program is started to find it.
-    pub fn engine(&self, name: &str) -> Option<&'static dyn Engine> {
-        let known = self.engines.iter().copied().find(|engine| engine.about().name == name);
-        known.or_else(|| bakeoff_engines::elsewhere::find(name).ok())
+    /// The engine of that level, without an alias. No program is started to find it.
+    pub fn engine(&self, level: &str) -> Option<&'static dyn Engine> {
+        bakeoff_engines::find_among(&self.engines, level).ok()
     }
 
     /// The target of that name.
@@ -154,7 +154,8 @@ impl Registry {
             }
         });
         let url = |url: &str| bakeoff_engines::elsewhere::name(url).map(Into::into);
-        let engines = Engines::new(names.collect(), url, standing(self.engines.clone()));
+        let (reader, judge) = (variants(self.engines.clone()), standing(self.engines.clone()));
+        let engines = Engines::new(names.collect(), url, reader, judge);
         let disks = disks(&self.models);
         let workloads = self.targets.iter().flat_map(|target| target.workloads());
         let presets = self.presets.clone();
@@ -183,6 +184,21 @@ fn twice<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let again: BTreeSet<&str> = names.filter(|name| !seen.insert(*name)).collect();
     let problem = |name| format!("two {kind} are registered by the name `{name}`; rename one");
     again.into_iter().map(problem).collect()
+}
+
+/// Reads levels that give these engines options.
+fn variants(engines: Vec<&'static dyn Engine>) -> Reader {
+    Arc::new(move |text| {
+        // What is wrong with its options together, too.
+        let engine = bakeoff_engines::find_among(&engines, text)?;
+        let level = Level::read(&engines, text)?;
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        Ok(Variant {
+            level: engine.about().name.to_owned(),
+            settings: level.settings().map(owned).collect(),
+            trusts: level.trusts().map(owned).collect(),
+        })
+    })
 }
 
 /// Who may have which setting of these engines.

@@ -3,32 +3,48 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::program::Program;
+use crate::kind::Kind;
 
 /// What can go wrong with a private server. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The server is not installed.
     #[error(
-        "{program} is not installed: there is no {executable} in PATH, nor where it is usually \
+        "{kind} is not installed: there is no {executable} in PATH, nor where it is usually \
          put; install it, on Debian by: apt-get install {package}"
     )]
     Missing {
         /// Which server.
-        program: Program,
+        kind: &'static dyn Kind,
         /// What was looked for.
         executable: &'static str,
         /// Debian's package.
         package: &'static str,
     },
+    /// The folder of an installation that was named has no such server.
+    #[error(
+        "there is no {executable} of {kind} in {}: name the folder of an installation, with its \
+         programs in it or in a folder below it ({subfolders})",
+        .folder.display()
+    )]
+    NotThere {
+        /// Which server.
+        kind: &'static dyn Kind,
+        /// What was looked for.
+        executable: &'static str,
+        /// The folder.
+        folder: PathBuf,
+        /// Where below it programs are looked for, with commas.
+        subfolders: String,
+    },
     /// The server that is installed is too old.
     #[error(
-        "{program} {version} ({executable}) is too old: bakeoff needs {oldest} or later; on \
+        "{kind} {version} ({executable}) is too old: bakeoff needs {oldest} or later; on \
          Debian: apt-get install {package}"
     )]
     TooOld {
         /// Which server.
-        program: Program,
+        kind: &'static dyn Kind,
         /// The version that it says it has.
         version: String,
         /// The program that says so.
@@ -38,31 +54,15 @@ pub enum Error {
         /// Debian's package.
         package: &'static str,
     },
-    /// A plugin of the server is not installed.
-    #[error(
-        "{program}'s plugin {plugin} is not installed: there is no {}; on Debian: apt-get install \
-         {package}",
-        .path.display()
-    )]
-    Plugin {
-        /// Which server.
-        program: Program,
-        /// The plugin's name.
-        plugin: String,
-        /// Where it would be.
-        path: PathBuf,
-        /// Debian's package.
-        package: String,
-    },
     /// The path of the server's temporary files has a letter that would end it.
     #[error(
-        "{program} takes {} for several folders, at each '{separator}': choose a folder without \
+        "{kind} takes {} for several folders, at each '{separator}': choose a folder without \
          that letter by --out",
         .path.display()
     )]
     Separator {
         /// Which server.
-        program: Program,
+        kind: &'static dyn Kind,
         /// The path.
         path: PathBuf,
         /// The letter.
@@ -71,14 +71,14 @@ pub enum Error {
     /// The user that the server runs as can't get into its folder, and bakeoff may not give it
     /// mounts of its own.
     #[error(
-        "{program} runs as the user {user}, since bakeoff runs as root; {user} can't get into {}, and \
+        "{kind} runs as the user {user}, since bakeoff runs as root; {user} can't get into {}, and \
          this container lets root mount nothing: give it the capability CAP_SYS_ADMIN, or choose \
          another place by --out",
         .folder.display()
     )]
     Unreachable {
         /// Which server.
-        program: Program,
+        kind: &'static dyn Kind,
         /// The user.
         user: String,
         /// The first folder on the way that is closed to it.
@@ -102,10 +102,10 @@ pub enum Error {
     #[error("the server's folder can't be used: {0}")]
     Folder(io::Error),
     /// A setting that can't be given.
-    #[error("{program}'s setting {name} can't be given: {reason}")]
+    #[error("{kind}'s setting {name} can't be given: {reason}")]
     Setting {
         /// Which server.
-        program: Program,
+        kind: &'static dyn Kind,
         /// The setting's name.
         name: String,
         /// Why not.
@@ -113,12 +113,12 @@ pub enum Error {
     },
     /// The data folder could not be initialised.
     #[error(
-        "{program} could not initialise its data folder ({how}){}; it said:\n{log}",
-        complaint(.log)
+        "{kind} could not initialise its data folder ({how}){}; it said:\n{log}",
+        complaint(*.kind, .log)
     )]
     Initialise {
         /// Which server.
-        program: Program,
+        kind: &'static dyn Kind,
         /// How the program that does it ended.
         how: String,
         /// The last that it said.
@@ -126,32 +126,32 @@ pub enum Error {
     },
     /// The server ended before it answered.
     #[error(
-        "{program} ended while it was starting ({how}){}; the last lines of its log:\n{log}",
-        complaint(.log)
+        "{kind} ended while it was starting ({how}){}; the last lines of its log:\n{log}",
+        complaint(*.kind, .log)
     )]
     Ended {
         /// Which server.
-        program: Program,
+        kind: &'static dyn Kind,
         /// How it ended.
         how: String,
         /// The last lines of its log.
         log: String,
     },
     /// The server did not answer in time.
-    #[error("{program} did not answer within {seconds} s; the last lines of its log:\n{log}")]
+    #[error("{kind} did not answer within {seconds} s; the last lines of its log:\n{log}")]
     Slow {
         /// Which server.
-        program: Program,
+        kind: &'static dyn Kind,
         /// How long it had, in seconds.
         seconds: f64,
         /// The last lines of its log.
         log: String,
     },
     /// The server did not stop in time, or not in order.
-    #[error("{program} did not stop in order: {how}; the last lines of its log:\n{log}")]
+    #[error("{kind} did not stop in order: {how}; the last lines of its log:\n{log}")]
     Unclean {
         /// Which server.
-        program: Program,
+        kind: &'static dyn Kind,
         /// What happened.
         how: String,
         /// The last lines of its log.
@@ -180,10 +180,9 @@ pub enum Error {
 
 /// The first error among a log's lines, without its date, to be said in a line: `": …"`; nothing
 /// where there is none.
-fn complaint(log: &str) -> String {
-    let marks = ["[ERROR] ", "FATAL: ", "PANIC: "];
+fn complaint(kind: &dyn Kind, log: &str) -> String {
     let words = |line: &str| {
-        let (_, words) = marks.iter().find_map(|mark| line.split_once(mark))?;
+        let (_, words) = kind.complaints().iter().find_map(|mark| line.split_once(mark))?;
         Some(format!(": {}", words.trim()))
     };
     log.lines().find_map(words).unwrap_or_default()
@@ -211,6 +210,7 @@ mod tests {
 
     #[test]
     fn the_first_error_of_a_log_is_said_at_once() {
+        let complaint = |log| complaint(&crate::made_up::MADE_UP, log);
         let log = "2026-01-01 [Note] a pool\n2026-01-01 [ERROR] Corruption: half a record\n\
                    2026-01-01 [ERROR] Aborting";
         assert_eq!(complaint(log), ": Corruption: half a record");

@@ -1,19 +1,20 @@
-//! What is particular to each kind of server, a file each.
+//! What is particular to each kind of server. A kind is a value of whoever uses it: nothing here
+//! knows any by its name.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::Signal;
+pub use rustix::process::Signal;
 
 use crate::launch::{Launch, Places};
-use crate::program::Program;
 use crate::settings::Review;
 
-mod mariadb;
-mod postgres;
-
 /// What is particular to one kind of server.
-pub trait Kind: Sync {
+pub trait Kind: Sync + fmt::Debug {
+    /// Its name, as its users write it.
+    fn name(&self) -> &'static str;
+
     /// Debian's package.
     fn package(&self) -> &'static str;
 
@@ -26,6 +27,9 @@ pub trait Kind: Sync {
     /// Folders that it is often installed in beside those in PATH; `*` stands for a version, of
     /// which the newest counts.
     fn folders(&self) -> &'static [&'static str];
+
+    /// Where in the folder of an installation its programs are; empty for the folder itself.
+    fn subfolders(&self) -> &'static [&'static str];
 
     /// The first version that will do.
     fn oldest(&self) -> (u32, u32);
@@ -43,12 +47,21 @@ pub trait Kind: Sync {
     /// Who may set which of its settings.
     fn review(&self) -> &'static Review;
 
+    /// What stands before the words of an error, in a line of its log.
+    fn complaints(&self) -> &'static [&'static str];
+
     /// Adds to a command what has it initialise the folder `data`, with the settings that count
     /// when a folder is initialised.
     fn initialise(&self, command: &mut Command, places: &Places, data: &Path, launch: &Launch);
 
     /// Adds to a command what has it serve, with the settings.
     fn serve(&self, command: &mut Command, places: &Places, launch: &Launch);
+
+    /// Adds to a server's whole command what has it find its own files below this folder, where it is
+    /// installed: it may have been built for another one.
+    fn relocate(&self, command: &mut Command, folder: &Path) {
+        let _ = (command, folder);
+    }
 
     /// The signal that stops it in order, without waiting for its clients.
     fn stop(&self) -> Signal;
@@ -57,11 +70,8 @@ pub trait Kind: Sync {
     fn answers(&self, places: &Places) -> bool;
 }
 
-impl Program {
-    pub(crate) fn kind(self) -> &'static dyn Kind {
-        match self {
-            Self::MariaDb => &mariadb::MariaDb,
-            Self::Postgres => &postgres::Postgres,
-        }
+impl fmt::Display for dyn Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
     }
 }

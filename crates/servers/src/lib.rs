@@ -1,17 +1,18 @@
-//! Private database servers: initialises, starts, waits for, stops and kills them.
+//! Private database servers: finds, initialises, starts, waits for, stops and kills them.
 //!
 //! A server's data, socket and log are in folders that its caller names; it has no TCP port, reads
 //! no configuration but the settings it is given, and never touches the system's own instance. It
-//! dies with the process that started it. This crate must never know what is stored in a server,
-//! who connects to it, or why.
+//! dies with the process that started it. What a kind of server needs is told in a [`Kind`]. This
+//! crate must never know a server by its name, what is stored in it, who connects to it, or why.
 
 mod account;
 mod error;
-mod installed;
 mod kind;
 mod launch;
 mod lock;
 mod log;
+#[cfg(test)]
+mod made_up;
 mod mounts;
 mod places;
 mod process;
@@ -22,8 +23,8 @@ mod shared;
 mod sync;
 
 pub use error::{Error, Result};
-pub use installed::Installed;
-pub use launch::Launch;
-pub use program::Program;
+pub use kind::{Kind, Signal};
+pub use launch::{Launch, Places, spelling};
+pub use program::{Installed, Program};
 pub use server::Server;
-pub use settings::{Standing, Why};
+pub use settings::{Review, Standing, Why};

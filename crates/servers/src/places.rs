@@ -11,9 +11,9 @@ use rustix::io::Errno;
 
 use crate::account::Account;
 use crate::error::{Error, Result};
+use crate::kind::Kind;
 use crate::launch::{Launch, Places};
 use crate::mounts::Mounts;
-use crate::program::Program;
 use crate::settings::Standing;
 
 /// The longest path that a socket's address holds, in bytes (`sun_path` is 108 with its end).
@@ -21,7 +21,7 @@ const SOCKET_PATH: usize = 107;
 
 impl Launch {
     /// Makes sure that its settings can be given.
-    pub(crate) fn check(&self, program: Program) -> Result<()> {
+    pub(crate) fn check(&self, kind: &'static dyn Kind) -> Result<()> {
         for (name, value) in &self.settings {
             let is_letter = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
             let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -29,12 +29,12 @@ impl Launch {
                 "write its plain name"
             } else if value.contains(char::is_control) {
                 "its value is more than a line of text"
-            } else if program.standing(name, value) == Standing::Reserved {
+            } else if kind.review().standing(name, value) == Standing::Reserved {
                 "bakeoff sets it itself; leave it out"
             } else {
                 continue;
             };
-            return Err(Error::Setting { program, name: name.clone(), reason });
+            return Err(Error::Setting { kind, name: name.clone(), reason });
         }
         Ok(())
     }
@@ -42,7 +42,7 @@ impl Launch {
 
 impl Places {
     /// The places that a launch means, as this process sees them.
-    pub fn of(program: Program, launch: &Launch) -> Result<Self> {
+    pub fn of(kind: &'static dyn Kind, launch: &Launch) -> Result<Self> {
         let absolute =
             |path: &Path| std::path::absolute(path).map_err(Error::at("find the folder", path));
         let directory = absolute(&launch.directory)?;
@@ -50,15 +50,15 @@ impl Places {
             Some(runtime) => absolute(runtime)?,
             None => directory.join("server"),
         };
-        Ok(Self::within(program, directory, runtime))
+        Ok(Self::within(kind, directory, runtime))
     }
 
     /// The places in two folders.
-    pub fn within(program: Program, directory: PathBuf, runtime: PathBuf) -> Self {
+    pub fn within(kind: &'static dyn Kind, directory: PathBuf, runtime: PathBuf) -> Self {
         Self {
             data: directory.join("data"),
             temporary: directory.join("tmp"),
-            socket: runtime.join(program.kind().socket()),
+            socket: runtime.join(kind.socket()),
             log: runtime.join("log"),
             directory,
             runtime,
@@ -139,14 +139,14 @@ impl View {
     ///
     /// # Errors
     /// Without them, its path may be one that the server would take for several.
-    pub fn choose(program: Program, places: &Places) -> Result<Self> {
+    pub fn choose(kind: &'static dyn Kind, places: &Places) -> Result<Self> {
         if Mounts::can_be_had() {
             return Ok(Self::Mounted);
         }
         let temporary = &places.temporary;
-        match program.kind().separator() {
+        match kind.separator() {
             Some(separator) if temporary.to_string_lossy().contains(separator) => {
-                Err(Error::Separator { program, path: temporary.clone(), separator })
+                Err(Error::Separator { kind, path: temporary.clone(), separator })
             }
             _ => Ok(Self::Plain),
         }
@@ -158,26 +158,26 @@ impl View {
     /// Its user can't get there.
     pub fn places(
         &self,
-        program: Program,
+        kind: &'static dyn Kind,
         places: &Places,
         folders: &Folders,
         account: &Account,
     ) -> Result<(Places, Option<OwnedFd>)> {
         if matches!(self, Self::Mounted) {
-            let seen = Places::within(program, Mounts::PLACE.into(), Mounts::RUNTIME.into());
+            let seen = Places::within(kind, Mounts::PLACE.into(), Mounts::RUNTIME.into());
             return Ok((seen, None));
         }
         for folder in [&folders.temporary, &folders.runtime] {
             if let Some(folder) = account.barrier(folder.path()) {
                 let user = account.name().into();
-                return Err(Error::Unreachable { program, user, folder });
+                return Err(Error::Unreachable { kind, user, folder });
             }
         }
         let runtime = folders.runtime.as_fd().try_clone_to_owned();
         let runtime = runtime.map_err(Error::at("open", folders.runtime.path()))?;
         let seen = short(places, &runtime, "self");
         let inherited = (seen != places.runtime).then_some(runtime);
-        Ok((Places::within(program, places.directory.clone(), seen), inherited))
+        Ok((Places::within(kind, places.directory.clone(), seen), inherited))
     }
 }
 

@@ -1,22 +1,245 @@
-//! Which servers there are.
+//! Where servers are installed.
 
-use std::fmt;
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
-/// A server that can be started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
-    /// MariaDB, with its storage engines.
-    MariaDb,
-    /// PostgreSQL.
-    Postgres,
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+
+/// A server that can be started: its kind, and where it is looked for.
+#[derive(Debug)]
+pub struct Program {
+    kind: &'static dyn Kind,
+    /// The folder of the installation; `None` for wherever one is usually put.
+    folder: Option<PathBuf>,
+    found: OnceLock<Installed>,
 }
 
-impl fmt::Display for Program {
-    /// Its name, as its users write it.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::MariaDb => "MariaDB",
-            Self::Postgres => "PostgreSQL",
-        })
+/// A server that is installed.
+#[derive(Clone, Debug)]
+pub struct Installed {
+    /// Its kind.
+    pub kind: &'static dyn Kind,
+    /// Its version, for instance `10.11.19`.
+    pub version: String,
+    /// The server's program.
+    pub server: PathBuf,
+    /// The program that initialises a data folder.
+    pub initialiser: PathBuf,
+    /// The folder that it was moved to with all that belongs to it, where somebody named one.
+    base: Option<PathBuf>,
+}
+
+impl Program {
+    /// The server of a kind that is found in PATH, then where it is usually put.
+    pub const fn usual(kind: &'static dyn Kind) -> Self {
+        Self { kind, folder: None, found: OnceLock::new() }
+    }
+
+    /// The server of a kind in the folder of an installation, and nowhere else.
+    pub const fn in_folder(kind: &'static dyn Kind, folder: PathBuf) -> Self {
+        Self { kind, folder: Some(folder), found: OnceLock::new() }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> &'static dyn Kind {
+        self.kind
+    }
+
+    /// Finds the server on this machine, once.
+    ///
+    /// # Errors
+    /// [`Error::Missing`], [`Error::NotThere`] or [`Error::TooOld`].
+    pub fn find(&self) -> Result<&Installed> {
+        if let Some(installed) = self.found.get() {
+            return Ok(installed);
+        }
+        let installed = self.find_in(&self.folders())?;
+        Ok(self.found.get_or_init(|| installed))
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        if let Some(folder) = &self.folder {
+            return self.kind.subfolders().iter().map(|below| folder.join(below)).collect();
+        }
+        let path = env::var_os("PATH").unwrap_or_default();
+        let usual = self.kind.folders().iter().flat_map(|pattern| expand(pattern));
+        env::split_paths(&path).chain(usual).collect()
+    }
+
+    fn find_in(&self, folders: &[PathBuf]) -> Result<Installed> {
+        let kind = self.kind;
+        let [server, initialiser] = kind.executables();
+        let locate = |executable, folders: &[PathBuf]| {
+            let mut paths = folders.iter().map(|folder| folder.join(executable));
+            paths.find(|path| path.is_file()).ok_or_else(|| self.missing(executable))
+        };
+        let server = locate(server, folders)?;
+        // Of several versions that are installed, the one that belongs to the server.
+        let beside = fs::canonicalize(&server).unwrap_or_else(|_| server.clone());
+        let beside = beside.parent().into_iter().map(Path::to_path_buf);
+        let nearest: Vec<_> = beside.chain(folders.iter().cloned()).collect();
+        let initialiser = locate(initialiser, &nearest)?;
+        let said = said(&server, &["--version"])?;
+        let version = version(&said).to_owned();
+        let oldest = kind.oldest();
+        if parts(&version) < oldest {
+            return Err(Error::TooOld {
+                kind,
+                version,
+                executable: server,
+                oldest: format!("{}.{}", oldest.0, oldest.1),
+                package: kind.package(),
+            });
+        }
+        let base =
+            self.folder.as_ref().and_then(|_| Some(server.parent()?.parent()?.to_path_buf()));
+        Ok(Installed { kind, version, server, initialiser, base })
+    }
+
+    fn missing(&self, executable: &'static str) -> Error {
+        let kind = self.kind;
+        let Some(folder) = self.folder.clone() else {
+            return Error::Missing { kind, executable, package: kind.package() };
+        };
+        let below = kind.subfolders().iter().copied().filter(|below| !below.is_empty());
+        let subfolders = below.collect::<Vec<_>>().join(", ");
+        Error::NotThere { kind, executable, folder, subfolders }
+    }
+}
+
+impl Installed {
+    /// Adds to a whole command of the server's what has it find its own files where it is installed.
+    pub fn relocate(&self, command: &mut Command) {
+        if let Some(base) = &self.base {
+            self.kind.relocate(command, base);
+        }
+    }
+}
+
+/// What a program says on its output.
+fn said(program: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let Output { stdout, .. } = output.map_err(Error::at("run", program))?;
+    Ok(String::from_utf8_lossy(&stdout).into_owned())
+}
+
+/// The folders that a pattern with at most one `*` stands for, highest version first.
+fn expand(pattern: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = pattern.split_once('*') else { return vec![pattern.into()] };
+    let (parent, prefix) = before.rsplit_once('/').unwrap_or(("", before));
+    let names = fs::read_dir(parent).into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<_> = names.filter(|name| name.starts_with(prefix)).collect();
+    names.sort_by_key(|name| std::cmp::Reverse(parts(&name[prefix.len()..])));
+    let after = after.trim_start_matches('/');
+    names.iter().map(|name| Path::new(parent).join(name).join(OsStr::new(after))).collect()
+}
+
+/// The version in what a server says of itself: `mariadbd  Ver 10.11.19-MariaDB for …`.
+fn version(said: &str) -> &str {
+    let mut words = said.split_whitespace();
+    let word = words.find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+    let word = word.unwrap_or_default();
+    let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+    &word[..end]
+}
+
+/// A version's first two numbers.
+fn parts(version: &str) -> (u32, u32) {
+    let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::{MADE_UP, installation};
+
+    #[test]
+    fn what_is_not_installed_is_named_with_the_command_that_brings_it() {
+        let empty = tempfile::tempdir().expect("a folder");
+        let usual = Program::usual(&MADE_UP);
+        let nowhere = usual.find_in(&[]).expect_err("there is no folder").to_string();
+        assert!(nowhere.contains("no made-up in PATH"), "{nowhere}");
+        assert!(nowhere.contains("apt-get install made-up-server"), "{nowhere}");
+        let folders = [empty.path().to_path_buf()];
+        let error = usual.find_in(&folders).expect_err("it is empty").to_string();
+        assert!(error.contains("apt-get install made-up-server"), "{error}");
+
+        let (program, half) = installation("made-up 1.5");
+        fs::remove_file(half.path().join("made-up-init")).expect("it is there");
+        let error = program.find().expect_err("half of it").to_string();
+        assert!(error.contains("no made-up-init"), "{error}");
+    }
+
+    #[test]
+    fn an_installation_is_looked_for_in_its_folder_and_nowhere_else() {
+        let (flat, folder) = installation("made-up 1.5");
+        assert_eq!(flat.find().expect("it is there").server, folder.path().join("made-up"));
+        let (_, deep) = installation("made-up 1.6");
+        let bin = deep.path().join("opt/bin");
+        fs::create_dir_all(&bin).expect("room");
+        for name in MADE_UP.executables() {
+            fs::rename(deep.path().join(name), bin.join(name)).expect("room");
+        }
+        let program = Program::in_folder(&MADE_UP, deep.path().join("opt"));
+        let found = program.find().expect("it is there");
+        assert_eq!((&found.server, &*found.version), (&bin.join("made-up"), "1.6"));
+        let mut command = Command::new(&found.server);
+        found.relocate(&mut command);
+        let told: Vec<_> = command.get_envs().map(|(_, value)| value.map(Path::new)).collect();
+        assert_eq!(told, [Some(&*deep.path().join("opt"))]);
+        // It is in PATH and in the folder above, and in neither of the two.
+        let program = Program::in_folder(&MADE_UP, folder.path().join("lib"));
+        let error = program.find().expect_err("there is no such folder").to_string();
+        for part in ["no made-up of MadeUp in", "/lib:", "(bin)"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_old_is_named_with_what_would_do() {
+        let cases = [("made-up  Ver 1.3.29-x for Linux on x86_64", "1.3.29"), ("no version", "")];
+        for (said, version) in cases {
+            let (program, _folder) = installation(said);
+            let error = program.find().expect_err("too old");
+            assert!(matches!(&error, Error::TooOld { version: old, .. } if old == version));
+            assert!(error.to_string().contains("1.4 or later"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_new_enough_is_found_with_its_version() {
+        let cases = [
+            ("made-up  Ver 1.4.0-x for Linux on x86_64", "1.4.0"),
+            ("made-up from 11.8.2-x, client 15.2 for Linux", "11.8.2"),
+            ("postgres (PostgreSQL) 13.0", "13.0"),
+            ("postgres (PostgreSQL) 19devel", "19"),
+        ];
+        for (said, version) in cases {
+            let (program, folder) = installation(said);
+            let found = program.find().expect("new enough");
+            assert_eq!(found.version, version);
+            assert_eq!(found.server.parent(), Some(folder.path()));
+        }
+    }
+
+    #[test]
+    fn the_newest_of_several_versions_counts() {
+        let parent = tempfile::tempdir().expect("a folder");
+        for version in ["9.6", "17", "15", "other"] {
+            fs::create_dir_all(parent.path().join(version).join("bin")).expect("room");
+        }
+        let found = expand(&format!("{}/*/bin", parent.path().display()));
+        let expected = ["17", "15", "9.6", "other"];
+        let expected = expected.map(|version| parent.path().join(version).join("bin"));
+        assert_eq!(found, expected);
+        assert_eq!(expand("/usr/sbin"), [Path::new("/usr/sbin")]);
+        assert!(expand("/no/such/*/bin").is_empty());
     }
 }

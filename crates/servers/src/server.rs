@@ -16,7 +16,7 @@ use crate::log::Log;
 use crate::mounts::Mounts;
 use crate::places::{Folders, View, short};
 use crate::process::{Given, Process};
-use crate::{Error, Program, Result, sync};
+use crate::{Error, Kind, Program, Result, sync};
 
 /// How long a server may take until it answers.
 const START: Duration = Duration::from_secs(60);
@@ -37,7 +37,7 @@ const FRESH: &str = "data.new";
 /// A private server that runs. Dropping it stops it in order.
 #[derive(Debug)]
 pub struct Server {
-    program: Program,
+    kind: &'static dyn Kind,
     places: Places,
     process: Process,
     log: Log,
@@ -51,21 +51,22 @@ impl Server {
     ///
     /// # Errors
     /// Whatever keeps the server from starting; each says what to do.
-    pub fn initialise(program: Program, launch: &Launch) -> Result<()> {
-        let stage = Stage::set(program, launch)?;
+    pub fn initialise(program: &Program, launch: &Launch) -> Result<()> {
+        let kind = program.kind();
+        let stage = Stage::set(kind, launch)?;
         if stage.folders.data()?.is_some() {
             return Ok(());
         }
         let fresh = stage.folders.fresh(FRESH, &stage.account)?;
         let mut command = Command::new(&program.find()?.initialiser);
         let data = stage.seen.directory.join(FRESH);
-        program.kind().initialise(&mut command, &stage.seen, &data, launch);
+        kind.initialise(&mut command, &stage.seen, &data, launch);
         let Started { folders, mut process, log, .. } = stage.start(command, launch)?;
         let status = process.wait(INITIALISE);
         if !status.is_some_and(|status| status.success()) {
             process.kill();
             let how = status.map_or("it takes too long".into(), |status| status.to_string());
-            return Err(Error::Initialise { program, how, log: log.tail() });
+            return Err(Error::Initialise { kind, how, log: log.tail() });
         }
         sync::tree(&fresh)?;
         rustix::fs::renameat(&folders.directory, FRESH, &folders.directory, DATA)
@@ -78,16 +79,17 @@ impl Server {
     ///
     /// # Errors
     /// Whatever keeps it from starting, with the last lines of its log; each says what to do.
-    pub fn start(program: Program, launch: &Launch) -> Result<Self> {
+    pub fn start(program: &Program, launch: &Launch) -> Result<Self> {
         Self::start_within(program, launch, START)
     }
 
-    fn start_within(program: Program, launch: &Launch, limit: Duration) -> Result<Self> {
-        let stage = Stage::set(program, launch)?;
+    fn start_within(program: &Program, launch: &Launch, limit: Duration) -> Result<Self> {
+        let kind = program.kind();
+        let stage = Stage::set(kind, launch)?;
         if let Some(data) = stage.folders.data()? {
             stage.account.give(&data)?;
         }
-        for path in program.kind().stale(&stage.places) {
+        for path in kind.stale(&stage.places) {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     return Err(Error::at("remove", &path)(error));
@@ -95,27 +97,29 @@ impl Server {
                 _ => {}
             }
         }
-        let mut command = Command::new(&program.find()?.server);
-        program.kind().serve(&mut command, &stage.seen, launch);
+        let installed = program.find()?;
+        let mut command = Command::new(&installed.server);
+        kind.serve(&mut command, &stage.seen, launch);
+        installed.relocate(&mut command);
         let Started { folders, places, process, log } = stage.start(command, launch)?;
-        let mut server = Self { program, places, process, log, _runtime: folders.runtime };
+        let mut server = Self { kind, places, process, log, _runtime: folders.runtime };
         let start = Instant::now();
-        while !program.kind().answers(&server.places) {
+        while !kind.answers(&server.places) {
             if let Some(status) = server.process.wait(POLL) {
                 let how = status.to_string();
-                return Err(Error::Ended { program, how, log: server.log() });
+                return Err(Error::Ended { kind, how, log: server.log() });
             }
             if start.elapsed() > limit {
                 server.process.kill();
                 let seconds = limit.as_secs_f64();
-                return Err(Error::Slow { program, seconds, log: server.log() });
+                return Err(Error::Slow { kind, seconds, log: server.log() });
             }
         }
         Ok(server)
     }
 
-    /// Its Unix socket. PostgreSQL's clients want the folder that it is in. Where its path is too
-    /// long for a socket's, it is reached through this process while the server is there.
+    /// Its Unix socket. Where its path is too long for a socket's, it is reached through this
+    /// process while the server is there.
     pub fn socket(&self) -> &Path {
         &self.places.socket
     }
@@ -150,7 +154,7 @@ impl Server {
     }
 
     fn stop_within(&mut self, limit: Duration) -> Result<()> {
-        self.process.signal(self.program.kind().stop());
+        self.process.signal(self.kind.stop());
         let how = match self.process.wait(limit) {
             Some(status) if status.success() => return Ok(()),
             Some(status) => status.to_string(),
@@ -159,7 +163,7 @@ impl Server {
                 format!("it was killed after {} s", limit.as_secs_f64())
             }
         };
-        Err(Error::Unclean { program: self.program, how, log: self.log() })
+        Err(Error::Unclean { kind: self.kind, how, log: self.log() })
     }
 
     /// Kills it and all its processes at once, as a crash would, and waits until they are gone.
@@ -199,13 +203,13 @@ struct Started {
 }
 
 impl Stage {
-    fn set(program: Program, launch: &Launch) -> Result<Self> {
-        launch.check(program)?;
-        let mut places = Places::of(program, launch)?;
-        let view = View::choose(program, &places)?;
-        let account = Account::choose(program.kind().user())?;
+    fn set(kind: &'static dyn Kind, launch: &Launch) -> Result<Self> {
+        launch.check(kind)?;
+        let mut places = Places::of(kind, launch)?;
+        let view = View::choose(kind, &places)?;
+        let account = Account::choose(kind.user())?;
         let folders = Folders::make(&places, &account)?;
-        let (seen, inherited) = view.places(program, &places, &folders, &account)?;
+        let (seen, inherited) = view.places(kind, &places, &folders, &account)?;
         let mounts = match view {
             View::Mounted => Some(Mounts::of(&folders.directory, &folders.runtime)),
             View::Plain => None,
@@ -219,7 +223,7 @@ impl Stage {
         };
         let locked = locked.map_err(Error::at("open", directory))?;
         let lock = lock(locked, directory, GONE)?;
-        let socket = program.kind().socket();
+        let socket = kind.socket();
         places.socket =
             short(&places, &folders.runtime, &std::process::id().to_string()).join(socket);
         let held = inherited.into_iter().chain([lock]).collect();
@@ -251,21 +255,14 @@ impl Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made_up::{SERVES, SILENT, installation};
 
-    /// A server that is installed, on an initialised folder; `None` where there is none, except in
-    /// continuous integration.
-    fn initialised() -> Option<(Program, tempfile::TempDir, Launch)> {
-        if let Err(error) = Program::MariaDb.find() {
-            assert!(std::env::var_os("CI").is_none(), "{error}");
-            eprintln!("skipped: {error}");
-            return None;
-        }
-        let folder = tempfile::Builder::new().prefix("bakeoff-").tempdir_in("/tmp");
-        let folder = folder.expect("a temporary folder");
-        let directory = folder.path().to_path_buf();
-        let launch = Launch { directory, ..Launch::default() };
-        Server::initialise(Program::MariaDb, &launch).expect("it is installed");
-        Some((Program::MariaDb, folder, launch))
+    /// A made-up server on an initialised folder, and its installation.
+    fn initialised(does: &str) -> (Program, tempfile::TempDir, Launch) {
+        let (program, folder) = installation(does);
+        let launch = Launch { directory: folder.path().join("database"), ..Launch::default() };
+        Server::initialise(&program, &launch).expect("it is installed");
+        (program, folder, launch)
     }
 
     fn locked(launch: &Launch) -> Result<OwnedFd> {
@@ -275,9 +272,9 @@ mod tests {
 
     #[test]
     fn a_server_that_takes_too_long_to_answer_is_killed() {
-        let Some((program, _folder, launch)) = initialised() else { return };
-        let error = Server::start_within(program, &launch, Duration::ZERO);
-        let error = error.expect_err("nobody is so fast");
+        let (program, _folder, launch) = initialised(SILENT);
+        let error = Server::start_within(&program, &launch, Duration::ZERO);
+        let error = error.expect_err("it never answers");
         assert!(matches!(error, Error::Slow { .. }), "{error:?}");
         // It holds the folder no longer.
         drop(locked(&launch).expect("it is gone"));
@@ -285,8 +282,8 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_stop_in_time_is_killed() {
-        let Some((program, _folder, launch)) = initialised() else { return };
-        let mut server = Server::start(program, &launch).expect("it starts");
+        let (program, _folder, launch) = initialised(SERVES);
+        let mut server = Server::start(&program, &launch).expect("it starts");
         server.process.signal(rustix::process::Signal::STOP);
         let error = server.stop_within(Duration::from_millis(50)).expect_err("it is stopped");
         assert!(matches!(error, Error::Unclean { .. }), "{error:?}");
@@ -296,11 +293,22 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_in_use_is_refused() {
-        let Some((program, _folder, launch)) = initialised() else { return };
-        let server = Server::start(program, &launch).expect("it starts");
+        let (program, _folder, launch) = initialised(SERVES);
+        let server = Server::start(&program, &launch).expect("it starts");
         let error = locked(&launch).expect_err("a server has it");
         assert!(matches!(error, Error::Busy { .. }), "{error:?}");
         server.stop().expect("it stops in order");
         drop(locked(&launch).expect("it is free"));
+    }
+
+    #[test]
+    fn two_installations_in_one_process_are_two_programs() {
+        let (one, _one, launch) = initialised(SERVES);
+        let (other, _other) = installation("made-up server 2.5\n--echo the other one");
+        assert_eq!(one.find().expect("it is there").version, "1.5");
+        assert_eq!(other.find().expect("it is there").version, "2.5");
+        let error = Server::start(&other, &launch).expect_err("it serves nothing");
+        assert!(error.to_string().contains("the other one"), "{error}");
+        Server::start(&one, &launch).expect("it starts").stop().expect("it stops in order");
     }
 }

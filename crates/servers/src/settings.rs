@@ -2,16 +2,12 @@
 //!
 //! Some settings are programs: a command that the server runs, a library that it loads, a port
 //! that it opens. Lists that were gone through name those, and the harmless ones whose values are
-//! words; what no list names is judged by what its name ends in and by its value. A test holds the
-//! lists against all that the installed servers take.
+//! words; what no list names is judged by what its name ends in and by its value. The lists are
+//! part of a [kind](crate::Kind).
 
 use std::fmt;
 
 use crate::launch::spelling;
-use crate::program::Program;
-
-pub(crate) mod mariadb;
-pub(crate) mod postgres;
 
 /// Who may have a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,26 +76,25 @@ const ENDINGS: &str = "access address addresses auth cmd command conninfo dir di
 /// Words that stand for more wherever in a name they are.
 const WORDS: &str = "bind init listen plugin preload";
 
-impl Program {
+impl Review {
     /// Who may give the server this setting, with this value.
     ///
     /// The name may be written in all the ways that the server takes it in: in capitals, with
-    /// dashes, and for MariaDB with a prefix (`loose_`, `skip_` …) or abbreviated.
-    pub fn standing(self, name: &str, value: &str) -> Standing {
-        let review = self.kind().review();
-        let names = review.without_prefixes(&spelling(name));
-        let is = |list: &str| names.iter().any(|name| review.lists(list, name));
-        if is(review.reserved) {
+    /// dashes, and as its kind has it with a prefix or abbreviated.
+    pub fn standing(&self, name: &str, value: &str) -> Standing {
+        let names = self.without_prefixes(&spelling(name));
+        let is = |list: &str| names.iter().any(|name| self.lists(list, name));
+        if is(self.reserved) {
             return Standing::Reserved;
         }
-        if let Some((why, _)) = review.trusted.iter().find(|(_, list)| is(list)) {
+        if let Some((why, _)) = self.trusted.iter().find(|(_, list)| is(list)) {
             return Standing::Trusted(*why);
         }
-        if is(review.harmless) {
+        if is(self.harmless) {
             return Standing::Free;
         }
         let bare = names.last().expect("the name itself");
-        if let Some(standing) = review.abbreviated(bare) {
+        if let Some(standing) = self.abbreviated(bare) {
             return standing;
         }
         match is_plain(value) && !is_suspicious(bare) {
@@ -107,9 +102,7 @@ impl Program {
             false => Standing::Trusted(Why::Unknown),
         }
     }
-}
 
-impl Review {
     /// A name, and what is left of it as its prefixes are dropped.
     fn without_prefixes(&self, name: &str) -> Vec<String> {
         let mut names = vec![name.to_owned()];
@@ -183,44 +176,6 @@ mod tests {
         }
         for value in ["", "touch", "/etc", "1;2", "64 M B", "1/2", "ha_rocksdb", ".", "4 apples"] {
             assert!(!is_plain(value), "{value}");
-        }
-    }
-
-    #[test]
-    fn a_name_is_known_in_every_way_the_server_takes_it() {
-        use Program::{MariaDb, Postgres};
-        use Standing::{Free, Reserved, Trusted};
-        let cases = [
-            (MariaDb, "skip_networking", "OFF", Reserved),
-            (MariaDb, "SKIP-NETWORKING", "0", Reserved),
-            (MariaDb, "loose-skip-networking", "0", Reserved),
-            (MariaDb, "skip-netw", "0", Reserved),
-            (MariaDb, "loose_disable_skip_netw", "1", Reserved),
-            (MariaDb, "maximum_port", "3306", Reserved),
-            (MariaDb, "por", "3306", Reserved),
-            (MariaDb, "bind-addr", "0.0.0.0", Reserved),
-            (MariaDb, "getopt_prefix_matching", "1", Reserved),
-            (MariaDb, "plugin-load", "x", Trusted(Why::Code)),
-            (MariaDb, "loose-Plugin-Loa", "1", Trusted(Why::Code)),
-            (MariaDb, "init_conn", "1", Trusted(Why::Statements)),
-            (MariaDb, "enable-skip-grant-tables", "1", Trusted(Why::Access)),
-            (MariaDb, "innodb_buffer_pool_size", "64M", Free),
-            (MariaDb, "innodb_flush_method", "O_DIRECT", Free),
-            (MariaDb, "slow_query_log", "ON", Free),
-            (MariaDb, "of_tomorrow", "9", Free),
-            (MariaDb, "of_tomorrow", "word", Trusted(Why::Unknown)),
-            (MariaDb, "tomorrows_port", "9", Trusted(Why::Unknown)),
-            (Postgres, "archive_command", "touch /tmp/x", Trusted(Why::Command)),
-            (Postgres, "Archive-Command", "1", Trusted(Why::Command)),
-            (Postgres, "listen_addresses", "*", Reserved),
-            (Postgres, "shared_preload_libraries", "x", Trusted(Why::Code)),
-            (Postgres, "random_page_cost", "1.1", Free),
-            (Postgres, "wal_sync_method", "fdatasync", Free),
-            (Postgres, "enable_seqscan", "OFF", Free),
-            (Postgres, "some.extension", "/x", Trusted(Why::Unknown)),
-        ];
-        for (program, name, value, wanted) in cases {
-            assert_eq!(program.standing(name, value), wanted, "{program}: {name}={value}");
         }
     }
 }

@@ -64,6 +64,8 @@ impl Engine for LogStore {
             ],
             home: Home::Process,
             stores: true,
+            rolls_back: true,
+            packages: &[],
         }
     }
 

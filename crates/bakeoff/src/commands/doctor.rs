@@ -13,6 +13,8 @@ use bakeoff_engines::{
 };
 
 use super::disk_daemon;
+use bakeoff_lab::Registry;
+
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
@@ -22,9 +24,6 @@ use crate::output::{plain, print};
 const COMMITS: u32 = 20;
 /// Bytes that a run at the smallest scale wants free.
 const ROOM: u64 = 2 << 30;
-/// What brings every server.
-const SERVERS: &str = " All servers on Debian: apt-get install mariadb-server \
-                       mariadb-plugin-rocksdb postgresql";
 
 /// Looks at the machine and the folder; says what is missing and what brings it.
 pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
@@ -58,7 +57,7 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
     found.say(needed, "neighbours", try_neighbours(folder.path()))?;
     found.say(Needed::No, "virtual disks", disk)?;
     found.say(Needed::No, "memory limits", bakeoff_lab::try_memory_limit())?;
-    found.conclude()
+    found.conclude(&lab.registry)
 }
 
 /// Whether `bakeoff run redmine --quick` needs it.
@@ -93,7 +92,7 @@ impl Findings {
         Ok(())
     }
 
-    fn conclude(self) -> Result<Exit, Failure> {
+    fn conclude(self, registry: &Registry) -> Result<Exit, Failure> {
         if !self.needed.is_empty() {
             print(&format!(
                 "\n`bakeoff run redmine --quick` does not run here for want of {}. To look at \
@@ -105,13 +104,26 @@ impl Findings {
         if !self.other.is_empty() {
             // Of engines, servers alone are not needed.
             let server = self.other.iter().any(|what| what.starts_with("engine "));
-            let brings = if server { SERVERS } else { "" };
+            let brings = if server { servers(registry) } else { String::new() };
             print(&format!(
                 "\n`bakeoff run redmine --quick` needs nothing that is missing.{brings}\n"
             ))?;
         }
         Ok(Exit::Done)
     }
+}
+
+/// What brings every server.
+fn servers(registry: &Registry) -> String {
+    let mut packages: Vec<&str> = Vec::new();
+    for engine in registry.engines() {
+        for package in engine.about().packages {
+            if !packages.contains(package) {
+                packages.push(package);
+            }
+        }
+    }
+    format!(" All servers on Debian: apt-get install {}", packages.join(" "))
 }
 
 fn machine(folder: &Path) -> Result<String, String> {

@@ -2,7 +2,7 @@
 
 use bakeoff_engines::elsewhere::{self, Password};
 use bakeoff_engines::{Engine, elsewhere::Transport};
-use bakeoff_experiment::{Experiment, Factor, base};
+use bakeoff_experiment::{Experiment, Factor, Vocabulary, base};
 use bakeoff_lab::Registry;
 use bakeoff_results::{EngineFact, Run, RunFolder, Transport as Recorded};
 
@@ -55,13 +55,15 @@ pub fn check_passwords(folder: &RunFolder, engines: &[EngineFact]) -> Result<(),
     ))
 }
 
-/// What `--resume` of a run needs besides, where it has servers that somebody else runs: they hold its
-/// tables, and it does not name them by itself.
-pub fn again(run: &Run) -> String {
+/// What `--resume` of a run needs besides, where it has engines that it does not name by itself: servers
+/// that somebody else runs, which hold its tables, and levels that ask for trust in who wrote them.
+pub fn again(run: &Run, vocabulary: &Vocabulary) -> String {
     let levels = run.factors.iter().find(|(factor, _)| factor == Factor::ENGINE.name());
-    let levels = levels.map(|(_, levels)| levels.join(",")).unwrap_or_default();
-    if !levels.contains("://") {
-        return String::new();
+    let levels = levels.map(|(_, levels)| &levels[..]).unwrap_or_default();
+    let named = quote(&levels.join(","));
+    if levels.iter().any(|level| level.contains("://")) {
+        return format!(" --reuse --engine {named} (and the password as before)");
     }
-    format!(" --reuse --engine {} (and the password as before)", quote(&levels))
+    let asks = levels.iter().any(|level| vocabulary.engines.asks_for_trust(base(level)).is_some());
+    if asks { format!(" --engine {named}") } else { String::new() }
 }

@@ -1,5 +1,6 @@
 //! `bakeoff list`: what there is to choose from.
 
+use bakeoff_engines::Home;
 use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, WorkloadNames};
 use bakeoff_lab::{Estimate, Possible, Registry};
 use comfy_table::{ContentArrangement, Table, presets};
@@ -79,10 +80,27 @@ fn engines(registry: &Registry) -> Table {
             let settings = promise.settings.unwrap_or("can't be had");
             table.add_row(["", promise.durability.name(), settings, promise.source]);
         }
+        for option in engine.options() {
+            let written = format!("/{}={}", option.name, option.syntax);
+            table.add_row(["", "option", &written, option.summary]);
+        }
+        if about.home == Home::Server {
+            table.add_row([
+                "",
+                "option",
+                "/SETTING=VALUE",
+                "any setting of the server by its name",
+            ]);
+        }
     }
-    for (url, kind) in [("mysql://…", "MySQL or MariaDB"), ("postgres://…", "PostgreSQL")] {
+    for (scheme, kind) in bakeoff_engines::elsewhere::KINDS {
         let summary = format!("a database on a {kind} server that somebody else runs");
-        table.add_row([url, "", &summary, "its owner's settings, which have to give the level"]);
+        table.add_row([
+            &format!("{scheme}…"),
+            "",
+            &summary,
+            "its owner's settings, which have to give the level",
+        ]);
     }
     table
 }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use bakeoff_analysis::{Attempts, Document};
 use bakeoff_disk::mount::Launcher;
-use bakeoff_experiment::{Experiment, Factor, base};
+use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Ending, LabError, Possible, Preflight, Runner};
 use bakeoff_results::{RunFolder, Status, visible};
@@ -83,7 +83,7 @@ pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         folder.remove().map_err(Failure::folder)?;
         return Err(Failure::lab(ended.expect_err("it was looked at"), None));
     }
-    conclude(&mut folder, ended, arguments.quiet)
+    conclude(asked, &mut folder, ended)
 }
 
 /// Shows the plan, and what would keep the run from beginning on this machine. Nothing is mounted,
@@ -105,9 +105,9 @@ fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
 
 /// Notes how the run ended, and shows what it found.
 fn conclude(
+    asked: Asked<'_>,
     folder: &mut RunFolder,
     ended: Result<Ending, LabError>,
-    quiet: bool,
 ) -> Result<Exit, Failure> {
     let status = match &ended {
         Ok(Ending::Finished { .. }) => Status::Finished,
@@ -119,7 +119,7 @@ fn conclude(
     noted?;
     let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
-        show(folder, &document, quiet)?;
+        show(folder, &document, asked.arguments.quiet)?;
     }
     match ending {
         Ending::Finished { .. } if any_broken(&document) => Ok(Exit::Promise),
@@ -127,7 +127,7 @@ fn conclude(
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
             let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
-            let external = external::again(&run);
+            let external = external::again(&run, &asked.registry.vocabulary());
             say(format_args!("interrupted; to go on: bakeoff run --resume {path}{external}"));
             Ok(Exit::Interrupted)
         }
@@ -173,7 +173,7 @@ fn mounts(launcher: &Launcher) -> Result<(), String> {
 fn name_unused_settings(experiment: &Experiment) {
     let engines = experiment.levels(Factor::ENGINE);
     for engine in experiment.settings.keys() {
-        if engines.iter().all(|level| base(level) != engine) {
+        if engines.iter().all(|level| bakeoff_experiment::engine(level) != engine) {
             say(format_args!("the settings of {engine} are not used, since it is not run"));
         }
     }

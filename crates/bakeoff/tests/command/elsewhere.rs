@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use bakeoff_engines::mysql;
 use bakeoff_results::measure::{SPACE, Scope};
-use bakeoff_servers::{Launch, Program, Server};
+use bakeoff_servers::{Launch, Server};
 
 use super::servers::{installed, trials};
 use super::{Done, Place, measured};
@@ -48,9 +49,9 @@ impl Theirs {
                 .collect(),
             ..Launch::default()
         };
-        Server::initialise(Program::MariaDb, &launch).unwrap();
+        Server::initialise(&mysql::SERVER, &launch).unwrap();
         before(&launch.directory.join("data"));
-        let server = Server::start(Program::MariaDb, &launch).unwrap();
+        let server = Server::start(&mysql::SERVER, &launch).unwrap();
         Self { server, _folder: folder }
     }
 

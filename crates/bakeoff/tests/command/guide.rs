@@ -1,6 +1,7 @@
 //! The guide says what the engines and the disks say.
 
 use bakeoff_devices::models::Models;
+use bakeoff_engines::Home;
 use bakeoff_experiment::{Changes, Experiment};
 
 const DISKS: &str = include_str!("../../../../docs/disks.md");
@@ -47,6 +48,32 @@ fn each_row_of_the_page_on_security_names_a_test_that_is_there() {
     let all = page.lines().filter(|line| line.matches(" | ").count() == 3).count();
     assert_eq!(count + tables, all, "a row names no test");
     assert!(count > 50, "{count}");
+}
+
+/// The rows of the table in docs/engines.md, as the engines have it.
+fn rows_of_engines() -> String {
+    let mut rows = String::new();
+    for engine in bakeoff_engines::ENGINES {
+        let about = engine.about();
+        let declared = engine
+            .options()
+            .into_iter()
+            .map(|option| format!("`{}`: {} ({})", option.name, option.summary, option.syntax));
+        let server = about.home == Home::Server;
+        let settings = server.then(|| "any setting of the server by its name".to_owned());
+        let options: Vec<String> = declared.chain(settings).collect();
+        let options = if options.is_empty() { "none".into() } else { options.join("; ") };
+        let name = about.name;
+        let anchor = name.replace(':', "");
+        rows += &format!("| [`{name}`](#{anchor}) | {} | {options} |\n", about.summary);
+    }
+    rows
+}
+
+#[test]
+fn the_table_of_engines_is_their_list() {
+    let rows = rows_of_engines();
+    assert!(ENGINES.contains(&rows), "docs/engines.md should hold these rows:\n{rows}");
 }
 
 #[test]

@@ -82,6 +82,78 @@ fn servers_run_under_equal_memory_with_the_settings_of_the_user() {
     assert_eq!(found, own);
 }
 
+/// A folder that is an installation of PostgreSQL as this machine has it, but says another version.
+fn another_installation(place: &Place) -> String {
+    let installed = bakeoff_engines::postgres::SERVER.find().unwrap();
+    std::fs::create_dir(place.path("pg")).unwrap();
+    for (name, program) in [("postgres", &installed.server), ("initdb", &installed.initialiser)] {
+        let text = format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo 'postgres 15.99'; exit; }}\n\
+             exec '{}' \"$@\"\n",
+            program.display()
+        );
+        let script = place.write(&format!("pg/{name}"), &text);
+        std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    // The server's user has to get there.
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(place.0.path(), open).unwrap();
+    place.path("pg").display().to_string()
+}
+
+#[test]
+fn a_level_with_options_is_an_engine_of_its_own() {
+    if !installed(&["postgres"]) {
+        return;
+    }
+    let place = Place::new();
+    let level = format!("postgres/path={}/work_mem=5MB", another_installation(&place));
+    place.write(
+        "mine.toml",
+        "workload = \"point\"\nengine = \"postgres\"\n[settings.postgres]\njit = \"on\"\n",
+    );
+    let engines = format!("postgres,{level}");
+    let run = [&["run", "mine.toml", "--out", "r", "--engine", &engines][..], &SHORT].concat();
+    let done = place.run(&run).code(0);
+    assert!(done.err().contains(&format!("into {level}")), "it has an image of its own");
+    let document = place.json("r");
+    assert!(trials(&document).iter().all(|(_, trial)| trial["valid"] == true), "{document}");
+    let version = |name: &str| {
+        let mut engines = document["run"]["engines"].as_array().unwrap().iter();
+        engines.find(|engine| engine["name"] == name).unwrap()["version"].as_str().unwrap()
+    };
+    assert_eq!(version(&level), "15.99");
+    assert_ne!(version("postgres"), "15.99");
+    for (engine, own) in [("postgres", "jit=on"), (&*level, "jit=on work_mem=5MB")] {
+        let applied = document["run"]["applied"].as_array().unwrap().iter();
+        let of_engine = applied.filter(|applied| applied["engine"] == engine);
+        let settings = of_engine.flat_map(|applied| applied["settings"].as_array().unwrap());
+        let users = settings.filter(|setting| setting["reason"].is_null());
+        let written = |setting: &Value| {
+            format!("{}={}", setting["name"].as_str().unwrap(), setting["value"].as_str().unwrap())
+        };
+        assert_eq!(users.map(written).collect::<Vec<_>>().join(" "), own, "{engine}");
+    }
+    place.assert_clean("r");
+}
+
+#[test]
+fn a_level_that_leaves_one_durability_alone_is_loaded_under_that() {
+    if !installed(&["mariadb:innodb"]) {
+        return;
+    }
+    let place = Place::new();
+    let level = "mariadb:innodb/innodb_flush_method=fsync";
+    place.write("mine.toml", &format!("workload = \"point\"\nengine = \"{level}\"\n"));
+    let run = ["run", "mine.toml", "--out", "r", "--durability", "none,strict"];
+    let done = place.run(&[&run[..], &SHORT].concat()).code(0);
+    done.says(&["not run", "durability none", "the level of durability sets it"]);
+    let document = place.json("r");
+    let trials = trials(&document);
+    assert_eq!(trials.len(), 1);
+    assert_eq!(trials[0].1["valid"], true, "{document}");
+}
+
 #[test]
 fn a_setting_that_the_server_refuses_fails_its_trials_and_no_others() {
     if !installed(&["mariadb:innodb"]) {

@@ -11,7 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
-use bakeoff_servers::{Launch, Program, Server};
+use bakeoff_engines::postgres;
+use bakeoff_servers::{Launch, Server};
 
 use super::elsewhere::{SHORT, Theirs, open_to_all};
 use super::servers::{installed, trials};
@@ -86,7 +87,7 @@ impl Postgres {
     fn start(certificates: &Certificates) -> Self {
         let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
         let launch = Launch { directory: folder.path().join("server"), ..Launch::default() };
-        Server::initialise(Program::Postgres, &launch).unwrap();
+        Server::initialise(&postgres::SERVER, &launch).unwrap();
         let data = launch.directory.join("data");
         certificates.give_key_to(&data);
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -102,7 +103,7 @@ impl Postgres {
         let rules = "local all all trust\nhostssl all me 127.0.0.1/32 scram-sha-256\n\
                      hostnossl all plain 127.0.0.1/32 scram-sha-256\n";
         std::fs::write(data.join("pg_hba.conf"), rules).unwrap();
-        let mut command = Command::new(&Program::Postgres.find().unwrap().server);
+        let mut command = Command::new(&postgres::SERVER.find().unwrap().server);
         command.arg("-D").arg(&data).stdout(Stdio::null()).stderr(Stdio::null());
         let owner = std::fs::metadata(&data).unwrap();
         if rustix::process::geteuid().is_root() {

@@ -1,6 +1,8 @@
 //! What an experiment's file may not do unless it is trusted: its settings are programs, and the
 //! databases that it names are somebody's.
 
+use std::os::unix::fs::PermissionsExt;
+
 use super::Place;
 use super::servers::installed;
 
@@ -32,6 +34,41 @@ fn a_setting_that_is_a_program_is_refused_before_any_server_starts() {
         place.run(&[&run[..], &["--dry-run"]].concat()).code(2).says(&[why]);
         place.run(&[&run[..], &["--dry-run", "--trust-experiment"]].concat()).code(0);
         assert!(!place.path("r").exists() && !marker.exists(), "{settings}");
+    }
+}
+
+#[test]
+fn a_program_that_the_file_names_is_not_run() {
+    let place = Place::new();
+    let marker = place.path("marker");
+    for program in ["postgres", "initdb"] {
+        let text = format!("#!/bin/sh\n: > '{}'\necho 'postgres 9.1'\n", marker.display());
+        let script = place.write(program, &text);
+        std::fs::set_permissions(script, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let level = format!("postgres/path={}", place.0.path().display());
+    let run = ["run", "evil.toml", "--out", "r", "--dry-run"];
+    for (level, why) in [
+        (level.as_str(), "has bakeoff run the programs in a folder"),
+        ("postgres/archive_command=touch marker", "has the server run a command"),
+    ] {
+        let file = format!("workload = \"point\"\nengine = [\"sqlite\", \"{level}\"]\n");
+        place.write("evil.toml", &file);
+        let refused = place.run(&run).code(2);
+        refused.says(&[why, "--engine LEVELS", "--trust-experiment", "evil.toml:2:"]);
+        assert!(!marker.exists(), "{level}");
+        place.run(&[&run[..], &["--trust-experiment"]].concat()).code(0);
+        // A program is looked at when it is trusted.
+        assert_eq!(std::fs::remove_file(&marker).is_ok(), level.contains("/path="), "{level}");
+    }
+    // On the command line it is the user's own word.
+    let named = place.run(&[&run[..], &["--engine", &level]].concat()).code(0);
+    named.says(&["9.1", "is too old"]);
+    assert!(marker.exists());
+    // What bakeoff sets itself is nobody's.
+    for level in ["postgres/port=1", "mariadb:innodb/skip_networking=0"] {
+        let named = [&run[..], &["--engine", level, "--trust-experiment"]].concat();
+        place.run(&named).code(2).says(&["is bakeoff's own to set"]);
     }
 }
 

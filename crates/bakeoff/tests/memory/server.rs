@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use bakeoff_engines::mysql;
 use bakeoff_lab::place::memory::Group;
-use bakeoff_servers::{Launch, Program, Server};
+use bakeoff_servers::{Launch, Server};
 
 use super::{Stage, can, skip};
 
@@ -26,8 +27,8 @@ fn launch(directory: &Path, runtime: &Path, group: Option<&Group>) -> Launch {
 }
 
 fn start(launch: &Launch) -> Server {
-    Server::initialise(Program::MariaDb, launch).unwrap();
-    Server::start(Program::MariaDb, launch).unwrap()
+    Server::initialise(&mysql::SERVER, launch).unwrap();
+    Server::start(&mysql::SERVER, launch).unwrap()
 }
 
 /// Runs a statement; its answer.
@@ -45,7 +46,7 @@ fn a_server_is_held_on(model: &str) {
     if !can(model != "host") {
         return;
     }
-    if let Err(why) = Program::MariaDb.find() {
+    if let Err(why) = mysql::SERVER.find() {
         return skip(&why.to_string());
     }
     let places = super::folder();

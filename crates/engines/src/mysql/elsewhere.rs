@@ -198,6 +198,8 @@ impl Engine for Elsewhere {
             promises: self.storage.promises(),
             home: Home::Elsewhere,
             stores: true,
+            rolls_back: self.storage.rolls_back(),
+            packages: &[],
         }
     }
 

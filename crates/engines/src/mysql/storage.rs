@@ -3,10 +3,11 @@
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::error;
 use std::time::Duration;
 
-use crate::{Durability, Error, Promise, Result, Setting, Terms, fair};
+use super::error;
+use crate::options::EngineOption;
+use crate::{Durability, Error, Promise, Result};
 
 /// A storage engine of a MariaDB server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,38 @@ impl Storage {
     /// The storage engine of that name.
     pub(super) fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|storage| storage.name().eq_ignore_ascii_case(name))
+    }
+
+    /// One line on a private server with it.
+    pub(super) fn summary(self) -> &'static str {
+        match self {
+            Self::InnoDb => "MariaDB with InnoDB, in a private server",
+            Self::RocksDb => "MariaDB with MyRocks, in a private server",
+            Self::Aria => {
+                "MariaDB with Aria, in a private server: locks whole tables, can't roll back"
+            }
+        }
+    }
+
+    /// Whether it can undo a transaction.
+    pub(super) fn rolls_back(self) -> bool {
+        self != Self::Aria
+    }
+
+    /// The options that it has in a level, beside those of every server.
+    pub(super) fn options(self) -> &'static [EngineOption] {
+        match self {
+            Self::InnoDb => &[COMPRESSION],
+            Self::RocksDb | Self::Aria => &[],
+        }
+    }
+
+    /// Debian's packages that bring a private server with it.
+    pub(super) fn packages(self) -> &'static [&'static str] {
+        match self {
+            Self::RocksDb => &["mariadb-server", "mariadb-plugin-rocksdb"],
+            Self::InnoDb | Self::Aria => &["mariadb-server"],
+        }
     }
 
     /// The plugin that brings it, where it is not built in.
@@ -70,16 +103,6 @@ impl Storage {
         }
     }
 
-    /// What a private server gets with all tables in it.
-    pub(super) fn settings(self, terms: &Terms) -> Vec<Setting> {
-        let durable = self.durable(terms.durability);
-        match self {
-            Self::InnoDb => fair::innodb(durable, terms),
-            Self::RocksDb => fair::rocksdb(durable, terms),
-            Self::Aria => fair::aria(durable, terms),
-        }
-    }
-
     /// What the server is told when it has started, for a durability level: a server that starts
     /// with `aria_group_commit=soft` syncs every commit all the same until the variable changes
     /// (counted on MariaDB 10.11.19).
@@ -112,6 +135,31 @@ impl Storage {
             promise(Durability::Strict, strict),
         ]
     }
+}
+
+/// How InnoDB keeps the pages of new tables. Other algorithms than zlib are plugins.
+const COMPRESSION: EngineOption = EngineOption {
+    name: "compression",
+    summary: "whether the pages of tables are compressed: innodb_compression_default, and \
+              innodb_compression_algorithm",
+    syntax: "none or zlib",
+    canonical: |text| match text {
+        "none" | "zlib" => Ok(text.to_owned()),
+        _ => Err(format!("`{text}` is no compression of InnoDB's pages\nvalid: none, zlib")),
+    },
+    trust: None,
+};
+
+/// The settings that an option stands for; none where it is a setting by its own name.
+pub(super) fn stands_for(option: &str, value: &str) -> Vec<(String, String)> {
+    let settings: &[(&str, &str)] = match (option, value) {
+        ("compression", "none") => &[("innodb_compression_default", "OFF")],
+        ("compression", algorithm) => {
+            &[("innodb_compression_default", "ON"), ("innodb_compression_algorithm", algorithm)]
+        }
+        _ => &[],
+    };
+    settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
 }
 
 /// For each level its settings, and what they promise.
@@ -203,24 +251,4 @@ pub(super) fn confirm(server: &mut Conn, storage: Storage, wanted: Durability) -
         return differs("sync_binlog", "1");
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
-        let mut terms = Terms::new(Durability::Strict);
-        let kept = |terms: &Terms| fair::keep_level(&Storage::InnoDb.settings(terms), terms);
-        terms.settings = vec![("innodb_doublewrite".into(), "OFF".into())];
-        assert!(kept(&terms).is_ok());
-        terms.settings.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));
-        for level in Durability::ALL {
-            terms.durability = level;
-            let answer = kept(&terms);
-            let named = |what: &str| what.starts_with("innodb_flush_log_at_trx_commit=0 among");
-            assert!(matches!(&answer, Err(Error::Usage(what)) if named(what)), "{answer:?}");
-        }
-    }
 }

@@ -355,3 +355,40 @@ fn a_url_says_all_that_is_needed() {
         assert!(answer.as_ref().is_err_and(|what| !what.contains("hidden")), "{url}: {answer:?}");
     }
 }
+
+/// What the server says of two of its settings, and how many pages it has compressed, when rows were
+/// loaded into an engine of that level.
+fn compressed(level: &str) -> (String, String, u64) {
+    let engine = crate::find(level).expect("it is right");
+    let folder = tempfile::tempdir().expect("a folder");
+    let terms = Terms::new(Durability::Strict);
+    let database = engine.open(folder.path(), &terms, &schema(), &statements()).expect("open");
+    let mut loader = database.load(0).expect("a load");
+    for number in 0..5000 {
+        loader.row(&note(number)).expect("a row");
+    }
+    loader.finish().expect("an end");
+    database.drain().expect("a drain");
+    let mut server = administrator(folder.path());
+    let settings = "SELECT @@innodb_flush_method, @@innodb_compression_algorithm";
+    let (method, algorithm) = server.query_first(settings).expect("settings").expect("a row");
+    let status = "SHOW GLOBAL STATUS LIKE 'Innodb_num_pages_page_compressed'";
+    let (_, pages): (String, u64) = server.query_first(status).expect("status").expect("a row");
+    (method, algorithm, pages)
+}
+
+#[test]
+fn what_a_level_sets_reaches_the_server_of_its_installation() {
+    if !installed(&INNODB) {
+        return;
+    }
+    let (method, _, pages) = compressed("mariadb:innodb");
+    assert_eq!((&*method, pages), ("O_DIRECT", 0));
+    let server = std::fs::canonicalize(&SERVER.find().expect("it is installed").server);
+    let server = server.expect("a program");
+    let base = server.ancestors().nth(2).expect("it is in a folder of an installation").display();
+    let level = "mariadb:innodb/compression=zlib/innodb_flush_method=fsync/path";
+    let (method, algorithm, pages) = compressed(&format!("{level}={base}"));
+    assert_eq!((&*method, &*algorithm), ("fsync", "zlib"));
+    assert!(pages > 10, "{pages} pages were compressed");
+}

@@ -10,7 +10,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
 use super::tables::Leftovers;
-use super::{Open, PROMISES, survey};
+use super::{Open, PROMISES, settings, survey};
 use crate::external::Password;
 use crate::external::address::{Address, Form, Host};
 use crate::external::password::{Secret, of_environment, of_passfile, passfile};
@@ -188,6 +188,8 @@ impl Engine for Elsewhere {
             promises: PROMISES,
             home: Home::Elsewhere,
             stores: true,
+            rolls_back: true,
+            packages: &[],
         }
     }
 
@@ -209,14 +211,14 @@ impl Engine for Elsewhere {
 
     /// As with a private server.
     fn survives_kill(&self, durability: Durability) -> bool {
-        super::Postgres.survives_kill(durability)
+        super::survives_kill(durability)
     }
 
     /// What a session may set for itself; the rest is the server's owner's.
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
         let mut terms = terms.clone();
         terms.settings.retain(|(name, _)| name != REUSE.0);
-        fair::with_overrides(fair::postgres_session(&terms), &terms)
+        fair::with_overrides(settings::of_session(&terms), &terms.settings)
     }
 
     fn claim(&self) -> Result<Claim> {

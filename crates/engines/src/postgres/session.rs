@@ -10,7 +10,7 @@ use crate::statement::{Action, Yield};
 use crate::{Access, Error, Result, Rows, Schema, Session, Value};
 
 /// What a session prepares after the declared statements, in this order. The isolation level is
-/// the server's setting, see [`crate::fair`].
+/// the server's setting, see [`super::settings`].
 pub(super) const CONTROL: [&str; 4] = ["BEGIN READ ONLY", "BEGIN", "COMMIT", "ROLLBACK"];
 const BEGIN_READ: usize = 0;
 const BEGIN_WRITE: usize = 1;

@@ -3,10 +3,10 @@
 use postgres::Client;
 use tokio_postgres::Config;
 
-use super::{error, no_connection, tables, words};
+use super::{error, no_connection, settings, tables, words};
 use crate::external::tls::Tls;
 use crate::survey::{self, Survey};
-use crate::{Result, Terms, fair};
+use crate::{Result, Terms};
 
 /// Connects to the server once.
 pub(super) fn survey(config: &Config, tls: &Tls) -> Survey {
@@ -27,7 +27,7 @@ fn look(client: &mut Client) -> Result<Survey> {
     let version = super::show(client, "server_version")?;
     let lacks = survey::lacks(|level| {
         // What a session may set for itself is no matter of the server's.
-        for setting in fair::postgres_session(&Terms::new(level)) {
+        for setting in settings::of_session(&Terms::new(level)) {
             let text = format!("SET {} = '{}'", setting.name, setting.value);
             client.batch_execute(&text).map_err(error)?;
         }

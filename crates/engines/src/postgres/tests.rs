@@ -30,7 +30,7 @@ fn statements() -> [Statement; 2] {
 /// Whether there is a server to test with; says so when there is none, and fails where there has
 /// to be one.
 fn installed() -> bool {
-    match Postgres.available() {
+    match POSTGRES.available() {
         Ok(()) => true,
         Err(missing) if std::env::var_os("CI").is_none() => {
             eprintln!("left out: {missing}");
@@ -41,7 +41,7 @@ fn installed() -> bool {
 }
 
 fn open(folder: &Path, terms: &Terms) -> Result<Box<dyn Database>> {
-    Postgres.open(folder, terms, &schema(), &statements())
+    POSTGRES.open(folder, terms, &schema(), &statements())
 }
 
 /// A database's administrator.
@@ -162,7 +162,7 @@ fn what_relaxed_may_lose_is_less_than_a_second() {
 
 /// A database whose server can be got at.
 fn opened(folder: &Path, terms: &Terms) -> Open {
-    let (config, private) = start(folder, terms, Postgres.settings(terms)).expect("a server");
+    let (config, private) = POSTGRES.start(folder, terms).expect("a server");
     let mut open = Open::new((config, Tls::none()), Some(private), terms, &schema(), &statements())
         .expect("a database");
     open.prepare(Leftovers::Keep).expect("open");
@@ -318,4 +318,23 @@ fn a_url_says_all_that_is_needed() {
         let answer = name(url);
         assert!(answer.as_ref().is_err_and(|what| !what.contains("hidden")), "{url}: {answer:?}");
     }
+}
+
+#[test]
+fn what_a_level_sets_reaches_the_server_of_its_installation() {
+    if !installed() {
+        return;
+    }
+    let server = std::fs::canonicalize(&SERVER.find().expect("it is installed").server);
+    let server = server.expect("a program");
+    let base = server.ancestors().nth(2).expect("it is in the bin of an installation");
+    let level = format!("postgres/path={}/work_mem=5MB", base.display());
+    let engine = crate::find(&level).expect("it is right");
+    let folder = tempfile::tempdir().expect("a folder");
+    let terms = Terms::new(Durability::None);
+    let database = engine.open(folder.path(), &terms, &schema(), &statements()).expect("open");
+    assert_eq!(show(&mut administrator(folder.path()), "work_mem").expect("a setting"), "5MB");
+    let pid = database.server().expect("a server");
+    let runs = std::fs::read_link(format!("/proc/{pid}/exe")).expect("it runs");
+    assert_eq!((runs, engine.version()), (server, POSTGRES.version()));
 }

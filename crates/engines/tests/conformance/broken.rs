@@ -7,7 +7,7 @@ use bakeoff_engines::{
     About, Access, Database, Engine, Loader, Result, Rows, Schema, Session, Statement, Terms, Value,
 };
 
-use crate::{Check, concurrency, engine, sequences, survival};
+use crate::{Check, concurrency, quickest, sequences, survival};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
@@ -37,11 +37,11 @@ struct Broken(Fault);
 
 impl Engine for Broken {
     fn about(&self) -> About {
-        About { name: "broken", ..engine("sqlite").about() }
+        About { name: "broken", ..quickest().about() }
     }
 
     fn version(&self) -> String {
-        engine("sqlite").version()
+        quickest().version()
     }
 
     fn open(
@@ -58,7 +58,7 @@ impl Engine for Broken {
         }
         let mut statements = statements.to_vec();
         statements.iter_mut().for_each(|statement| self.spoil(&mut statement.action));
-        let inner = engine("sqlite").open(directory, terms, &schema, &statements)?;
+        let inner = quickest().open(directory, terms, &schema, &statements)?;
         Ok(Box::new(BrokenDatabase { inner, fault: self.0, statements }))
     }
 }
@@ -260,6 +260,6 @@ fn faults_are_found() {
 #[test]
 fn lost_commits_are_found() {
     let test = "broken::lost_commits_are_found";
-    let check = |engine: &dyn Engine| survival::acknowledged_commits_survive_a_kill(engine, test);
+    let check = |engine: &dyn Engine| survival::survive_a_kill(engine, test);
     assert!(finds(check, Fault::LateCommits));
 }

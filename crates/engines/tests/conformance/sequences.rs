@@ -264,7 +264,7 @@ impl<'a> Trial<'a> {
             (Path::Index(_), Scope::Among(_)) => true,
         };
         let written = || self.seen.rows(read.table).ne(self.committed.rows(read.table));
-        let myrocks = self.engine.about().name == "mariadb:rocksdb";
+        let myrocks = self.engine.about().name.starts_with("mariadb:rocksdb");
         myrocks && self.open.is_some() && (by_equals || !read.filters.is_empty()) && written()
     }
 

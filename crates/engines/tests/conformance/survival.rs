@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use bakeoff_engines::{Access, Durability, Engine, Terms};
 
-use crate::TERMS;
 use crate::bank::{self, Teller};
 use crate::model::{Cell, Row, cells};
+use crate::{ALONE, TERMS};
 
 /// Tells a process that it is the one to be killed: where, and under which durability.
 const FOLDER: &str = "CONFORMANCE_FOLDER";
@@ -22,8 +22,14 @@ const DURABILITY: &str = "CONFORMANCE_DURABILITY";
 const ROUNDS: u64 = 3;
 const ACCOUNTS: i64 = 16;
 
-/// Runs itself again as the test of that name, which then finds itself to be the victim.
-pub fn acknowledged_commits_survive_a_kill(engine: &dyn Engine, test: &str) {
+/// Makes the check in the test of the suite that has its name.
+pub fn acknowledged_commits_survive_a_kill(engine: &dyn Engine) {
+    survive_a_kill(engine, "acknowledged_commits_survive_a_kill");
+}
+
+/// Runs itself again as the test of that name, of the same engine alone, which then finds itself to be
+/// the victim.
+pub fn survive_a_kill(engine: &dyn Engine, test: &str) {
     if let (Some(folder), Ok(level)) = (std::env::var_os(FOLDER), std::env::var(DURABILITY)) {
         let durability = Durability::parse(&level).expect("a durability");
         commit_for_ever(engine, Path::new(&folder), &Terms { durability, ..TERMS });
@@ -36,7 +42,8 @@ pub fn acknowledged_commits_survive_a_kill(engine: &dyn Engine, test: &str) {
         let folder = crate::folder::of(engine);
         let mut last = 0;
         for round in 0..ROUNDS {
-            let acknowledged = kill_a_writer(test, folder.path(), &terms, 5 + round * 20, round);
+            let acknowledged =
+                kill_a_writer((engine, test), folder.path(), &terms, 5 + round * 20, round);
             assert!(acknowledged > last, "the writer went on where the last one was killed");
             let left = look(engine, folder.path(), &terms, acknowledged);
             assert!(left >= last, "{last} had outlived a kill before, {left} are left");
@@ -64,9 +71,16 @@ fn commit_for_ever(engine: &dyn Engine, folder: &Path, terms: &Terms) -> ! {
 
 /// Starts a writer, kills it a little after so many commits, and returns the last that it said
 /// it had done.
-fn kill_a_writer(test: &str, folder: &Path, terms: &Terms, commits: u64, round: u64) -> i64 {
+fn kill_a_writer(
+    (engine, test): (&dyn Engine, &str),
+    folder: &Path,
+    terms: &Terms,
+    commits: u64,
+    round: u64,
+) -> i64 {
     let mut writer = Command::new(std::env::current_exe().expect("this test"))
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(ALONE, engine.about().name)
         .env(FOLDER, folder)
         .env(DURABILITY, terms.durability.name())
         .stdout(Stdio::piped())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bakeoff_experiment::{
     Changes, Declared, DeviceProblem, Disks, EngineNames, Engines, Error, Experiment, Factor,
-    Standing, Vocabulary, WorkloadNames, presets, without_passwords,
+    Standing, Variant, Vocabulary, WorkloadNames, presets, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -58,6 +58,7 @@ pub fn vocabulary() -> Vocabulary {
         engines: Engines::new(
             ["sqlite", "lmdb", "fjall", "mariadb:innodb", "null"].map(engine).into(),
             url,
+            Arc::new(variant),
             Arc::new(standing),
         ),
         workloads: vec![
@@ -85,6 +86,29 @@ fn standing(engine: &str, name: &str, _: &str) -> Standing {
         "port" => Standing::Reserved,
         _ => Standing::Free,
     }
+}
+
+/// A level with options, whose values are canonical in small letters; a `path` asks for trust.
+fn variant(text: &str) -> Result<Variant, String> {
+    let (name, _) = text.split_once('/').expect("it has options");
+    if name != "mariadb:innodb" {
+        return Err(format!("`{name}` takes no options\nwrite `{name}` alone"));
+    }
+    let mut options: Vec<(String, String)> = Vec::new();
+    for piece in text.split('/').skip(1) {
+        match (piece.split_once('='), options.last_mut()) {
+            (Some((name, value)), _) => options.push((name.to_owned(), value.to_lowercase())),
+            (None, Some((_, value))) => *value = format!("{value}/{piece}"),
+            (None, None) => return Err(format!("`{piece}` is no option\nwrite NAME=VALUE")),
+        }
+    }
+    options.sort();
+    let written = options.iter().map(|(name, value)| format!("/{name}={value}"));
+    let level = format!("{name}{}", written.collect::<String>());
+    let (own, settings): (Vec<_>, _) = options.into_iter().partition(|(name, _)| name == "path");
+    let why = "has bakeoff run the programs in a folder".to_owned();
+    let trusts = own.into_iter().map(|(name, _)| (name, why.clone())).collect();
+    Ok(Variant { level, settings, trusts })
 }
 
 /// A database's URL: its scheme is `mysql`, and it names a database.

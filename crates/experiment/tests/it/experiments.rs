@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::common::{GOOD, OF_FILES, load, load_with, trusting, vocabulary};
 use bakeoff_experiment::{
     Arrivals, Changes, Cuts, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames, base,
-    presets,
+    engine, presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -135,6 +135,7 @@ fn valid(factor: Factor) -> Vec<&'static str> {
             "sqlite",
             "lmdb",
             "mariadb:innodb",
+            "mariadb:innodb/jit=off/path=/opt/db",
             "mysql://me@host/db",
             "mysql://me@host:3307/db?socket=/run/my.sock#InnoDB",
         ],
@@ -281,6 +282,73 @@ fn a_database_in_a_file_is_connected_to_only_when_a_flag_names_it_or_the_file_is
     let engines = vec![(Factor::ENGINE, "sqlite,mysql://me@host/db".to_owned())];
     let named = Changes { factors: engines, ..quick };
     assert_eq!(load(toml, &named).expect("it is named").levels(Factor::ENGINE).len(), 2);
+}
+
+#[test]
+fn a_level_with_options_is_canonical_and_of_its_engine() {
+    let engines = "mariadb:innodb/work=4MB/jit=OFF,mariadb:innodb/jit=on@mine,sqlite";
+    let flags =
+        Changes { factors: vec![(Factor::ENGINE, engines.to_owned())], ..Changes::default() };
+    let levels = load(GOOD, &flags).expect("it is right").levels(Factor::ENGINE);
+    let canonical = ["mariadb:innodb/jit=off/work=4mb", "mariadb:innodb/jit=on@mine", "sqlite"];
+    assert_eq!(levels, canonical);
+    assert_eq!(canonical.map(engine), ["mariadb:innodb", "mariadb:innodb", "sqlite"]);
+    assert_eq!(engine("mysql://me@host/db@again"), "mysql://me@host/db");
+    let noise = format!("{GOOD}noise_floor = true\n");
+    let named = Changes {
+        factors: vec![(Factor::ENGINE, "mariadb:innodb/jit=on".to_owned())],
+        ..Changes::default()
+    };
+    let levels = load(&noise, &named).expect("it is right").levels(Factor::ENGINE);
+    assert_eq!(levels, ["mariadb:innodb/jit=on", "mariadb:innodb/jit=on@again"]);
+    let twice = Changes {
+        factors: vec![(Factor::ENGINE, "mariadb:innodb/a=1/b=2,mariadb:innodb/b=2/a=1".into())],
+        ..Changes::default()
+    };
+    let error = load(GOOD, &twice).expect_err("they are one level").to_string();
+    assert!(error.contains("is twice among the levels of `engine`"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_levels_options_is_told_at_its_place() {
+    let cases = [
+        ("sqlite/path=/opt", "`sqlite` takes no options", "help: write `sqlite` alone"),
+        (
+            "mariadb:inodb/path=/opt",
+            "unknown engine `mariadb:inodb`",
+            "did you mean `mariadb:innodb`",
+        ),
+        (
+            "mariadb:innodb/port=1",
+            "the setting `port` of `mariadb:innodb` is bakeoff's own",
+            "leave",
+        ),
+    ];
+    for (level, title, help) in cases {
+        let toml = format!("workload = \"redmine\"\nengine = [\"lmdb\", \"{level}\"]\n");
+        let error = load_with(&toml, &Changes::default(), &trusting()).expect_err("it is wrong");
+        for text in [title, help, "my.toml:2:19"] {
+            assert!(error.to_string().contains(text), "{text:?} is not in:\n{error}");
+        }
+    }
+}
+
+#[test]
+fn a_level_in_a_file_that_asks_for_trust_is_had_where_a_flag_names_it_or_the_file_is_trusted() {
+    for (level, why) in [
+        ("mariadb:innodb/path=/opt/db", "the option `path` of `mariadb:innodb` has bakeoff run"),
+        ("mariadb:innodb/run_command=x", "the setting `run_command` of `mariadb:innodb` has the"),
+    ] {
+        let toml = format!("workload = \"reads\"\nengine = [\"sqlite\", \"{level}@mine\"]\n");
+        let refused = load(&toml, &Changes::default()).expect_err("a stranger's").to_string();
+        for text in [why, "my.toml:2:", "--engine LEVELS", "--trust-experiment"] {
+            assert!(refused.contains(text), "{text:?} is not in:\n{refused}");
+        }
+        load_with(&toml, &Changes::default(), &trusting()).expect("it is trusted");
+        let engines = vec![(Factor::ENGINE, level.to_owned())];
+        let named = Changes { factors: engines, ..Changes::default() };
+        assert_eq!(load(&toml, &named).expect("it is named").levels(Factor::ENGINE), [level]);
+    }
 }
 
 #[test]

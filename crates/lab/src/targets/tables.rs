@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bakeoff_engines::elsewhere::{self as urls, Secret};
-use bakeoff_engines::{Claim, Database, Durability, Engine, Home, Session, Terms};
-use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames};
+use bakeoff_engines::{Claim, Database, Durability, Engine, Home, Session, Terms, find_among};
+use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
 use bakeoff_factor::Levels;
 use bakeoff_load::{Blocking, Client, Done, Driver, Interleaved, Pacer, Record, Share};
 use bakeoff_results::measure::DATABASE_GROUP;
@@ -68,12 +68,6 @@ impl Tables {
         Self { engines, workloads }
     }
 
-    /// The engine of that name, or the database of that URL.
-    pub fn engine(&self, name: &str) -> Option<&'static dyn Engine> {
-        let known = self.engines.iter().copied().find(|engine| engine.about().name == name);
-        known.or_else(|| urls::find(name).ok())
-    }
-
     fn workload(&self, name: &str) -> Result<&'static dyn Workload, TrialError> {
         let found = self.workloads.iter().copied().find(|workload| workload.name() == name);
         found.ok_or_else(|| TrialError::User(format!("there is no workload {name}")))
@@ -85,9 +79,8 @@ impl Tables {
         let resolved: Resolved = serde_json::from_value(subject.clone()).map_err(wrong)?;
         // A database that somebody else runs is known by its name once its URL was found.
         let named = resolved.url.as_ref().map_or(&*resolved.engine, Secret::reveal);
-        let known = self.engine(named);
-        let engine = known
-            .ok_or_else(|| TrialError::User(format!("there is no engine {}", resolved.engine)))?;
+        let engine = find_among(&self.engines, named)
+            .map_err(|_| TrialError::User(format!("there is no engine {}", resolved.engine)))?;
         Ok((resolved, engine))
     }
 }
@@ -144,7 +137,8 @@ impl Target for Tables {
         let Wanted { experiment, cell, workload } = wanted;
         let refused = |why: &str| Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], why);
         let name = cell.base(Factor::ENGINE);
-        let engine = self.engine(name).ok_or_else(|| refused("there is no such engine"))?;
+        let engine = find_among(&self.engines, name);
+        let engine = engine.map_err(|_| refused("there is no such engine"))?;
         let external = engine.home() == Home::Elsewhere;
         if external {
             elsewhere::check(cell)?;
@@ -159,7 +153,8 @@ impl Target for Tables {
             true => (cell.base(Factor::SCALE), levels(workload, cell)),
             false => (workload.scales()[0].name, Levels::default()),
         };
-        let own = experiment.settings.get(name).into_iter().flatten();
+        // What is set for an engine holds for each of its levels.
+        let own = experiment.settings.get(engine_name(name)).into_iter().flatten();
         let declared: String =
             levels.iter().map(|(name, level)| format!(" {name}={level}")).collect();
         let resolved = Resolved {
@@ -227,19 +222,19 @@ impl Target for Tables {
     fn settings(&self, subject: &Value, place: &Place) -> Vec<Setting> {
         let Ok((resolved, engine)) = self.parts(subject) else { return Vec::new() };
         let terms = terms(&resolved, place);
-        let is_own = |name: &str| terms.settings.iter().any(|(own, _)| own == name);
-        let fair = engine.settings(&terms).into_iter().filter(|setting| !is_own(&setting.name));
-        let ours = fair.map(|setting| Setting {
+        let noted = |setting: bakeoff_engines::Setting| Setting {
             name: setting.name,
             value: setting.value,
-            reason: Some(setting.reason.into()),
-        });
-        let own = terms.settings.iter().map(|(name, value)| Setting {
-            name: name.clone(),
-            value: value.clone(),
-            reason: None,
-        });
-        ours.chain(own).collect()
+            reason: setting.reason.map(Into::into),
+        };
+        let mut settings: Vec<Setting> = engine.settings(&terms).into_iter().map(noted).collect();
+        // What is asked of somebody else's database is no setting of its server's.
+        for (name, value) in terms.settings {
+            if !settings.iter().any(|setting| setting.name == name) {
+                settings.push(Setting { name, value, reason: None });
+            }
+        }
+        settings
     }
 }
 
@@ -316,10 +311,14 @@ impl Ready {
 
 impl Subject for Ready {
     fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
-        // Nothing need be durable before the drain, but where the level is the owner's choice.
+        // Nothing need be durable before the drain, but where the level is the owner's choice, or the
+        // user's settings leave no other.
+        let own = self.resolved.durability;
         let durability = match self.engine.home() {
-            Home::Elsewhere => self.resolved.durability,
-            Home::Process | Home::Server => Durability::None,
+            Home::Process | Home::Server if self.engine.gives(Durability::None).is_ok() => {
+                Durability::None
+            }
+            Home::Process | Home::Server | Home::Elsewhere => own,
         };
         let database = self.database(place, durability)?;
         self.fill(&*database, loaded).map_err(|error| TrialError::Engine(error.to_string()))

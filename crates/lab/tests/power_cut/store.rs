@@ -83,6 +83,8 @@ impl Engine for Store {
             promises: Durability::ALL.map(promise),
             home: Home::Process,
             stores: true,
+            rolls_back: true,
+            packages: &[],
         }
     }
 

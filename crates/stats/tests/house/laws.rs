@@ -146,17 +146,18 @@ pub const LAWS: &[Law] = &[
             // Of what is shown, HTML alone is in the addresses of what they cite.
             never("report", SHOWING, &["svg", "markdown"]),
         ],
-        but: &[],
+        // A setting of a server's.
+        but: &["histogram_type"],
     },
     Law {
         of: "servers",
         on: &["folders"],
         never: &[
+            never("by its name", &[], ENGINES),
             never("stored", CLIENTS, &["CREATE TABLE", "INSERT", "SELECT", "schema"]),
             never("connects", &["toml"], &["workload", "trial", "experiment"]),
         ],
-        // A library of MariaDB's, and the beginning of its settings' names.
-        but: &["performance_schema"],
+        but: &[],
     },
     Law {
         of: "workloads",

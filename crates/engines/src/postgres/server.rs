@@ -1,4 +1,4 @@
-//! PostgreSQL.
+//! PostgreSQL's server: where it is installed, how it is started and stopped.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -8,11 +8,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use bakeoff_folders::Dir;
-use rustix::process::Signal;
+use bakeoff_servers::{Kind, Launch, Places, Program, Review, Signal};
 
-use super::Kind;
-use crate::launch::{Launch, Places};
-use crate::settings::{self, Review};
+use super::review::REVIEW;
 
 /// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
@@ -30,9 +28,18 @@ const ERROR: u8 = b'E';
 /// The field of an error that says "the database system is starting up" (or shutting down).
 const NOT_YET: &[u8] = b"\0C57P03\0";
 
-pub struct Postgres;
+/// The server that is found where one is usually put.
+pub static POSTGRES: Program = Program::usual(&PostgresServer);
 
-impl Kind for Postgres {
+/// See the module.
+#[derive(Debug)]
+pub(super) struct PostgresServer;
+
+impl Kind for PostgresServer {
+    fn name(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
     fn package(&self) -> &'static str {
         "postgresql"
     }
@@ -55,6 +62,10 @@ impl Kind for Postgres {
         ]
     }
 
+    fn subfolders(&self) -> &'static [&'static str] {
+        &["bin", ""]
+    }
+
     fn oldest(&self) -> (u32, u32) {
         (13, 0)
     }
@@ -74,7 +85,11 @@ impl Kind for Postgres {
     }
 
     fn review(&self) -> &'static Review {
-        &settings::postgres::REVIEW
+        &REVIEW
+    }
+
+    fn complaints(&self) -> &'static [&'static str] {
+        &["FATAL: ", "PANIC: "]
     }
 
     fn initialise(&self, command: &mut Command, _: &Places, data: &Path, _: &Launch) {

@@ -2,16 +2,17 @@
 
 use std::time::Instant;
 
-use bakeoff_servers::{Launch, Program, Result, Server};
+use bakeoff_engines::{mysql, postgres};
+use bakeoff_servers::{Launch, Result, Server};
 
 fn main() -> Result<()> {
     let parent = std::env::args_os().nth(1).unwrap_or_else(|| std::env::temp_dir().into());
-    for program in [Program::MariaDb, Program::Postgres] {
+    for program in [&mysql::SERVER, &postgres::SERVER] {
         let name = format!("bakeoff-times-{}", std::process::id());
         let directory = std::path::Path::new(&parent).join(name);
         let launch = Launch { directory: directory.clone(), ..Launch::default() };
         let version = &program.find()?.version;
-        println!("{program} {version}");
+        println!("{} {version}", program.kind());
         timed("initialise", || Server::initialise(program, &launch))?;
         for _ in 0..3 {
             let server = timed("start", || Server::start(program, &launch))?;

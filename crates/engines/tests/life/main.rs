@@ -1,5 +1,5 @@
-//! Real servers, through the life that a trial gives them. Where a server is not installed its
-//! tests are skipped, except in continuous integration.
+//! The engines' real servers, through the life that a trial gives them. Where a server is not
+//! installed its tests are skipped, except in continuous integration.
 
 mod client;
 mod ends;
@@ -8,12 +8,39 @@ mod safety;
 mod settings;
 mod starts;
 
+use std::fmt;
+use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use bakeoff_servers::{Launch, Program};
+use bakeoff_engines::{mysql, postgres};
+use bakeoff_servers::Launch;
 use tempfile::TempDir;
+
+/// A server that engines use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Program {
+    MariaDb,
+    Postgres,
+}
+
+impl Deref for Program {
+    type Target = bakeoff_servers::Program;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::MariaDb => &mysql::SERVER,
+            Self::Postgres => &postgres::SERVER,
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.kind().name())
+    }
+}
 
 /// Every server.
 const PROGRAMS: [Program; 2] = [Program::MariaDb, Program::Postgres];
@@ -37,7 +64,7 @@ impl Home {
     /// The same, with an initialised data folder.
     fn initialised(program: Program) -> Self {
         let home = Self::new();
-        bakeoff_servers::Server::initialise(program, &home.launch).expect("it is installed");
+        bakeoff_servers::Server::initialise(&program, &home.launch).expect("it is installed");
         home
     }
 

@@ -1,8 +1,8 @@
 //! What was reviewed of MariaDB's settings: 10.6 to 10.11, with InnoDB, MyRocks and Aria.
 
-use super::{Review, Why};
+use bakeoff_servers::{Review, Why};
 
-pub const REVIEW: Review = Review {
+pub(super) static REVIEW: Review = Review {
     // my_getopt.c: `special_opt_prefix`.
     prefixes: &["skip_", "disable_", "enable_", "maximum_", "loose_", "autoset_"],
     abbreviates: true,
@@ -86,3 +86,38 @@ pub const REVIEW: Review = Review {
         wsrep_debug wsrep_forced_binlog_format wsrep_mode wsrep_osu_method wsrep_reject_queries
         wsrep_sr_store wsrep_trx_fragment_unit",
 };
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_servers::Standing::{Free, Reserved, Trusted};
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_in_every_way_the_server_takes_it() {
+        let cases = [
+            ("skip_networking", "OFF", Reserved),
+            ("SKIP-NETWORKING", "0", Reserved),
+            ("loose-skip-networking", "0", Reserved),
+            ("skip-netw", "0", Reserved),
+            ("loose_disable_skip_netw", "1", Reserved),
+            ("maximum_port", "3306", Reserved),
+            ("por", "3306", Reserved),
+            ("bind-addr", "0.0.0.0", Reserved),
+            ("getopt_prefix_matching", "1", Reserved),
+            ("plugin-load", "x", Trusted(Why::Code)),
+            ("loose-Plugin-Loa", "1", Trusted(Why::Code)),
+            ("init_conn", "1", Trusted(Why::Statements)),
+            ("enable-skip-grant-tables", "1", Trusted(Why::Access)),
+            ("innodb_buffer_pool_size", "64M", Free),
+            ("innodb_flush_method", "O_DIRECT", Free),
+            ("slow_query_log", "ON", Free),
+            ("of_tomorrow", "9", Free),
+            ("of_tomorrow", "word", Trusted(Why::Unknown)),
+            ("tomorrows_port", "9", Trusted(Why::Unknown)),
+        ];
+        for (name, value, wanted) in cases {
+            assert_eq!(REVIEW.standing(name, value), wanted, "{name}={value}");
+        }
+    }
+}

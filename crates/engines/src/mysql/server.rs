@@ -1,26 +1,33 @@
-//! MariaDB.
+//! MariaDB's server: where it is installed, how it is started and stopped, and its plugins.
 
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::Signal;
+use bakeoff_servers::{Installed, Kind, Launch, Places, Program, Review, Signal, spelling};
 
-use super::Kind;
-use crate::launch::{Launch, Places, spelling};
-use crate::settings::{self, Review};
+use super::review::REVIEW;
 
 /// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
 /// The version of the protocol, the first byte of a greeting; an error begins with another one.
 const GREETING: u8 = 10;
 
-pub struct MariaDb;
+/// The server that is found where one is usually put.
+pub static MARIADB: Program = Program::usual(&MariaDbServer);
 
-impl Kind for MariaDb {
+/// See the module.
+#[derive(Debug)]
+pub(super) struct MariaDbServer;
+
+impl Kind for MariaDbServer {
+    fn name(&self) -> &'static str {
+        "MariaDB"
+    }
+
     fn package(&self) -> &'static str {
         "mariadb-server"
     }
@@ -46,6 +53,10 @@ impl Kind for MariaDb {
         ]
     }
 
+    fn subfolders(&self) -> &'static [&'static str] {
+        &["bin", "sbin", "scripts", "libexec", ""]
+    }
+
     fn oldest(&self) -> (u32, u32) {
         (10, 6)
     }
@@ -63,7 +74,11 @@ impl Kind for MariaDb {
     }
 
     fn review(&self) -> &'static Review {
-        &settings::mariadb::REVIEW
+        &REVIEW
+    }
+
+    fn complaints(&self) -> &'static [&'static str] {
+        &["[ERROR] "]
     }
 
     fn initialise(&self, command: &mut Command, places: &Places, data: &Path, launch: &Launch) {
@@ -91,6 +106,14 @@ impl Kind for MariaDb {
         command.arg("--skip-networking");
     }
 
+    /// Its messages and its plugins are below the folder that it was built for, unless it is told of
+    /// another one.
+    fn relocate(&self, command: &mut Command, folder: &Path) {
+        if folder.join("share").is_dir() {
+            command.arg(option("basedir", folder));
+        }
+    }
+
     fn stop(&self) -> Signal {
         Signal::TERM
     }
@@ -108,8 +131,55 @@ impl Kind for MariaDb {
     }
 }
 
+/// The folder of its plugins, as the server has it.
+pub(super) fn plugins(installed: &Installed) -> PathBuf {
+    let mut command = Command::new(&installed.server);
+    command.args(["--no-defaults", "--verbose", "--help"]).stdin(Stdio::null());
+    installed.relocate(&mut command);
+    let said = command.output().map(|output| output.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let line = said.lines().find_map(|line| line.strip_prefix("plugin-dir "));
+    line.map(str::trim).unwrap_or_default().into()
+}
+
+/// Makes sure that a plugin is in that folder, by the name that it is loaded by (`ha_rocksdb`).
+///
+/// # Errors
+/// What is missing, and the command that brings it.
+pub(super) fn plugin(folder: &Path, name: &str) -> Result<(), String> {
+    let path = folder.join(format!("{name}.so"));
+    if path.is_file() {
+        return Ok(());
+    }
+    Err(format!(
+        "MariaDB's plugin {name} is not installed: there is no {}; on Debian: apt-get install {}",
+        path.display(),
+        package(name)
+    ))
+}
+
+/// Debian's package of a plugin.
+fn package(name: &str) -> String {
+    format!("mariadb-plugin-{}", name.trim_start_matches("ha_"))
+}
+
 fn option(name: &str, path: &Path) -> OsString {
     let mut option = OsString::from(format!("--{name}="));
     option.push(path);
     option
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_is_there_or_its_package_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("ha_rocksdb.so"), "").expect("room");
+        plugin(folder.path(), "ha_rocksdb").expect("it is there");
+        let error = plugin(folder.path(), "ha_spider").expect_err("it is not there");
+        assert!(error.contains("apt-get install mariadb-plugin-spider"), "{error}");
+        assert!(error.contains("/ha_spider.so"), "{error}");
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::process::{Command, Output, Stdio};
 
-use bakeoff_servers::{Program, Server};
+use bakeoff_servers::Server;
+
+use crate::Program;
 
 /// Runs SQL; the answer's rows, or what the client complains of.
 pub fn ask(program: Program, server: &Server, sql: &str) -> Result<String, String> {

@@ -1,8 +1,8 @@
 //! What was reviewed of PostgreSQL's settings: 13 to 18.
 
-use super::{Review, Why};
+use bakeoff_servers::{Review, Why};
 
-pub const REVIEW: Review = Review {
+pub(super) static REVIEW: Review = Review {
     prefixes: &[],
     abbreviates: false,
     reserved: "
@@ -54,3 +54,27 @@ pub const REVIEW: Review = Review {
         transaction_isolation wal_compression wal_consistency_checking wal_init_zero wal_level
         wal_sync_method xmlbinary xmloption",
 };
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_servers::Standing::{Free, Reserved, Trusted};
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_in_every_way_the_server_takes_it() {
+        let cases = [
+            ("archive_command", "touch /tmp/x", Trusted(Why::Command)),
+            ("Archive-Command", "1", Trusted(Why::Command)),
+            ("listen_addresses", "*", Reserved),
+            ("shared_preload_libraries", "x", Trusted(Why::Code)),
+            ("random_page_cost", "1.1", Free),
+            ("wal_sync_method", "fdatasync", Free),
+            ("enable_seqscan", "OFF", Free),
+            ("some.extension", "/x", Trusted(Why::Unknown)),
+        ];
+        for (name, value, wanted) in cases {
+            assert_eq!(REVIEW.standing(name, value), wanted, "{name}={value}");
+        }
+    }
+}

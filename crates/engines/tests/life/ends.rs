@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bakeoff_servers::{Launch, Program, Server};
+use bakeoff_servers::{Launch, Server};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::{ask, must, table};
-use crate::{Home, installed};
+use crate::{Home, Program, installed};
 
 /// How long anything may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,14 +44,14 @@ fn lives(pid: u32) -> bool {
 fn a_killed_server_is_gone_at_once_and_recovers() {
     for program in installed() {
         let home = Home::initialised(program);
-        let server = Server::start(program, &home.launch).expect("it starts");
+        let server = Server::start(&program, &home.launch).expect("it starts");
         must(program, &server, table());
         let family = family(server.pid());
         assert!(program != Program::Postgres || family.len() > 3, "{family:?}");
         server.kill();
         let left: Vec<_> = family.into_iter().filter(|pid| lives(*pid)).collect();
         assert!(left.is_empty(), "{program}: {left:?}");
-        let server = Server::start(program, &home.launch).expect("it recovers");
+        let server = Server::start(&program, &home.launch).expect("it recovers");
         assert_eq!(must(program, &server, "SELECT n FROM test.t"), "1");
     }
 }
@@ -60,7 +60,7 @@ fn a_killed_server_is_gone_at_once_and_recovers() {
 fn a_server_that_dies_is_told() {
     for program in installed() {
         let home = Home::initialised(program);
-        let server = Server::start(program, &home.launch).expect("it starts");
+        let server = Server::start(&program, &home.launch).expect("it starts");
         let pid = Pid::from_raw(server.pid().cast_signed()).expect("a process");
         kill_process(pid, Signal::KILL).expect("a process of ours");
         wait_until("the server's end", || !server.is_running());
@@ -81,7 +81,7 @@ fn parent() {
         _ => Program::Postgres,
     };
     // The thread that starts it ends at once, and the server must not end with it.
-    let start = move || Server::start(program, &launch).expect("it starts");
+    let start = move || Server::start(&program, &launch).expect("it starts");
     let server = std::thread::spawn(start).join().expect("a server");
     must(program, &server, table());
     println!("\npid {}", server.pid());
@@ -103,7 +103,7 @@ fn a_server_dies_with_its_parent_and_the_next_one_waits_for_that() {
         let family = family(pid.expect("the parent starts a server"));
         parent.kill().expect("a child of ours");
 
-        let server = Server::start(program, &home.launch).expect("it recovers");
+        let server = Server::start(&program, &home.launch).expect("it recovers");
         let left: Vec<_> = family.into_iter().filter(|pid| lives(*pid)).collect();
         assert!(left.is_empty(), "{program}: {left:?}");
         assert_eq!(must(program, &server, "SELECT n FROM test.t"), "1");
@@ -115,7 +115,7 @@ fn a_server_dies_with_its_parent_and_the_next_one_waits_for_that() {
 fn a_killed_server_leaves_no_shared_memory() {
     for program in installed() {
         let home = Home::initialised(program);
-        let server = Server::start(program, &home.launch).expect("it starts");
+        let server = Server::start(&program, &home.launch).expect("it starts");
         let pid = server.pid();
         let space = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/ipc"));
         let (its, ours) = (space(&pid.to_string()), space("self"));

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use bakeoff_servers::{Program, Server, Standing, Why};
+use bakeoff_engines::{Engine, mysql};
+use bakeoff_servers::{Server, Standing, Why};
 
 use crate::client::must;
-use crate::{Home, installed};
+use crate::{Home, Program, installed};
 
 /// What a server says of a setting: whether anything can be written in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ fn of_mariadb() -> BTreeMap<String, Takes> {
     let installed = Program::MariaDb.find().expect("it is installed");
     let mut server = Command::new(&installed.server);
     server.arg("--no-defaults");
-    if installed.plugin("ha_rocksdb").is_ok() {
+    if mysql::ROCKSDB.available().is_ok() {
         server.arg("--plugin-load-add=ha_rocksdb");
     }
     let said = server.args(["--verbose", "--help"]).output().expect("it runs");
@@ -55,7 +56,7 @@ fn of_mariadb() -> BTreeMap<String, Takes> {
 
 fn of_postgres() -> BTreeMap<String, Takes> {
     let home = Home::initialised(Program::Postgres);
-    let server = Server::start(Program::Postgres, &home.launch).expect("it starts");
+    let server = Server::start(&Program::Postgres, &home.launch).expect("it starts");
     let text = "SELECT lower(name) || ' ' || vartype FROM pg_settings WHERE context <> 'internal'";
     let said = must(Program::Postgres, &server, text);
     let line = |line: &str| {
@@ -79,7 +80,7 @@ fn every_setting_that_an_installed_server_takes_was_gone_through() {
             .iter()
             .filter(|(name, takes)| {
                 let value = if **takes == Takes::Numbers { "1" } else { "word" };
-                program.standing(name, value) == Standing::Trusted(Why::Unknown)
+                program.kind().review().standing(name, value) == Standing::Trusted(Why::Unknown)
             })
             .collect();
         assert!(unknown.is_empty(), "go through these of {program}: {unknown:#?}");
@@ -90,7 +91,8 @@ fn every_setting_that_an_installed_server_takes_was_gone_through() {
 fn no_beginning_of_a_dangerous_name_is_free() {
     for program in installed().filter(|program| *program == Program::MariaDb) {
         let all = all(program);
-        let dangerous = all.keys().filter(|name| program.standing(name, "1") != Standing::Free);
+        let dangerous =
+            all.keys().filter(|name| program.kind().review().standing(name, "1") != Standing::Free);
         for name in dangerous {
             for end in 1..=name.len() {
                 let short = &name[..end];
@@ -101,7 +103,7 @@ fn no_beginning_of_a_dangerous_name_is_free() {
                 for prefix in ["", "loose_", "skip-", "DISABLE_", "enable-", "maximum_", "autoset_"]
                 {
                     let written = format!("{prefix}{short}");
-                    let standing = program.standing(&written, "1");
+                    let standing = program.kind().review().standing(&written, "1");
                     assert_ne!(standing, Standing::Free, "{written} stands for {name}");
                 }
             }

@@ -1,0 +1,169 @@
+//! What a private MariaDB server gets, each with its reason.
+
+use super::Storage;
+use crate::fair::{Setting, Share};
+use crate::{Durability, Terms};
+
+/// What a private server gets with all tables in that storage engine.
+pub(super) fn settings(storage: Storage, terms: &Terms) -> Vec<Setting> {
+    let durable = storage.durable(terms.durability);
+    match storage {
+        Storage::InnoDb => innodb(durable, terms),
+        Storage::RocksDb => rocksdb(durable, terms),
+        Storage::Aria => aria(durable, terms),
+    }
+}
+
+/// InnoDB's buffer pool.
+const INNODB: Share = Share {
+    percent: 70,
+    reason: "as much as the MyRocks and TerarkDB comparisons of 2017 gave it: it reads past the \
+             system's page cache",
+};
+/// RocksDB's block cache.
+const ROCKSDB: Share = Share {
+    percent: 33,
+    reason: "RocksDB's tuning guide advises a third: it reads through the system's page cache, \
+             which has the rest",
+};
+/// Aria's page cache, of rows and indexes.
+const ARIA: Share =
+    Share { percent: 50, reason: "it reads through the system's page cache, which has the rest" };
+
+/// How MyRocks is told to store its tables.
+const ROCKSDB_TABLES: &str = "compression=kLZ4Compression;\
+    bottommost_compression=kZSTDNotFinalCompression;\
+    compaction_pri=kMinOverlappingRatio;\
+    level_compaction_dynamic_level_bytes=true;\
+    block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1}";
+
+/// What a private MariaDB server gets whose tables are in InnoDB. `durable` gives the level of
+/// durability. The binary log is off, doublewrite on, InnoDB's pages are not compressed; all of
+/// these are its defaults.
+fn innodb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+    let mut settings = mariadb(durable);
+    let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
+    set("innodb_buffer_pool_size", &INNODB.bytes(terms).to_string(), INNODB.reason);
+    set(
+        "innodb_buffer_pool_load_at_startup",
+        "OFF",
+        "what is in its cache when the clients start is decided by the same reads for all",
+    );
+    if terms.durability != Durability::Strict {
+        set(
+            "loose_innodb_log_file_buffering",
+            "ON",
+            "a commit that need not be synced need not wait for the disk either: MyRocks and \
+             PostgreSQL write their logs through the page cache too",
+        );
+    }
+    settings.push(little_aria());
+    settings
+}
+
+/// What a private MariaDB server gets whose tables are in MyRocks.
+fn rocksdb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+    let mut settings = mariadb(durable);
+    settings.extend([little_innodb(), little_aria()]);
+    settings.extend(myrocks(terms));
+    settings
+}
+
+/// What a private MariaDB server gets whose tables are in Aria.
+fn aria(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+    let mut settings = mariadb(durable);
+    settings.push(little_innodb());
+    let cache = ARIA.bytes(terms);
+    settings.push(Setting::new("aria_pagecache_buffer_size", cache, ARIA.reason));
+    if let Some(limit) = terms.memory_bytes {
+        let (sorting, why) = ((limit / 16).min(256 << 20), "a sort must fit beside the cache");
+        settings.push(Setting::new("aria_sort_buffer_size", sorting, why));
+    }
+    settings
+}
+
+/// What a private MariaDB server gets, wherever its tables are.
+fn mariadb(durable: &[(&str, &str)]) -> Vec<Setting> {
+    let durable = durable.iter().map(|(name, value)| Setting::durable(name, value));
+    let mut settings: Vec<_> = durable.collect();
+    let mut set = |name, value, reason| settings.push(Setting::new(name, value, reason));
+    set("max_connections", "1040", "1,024 clients, and bakeoff itself");
+    set("max_prepared_stmt_count", "1048576", "each client prepares all of its statements");
+    settings
+}
+
+/// InnoDB's cache in a server whose tables are elsewhere.
+fn little_innodb() -> Setting {
+    Setting::new("innodb_buffer_pool_size", "8M", "no table of the experiment is in InnoDB")
+}
+
+/// Aria's cache in a server whose tables are elsewhere.
+fn little_aria() -> Setting {
+    Setting::new("aria_pagecache_buffer_size", "8M", "Aria has the server's own tables only")
+}
+
+/// What MyRocks gets beside its durability.
+fn myrocks(terms: &Terms) -> Vec<Setting> {
+    let mut settings = vec![
+        Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
+        Setting::new("rocksdb", "FORCE", "without it the server is not to start"),
+        Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.reason),
+        Setting::new(
+            "rocksdb_default_cf_options",
+            ROCKSDB_TABLES,
+            "compressed as MyRocks recommends: LZ4, and ZSTD in the last level; and what its \
+             maintainer advises to set (smalldatum.blogspot.com/2018/09): a bloom filter, dynamic \
+             levels, compactions where they overlap least",
+        ),
+        Setting::new(
+            "rocksdb_deadlock_detect",
+            "ON",
+            "InnoDB and PostgreSQL find deadlocks too; it would wait a second for each",
+        ),
+        Setting::new(
+            "rocksdb_manual_wal_flush",
+            "OFF",
+            "without a binary log nobody would hand the log to the system at a commit, and \
+             rocksdb_flush_log_at_trx_commit=2 would mean 0",
+        ),
+        Setting::new("rocksdb_large_prefix", "ON", "an index on a text of 255 characters"),
+    ];
+    settings.push(Setting::new(
+        "rocksdb_wal_recovery_mode",
+        2,
+        "the default, 1, refuses to start on a log that ends within a record, as one does whose \
+         power went while it was written: no promise survives that, and RocksDB's maintainers call \
+         2 the one that is safe after a crash (github.com/facebook/rocksdb/issues/1351)",
+    ));
+    // A memory table of 64 MiB is filled while another one is written.
+    let memory_tables = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 4);
+    if memory_tables < 128 << 20 {
+        settings.push(Setting::new(
+            "rocksdb_db_write_buffer_size",
+            memory_tables,
+            "a quarter of the limit: two memory tables of 64 MiB do not fit",
+        ));
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fair;
+
+    #[test]
+    fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
+        let mut own = vec![("innodb_doublewrite".into(), "OFF".into())];
+        let kept = |own: &[_], level| {
+            fair::keep_level(&settings(Storage::InnoDb, &Terms::new(level)), own)
+        };
+        assert!(kept(&own, Durability::Strict).is_ok());
+        own.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));
+        for level in Durability::ALL {
+            let answer = kept(&own, level);
+            let named = |what: &String| what.starts_with("innodb_flush_log_at_trx_commit=0 among");
+            assert!(answer.as_ref().is_err_and(named), "{answer:?}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The options that a level may give an engine: `NAME/option=value/option=value`.
+//!
+//! An engine declares those of its own. One with a private server takes its settings by their names,
+//! too. Every level has one canonical form: each option once, canonical, sorted by name.
+
+use std::collections::BTreeMap;
+
+use crate::{Engine, Home};
+
+/// An option that an engine declares.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineOption {
+    /// Its name, of small letters, digits, `_` and `.`.
+    pub name: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// How its values are written.
+    pub syntax: &'static str,
+    /// The canonical form of a value; what is wrong with it in a line, and how to mend it in others.
+    pub canonical: fn(&str) -> Result<String, String>,
+    /// What it does that asks for trust in whoever wrote it, a clause about it.
+    pub trust: Option<&'static str>,
+}
+
+/// Options by name, each value canonical.
+pub type Options = BTreeMap<String, String>;
+
+/// A level of an engine that gives it options.
+#[derive(Clone)]
+pub struct Level {
+    /// The engine without them.
+    pub engine: &'static dyn Engine,
+    /// Its options, at least one.
+    pub options: Options,
+}
+
+impl Level {
+    /// Reads a level of one of these engines. Nothing is started to find out what is right.
+    ///
+    /// # Errors
+    /// What is wrong with it in a line, and how to mend it in the lines after that.
+    pub fn read(engines: &[&'static dyn Engine], text: &str) -> Result<Self, String> {
+        let (name, pieces) = split(text);
+        let engine = engines.iter().copied().find(|engine| engine.about().name == name);
+        let engine = engine.ok_or_else(|| format!("there is no engine `{name}`"))?;
+        let mut options = Options::new();
+        for piece in pieces {
+            let (name, value) = option(engine, piece)?;
+            if options.insert(name.clone(), value).is_some() {
+                return Err(format!(
+                    "`{name}` is twice among the options of `{text}`\nleave one out"
+                ));
+            }
+        }
+        Ok(Self { engine, options })
+    }
+
+    /// The level in its canonical form.
+    pub fn name(&self) -> String {
+        let options = self.options.iter().map(|(name, value)| format!("/{name}={value}"));
+        options.fold(self.engine.about().name.to_owned(), |level, option| level + &option)
+    }
+
+    /// Those of its options that are settings of the server, by their own names.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let declared = self.engine.options();
+        let options = self.options.iter().map(|(name, value)| (&**name, &**value));
+        options.filter(move |(name, _)| declared.iter().all(|option| option.name != *name))
+    }
+
+    /// What those of its options that the engine declares do that asks for trust: each one's name, and
+    /// a clause about it.
+    pub fn trusts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let declared = self.engine.options().into_iter();
+        let given = declared.filter(|option| self.options.contains_key(option.name));
+        given.filter_map(|option| Some((option.name, option.trust?)))
+    }
+}
+
+/// A level's engine, and its options as they were written. A value may hold slashes: one begins the
+/// next option only where a name and `=` follow.
+fn split(level: &str) -> (&str, Vec<&str>) {
+    let Some((name, rest)) = level.split_once('/') else { return (level, Vec::new()) };
+    let (mut pieces, mut start) = (Vec::new(), 0);
+    for (slash, _) in rest.match_indices('/') {
+        if begins_option(&rest[slash + 1..]) {
+            pieces.push(&rest[start..slash]);
+            start = slash + 1;
+        }
+    }
+    pieces.push(&rest[start..]);
+    (name, pieces)
+}
+
+/// Whether a name and `=` stand there.
+fn begins_option(text: &str) -> bool {
+    let Some((name, _)) = text.split_once('=') else { return false };
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_.".contains(c);
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(inner)
+}
+
+/// One option of an engine, canonical.
+fn option(engine: &dyn Engine, piece: &str) -> Result<(String, String), String> {
+    let (declared, about) = (engine.options(), engine.about());
+    let takes_settings = about.home == Home::Server;
+    if declared.is_empty() && !takes_settings {
+        return Err(format!(
+            "`{0}` takes no options: it is built in, and set as it is compared\nwrite `{0}` alone",
+            about.name
+        ));
+    }
+    let Some((name, value)) = piece.split_once('=').filter(|_| begins_option(piece)) else {
+        return Err(format!(
+            "`{piece}` is no option: an option is NAME=VALUE, its name in small letters\n{}",
+            valid(&declared, takes_settings)
+        ));
+    };
+    if value.is_empty() || value.contains(char::is_control) {
+        return Err(format!("the value of the option `{name}` is a line of text"));
+    }
+    if let Some(apart) = [",", "@", ":/"].into_iter().find(|apart| value.contains(*apart)) {
+        return Err(format!(
+            "the value of the option `{name}` has a `{apart}`, which has a meaning of its own in a \
+             level\na setting may have it in a file, below [settings.\"{}\"]",
+            about.name
+        ));
+    }
+    if let Some(option) = declared.iter().find(|option| option.name == name) {
+        return Ok((name.to_owned(), (option.canonical)(value)?));
+    }
+    let meant = nearest(name, &declared);
+    if takes_settings && meant.is_none() {
+        return Ok((name.to_owned(), value.to_owned()));
+    }
+    let meant = meant.map(|meant| format!("did you mean `{meant}`?\n")).unwrap_or_default();
+    let valid = valid(&declared, takes_settings);
+    Err(format!("unknown option `{name}` of `{}`\n{meant}{valid}", about.name))
+}
+
+/// The options that are valid, in a line.
+fn valid(declared: &[EngineOption], takes_settings: bool) -> String {
+    let each = declared.iter().map(|option| format!("{}={}", option.name, option.syntax));
+    let settings = takes_settings.then(|| "any setting of the server by its name".to_owned());
+    format!("valid: {}", each.chain(settings).collect::<Vec<_>>().join("; "))
+}
+
+/// The declared option that was most likely meant: one that differs in at most a third of its letters,
+/// or that begins so.
+fn nearest(name: &str, declared: &[EngineOption]) -> Option<&'static str> {
+    let names = || declared.iter().map(|option| option.name);
+    let near = |other: &&str| strsim::osa_distance(name, other) <= other.len().max(3) / 3;
+    names().find(near).or_else(|| names().find(|other| name.len() > 1 && other.starts_with(name)))
+}

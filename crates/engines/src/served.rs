@@ -1,0 +1,136 @@
+//! Engines in private servers: which installation serves, and which settings a level gives it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bakeoff_servers::{Launch, Program, Server, Standing};
+
+use crate::options::{EngineOption, Options};
+use crate::{Error, Result, Setting, Terms, fair};
+
+/// The option that names another installation of a server.
+pub const PATH: EngineOption = EngineOption {
+    name: "path",
+    summary: "the folder of another installation of the server, as /opt/pg17: its programs are looked \
+              for there and in its bin, and nowhere else",
+    syntax: "FOLDER",
+    canonical: folder,
+    trust: Some("has bakeoff run the programs in a folder"),
+};
+
+/// How long a private server that takes no connection may take to end, if that is why.
+pub const ENDING: Duration = Duration::from_secs(1);
+
+/// An absolute path, always written alike.
+fn folder(text: &str) -> std::result::Result<String, String> {
+    let path = Path::new(text);
+    if path.is_absolute() {
+        // Without what says nothing in it.
+        return Ok(path.components().collect::<PathBuf>().display().to_string());
+    }
+    Err(format!("`{text}` is no folder's whole path\nwrite it from the root on, as /opt/server"))
+}
+
+/// The server of an engine, as a level has it.
+pub struct Served {
+    /// The level.
+    pub name: &'static str,
+    program: &'static Program,
+    /// The settings that its options set, by name.
+    own: Vec<(String, String)>,
+}
+
+impl Served {
+    /// The server that is found where one is usually put, with nothing of a user's own.
+    pub const fn usual(name: &'static str, program: &'static Program) -> Self {
+        Self { name, program, own: Vec::new() }
+    }
+
+    /// The same with options, as the level of that name has it. `stands_for` are the settings that an
+    /// option of the engine's own stands for; one that stands for none is a setting by its name.
+    ///
+    /// # Errors
+    /// Two options that set the same.
+    pub fn with(
+        &self,
+        name: &'static str,
+        options: &Options,
+        stands_for: fn(&str, &str) -> Vec<(String, String)>,
+    ) -> std::result::Result<Self, String> {
+        let mut served = Self { name, program: self.program, own: Vec::new() };
+        for (option, value) in options {
+            if option == PATH.name {
+                let program = Program::in_folder(self.program.kind(), value.into());
+                served.program = Box::leak(Box::new(program));
+                continue;
+            }
+            let mut settings = stands_for(option, value);
+            if settings.is_empty() {
+                settings.push((option.clone(), value.clone()));
+            }
+            for (setting, value) in settings {
+                if served.own.iter().any(|(other, _)| *other == setting) {
+                    return Err(format!("two options of `{name}` set `{setting}`\nleave one out"));
+                }
+                served.own.push((setting, value));
+            }
+        }
+        Ok(served)
+    }
+
+    /// The server's program, once it was found.
+    ///
+    /// # Errors
+    /// What is missing, and what brings it.
+    pub fn program(&self) -> std::result::Result<&bakeoff_servers::Installed, String> {
+        self.program.find().map_err(|error| error.to_string())
+    }
+
+    /// The version of its installation.
+    pub fn version(&self) -> String {
+        self.program().map_or("not installed".into(), |found| found.version.clone())
+    }
+
+    /// Who may have it use a setting.
+    pub fn standing(&self, name: &str, value: &str) -> Standing {
+        self.program.kind().review().standing(name, value)
+    }
+
+    /// Whether its own settings leave a level of durability as these fair ones of that level have it.
+    ///
+    /// # Errors
+    /// Which one does not.
+    pub fn gives(&self, fair: &[Setting]) -> std::result::Result<(), String> {
+        fair::keep_level(fair, &self.own)
+    }
+
+    /// These fair settings under these terms, and in their place the user's own: the terms', and over
+    /// them the level's.
+    pub fn settings(&self, fair: Vec<Setting>, terms: &Terms) -> Vec<Setting> {
+        fair::with_overrides(fair, &self.merged(terms))
+    }
+
+    fn merged(&self, terms: &Terms) -> Vec<(String, String)> {
+        let own = |name: &String| self.own.iter().any(|(own, _)| own == name);
+        let others = terms.settings.iter().filter(|(name, _)| !own(name));
+        others.chain(&self.own).cloned().collect()
+    }
+
+    /// Starts a server with these fair settings, and the user's own in their place, on a new data
+    /// folder if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a setting that would undo the level of durability; the server's.
+    pub fn start(&self, directory: &Path, terms: &Terms, fair: Vec<Setting>) -> Result<Server> {
+        fair::keep_level(&fair, &self.merged(terms)).map_err(Error::Usage)?;
+        let settings = self.settings(fair, terms).into_iter();
+        let launch = Launch {
+            directory: directory.into(),
+            runtime: terms.runtime.clone(),
+            settings: settings.map(|setting| (setting.name, setting.value)).collect(),
+            groups: terms.groups.clone(),
+        };
+        Server::initialise(self.program, &launch).map_err(Error::engine)?;
+        Server::start(self.program, &launch).map_err(Error::engine)
+    }
+}

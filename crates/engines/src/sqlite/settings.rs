@@ -1,0 +1,28 @@
+//! What SQLite gets, each with its reason.
+
+use crate::fair::{Setting, Share};
+use crate::{Durability, Terms};
+
+/// SQLite's page cache, all connections together.
+pub(super) const CACHE: Share =
+    Share { percent: 25, reason: "it reads through the system's page cache, which has the rest" };
+
+/// What SQLite's connections get.
+pub(super) fn settings(terms: &Terms) -> Vec<Setting> {
+    let shared = format!("{} KiB in all", CACHE.bytes(terms) / 1024);
+    let mut settings = vec![
+        Setting::new("journal_mode", "WAL", "readers and the writer do not wait for each other"),
+        Setting::new("cache_size", shared, CACHE.reason),
+        Setting::new("SQLITE_DBCONFIG_ENABLE_QPSG", "on", "a statement is planned once"),
+    ];
+    let mut durable = |name, value| settings.push(Setting::durable(name, value));
+    match terms.durability {
+        Durability::None => durable("synchronous", "OFF"),
+        Durability::Relaxed => {
+            durable("synchronous", "NORMAL");
+            durable("wal_checkpoint(PASSIVE)", "every second");
+        }
+        Durability::Strict => {}
+    }
+    settings
+}

@@ -1,0 +1,177 @@
+//! Levels that give an engine options: read, written, refused, and each an engine of its own.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use bakeoff_engines::{Durability, ENGINES, Engine, Home, Level, Terms, find, find_among};
+use proptest::prelude::*;
+
+/// What is said of a level that is wrong.
+fn wrong(level: &str) -> String {
+    match find_among(ENGINES, level) {
+        Ok(engine) => panic!("{level} is {}", engine.about().name),
+        Err(said) => said,
+    }
+}
+
+fn name(level: &str) -> &'static str {
+    find_among(ENGINES, level).unwrap_or_else(|said| panic!("{level}: {said}")).about().name
+}
+
+#[test]
+fn a_level_has_one_form() {
+    let cases = [
+        ("postgres/work_mem=64MB/jit=off", "postgres/jit=off/work_mem=64MB"),
+        ("postgres/path=/opt//pg17/./", "postgres/path=/opt/pg17"),
+        ("postgres/path=/opt/pg17/work_mem=1MB", "postgres/path=/opt/pg17/work_mem=1MB"),
+        ("postgres/path=/opt/Pg=17/x", "postgres/path=/opt/Pg=17/x"),
+        ("postgres/some.extension=a/b", "postgres/some.extension=a/b"),
+        ("mariadb:innodb/compression=zlib", "mariadb:innodb/compression=zlib"),
+    ];
+    for (level, canonical) in cases {
+        assert_eq!(name(level), canonical);
+        let engines = [level, canonical].map(|level| find(level).expect("it is right"));
+        assert!(std::ptr::addr_eq(engines[0], engines[1]), "{level} is one engine");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_level_is_said_with_what_is_valid() {
+    let cases = [
+        ("mariadb:innodb/compresion=zlib", &["unknown option", "did you mean `compression`?"][..]),
+        ("mariadb:innodb/compresion=zlib", &["valid: compression=none or zlib; path=FOLDER; any"]),
+        ("postgres/pat=/opt", &["unknown option `pat` of `postgres`", "did you mean `path`?"]),
+        ("mariadb:innodb/compression=lz4", &["`lz4`", "valid: none, zlib"]),
+        ("postgres/path=opt/pg", &["`opt/pg`", "from the root on"]),
+        ("postgres/path=", &["value of the option `path`"]),
+        ("postgres/work_mem=1MB\n", &["is a line of text"]),
+        ("postgres/work_mem=1,2", &["`work_mem` has a `,`", "[settings.\"postgres\"]"]),
+        ("postgres/path=/a@b", &["has a `@`"]),
+        ("postgres/search_path=a://b", &["has a `:/`"]),
+        ("postgres/Work_Mem=1MB", &["`Work_Mem=1MB` is no option", "small letters"]),
+        ("postgres/", &["is no option"]),
+        ("postgres/jit=on/jit=off", &["`jit` is twice"]),
+        ("mariadb:innodb/compression=zlib/innodb_compression_default=OFF", &["two options", "set"]),
+        ("sqlite/path=/opt", &["`sqlite` takes no options", "write `sqlite` alone"]),
+        ("postgre/jit=off", &["there is no engine `postgre`"]),
+    ];
+    for (level, parts) in cases {
+        let said = wrong(level);
+        assert!(parts.iter().all(|part| said.contains(part)), "{level}: {said}");
+    }
+}
+
+#[test]
+fn an_engine_that_declares_no_option_and_has_no_server_takes_none() {
+    for engine in ENGINES {
+        let about = engine.about();
+        let takes = !engine.options().is_empty() || about.home == Home::Server;
+        let taken = find(&format!("{}/of_tomorrow=1", about.name)).is_some();
+        assert_eq!(taken, takes, "{}", about.name);
+    }
+}
+
+/// A folder with programs that say this of their version.
+fn installation(programs: [&str; 2], said: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("script");
+    fs::write(&script, format!("#!/bin/sh\necho '{said}'\n")).expect("room");
+    fs::create_dir(folder.path().join("bin")).expect("room");
+    for program in programs {
+        // By another process: a file that is open for writing in a child of this one can't be run.
+        let mut install = Command::new("install");
+        install.args(["-m", "755"]).arg(&script).arg(folder.path().join("bin").join(program));
+        assert!(install.status().expect("it is on every system").success());
+    }
+    folder
+}
+
+fn at(engine: &str, folder: &Path) -> &'static dyn Engine {
+    find(&format!("{engine}/path={}", folder.display())).expect("it is right")
+}
+
+#[test]
+fn two_installations_in_one_process_are_two_engines() {
+    let usual = find("postgres").expect("it is registered").version();
+    let programs = ["postgres", "initdb"];
+    let [one, other] = ["13.7", "17.2"]
+        .map(|version| installation(programs, &format!("postgres (PostgreSQL) {version}")));
+    assert_eq!(at("postgres", one.path()).version(), "13.7");
+    assert_eq!(at("postgres", other.path()).version(), "17.2");
+    assert_eq!(find("postgres").expect("it is registered").version(), usual);
+    let old = installation(["mariadbd", "mariadb-install-db"], "mariadbd  Ver 10.5.29-MariaDB");
+    let said = at("mariadb:innodb", old.path()).available().expect_err("it is too old");
+    assert!(said.contains("10.5.29") && said.contains(old.path().to_str().unwrap()), "{said}");
+    let said = at("postgres", old.path()).available().expect_err("it is another server's");
+    assert!(said.contains("no postgres of PostgreSQL in"), "{said}");
+}
+
+#[test]
+fn what_a_level_sets_is_the_users_own_and_takes_the_place_of_the_rest() {
+    let mut terms = Terms::new(Durability::Strict);
+    terms.settings = vec![("work_mem".into(), "1MB".into()), ("jit".into(), "on".into())];
+    let engine = find("postgres/work_mem=5MB/shared_buffers=1MB").expect("it is right");
+    let settings = engine.settings(&terms);
+    for (name, value) in [("work_mem", "5MB"), ("shared_buffers", "1MB"), ("jit", "on")] {
+        let set: Vec<_> = settings.iter().filter(|setting| setting.name == name).collect();
+        assert_eq!((set.len(), &*set[0].value, set[0].reason), (1, value, None), "{name}");
+    }
+    let compressed = find("mariadb:innodb/compression=zlib").expect("it is right");
+    let settings = compressed.settings(&Terms::new(Durability::Strict));
+    for (name, value) in
+        [("innodb_compression_default", "ON"), ("innodb_compression_algorithm", "zlib")]
+    {
+        assert!(settings.iter().any(|it| (&*it.name, &*it.value) == (name, value)), "{name}");
+    }
+}
+
+#[test]
+fn a_level_that_undoes_its_durability_gives_it_not() {
+    let fsync = find("mariadb:innodb/innodb_flush_method=fsync").expect("it is right");
+    assert_eq!(fsync.gives(Durability::Strict), Ok(()));
+    let refused = fsync.gives(Durability::None).expect_err("that is how it never syncs");
+    assert!(refused.contains("innodb_flush_method=fsync"), "{refused}");
+    let never = find("postgres/fsync=off").expect("it is right");
+    for durability in Durability::ALL {
+        never.gives(durability).expect_err("the level sets it");
+    }
+}
+
+#[test]
+fn what_asks_for_trust_in_a_level_is_told() {
+    let read = |level| Level::read(ENGINES, level).expect("it is right");
+    let level = read("mariadb:innodb/compression=zlib/path=/opt/db/plugin_load=x");
+    let trusts: Vec<_> = level.trusts().map(|(option, _)| option).collect();
+    assert_eq!(trusts, ["path"]);
+    assert_eq!(level.settings().collect::<Vec<_>>(), [("plugin_load", "x")]);
+}
+
+prop_compose! {
+    /// An option that a server may be given, with a value of any letters, slashes among them.
+    fn option()(name in "[a-z][a-z0-9_]{0,3}_x(\\.[a-z]{1,3})?", value in "[^\\p{C},@]{1,12}") -> String {
+        format!("{name}={value}")
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_level_in_its_form_is_read_again(
+        options in prop::collection::vec(option(), 1..5),
+        path in prop::option::of("(/[A-Za-z0-9. -]{0,4}){1,4}"),
+    ) {
+        let options = options.into_iter().chain(path.map(|path| format!("path={path}")));
+        let text = options.fold("postgres".to_owned(), |text, option| text + "/" + &option);
+        let level = Level::read(ENGINES, &text);
+        // Where one is twice, or has `:/`.
+        prop_assume!(level.is_ok());
+        let level = level.unwrap_or_else(|said| panic!("{said}"));
+        let again = Level::read(ENGINES, &level.name());
+        let again = again.map_err(|said| TestCaseError::fail(format!("{}: {said}", level.name())))?;
+        prop_assert_eq!(again.name(), level.name());
+        prop_assert_eq!(&again.options, &level.options);
+        let backwards = level.options.iter().rev().map(|(name, value)| format!("/{name}={value}"));
+        let backwards = format!("postgres{}", backwards.collect::<String>());
+        prop_assert_eq!(Level::read(ENGINES, &backwards).map(|it| it.name()), Ok(level.name()));
+    }
+}

@@ -1,0 +1,119 @@
+//! A kind of server that is a script, for tests.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::launch::{Launch, Places};
+use crate::settings::Review;
+use crate::{Kind, Program, Signal};
+
+/// A kind of server that is a script.
+#[derive(Debug)]
+pub struct MadeUp;
+
+pub static MADE_UP: MadeUp = MadeUp;
+
+/// A script that says its version, and serves: it makes the file by which it answers, and waits.
+pub const SERVES: &str = "made-up server 1.5\n\
+    --trap 'exit 0' TERM; : > \"$1\"; while :; do sleep 0.01; done";
+
+/// The same, but it never answers.
+pub const SILENT: &str = "made-up server 1.5\n--while :; do sleep 0.01; done";
+
+static REVIEW: Review =
+    Review { reserved: "", trusted: &[], harmless: "", prefixes: &[], abbreviates: false };
+
+impl Kind for MadeUp {
+    fn name(&self) -> &'static str {
+        "MadeUp"
+    }
+
+    fn package(&self) -> &'static str {
+        "made-up-server"
+    }
+
+    fn user(&self) -> &'static str {
+        "made-up"
+    }
+
+    fn executables(&self) -> [&'static str; 2] {
+        ["made-up", "made-up-init"]
+    }
+
+    fn folders(&self) -> &'static [&'static str] {
+        &["/opt/made-up-*/bin"]
+    }
+
+    fn subfolders(&self) -> &'static [&'static str] {
+        &["bin", ""]
+    }
+
+    fn oldest(&self) -> (u32, u32) {
+        (1, 4)
+    }
+
+    fn socket(&self) -> &'static str {
+        "socket"
+    }
+
+    fn separator(&self) -> Option<char> {
+        None
+    }
+
+    fn stale(&self, places: &Places) -> Vec<PathBuf> {
+        vec![places.socket.clone()]
+    }
+
+    fn review(&self) -> &'static Review {
+        &REVIEW
+    }
+
+    fn complaints(&self) -> &'static [&'static str] {
+        &["[ERROR] ", "PANIC: "]
+    }
+
+    fn initialise(&self, _: &mut Command, _: &Places, _: &Path, _: &Launch) {}
+
+    fn serve(&self, command: &mut Command, places: &Places, _: &Launch) {
+        command.arg(&places.socket);
+    }
+
+    fn relocate(&self, command: &mut Command, folder: &Path) {
+        command.env("MADE_UP", folder);
+    }
+
+    fn stop(&self) -> Signal {
+        Signal::TERM
+    }
+
+    fn answers(&self, places: &Places) -> bool {
+        places.socket.exists()
+    }
+}
+
+/// Writes a program; by another process, since a file that is open for writing here, or in a
+/// child that another test is starting, could not be run.
+fn install(text: &str, path: &Path) {
+    let script = path.with_extension("script");
+    fs::write(&script, format!("#!/bin/sh\n{text}\n")).expect("room");
+    let mut install = Command::new("install");
+    install.args(["-m", "755"]).arg(&script).arg(path);
+    assert!(install.status().expect("it is on every system").success());
+}
+
+/// A folder with an installation, for every user: a server that says this of its version, and
+/// does what stands behind `--`; and a program that initialises.
+pub fn installation(said: &str) -> (Program, tempfile::TempDir) {
+    let folder = tempfile::Builder::new().prefix("bakeoff-").tempdir_in("/tmp");
+    let folder = folder.expect("a folder");
+    let open = fs::Permissions::from_mode(0o711);
+    fs::set_permissions(folder.path(), open).expect("a folder of ours");
+    let (version, does) = said.split_once("\n--").unwrap_or((said, ""));
+    let text = format!("[ \"$1\" = --version ] && {{ echo '{version}'; exit; }}\n{does}");
+    let [server, initialiser] = MADE_UP.executables();
+    install(&text, &folder.path().join(server));
+    install("exit 0", &folder.path().join(initialiser));
+    (Program::in_folder(&MADE_UP, folder.path().into()), folder)
+}
