@@ -1,7 +1,11 @@
 //! What each format writes.
 
+#[path = "sample/broken.rs"]
+mod broken;
 mod charts;
 mod debts;
+#[path = "sample/files.rs"]
+mod files;
 #[path = "sample/noise.rs"]
 mod noise;
 mod offered;
