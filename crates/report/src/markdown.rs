@@ -72,7 +72,7 @@ pub fn render(document: &Document) -> String {
     if !document.warnings.is_empty() {
         out.push_str("\n## Warnings\n\n");
         for warning in &document.warnings {
-            let _ = writeln!(out, "- {}", escape(warning));
+            let _ = writeln!(out, "- {}", escape(&warning.to_string()));
         }
     }
     let _ = writeln!(out, "\n## Again\n\n{}", code(&run.command));

@@ -12,7 +12,7 @@ mod offered;
 mod power;
 mod sample;
 
-use bakeoff_analysis::Document;
+use bakeoff_analysis::{Document, Warning, WarningKind};
 use bakeoff_report::{Format, Options, render, verdict};
 use bakeoff_results::Scope;
 use bakeoff_results::measure::{RISE, RISE_ERROR, RISE_SECONDS};
@@ -61,7 +61,7 @@ fn hostile() -> Document {
         *text = HOSTILE.into();
     }
     document.cells[0].counters.insert(HOSTILE.into(), 1);
-    document.warnings.push(HOSTILE.into());
+    document.warnings.push(Warning::new(WarningKind::Errors, HOSTILE).remedy(HOSTILE));
     let operation = HOSTILE.to_owned();
     document.run.run.operations[0] = operation.clone();
     document.trials[0].reason = Some(HOSTILE.into());
@@ -72,6 +72,10 @@ fn hostile() -> Document {
         comparison.operation = operation.clone();
     }
     document
+}
+
+fn drifted() -> Warning {
+    Warning::new(WarningKind::MachineDrifted, "the machine drifted").remedy("let it rest")
 }
 
 #[test]
@@ -193,11 +197,11 @@ fn a_terminal_of_80_columns_is_enough() {
 #[test]
 fn a_terminal_shows_what_differs_and_ends_with_the_verdict() {
     let mut document = three().document();
-    document.warnings.push("The machine drifted.".into());
+    document.warnings.push(drifted());
     let report = text(&document, Format::Term);
     assert!(report.contains("5.00 ms faster") && report.contains("12.0 ms slower"), "{report}");
     assert!(report.contains("0.50 (0.45–0.55)"), "{report}");
-    assert!(report.contains("warning: The machine drifted."));
+    assert!(report.contains("warning: The machine drifted. Let it rest."));
     let joined = report.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = verdict(&document).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.ends_with(&sentence), "{report}");
@@ -286,7 +290,7 @@ fn a_page_escapes_what_comes_from_outside() {
 fn a_page_has_its_parts_in_order() {
     let mut document = three().document();
     document.noise = vec![noise::noise(&document, 1.0, 0.97, 1.03)];
-    document.warnings.push("The machine drifted.".into());
+    document.warnings.push(drifted());
     let page = text(&document, Format::Html);
     let mut at = 0;
     for part in [
@@ -296,7 +300,7 @@ fn a_page_has_its_parts_in_order() {
         "2025-10-09",
         "60, each 10 s, in 5 repetitions",
         "3.0 %",
-        "The machine drifted.",
+        "The machine drifted. Let it rest.",
         "<h2>create_issue</h2>",
         "<svg role=\"img\"",
         "<caption>create_issue: every cell</caption>",

@@ -1,6 +1,6 @@
 //! What a report says of a promise where an engine has much to say, or little.
 
-use bakeoff_analysis::{Document, Found, RuleView};
+use bakeoff_analysis::{Document, Found, RuleView, Warning, WarningKind};
 use bakeoff_report::{Format, verdict};
 use bakeoff_results::{Cut, Promised, Status};
 
@@ -76,7 +76,8 @@ fn what_announces_nothing_is_left_whole() {
 fn flags_and_levels_are_whole_words_on_the_page() {
     let mut document = broken("torn", "x");
     document.run.run.command = "bakeoff run redmine --disk hdd-7200 --clients 4 --seed <1>".into();
-    document.warnings.push("Too short (a longer trial, --seconds, would do).".into());
+    let said = "too short (a longer trial, --seconds, would do)";
+    document.warnings.push(Warning::new(WarningKind::WarmUp, said));
     let page = text(&document, Format::Html);
     assert!(page.contains("<span class=\"whole\">--seconds,</span> would do)"), "{page}");
     for flag in ["hdd-7200", "--clients", "--seed", "--cut-number", "--durability"] {
