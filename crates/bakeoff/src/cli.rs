@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_experiment::{Changes, Factor, MOST_CUTS};
+use bakeoff_report::{Exporter, Reports};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Finds out which database engine, how much memory, which disk and which durability setting an
@@ -222,8 +224,8 @@ pub struct Report {
     /// The run folder
     pub dir: PathBuf,
     /// The form of the report (that of FILE's ending, else term)
-    #[arg(long, value_enum)]
-    pub format: Option<Format>,
+    #[arg(long, value_parser = formats())]
+    pub format: Option<String>,
     /// What the rows of --format csv are (trials; cuts where there is no trial)
     #[arg(long, value_enum, value_name = "WHAT")]
     pub rows: Option<Rows>,
@@ -238,26 +240,17 @@ pub struct Report {
 
 impl Report {
     /// The form of the report.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> &str {
         let ending = || self.output.as_ref()?.extension()?.to_str();
-        let named = || Format::from_str(ending()?, true).ok();
-        self.format.or_else(named).unwrap_or(Format::Term)
+        let of_file = || Reports::standard().format_of(ending()?);
+        self.format.as_deref().or_else(of_file).unwrap_or("term")
     }
 }
 
-/// The forms of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// One file for a browser
-    Html,
-    /// The documented JSON
-    Json,
-    /// A row for each trial and operation, or for each power cut and rule
-    Csv,
-    /// Tables for a text
-    Md,
-    /// Tables for the terminal
-    Term,
+/// The forms of a report, by the names of their exporters.
+fn formats() -> PossibleValuesParser {
+    let value = |it: &dyn Exporter| PossibleValue::new(it.name()).help(it.about());
+    PossibleValuesParser::new(Reports::standard().exporters().map(value))
 }
 
 /// What rows are of.

@@ -17,19 +17,20 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use crate::sample::render;
 use bakeoff_analysis::Document;
-use bakeoff_report::{Format, Options, render};
+use bakeoff_report::{Options, Reports};
 use sample::Sample;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("which folder?")?);
     std::fs::create_dir_all(&folder)?;
     for (name, document) in all::all().into_iter().chain([("large", large())]) {
-        for format in Format::ALL {
+        for format in Reports::standard().formats() {
             let start = Instant::now();
             let options = Options { color: true, width: 80, rows: None };
             let text = render(&document, format, &options)?;
-            let file = folder.join(format!("{name}.{}", format.name()));
+            let file = folder.join(format!("{name}.{format}"));
             std::fs::write(&file, &text)?;
             println!("{:<32} {:>10} bytes {:>8.1?}", file.display(), text.len(), start.elapsed());
         }

@@ -150,11 +150,11 @@ fn any_failed(document: &Document) -> bool {
 /// Writes the HTML report and prints the tables, or only the verdict.
 fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Failure> {
     let path = folder.dir().join("report.html");
-    write_here(&path, &report::render(document, (bakeoff_report::Format::Html, None), false)?)?;
+    write_here(&path, &report::render(document, ("html", None), false)?)?;
     if quiet {
         return print(&format!("{}\n", bakeoff_report::verdict(document)));
     }
-    print(&report::render(document, (bakeoff_report::Format::Term, None), true)?)?;
+    print(&report::render(document, ("term", None), true)?)?;
     print(&format!("\nThe report: {}\n", path.display()))
 }
 

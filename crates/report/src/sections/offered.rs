@@ -1,18 +1,25 @@
-//! What was offered to each cell in an open loop, and whether it kept up: text that is ready to be
-//! set.
+//! What was offered to each cell in an open loop, and whether it kept up.
 
 use bakeoff_analysis::{CellView, OpenLoop};
 
+use crate::block::{Block, Kind};
 use crate::cell_rows::{self, Head};
-use crate::figures::{self, Figures, NONE};
+use crate::figures::{self, NONE};
 use crate::layout::Layout;
+use crate::sections::Section;
 use crate::words;
+
+/// What was offered.
+pub struct Offered;
+
+/// Its name, for links.
+pub const NAME: &str = "offered";
 
 /// What is said of a cell that did not keep up.
 pub const BEHIND: &str = "not kept up";
 
 /// What the figures mean, for a reader.
-pub const EXPLAINED: &str = "Operations were due at the offered rate, whether or not those before \
+const EXPLAINED: &str = "Operations were due at the offered rate, whether or not those before \
      them had ended. Response time counts from the moment at which an operation was due, service \
      time from its start. Not started (left): due, and not begun when the time was over. Backlog: the \
      most that were due and had not started at any moment. Where a cell did \
@@ -22,24 +29,31 @@ pub const EXPLAINED: &str = "Operations were due at the offered rate, whether or
 /// The columns that a cell can have: what matters most comes first; and shorter for a terminal, which
 /// has no room for some.
 const COLUMNS: [Head; 7] = [
-    ("offered per second", Some("offered/s"), "n strong"),
-    ("outcome", Some("outcome"), "v"),
-    ("done per second", None, "n"),
-    ("not started", Some("left"), "n"),
-    ("of what was due", None, "n"),
-    ("backlog", Some("backlog"), "n"),
-    ("start delay, p99", None, "n"),
+    ("offered per second", Some("offered/s"), Kind::Main),
+    ("outcome", Some("outcome"), Kind::Verdict),
+    ("done per second", None, Kind::Number),
+    ("not started", Some("left"), Kind::Number),
+    ("of what was due", None, Kind::Number),
+    ("backlog", Some("backlog"), Kind::Number),
+    ("start delay, p99", None, Kind::Number),
 ];
 
-/// A row for each cell in an open loop; `None` where there is none.
-pub fn offered(layout: &Layout<'_>) -> Option<Figures> {
-    let cells = |_: &str, cell: &CellView| cell.open_loop.map(|open| cells(cell, &open));
-    cell_rows::table(layout, &COLUMNS, |_, _| Vec::new(), cells)
-}
+impl Section for Offered {
+    fn name(&self) -> &str {
+        NAME
+    }
 
-/// A heading of [`COLUMNS`] as a terminal has room for it, if it has.
-pub fn short(name: &str) -> Option<&str> {
-    cell_rows::short(&COLUMNS, name)
+    fn title(&self) -> &str {
+        "What was offered"
+    }
+
+    /// A row for each cell in an open loop.
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let cells = |_: &str, cell: &CellView| cell.open_loop.map(|open| cells(cell, &open));
+        let caption = "What was offered: every cell";
+        let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
+        table.map_or(Vec::new(), |table| vec![Block::Note(EXPLAINED.into()), Block::Table(table)])
+    }
 }
 
 /// A text for each of [`COLUMNS`].
