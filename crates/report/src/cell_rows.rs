@@ -2,9 +2,10 @@
 
 use bakeoff_analysis::CellView;
 
+use crate::behind;
 use crate::block::{Cell, Column, Kind, Look, Mark, Row, Table};
 use crate::layout::{Layout, Setting};
-use crate::sections;
+use crate::promises;
 
 /// A column: its heading, shorter for a terminal (`None` where it has no room for it), and what is in
 /// it.
@@ -70,8 +71,8 @@ pub fn row<'a>(
 /// promise, and that it did not keep up with the rate that was offered.
 pub fn marks<'a>(layout: &Layout<'a>, setting: &Setting<'a>, level: &'a str) -> Vec<Mark> {
     let broken = layout.broken(setting, level);
-    let broken = broken.map(|text| Mark { text, section: sections::DURABILITY });
-    let behind = layout.cell(setting, level).is_some_and(sections::is_behind);
-    let behind = behind.then_some(Mark { text: sections::BEHIND, section: sections::OFFERED });
-    [broken, behind].into_iter().flatten().collect()
+    let broken = broken.map(|text| Mark { text, section: promises::SECTION });
+    let late = layout.cell(setting, level).is_some_and(behind::is_behind);
+    let late = late.then_some(Mark { text: behind::BEHIND, section: behind::SECTION });
+    [broken, late].into_iter().flatten().collect()
 }

@@ -6,7 +6,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
-use crate::sections::{self, Part};
+use crate::section::{self, Part};
 use crate::{Exporter, Layout, Options, Result, Section, chart};
 
 const TEMPLATE: &str = include_str!("../templates/report.html");
@@ -36,7 +36,7 @@ impl Exporter for Html {
         _: &Options,
     ) -> Result<String> {
         let layout = Layout::new(document);
-        let mut parts = sections.iter().map(|section| sections::parts(section.as_ref(), &layout));
+        let mut parts = sections.iter().map(|section| section::parts(section.as_ref(), &layout));
         let run = &document.run.run;
         let page = Page {
             title: &run.title,

@@ -6,6 +6,7 @@
 //! A report is made of [`Section`]s, which say what they have to say in [`block`]s; an [`Exporter`]
 //! writes the blocks in a format. [`Reports`] has both, and takes others' of either kind.
 
+mod behind;
 pub mod block;
 mod cell_rows;
 mod chart;
@@ -13,21 +14,25 @@ mod csv;
 mod exporter;
 mod figures;
 mod html;
+mod json;
 mod layout;
 mod loss;
 mod markdown;
 mod panels;
 mod promises;
+mod reports;
 mod scale;
+mod section;
 mod sections;
 mod sentence;
 mod term;
 mod verdict;
 mod words;
 
-pub use exporter::{Exporter, Reports};
+pub use exporter::Exporter;
 pub use layout::{Layout, Setting};
-pub use sections::Section;
+pub use reports::Reports;
+pub use section::Section;
 pub use sentence::verdict;
 
 /// What the rows of CSV are.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bakeoff_analysis::Document;
 
 use crate::block::{Block, Cell, Finding, Kind, Look, Table, Words};
-use crate::sections;
+use crate::section;
 use crate::{Exporter, Layout, Options, Result, Section};
 
 /// GitHub's Markdown: what is folded on a page stands open, charts and records are left out.
@@ -32,7 +32,7 @@ impl Exporter for Markdown {
     ) -> Result<String> {
         let layout = Layout::new(document);
         let mut out = format!("# {}\n", escape(&document.run.run.title));
-        for part in sections.iter().flat_map(|it| sections::parts(it.as_ref(), &layout)) {
+        for part in sections.iter().flat_map(|it| section::parts(it.as_ref(), &layout)) {
             let text = blocks(&part.blocks);
             if !text.is_empty() && !part.title.is_empty() {
                 let _ = write!(out, "\n## {}\n", escape(&part.title));

@@ -5,7 +5,7 @@ mod table;
 use bakeoff_analysis::Document;
 
 use crate::block::{Block, Finding, Tone, Verdict};
-use crate::sections::{self, Part};
+use crate::section::{self, Part};
 use crate::{Exporter, Layout, Options, Result, Section};
 
 /// Lines of at most [`Options::width`] columns, without what a terminal has no room for.
@@ -36,10 +36,10 @@ impl Exporter for Terminal {
         let mut out = format!("{title}\n");
         let Some((first, rest)) = sections.split_first() else { return Ok(out) };
         for section in rest.iter().filter(|section| !section.is_background()) {
-            let parts = sections::parts(section.as_ref(), &layout);
+            let parts = section::parts(section.as_ref(), &layout);
             out += &parts.iter().map(|part| lines.part(part)).collect::<String>();
         }
-        for mut part in sections::parts(first.as_ref(), &layout) {
+        for mut part in section::parts(first.as_ref(), &layout) {
             part.blocks.sort_by_key(|block| matches!(block, Block::Verdict(_)));
             out += &lines.part(&part);
         }

@@ -8,7 +8,7 @@ use crate::block::{Block, Cell, Column, Folded, Kind, Row, Table};
 use crate::cell_rows::{self, Head};
 use crate::figures::{self, NONE};
 use crate::layout::{Layout, Setting};
-use crate::sections::Section;
+use crate::section::Section;
 use crate::words;
 
 /// What it cost.

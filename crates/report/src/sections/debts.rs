@@ -6,7 +6,7 @@ use crate::block::{Block, Kind};
 use crate::cell_rows::{self, Head};
 use crate::figures::{self, NONE};
 use crate::layout::Layout;
-use crate::sections::Section;
+use crate::section::Section;
 use crate::words;
 
 /// What was left to write back.

@@ -11,14 +11,11 @@ use crate::block::{
 use crate::figures::NONE;
 use crate::layout::{self, Layout};
 use crate::promises::{self, Told};
-use crate::sections::Section;
+use crate::section::Section;
 use crate::words;
 
 /// What power cuts left of each promise.
 pub struct Durability;
-
-/// Its name, for links.
-pub const NAME: &str = "promises";
 
 /// How the table is read.
 const EXPLAINED: &str = "The clients of the ledger are at work when the power goes, at a moment that \
@@ -45,7 +42,7 @@ const MEANINGS: [(&str, &str); 9] = [
 
 impl Section for Durability {
     fn name(&self) -> &str {
-        NAME
+        promises::SECTION
     }
 
     fn title(&self) -> &str {

@@ -4,7 +4,7 @@ use bakeoff_results::Run;
 
 use crate::block::{Block, Words};
 use crate::layout::{self, Layout};
-use crate::sections::Section;
+use crate::section::Section;
 use crate::words;
 
 /// How it was measured.

@@ -3,7 +3,7 @@
 use crate::block::{Block, Column, Kind, Row, Table, Words};
 use crate::figures;
 use crate::layout::Layout;
-use crate::sections::Section;
+use crate::section::Section;
 use crate::words;
 
 /// What the neighbours did beside each level, in the cells that had any.

@@ -2,21 +2,16 @@
 
 use bakeoff_analysis::{CellView, OpenLoop};
 
+use crate::behind::{self, BEHIND};
 use crate::block::{Block, Kind};
 use crate::cell_rows::{self, Head};
 use crate::figures::{self, NONE};
 use crate::layout::Layout;
-use crate::sections::Section;
+use crate::section::Section;
 use crate::words;
 
 /// What was offered.
 pub struct Offered;
-
-/// Its name, for links.
-pub const NAME: &str = "offered";
-
-/// What is said of a cell that did not keep up.
-pub const BEHIND: &str = "not kept up";
 
 /// What the figures mean, for a reader.
 const EXPLAINED: &str = "Operations were due at the offered rate, whether or not those before \
@@ -40,7 +35,7 @@ const COLUMNS: [Head; 7] = [
 
 impl Section for Offered {
     fn name(&self) -> &str {
-        NAME
+        behind::SECTION
     }
 
     fn title(&self) -> &str {
@@ -69,31 +64,4 @@ fn cells(cell: &CellView, open: &OpenLoop) -> [String; COLUMNS.len()] {
         open.backlog.map_or(NONE.into(), words::count),
         figures::latency(open.start_delay_p99_s),
     ]
-}
-
-/// Whether a cell did not keep up with what was offered.
-pub fn is_behind(cell: &CellView) -> bool {
-    cell.open_loop.is_some_and(|open| !open.kept_up)
-}
-
-/// The levels that did not keep up, each with in how many of its cells.
-pub fn behind(layout: &Layout<'_>) -> Option<String> {
-    let clause = |level: &&str| {
-        let cells: Vec<&CellView> =
-            layout.settings.iter().filter_map(|setting| layout.cell(setting, level)).collect();
-        let behind = cells.iter().filter(|cell| is_behind(cell)).count();
-        let name = words::contender(layout.compare, level);
-        (behind > 0).then(|| match cells.len() {
-            1 => name,
-            all => format!("{name} in {behind} of {}", words::many(all, "cell")),
-        })
-    };
-    let names: Vec<String> = layout.contenders().iter().filter_map(clause).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "not kept up with the offered rate, so that response times only grow with the length of \
-             a trial: {}",
-            words::list(&names)
-        )
-    })
 }

@@ -9,7 +9,7 @@ use crate::block::{Block, Cell, Charts, Column, Kind, Look, Row, Table, Tone, Wo
 use crate::cell_rows;
 use crate::figures::{NONE, latency_or_more};
 use crate::layout::{Layout, Setting};
-use crate::sections::Section;
+use crate::section::Section;
 use crate::verdict::Contrast;
 use crate::words;
 

@@ -5,7 +5,7 @@ use bakeoff_results::{CutPlan, Machine, Run, Status};
 
 use crate::block::{Block, Verdict};
 use crate::layout::{self, Layout};
-use crate::sections::Section;
+use crate::section::Section;
 use crate::sentence;
 use crate::verdict;
 use crate::words;

@@ -6,7 +6,7 @@ use crate::block::{Block, Kind, Words};
 use crate::cell_rows::{self, Head};
 use crate::figures;
 use crate::layout::Layout;
-use crate::sections::Section;
+use crate::section::Section;
 use crate::words;
 
 /// Processor time of a trial, by who used it.

@@ -4,7 +4,7 @@ use bakeoff_results::{Applied, EngineFact, Run};
 
 use crate::block::{Block, Column, Folded, Kind, Row, Table};
 use crate::layout::Layout;
-use crate::sections::Section;
+use crate::section::Section;
 
 /// The settings of the engines.
 pub struct Settings;

@@ -4,7 +4,7 @@ use crate::block::{Block, Cell, Chart, Charts, Column, Kind, Row, Table};
 use crate::chart::{self, Size};
 use crate::layout::Layout;
 use crate::panels::{self, Panel};
-use crate::sections::Section;
+use crate::section::Section;
 use crate::words;
 
 /// Space on disk after the drain.

@@ -4,10 +4,11 @@ use bakeoff_analysis::{Attempts, OpenLoop, Steadiness, steadiness};
 use bakeoff_results::measure::*;
 use bakeoff_results::{OperationSummary, TrialSummary};
 
+use crate::behind::BEHIND;
 use crate::block::{Block, Column, Folded, Kind, Look, Row, Table};
 use crate::figures;
 use crate::layout::{self, Layout};
-use crate::sections::{self, Section};
+use crate::section::Section;
 use crate::words;
 
 /// Every trial, in the order in which they ran.
@@ -140,7 +141,7 @@ fn note(trial: &TrialSummary, attempts: &Attempts) -> String {
         Some(Steadiness::Steady) | None => {}
     }
     if OpenLoop::of(trial).is_some_and(|open| !open.kept_up) {
-        notes.push(sections::BEHIND);
+        notes.push(BEHIND);
     }
     let notes = notes.join("; ");
     match (trial.valid, attempts.set_aside(trial)) {

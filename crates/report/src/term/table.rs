@@ -7,6 +7,9 @@ use crate::block::{Cell, Column, Look, Row, Table, Tone};
 /// The widest that a heading makes a column whose figures are narrower.
 const HEADING: usize = 16;
 
+/// The widest that a name is where not all columns have room beside each other.
+const NAME: usize = 24;
+
 /// The widest that a column of figures is where there is little room: "12.3 ms to".
 const FIGURE: usize = 10;
 
@@ -131,6 +134,9 @@ impl Lines {
 
 /// Makes columns narrower until the names and the widest of the figures have room.
 fn fit(shown: &mut [Shown<'_>], heads: usize, room: usize) {
+    if around(shown) > room {
+        shown[..heads].iter_mut().for_each(|it| it.width = it.width.min(NAME));
+    }
     let (names, figures) = shown.split_at_mut(heads);
     let widest = |figures: &[Shown]| figures.iter().map(|it| it.width + AROUND).max().unwrap_or(0);
     if around(names) + widest(figures) > room {
