@@ -13,9 +13,10 @@ use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
 use crate::open_loop::OpenLoop;
 use crate::promises::PromiseView;
+use crate::warning::Warning;
 
 /// The version of the document's form.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// The JSON Schema (2020-12) of the document.
 pub const JSON_SCHEMA: &str = include_str!("../../../docs/results.schema.json");
@@ -50,8 +51,8 @@ pub struct Document {
     /// ([`Document::take_cuts`]).
     #[serde(default)]
     pub other_cuts: Vec<OtherCuts>,
-    /// What a reader should know of the run as a whole, in sentences.
-    pub warnings: Vec<String>,
+    /// What a reader should know of the run as a whole, the worst first.
+    pub warnings: Vec<Warning>,
 }
 
 /// What the valid trials of a cell have in common.

@@ -19,6 +19,7 @@ mod others;
 mod promises;
 mod steady;
 mod verdict;
+mod warning;
 mod warnings;
 
 pub use assemble::document;
@@ -30,6 +31,7 @@ pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA}
 pub use open_loop::OpenLoop;
 pub use promises::{Found, PromiseView, RuleView};
 pub use steady::steadiness;
+pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;
 
 pub use bakeoff_stats::steady::Steadiness;

@@ -6,6 +6,7 @@ use bakeoff_results::{Applied, Cut, Run};
 
 use crate::document::{Document, OtherCuts};
 use crate::promises::PromiseView;
+use crate::warning::{self, Warning, WarningKind};
 
 impl Document {
     /// Takes what the power cuts of the run in `folder` found of engines at levels that this run
@@ -26,15 +27,19 @@ impl Document {
         for promise in &common {
             match compared(run, &other.run.run, promise) {
                 Ok(differences) => taken.push(other_cuts(folder, other, promise, differences)),
-                Err(reason) => left_out.push(format!(
-                    "The power cuts of {folder} say nothing of {} at {} in this run: {reason}.",
-                    promise.engine, promise.durability
+                Err(reason) => left_out.push(Warning::new(
+                    WarningKind::CutsLeftOut,
+                    format!(
+                        "the power cuts of {folder} say nothing of {} at {} in this run: {reason}",
+                        promise.engine, promise.durability
+                    ),
                 )),
             }
         }
         let common = common.len();
         self.other_cuts.extend(taken);
         self.warnings.extend(left_out);
+        warning::sort(&mut self.warnings);
         common
     }
 }

@@ -1,5 +1,4 @@
-//! What a reader should know of a run as a whole: one sentence a kind, with how often it is so
-//! and where it is worst.
+//! What is looked for in a run that a reader should be warned of.
 
 mod figures;
 mod lost;
@@ -10,28 +9,27 @@ mod work;
 use bakeoff_results::{Disturbed, Levels, Run, TrialSummary};
 
 use crate::document::{Attempts, Document};
+use crate::warning::{Warning, sort};
 
 pub use lost::unprotected;
 
-/// All warnings of a run, the gravest first.
+/// All warnings of a run, the worst first.
 pub(crate) fn all(
     document: &Document,
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
     blocks: &[Disturbed],
-) -> Vec<String> {
+) -> Vec<Warning> {
     let run = &document.run.run;
     let cells = &document.cells;
     let attempts = Attempts::of(trials);
     let (aside, standing): (Vec<&TrialSummary>, Vec<&TrialSummary>) =
         trials.iter().partition(|trial| attempts.set_aside(trial));
-    let [failed, disturbed] = lost::lost(run, &standing);
-    let warnings = [
+    let engines = run.engines.iter().filter_map(|it| Some((&*it.name, it.transport?)));
+    let pairs = [lost::lost(run, &standing), work::unsteady(run, counted)];
+    let singles = [
         lost::left_out(run),
-        failed,
-        disturbed,
         lost::elsewhere(run),
-        unprotected_engines(run),
         machine::began_busy(run),
         machine::disturbed(counted, blocks),
         machine::shared(run, counted),
@@ -52,26 +50,16 @@ pub(crate) fn all(
         machine::busy_clients(run, counted),
         work::unbalanced(run, counted),
         window::warm_up(run, counted),
-        work::unsteady(run, counted),
         work::retries(run, counted),
         figures::untrimmed(run, trials, counted, &document.comparisons),
-        figures::few_operations(run, cells, counted),
+        figures::few_in_trials(run, counted),
+        figures::few_for_quantile(run, cells),
         lost::set_aside(&aside, blocks),
     ];
-    warnings.into_iter().flatten().map(|text| sentence(&text)).collect()
-}
-
-fn unprotected_engines(run: &Run) -> Option<String> {
-    let engines = run.engines.iter().filter_map(|it| Some((&*it.name, it.transport?)));
-    let all = unprotected(engines);
-    (!all.is_empty()).then(|| all.join("; "))
-}
-
-/// The text with a capital at its start and a full stop at its end.
-fn sentence(text: &str) -> String {
-    let mut rest = text.chars();
-    let first = rest.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", rest.as_str())
+    let found = pairs.into_iter().flatten().chain(singles).flatten();
+    let mut warnings: Vec<Warning> = found.chain(unprotected(engines)).collect();
+    sort(&mut warnings);
+    warnings
 }
 
 /// How often something is so, and where it is worst.
@@ -108,12 +96,12 @@ impl<'a> Tally<'a> {
         Self::of(trials.iter().copied(), |trial| &trial.levels, |trial| how_bad(trial))
     }
 
-    /// The sentence: how often, of how many, the worst, and where.
+    /// What is said of it: how often, of how many, the worst, and where.
     fn say(
         &self,
         run: &Run,
-        sentence: impl FnOnce(usize, usize, f64, &str) -> String,
-    ) -> Option<String> {
+        sentence: impl FnOnce(usize, usize, f64, &str) -> Warning,
+    ) -> Option<Warning> {
         let (worst, levels) = self.worst?;
         Some(sentence(self.times, self.of, worst, &place(run, levels)))
     }

@@ -3,7 +3,7 @@
 #[path = "../../results/examples/synthetic/data.rs"]
 mod data;
 
-use bakeoff_analysis::{Counter, Document, Syncs};
+use bakeoff_analysis::{Counter, Document, Syncs, WarningKind};
 use bakeoff_results::measure::SYNCS;
 use bakeoff_results::{Measures, RunFolder, Scope, Trial};
 use data::{Trials, run};
@@ -54,8 +54,9 @@ fn a_strict_engine_that_does_not_sync_is_told() {
                 }
             }
         }
-        let found = document(&trials).warnings;
-        found.into_iter().filter(|warning| warning.contains("did not sync")).collect::<Vec<_>>()
+        let found = document(&trials).warnings.into_iter();
+        let found = found.filter(|warning| warning.kind == WarningKind::NotSynced);
+        found.map(|warning| warning.to_string()).collect::<Vec<_>>()
     };
     let syncs = |counted_by, count| Some(Syncs { counted_by, count });
     // 10,000 commits of 4 clients, who can share 2500 syncs.

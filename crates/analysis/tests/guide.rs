@@ -5,6 +5,7 @@ mod data;
 #[path = "../../results/examples/synthetic/cuts.rs"]
 mod power;
 
+use bakeoff_analysis::WarningKind;
 use bakeoff_results::measure::{MEASURES, Unit};
 use bakeoff_results::{Canary, DATABASE, RunFolder};
 use data::{ENGINES, Trials, run};
@@ -115,6 +116,18 @@ fn the_guide_has_every_measure() {
     };
     let table: String = MEASURES.iter().map(row).collect();
     let head = "| name | unit | of | what it says |\n|---|---|---|---|\n";
+    let expected = format!("{head}{table}\n");
+    assert!(GUIDE.contains(&expected), "the table of docs/results.md must be:\n{expected}");
+}
+
+/// The guide's table of warnings is the catalogue's, and the worst first.
+#[test]
+fn the_guide_has_every_warning() {
+    let row = |kind: &WarningKind| {
+        format!("| `{}` | `{}` | {} |\n", kind.code(), kind.weight().name(), kind.about())
+    };
+    let table: String = WarningKind::ALL.iter().map(row).collect();
+    let head = "| code | weight | a run has it where |\n|---|---|---|\n";
     let expected = format!("{head}{table}\n");
     assert!(GUIDE.contains(&expected), "the table of docs/results.md must be:\n{expected}");
 }

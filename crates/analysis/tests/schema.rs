@@ -224,6 +224,9 @@ fn values_out_of_range_do_not_fit() {
         ("/trials/0/measures/0/scope", json!("engine")),
         ("/trials/0/measures/0/value", json!(null)),
         ("/trials/0/window_s", json!([1.0])),
+        ("/warnings/0/weight", json!("grave")),
+        ("/warnings/0/code", json!("Not a code")),
+        ("/warnings/0", json!("a sentence")),
     ] {
         let mut wrong = finished.clone();
         *wrong.pointer_mut(path).expect(path) = value;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use bakeoff_devices::neighbour::Level as Neighbours;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_experiment::{Changes, MOST_CUTS};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use bakeoff_report::{Exporter, Reports};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 mod factors;
 
@@ -24,6 +26,21 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Reads the command line, where reports have these formats.
+    ///
+    /// # Errors
+    /// What is wrong with it, or a text that was asked for.
+    pub fn parse_for(reports: &Reports) -> Result<Self, clap::Error> {
+        let value = |it: &dyn Exporter| PossibleValue::new(it.name()).help(it.about());
+        let formats = PossibleValuesParser::new(reports.exporters().map(value));
+        let command = Self::command().mut_subcommand("report", |report| {
+            report.mut_arg("format", |format| format.value_parser(formats))
+        });
+        Self::from_arg_matches(&command.try_get_matches()?)
+    }
 }
 
 /// What bakeoff can do.
@@ -195,8 +212,8 @@ pub struct Report {
     /// The run folder
     pub dir: PathBuf,
     /// The form of the report (that of FILE's ending, else term)
-    #[arg(long, value_enum)]
-    pub format: Option<Format>,
+    #[arg(long)]
+    pub format: Option<String>,
     /// What the rows of --format csv are (trials; cuts where there is no trial)
     #[arg(long, value_enum, value_name = "WHAT")]
     pub rows: Option<Rows>,
@@ -211,26 +228,11 @@ pub struct Report {
 
 impl Report {
     /// The form of the report.
-    pub fn format(&self) -> Format {
+    pub fn format(&self, reports: &Reports) -> &str {
         let ending = || self.output.as_ref()?.extension()?.to_str();
-        let named = || Format::from_str(ending()?, true).ok();
-        self.format.or_else(named).unwrap_or(Format::Term)
+        let of_file = || reports.format_of(ending()?);
+        self.format.as_deref().or_else(of_file).unwrap_or("term")
     }
-}
-
-/// The forms of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// One file for a browser
-    Html,
-    /// The documented JSON
-    Json,
-    /// A row for each trial and operation, or for each power cut and rule
-    Csv,
-    /// Tables for a text
-    Md,
-    /// Tables for the terminal
-    Term,
 }
 
 /// What rows are of.

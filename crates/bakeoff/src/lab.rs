@@ -7,8 +7,8 @@ use bakeoff_engines::Engine;
 use bakeoff_experiment::{Preset, without_passwords};
 use bakeoff_lab::Registry;
 use bakeoff_lab::targets::Target;
+use bakeoff_report::{Exporter, Reports, Section};
 use bakeoff_workloads::Workload;
-use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure};
@@ -25,52 +25,73 @@ use crate::{commands, log, output};
 ///
 /// That program starts itself for each trial and each virtual disk, so all of them know what it has
 /// added.
-#[derive(Debug)]
 pub struct Lab {
     /// What an experiment may name.
     pub(crate) registry: Registry,
+    /// What reports are made of, and the formats that they are written in.
+    pub(crate) reports: Reports,
+    /// Sections and formats whose names are taken.
+    taken: Vec<String>,
 }
 
 impl Lab {
     /// Everything that is built in.
     pub fn standard() -> Self {
-        Self { registry: Registry::standard() }
+        let (registry, reports) = (Registry::standard(), Reports::standard());
+        Self { registry, reports, taken: Vec::new() }
     }
 
     /// Adds an engine.
     #[must_use]
     pub fn engine(self, engine: &'static dyn Engine) -> Self {
-        Self { registry: self.registry.with_engines([engine]) }
+        Self { registry: self.registry.with_engines([engine]), ..self }
     }
 
     /// Adds a workload over tables.
     #[must_use]
     pub fn workload(self, workload: &'static dyn Workload) -> Self {
-        Self { registry: self.registry.with_workloads([workload]) }
+        Self { registry: self.registry.with_workloads([workload]), ..self }
     }
 
     /// Adds a target, with the workloads that it runs.
     #[must_use]
     pub fn target(self, target: impl Target + 'static) -> Self {
-        Self { registry: self.registry.with_target(target) }
+        Self { registry: self.registry.with_target(target), ..self }
     }
 
     /// Adds a model of devices, for disks.
     #[must_use]
     pub fn model(self, model: Model) -> Self {
-        Self { registry: self.registry.with_model(model) }
+        Self { registry: self.registry.with_model(model), ..self }
     }
 
     /// Adds an experiment that is known by its name.
     #[must_use]
     pub fn preset(self, preset: Preset) -> Self {
-        Self { registry: self.registry.with_preset(preset) }
+        Self { registry: self.registry.with_preset(preset), ..self }
+    }
+
+    /// Adds a section of reports.
+    #[must_use]
+    pub fn section(mut self, section: impl Section + 'static) -> Self {
+        let taken = self.reports.section(Box::new(section)).err();
+        self.taken.extend(taken.map(|error| error.to_string()));
+        self
+    }
+
+    /// Adds a format of reports.
+    #[must_use]
+    pub fn exporter(mut self, exporter: impl Exporter + 'static) -> Self {
+        let taken = self.reports.exporter(Box::new(exporter)).err();
+        self.taken.extend(taken.map(|error| error.to_string()));
+        self
     }
 
     /// Does what the command line says: the whole of a program's `main`. Things that were registered
     /// and can't stand beside each other are told, and nothing is done.
     pub fn main(self) -> ExitCode {
-        let problems = self.registry.problems();
+        let mut problems = self.registry.problems();
+        problems.extend_from_slice(&self.taken);
         if !problems.is_empty() {
             let lines = problems.iter().map(|problem| format!("\n  {problem}"));
             let message =
@@ -78,7 +99,7 @@ impl Lab {
             output::say(&message);
             return Exit::Failed.into();
         }
-        let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
+        let cli = Cli::parse_for(&self.reports).unwrap_or_else(|error| refuse(&error));
         match self.run(&cli) {
             Ok(exit) => exit.into(),
             Err(failure) => {
@@ -95,7 +116,7 @@ impl Lab {
         }
         match &cli.command {
             Command::Run(arguments) => commands::run::run(self, arguments),
-            Command::Report(arguments) => commands::report::run(arguments),
+            Command::Report(arguments) => commands::report::run(self, arguments),
             Command::List(arguments) => commands::list::run(self, arguments),
             Command::Doctor(arguments) => commands::doctor::run(self, arguments),
             Command::Disk(what) => commands::disk::run(self, what),

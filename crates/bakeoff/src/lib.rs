@@ -15,10 +15,12 @@ mod output;
 mod progress;
 mod stop;
 
+pub use bakeoff_analysis as analysis;
 pub use bakeoff_devices as devices;
 pub use bakeoff_engines as engines;
 pub use bakeoff_experiment as experiment;
 pub use bakeoff_factor as factor;
 pub use bakeoff_lab::targets;
+pub use bakeoff_report as report;
 pub use bakeoff_workloads as workloads;
 pub use lab::Lab;

@@ -110,7 +110,8 @@ fn warnings(measured: Measured, durability: &str) -> Vec<String> {
     };
     folder.commit_trial(&trial).unwrap();
     let warnings = bakeoff_analysis::document(&folder).unwrap().warnings;
-    warnings.into_iter().filter(|warning| warning.contains("did not sync")).collect()
+    let about = warnings.iter().filter(|it| it.kind == bakeoff_analysis::WarningKind::NotSynced);
+    about.map(ToString::to_string).collect()
 }
 
 #[test]

@@ -1,48 +1,78 @@
-//! A table with a row for each cell: what costs, debts and offers have in common.
+//! A table with a row for each cell of the plan: what all tables of cells have in common.
 
 use bakeoff_analysis::CellView;
 
-use crate::figures::{self, Column, Figures, Mark, Row};
+use crate::behind;
+use crate::block::{Cell, Column, Kind, Look, Mark, Row, Table};
 use crate::layout::{Layout, Setting};
+use crate::promises;
 
-/// A column: its heading, shorter for a terminal (`None` where it has no room for it), and how it is
-/// set.
-pub type Head = (&'static str, Option<&'static str>, &'static str);
+/// A column: its heading, shorter for a terminal (`None` where it has no room for it), and what is in
+/// it.
+pub type Head = (&'static str, Option<&'static str>, Kind);
 
 /// A row for each cell that has one; without the columns that say nothing of any of them. `None` where
 /// nothing is left.
 pub fn table<'a, const N: usize>(
     layout: &Layout<'a>,
+    caption: &str,
     heads: &[Head; N],
     marks: impl Fn(&Setting<'a>, &'a str) -> Vec<Mark>,
     cells: impl Fn(&str, &CellView) -> Option<[String; N]>,
-) -> Option<Figures> {
-    let column = |(name, _, class): &Head| Column { name: (*name).into(), class };
-    let mut figures = Figures { columns: heads.iter().map(column).collect(), rows: Vec::new() };
+) -> Option<Table> {
+    let mut columns = names(layout);
+    columns.extend(heads.iter().map(|(name, short, kind)| Column::new(*kind, *name).short(*short)));
+    let mut rows = Vec::new();
     for setting in &layout.settings {
-        let mut first = true;
-        for (series, level) in layout.levels.iter().enumerate() {
+        let mut repeated = false;
+        for level in &layout.levels {
             let cell = layout.cell(setting, level);
             let Some(cells) = cell.and_then(|cell| cells(level, cell)) else { continue };
-            figures.rows.push(Row {
-                setting: setting.iter().map(|l| (*l).into()).collect(),
-                place: layout.place(setting).trim_start_matches(" with ").into(),
-                first: std::mem::take(&mut first),
-                level: (*level).into(),
-                series,
-                marks: marks(setting, level),
-                cells: cells.into(),
+            let cells = cells.into_iter().zip(heads).map(|(text, (_, _, kind))| match kind {
+                Kind::Verdict => Cell::verdict(text),
+                _ => text.into(),
             });
+            rows.push(row(layout, setting, level, repeated, marks(setting, level), cells));
+            repeated = true;
         }
     }
-    let kept = figures::said(figures.columns.len(), figures.rows.iter().map(|row| &row.cells));
-    figures::keep(&mut figures.columns, &kept);
-    figures.rows.iter_mut().for_each(|row| figures::keep(&mut row.cells, &kept));
-    let says_something = !figures.rows.is_empty() && !figures.columns.is_empty();
-    says_something.then_some(figures)
+    let table =
+        Table { caption: caption.into(), look: Look::Figures, columns, rows, ..Table::default() };
+    let table = table.without_empty_columns(|_| true);
+    table.has_figures().then_some(table)
 }
 
-/// A heading as a terminal has room for it, if it has.
-pub fn short(heads: &[Head], name: &str) -> Option<&'static str> {
-    heads.iter().find(|(long, ..)| *long == name).and_then(|(_, short, _)| *short)
+/// The columns that say which cell of the plan a row is of.
+pub fn names(layout: &Layout<'_>) -> Vec<Column> {
+    let setting = layout.varying.iter().map(|factor| Column::new(Kind::Setting, *factor));
+    setting.chain([Column::new(Kind::Name, layout.compare)]).collect()
+}
+
+/// A row of a cell of the plan.
+pub fn row<'a>(
+    layout: &Layout<'a>,
+    setting: &Setting<'a>,
+    level: &'a str,
+    repeated: bool,
+    marks: Vec<Mark>,
+    cells: impl Iterator<Item = Cell>,
+) -> Row {
+    let name = Cell { style: Some(layout.style(level)), marks, ..level.into() };
+    let place = layout.place(setting).trim_start_matches(" with ").to_owned();
+    Row {
+        cells: setting.iter().map(|level| (*level).into()).chain([name]).chain(cells).collect(),
+        place: Some(place).filter(|place| !repeated && !place.is_empty()),
+        repeated,
+        bad: false,
+    }
+}
+
+/// What is wrong with a cell as a whole, whatever is measured of it: that power cuts have broken its
+/// promise, and that it did not keep up with the rate that was offered.
+pub fn marks<'a>(layout: &Layout<'a>, setting: &Setting<'a>, level: &'a str) -> Vec<Mark> {
+    let broken = layout.broken(setting, level);
+    let broken = broken.map(|text| Mark { text, section: promises::SECTION });
+    let late = layout.cell(setting, level).is_some_and(behind::is_behind);
+    let late = late.then_some(Mark { text: behind::BEHIND, section: behind::SECTION });
+    [broken, late].into_iter().flatten().collect()
 }

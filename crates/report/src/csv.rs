@@ -13,7 +13,7 @@ use bakeoff_analysis::{
 use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
-use crate::{Rows, layout};
+use crate::{Exporter, Options, Result, Rows, Section, layout};
 
 const TRIAL: [&str; 7] =
     ["repetition", "block", "attempt", "order", "started_s", "valid", "reason"];
@@ -146,9 +146,35 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// The run as comma-separated values.
+pub struct Csv;
+
+impl Exporter for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn about(&self) -> &'static str {
+        "A row for each trial and operation, or for each power cut and rule"
+    }
+
+    fn endings(&self) -> &[&'static str] {
+        &["csv"]
+    }
+
+    fn write(
+        &self,
+        document: &Document,
+        _: &[Box<dyn Section>],
+        options: &Options,
+    ) -> Result<String> {
+        Ok(render(document, options.rows))
+    }
+}
+
 /// The run as comma-separated values; unless it is said of what, of its trials, or of its power
 /// cuts where it has no trial.
-pub fn render(document: &Document, rows: Option<Rows>) -> String {
+fn render(document: &Document, rows: Option<Rows>) -> String {
     let only_cuts = document.trials.is_empty() && !document.cuts.is_empty();
     match rows.unwrap_or(if only_cuts { Rows::Cuts } else { Rows::Trials }) {
         Rows::Trials => trials(document),

@@ -4,15 +4,64 @@ use bakeoff_analysis::Document;
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
+use serde::Serialize;
 
-use crate::{Result, page};
+use crate::section::{self, Part};
+use crate::{Exporter, Layout, Options, Result, Section, chart};
 
 const TEMPLATE: &str = include_str!("../templates/report.html");
 const STYLE: &str = include_str!("../templates/report.css");
 const SCRIPT: &str = include_str!("../templates/report.js");
 
-/// The run as a page of HTML; every text of the document is escaped.
-pub fn render(document: &Document) -> Result<String> {
+/// One page that opens offline; every text of the document is escaped.
+pub struct Html;
+
+impl Exporter for Html {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+
+    fn about(&self) -> &'static str {
+        "One file for a browser"
+    }
+
+    fn endings(&self) -> &[&'static str] {
+        &["html"]
+    }
+
+    fn write(
+        &self,
+        document: &Document,
+        sections: &[Box<dyn Section>],
+        _: &Options,
+    ) -> Result<String> {
+        let layout = Layout::new(document);
+        let mut parts = sections.iter().map(|section| section::parts(section.as_ref(), &layout));
+        let run = &document.run.run;
+        let page = Page {
+            title: &run.title,
+            name: &run.name,
+            version: &run.version,
+            first: parts.next().unwrap_or_default(),
+            parts: parts.flatten().collect(),
+        };
+        Ok(environment()?.get_template("report.html")?.render(Serde(page))?)
+    }
+}
+
+/// What the template shows.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    name: &'a str,
+    version: &'a str,
+    /// The first screen.
+    first: Vec<Part<'a>>,
+    /// The rest.
+    parts: Vec<Part<'a>>,
+}
+
+fn environment() -> Result<Environment<'static>> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder()
         .trim_blocks(true)
@@ -22,7 +71,9 @@ pub fn render(document: &Document) -> Result<String> {
     environment.set_syntax(syntax);
     environment.add_global("style", Value::from_safe_string(STYLE.into()));
     environment.add_global("script", Value::from_safe_string(SCRIPT.into()));
+    let signs = (0..chart::STYLES).map(|style| Value::from_safe_string(chart::key(style)));
+    environment.add_global("signs", signs.collect::<Value>());
     // The ending of the name is what turns escaping on.
     environment.add_template("report.html", TEMPLATE)?;
-    Ok(environment.get_template("report.html")?.render(Serde(page::page(document)))?)
+    Ok(environment)
 }

@@ -90,6 +90,12 @@ impl<'a> Layout<'a> {
         if contenders.is_empty() { self.levels.clone() } else { contenders }
     }
 
+    /// The levels that measure the harness and stand beside others: charts leave them out.
+    pub fn hidden(&self) -> Vec<&'a str> {
+        let charted = self.charted();
+        self.levels.iter().copied().filter(|level| !charted.contains(level)).collect()
+    }
+
     /// Whether a level of the compared factor measures the harness and not an engine.
     pub fn is_harness(&self, level: &str) -> bool {
         self.compare == "engine" && !self.document.run.run.stores(level)

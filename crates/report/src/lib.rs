@@ -2,69 +2,40 @@
 //!
 //! It lays out figures that exist and adds none of its own. It must never know how a trial is run, how
 //! results are stored, how a word is decided (faster, slower, same), or what an engine is.
+//!
+//! A report is made of [`Section`]s, which say what they have to say in [`block`]s; an [`Exporter`]
+//! writes the blocks in a format. [`Reports`] has both, and takes others' of either kind.
 
+mod behind;
+pub mod block;
 mod cell_rows;
 mod chart;
-mod costs;
 mod csv;
-mod debts;
-mod durability;
+mod exporter;
 mod figures;
 mod html;
+mod json;
 mod layout;
 mod loss;
 mod markdown;
-mod offered;
-mod page;
+mod panels;
 mod promises;
+mod reports;
 mod scale;
+mod section;
+mod sections;
 mod sentence;
-mod tables;
 mod term;
 mod verdict;
 mod words;
 
-use bakeoff_analysis::Document;
-
+pub use exporter::Exporter;
+pub use layout::{Layout, Setting};
+pub use reports::Reports;
+pub use section::Section;
 pub use sentence::verdict;
 
-/// What a report is written as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// One page that opens offline.
-    Html,
-    /// The document itself, as `docs/results.schema.json` describes it.
-    Json,
-    /// A row a trial and operation, or a power cut and rule, for a spreadsheet or a data frame.
-    Csv,
-    /// Tables for an issue or a wiki.
-    Markdown,
-    /// Tables for a terminal.
-    Term,
-}
-
-impl Format {
-    /// Every format, in the order in which they are listed.
-    pub const ALL: [Self; 5] = [Self::Html, Self::Json, Self::Csv, Self::Markdown, Self::Term];
-
-    /// The format's name in flags.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Html => "html",
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Markdown => "md",
-            Self::Term => "term",
-        }
-    }
-
-    /// The format of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-}
-
-/// What the rows of [`Format::Csv`] are.
+/// What the rows of CSV are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// A trial and operation.
@@ -80,8 +51,7 @@ pub struct Options {
     pub color: bool,
     /// How many columns a line may take there.
     pub width: usize,
-    /// What the rows of [`Format::Csv`] are; `None` for trials, or power cuts where there is no
-    /// trial.
+    /// What the rows of CSV are; `None` for trials, or power cuts where there is no trial.
     pub rows: Option<Rows>,
 }
 
@@ -100,21 +70,26 @@ pub enum Error {
     /// The page's template failed.
     #[error("the page can't be made: {0}")]
     Template(#[from] minijinja::Error),
+    /// No exporter has that name.
+    #[error("there is no format `{format}`; choose one of: {known}")]
+    UnknownFormat {
+        /// What was asked for.
+        format: String,
+        /// What there is.
+        known: String,
+    },
+    /// Two sections or two formats of one name.
+    #[error("there is a {what} `{name}` already; choose another name")]
+    Taken {
+        /// A section or a format.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// An exporter that is not built in can't do its work.
+    #[error("the report can't be written: {0}")]
+    Other(String),
 }
 
 /// What a call of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// Writes the run as `format`; the text ends in a line break.
-///
-/// # Errors
-/// [`Error::Json`] or [`Error::Template`]; neither is caused by what a document says.
-pub fn render(document: &Document, format: Format, options: &Options) -> Result<String> {
-    match format {
-        Format::Html => html::render(document),
-        Format::Json => Ok(serde_json::to_string_pretty(document)? + "\n"),
-        Format::Csv => Ok(csv::render(document, options.rows)),
-        Format::Markdown => Ok(markdown::render(document)),
-        Format::Term => Ok(term::render(document, options)),
-    }
-}

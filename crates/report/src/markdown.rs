@@ -1,134 +1,133 @@
-//! The run as Markdown: the verdict, the key facts and a table an operation.
+//! The run as Markdown, for an issue or a wiki.
 
 use std::fmt::Write;
 
 use bakeoff_analysis::Document;
 
-use crate::costs;
-use crate::debts;
-use crate::durability::{self, Durability};
-use crate::figures::Figures;
-use crate::layout::Layout;
-use crate::offered;
-use crate::sentence;
-use crate::tables;
+use crate::block::{Block, Cell, Finding, Kind, Look, Table, Words};
+use crate::section;
+use crate::{Exporter, Layout, Options, Result, Section};
 
-/// The run as GitHub's Markdown.
-pub fn render(document: &Document) -> String {
-    let layout = Layout::new(document);
-    let run = &document.run.run;
-    let mut out = format!("# {}\n\n", escape(&run.title));
-    let _ = writeln!(out, "**{}**\n", escape(&sentence::verdict(document)));
-    for (name, value) in tables::key_facts(document) {
-        let _ = writeln!(out, "- {name}: {}", escape(&value));
-    }
-    for operation in layout.operations() {
-        let _ = writeln!(out, "\n## {}\n", escape(operation));
-        figures_table(&mut out, &layout, &tables::operation(&layout, operation));
-    }
-    if let Some(figures) = offered::offered(&layout) {
-        out.push_str("\n## What was offered\n\n");
-        figures_table(&mut out, &layout, &figures);
-        let _ = writeln!(out, "\n{}", escape(offered::EXPLAINED));
-    }
-    if let Some(durability) = durability::durability(document) {
-        promises(&mut out, &durability);
-    }
-    if let Some(figures) = costs::costs(&layout) {
-        out.push_str("\n## What it cost\n\n");
-        figures_table(&mut out, &layout, &figures);
-        let _ = writeln!(out, "\n{}", escape(&costs::counted_by(&layout)));
-    }
-    if let Some(figures) = debts::debts(&layout) {
-        out.push_str("\n## What was left to write back\n\n");
-        figures_table(&mut out, &layout, &figures);
-        let _ = writeln!(out, "\n{}", escape(debts::EXPLAINED));
-    }
-    if let Some(figures) = debts::processor(&layout) {
-        out.push_str("\n## Processor time of a trial\n\n");
-        figures_table(&mut out, &layout, &figures);
-    }
-    let space = tables::space(&layout);
-    if !space.is_empty() {
-        out.push_str("\n## Space on disk\n\n");
-        let head = tables::panel_factors(&layout).into_iter().chain([layout.compare]);
-        row(&mut out, head.chain(["median", "least", "most"]));
-        rule(&mut out, tables::panel_factors(&layout).len() + 1, 3);
-        for line in &space {
-            let start = line.setting.iter().chain([&line.level, &line.median]);
-            row(&mut out, start.chain([&line.least, &line.most]).map(String::as_str));
-        }
-    }
-    let settings = costs::settings(run);
-    if !settings.is_empty() {
-        out.push_str("\n## Settings that differ from the default, and why\n\n");
-        row(&mut out, ["engine", "setting", "value", "at", "why"].into_iter());
-        rule(&mut out, 5, 0);
-        for line in &settings {
-            let cells = [&line.engine, &line.name, &line.value, &line.at, &line.reason];
-            row(&mut out, cells.into_iter().map(String::as_str));
-        }
-    }
-    if !document.warnings.is_empty() {
-        out.push_str("\n## Warnings\n\n");
-        for warning in &document.warnings {
-            let _ = writeln!(out, "- {}", escape(warning));
-        }
-    }
-    let _ = writeln!(out, "\n## Again\n\n{}", code(&run.command));
-    out
-}
+/// GitHub's Markdown: what is folded on a page stands open, charts and records are left out.
+pub struct Markdown;
 
-fn figures_table(out: &mut String, layout: &Layout<'_>, figures: &Figures) {
-    let head = layout.varying.iter().copied().chain([layout.compare]);
-    row(out, head.chain(figures.columns.iter().map(|column| column.name.as_str())));
-    rule(out, layout.varying.len() + 1, figures.columns.len());
-    for line in &figures.rows {
-        let marks: Vec<&str> = line.marks.iter().map(|mark| mark.text).collect();
-        let level = match marks.as_slice() {
-            [] => line.level.clone(),
-            marks => format!("{} ({})", line.level, marks.join(", ")),
-        };
-        row(out, line.setting.iter().chain([&level]).chain(&line.cells).map(String::as_str));
+impl Exporter for Markdown {
+    fn name(&self) -> &'static str {
+        "md"
+    }
+
+    fn about(&self) -> &'static str {
+        "Tables for a text"
+    }
+
+    fn endings(&self) -> &[&'static str] {
+        &["md"]
+    }
+
+    fn write(
+        &self,
+        document: &Document,
+        sections: &[Box<dyn Section>],
+        _: &Options,
+    ) -> Result<String> {
+        let layout = Layout::new(document);
+        let mut out = format!("# {}\n", escape(&document.run.run.title));
+        for part in sections.iter().flat_map(|it| section::parts(it.as_ref(), &layout)) {
+            let text = blocks(&part.blocks);
+            if !text.is_empty() && !part.title.is_empty() {
+                let _ = write!(out, "\n## {}\n", escape(&part.title));
+            }
+            out += &text;
+        }
+        Ok(out)
     }
 }
 
-/// What power cuts have left of each promise.
-fn promises(out: &mut String, durability: &Durability) {
-    out.push_str("\n## What power cuts left of each promise\n\n");
-    let heads = ["engine", "durability", "promise"].into_iter();
-    let rules = durability.rules.iter().map(String::as_str);
-    let cost = durability.operation.iter().map(String::as_str);
-    row(out, heads.chain(rules).chain(["recovery"]).chain(cost));
-    rule(out, 4 + durability.rules.len() + durability.operation.iter().count(), 0);
-    for line in &durability.rows {
-        let name = line.name();
-        let heads = [name.as_str(), &line.durability, line.state].into_iter();
-        let rules = line.rules.iter().map(|rule| rule.text.as_str());
-        let cost = durability.operation.iter().map(|_| line.cost.as_str());
-        row(out, heads.chain(rules).chain([line.recovery.as_str()]).chain(cost));
-    }
-    let _ = writeln!(out, "\n{}\n", escape(&durability.how));
-    for line in &durability.rows {
-        let (engine, level) = (escape(&line.engine), escape(&line.durability));
-        let _ = writeln!(out, "- **{engine}, {level}**: {}", escape(&line.explained));
-        if let Some(command) = &line.repeat {
-            let _ = writeln!(out, "\n  Again:\n\n{}\n", code(command));
+/// Each block after an empty line.
+fn blocks(blocks: &[Block]) -> String {
+    let texts = blocks.iter().map(block).filter(|text| !text.is_empty());
+    texts.map(|text| format!("\n{}\n", text.trim_end())).collect()
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Heading(text) => format!("### {}", escape(text)),
+        Block::Verdict(verdict) => {
+            let parts = [verdict.broken.as_str(), &verdict.rest];
+            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            format!("**{}**", escape(&parts.join(" ")))
         }
+        Block::Lead(text) | Block::Note(text) | Block::Prose(text) => words(text),
+        Block::Facts(facts) => facts
+            .iter()
+            .map(|(name, fact)| format!("- {}: {}\n", escape(name), escape(fact)))
+            .collect(),
+        Block::Warnings(warnings) => {
+            let line = |warning: &bakeoff_analysis::Warning| {
+                format!("- {}\n", escape(&warning.to_string()))
+            };
+            format!("## Warnings\n\n{}", warnings.iter().map(line).collect::<String>())
+        }
+        Block::Table(table) if table.look == Look::Records => String::new(),
+        Block::Table(of) => table(of),
+        Block::Charts(_) => String::new(),
+        Block::Findings(findings) => findings.iter().map(finding).collect(),
+        Block::Folded(folded) => match blocks(&folded.blocks) {
+            none if none.is_empty() => none,
+            text => format!("### {}\n{text}", escape(&folded.summary)),
+        },
+        Block::Command(command) => code(command),
     }
 }
 
-fn row<'a>(out: &mut String, cells: impl Iterator<Item = &'a str>) {
+fn words(words: &Words) -> String {
+    let part = |(text, stressed)| match stressed {
+        true => format!("*{}*", escape(text)),
+        false => escape(text),
+    };
+    words.parts().map(part).collect()
+}
+
+fn table(table: &Table) -> String {
+    let mut out = String::new();
+    let caption = &table.caption.text;
+    // What is not under a heading of its own says what it is.
+    if table.look == Look::Plain && !caption.is_empty() {
+        let _ = writeln!(out, "{}\n", escape(caption));
+    }
+    row(&mut out, table.columns.iter().map(|column| escape(&column.name)));
+    for column in &table.columns {
+        let right = matches!(column.kind, Kind::Number | Kind::Main | Kind::LongNumber);
+        out.push_str(if right || column.kind == Kind::Verdict { "|--:" } else { "|---" });
+    }
+    out.push_str("|\n");
+    for line in &table.rows {
+        row(&mut out, line.cells.iter().map(cell));
+    }
+    out + &table.note.as_ref().map_or(String::new(), |note| format!("\n{}\n", escape(note)))
+}
+
+/// What a cell says, and in brackets whose it is and what is wrong with it.
+fn cell(cell: &Cell) -> String {
+    let marks = cell.marks.iter().map(|mark| mark.text);
+    let more: Vec<&str> = cell.aside.as_deref().into_iter().chain(marks).collect();
+    match more.as_slice() {
+        [] => escape(&cell.text),
+        more => escape(&format!("{} ({})", cell.text, more.join(", "))),
+    }
+}
+
+fn row(out: &mut String, cells: impl Iterator<Item = String>) {
     for cell in cells {
-        let _ = write!(out, "| {} ", escape(cell));
+        let _ = write!(out, "| {cell} ");
     }
     out.push_str("|\n");
 }
 
-fn rule(out: &mut String, left: usize, right: usize) {
-    out.push_str(&"|---".repeat(left));
-    out.push_str(&"|--:".repeat(right));
-    out.push_str("|\n");
+fn finding(finding: &Finding) -> String {
+    let again = finding.again.as_ref();
+    let again = again.map_or(String::new(), |it| format!("\n  Again:\n\n{}\n\n", code(it)));
+    format!("- **{}**: {}\n{again}", escape(&finding.of), escape(&finding.text))
 }
 
 /// Text that Markdown shows as it is, on one line: no markup, no HTML, no entity, no formula, and no

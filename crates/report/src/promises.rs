@@ -6,6 +6,9 @@ use bakeoff_results::{Cut, CutPlan, FileSystem};
 
 use crate::words;
 
+/// The name of the section that says more.
+pub const SECTION: &str = "promises";
+
 /// What is said beside a cell whose promise was broken.
 pub const BROKEN: &str = "promise broken";
 /// The same, where it was broken only by a file system that promises no more than POSIX does.

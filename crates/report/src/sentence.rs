@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_analysis::Document;
 
+use crate::behind;
 use crate::layout::{self, Layout};
-use crate::offered;
 use crate::promises;
 use crate::verdict::{self, Case, Contrast, Outcome};
 use crate::words;
@@ -33,7 +33,7 @@ pub fn verdict_parts(document: &Document) -> [String; 2] {
         clauses.extend(caveats::cut_off(&layout, &cases));
         clauses.extend(caveats::fresh(&layout));
     }
-    clauses.extend(offered::behind(&layout));
+    clauses.extend(behind::behind(&layout));
     clauses.extend(promises::kept(document));
     clauses.extend(caveats::below_noise(&cases));
     clauses.extend(caveats::missing(&layout, &cases));
@@ -96,7 +96,7 @@ fn without_cases(layout: &Layout<'_>) -> String {
             let name = words::contender(layout.compare, only);
             format!("Nothing is compared: only {name} has trials that count")
         }
-        _ if layout.document.cells.iter().any(offered::is_behind) => {
+        _ if layout.document.cells.iter().any(behind::is_behind) => {
             "Nothing is compared: no two levels kept up with the same rate".into()
         }
         _ if layout.document.comparisons.iter().any(|it| it.ratio.is_none() && it.blocks > 0) => {
@@ -111,7 +111,7 @@ fn without_cases(layout: &Layout<'_>) -> String {
 /// What the only level took, where that is one figure an operation.
 fn alone<'a>(layout: &Layout<'a>, only: &'a str) -> String {
     let [setting] = layout.settings.as_slice() else { return String::new() };
-    if layout.cell(setting, only).is_some_and(offered::is_behind) {
+    if layout.cell(setting, only).is_some_and(behind::is_behind) {
         return String::new();
     }
     let means: Vec<String> = layout

@@ -1,210 +1,112 @@
-//! The run in a terminal: a table an operation, and the verdict last, where the eye is.
+//! The run in a terminal: the first screen last and its verdict at the very end, where the eye is.
 
-mod promises;
+mod table;
 
-use bakeoff_analysis::{Comparison, Document};
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
+use bakeoff_analysis::Document;
 
-use crate::Options;
-use crate::costs;
-use crate::debts;
-use crate::durability;
-use crate::figures::{self, Figures};
-use crate::layout::{Layout, Setting};
-use crate::offered::{self, BEHIND};
-use crate::promises::BROKEN;
-use crate::sentence;
-use crate::tables;
-use crate::words;
+use crate::block::{Block, Finding, Tone, Verdict};
+use crate::section::{self, Part};
+use crate::{Exporter, Layout, Options, Result, Section};
 
-/// The widest text of a level's column: "0.47 (0.42–0.53)", and what the table puts around it.
-const COLUMN: usize = 19;
+/// Lines of at most [`Options::width`] columns, without what a terminal has no room for.
+pub struct Terminal;
 
-/// The run as lines of at most `options.width` columns.
-pub fn render(document: &Document, options: &Options) -> String {
-    let layout = Layout::new(document);
-    let paint = Paint(options.color);
-    let width = options.width.max(40);
-    let mut out = String::new();
-    out += &format!("{}\n", paint.bold(&fill(&document.run.run.title, width)));
-    for operation in layout.operations() {
-        for levels in columns(&layout, width) {
-            let table = table(&layout, operation, &levels, width);
-            let heading = fill(&heading(&layout, operation), width);
-            out += &format!("\n{}\n{}\n", paint.bold(&heading), paint.verdicts(&table));
+impl Exporter for Terminal {
+    fn name(&self) -> &'static str {
+        "term"
+    }
+
+    fn about(&self) -> &'static str {
+        "Tables for the terminal"
+    }
+
+    fn endings(&self) -> &[&'static str] {
+        &["term"]
+    }
+
+    fn write(
+        &self,
+        document: &Document,
+        sections: &[Box<dyn Section>],
+        options: &Options,
+    ) -> Result<String> {
+        let layout = Layout::new(document);
+        let lines = Lines { paint: Paint(options.color), width: options.width.max(40) };
+        let title = lines.paint.bold(&fill(&document.run.run.title, lines.width));
+        let mut out = format!("{title}\n");
+        let Some((first, rest)) = sections.split_first() else { return Ok(out) };
+        for section in rest.iter().filter(|section| !section.is_background()) {
+            let parts = section::parts(section.as_ref(), &layout);
+            out += &parts.iter().map(|part| lines.part(part)).collect::<String>();
         }
-        out += &harness(&layout, operation);
+        for mut part in section::parts(first.as_ref(), &layout) {
+            part.blocks.sort_by_key(|block| matches!(block, Block::Verdict(_)));
+            out += &lines.part(&part);
+        }
+        Ok(out)
     }
-    if let Some(figures) = offered::offered(&layout) {
-        out += &cells("what was offered", &layout, &figures, offered::short, width, &paint);
-        out += &format!("\n{}\n", fill(offered::EXPLAINED, width));
-    }
-    if let Some(figures) = costs::costs(&layout) {
-        out += &cells("what it cost", &layout, &figures, costs::short, width, &paint);
-    }
-    if let Some(figures) = debts::debts(&layout) {
-        let title = "what was left to write back";
-        out += &cells(title, &layout, &figures, debts::short_debt, width, &paint);
-    }
-    if let Some(figures) = debts::processor(&layout) {
-        let title = "processor time of a trial";
-        out += &cells(title, &layout, &figures, debts::short_processor, width, &paint);
-    }
-    out += &durability(document, width, &paint);
-    out.push('\n');
-    for (name, value) in tables::key_facts(document) {
-        out += &format!("{}\n", fill(&format!("{name}: {value}"), width));
-    }
-    for warning in &document.warnings {
-        out += &format!("{}\n", paint.yellow(&fill(&format!("warning: {warning}"), width)));
-    }
-    let [broken, rest] = sentence::verdict_parts(document).map(|part| fill(&part, width));
-    if !broken.is_empty() {
-        out += &format!("\n{}\n", paint.bold(&paint.red(&broken)));
-    }
-    if !rest.is_empty() {
-        out += &format!("\n{}\n", paint.bold(&rest));
-    }
-    out
 }
 
-fn heading(layout: &Layout<'_>, operation: &str) -> String {
-    let baseline = &layout.document.run.run.baseline;
-    let metric = layout.metric();
-    let heading = match layout.levels.len() {
-        0 | 1 => format!("{operation}: {metric}"),
-        _ => format!("{operation}: {metric}, and its ratio to {baseline}’s (95 % interval)"),
-    };
-    if layout.is_open() { heading + "; below, mean service time" } else { heading }
-}
-
-/// Figures of cells, a line a cell; `short` is what a terminal has room for of a heading, or nothing
-/// where it has none for the column.
-fn cells(
-    title: &str,
-    layout: &Layout<'_>,
-    figures: &Figures,
-    short: fn(&str) -> Option<&str>,
+/// Writes blocks as lines.
+struct Lines {
+    paint: Paint,
     width: usize,
-    paint: &Paint,
-) -> String {
-    let mut table = Table::new();
-    table.load_style(style()).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    let headings: Vec<Option<&str>> =
-        figures.columns.iter().map(|column| short(&column.name)).collect();
-    let shown = headings.iter().copied().flatten();
-    table.set_header(layout.varying.iter().copied().chain([layout.compare]).chain(shown));
-    for row in &figures.rows {
-        let cells = row.cells.iter().zip(&headings);
-        let cells = cells.filter_map(|(cell, heading)| heading.map(|_| cell));
-        table.add_row(row.setting.iter().chain([&row.level]).chain(cells));
+}
+
+impl Lines {
+    /// Blocks under their heading; nothing where there is room for none.
+    fn part(&self, part: &Part<'_>) -> String {
+        let text: String = part.blocks.iter().map(|block| self.block(block)).collect();
+        if text.is_empty() {
+            return text;
+        }
+        format!("\n{}{text}", self.heading(&part.title))
     }
-    for column in table.column_iter_mut().skip(layout.varying.len() + 1) {
-        column.set_cell_alignment(CellAlignment::Right);
+
+    fn heading(&self, title: &str) -> String {
+        if title.is_empty() {
+            return String::new();
+        }
+        format!("{}\n", self.paint.bold(&self.fill(title)))
     }
-    format!("\n{}\n{}\n", paint.bold(title), paint.verdicts(&table))
-}
 
-/// What power cuts have left of each promise.
-fn durability(document: &Document, width: usize, paint: &Paint) -> String {
-    let Some(durability) = durability::durability(document) else { return String::new() };
-    let head = paint.bold("what power cuts left of each promise");
-    let mut out = format!("\n{head}\n{}\n", promises::table(&durability, width, paint));
-    for row in &durability.rows {
-        let text = fill(&format!("{} {}: {}", row.engine, row.durability, row.explained), width);
-        let repeat = row.repeat.iter().map(|command| format!("  again: {command}\n"));
-        let lines = format!("{text}\n{}", repeat.collect::<String>());
-        out += &if row.state == "broken" { paint.red(&lines) } else { lines };
+    fn block(&self, block: &Block) -> String {
+        match block {
+            Block::Heading(title) => format!("\n{}", self.heading(title)),
+            Block::Verdict(verdict) => self.verdict(verdict),
+            Block::Note(words) => format!("{}\n", self.fill(&words.text())),
+            Block::Facts(facts) => {
+                let line = |(name, fact): &(String, String)| self.fill(&format!("{name}: {fact}"));
+                facts.iter().map(|fact| line(fact) + "\n").collect()
+            }
+            Block::Warnings(warnings) => {
+                let lines = warnings.iter().map(|it| self.fill(&format!("warning: {it}")));
+                lines.map(|line| format!("{}\n", self.paint.tone(Tone::Open, &line))).collect()
+            }
+            Block::Table(table) => self.table(table.compact.as_deref().unwrap_or(table)),
+            Block::Findings(findings) => findings.iter().map(|it| self.finding(it)).collect(),
+            Block::Command(command) => format!("  {command}\n"),
+            Block::Lead(_) | Block::Prose(_) | Block::Charts(_) | Block::Folded(_) => String::new(),
+        }
     }
-    out + &format!("{}\n", fill(&durability.how, width))
-}
 
-/// The levels in portions that fit beside each other.
-fn columns<'a>(layout: &Layout<'a>, width: usize) -> Vec<Vec<&'a str>> {
-    let head: usize = layout
-        .varying
-        .iter()
-        .enumerate()
-        .map(|(number, factor)| {
-            let levels = layout.settings.iter().map(|setting| setting[number].chars().count());
-            levels.chain([factor.chars().count()]).max().unwrap_or(0).min(12) + 2
-        })
-        .sum();
-    let most = (width.saturating_sub(head) / COLUMN).max(1);
-    layout.charted().chunks(most).map(<[_]>::to_vec).collect()
-}
-
-fn table<'a>(layout: &Layout<'a>, operation: &'a str, levels: &[&'a str], width: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(style()).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    table.set_header(layout.varying.iter().chain(levels).copied());
-    for setting in &layout.settings {
-        let heads = setting.iter().map(|level| (*level).to_owned());
-        let cells = levels.iter().map(|level| cell(layout, operation, setting, level));
-        table.add_row(heads.chain(cells).collect::<Vec<String>>());
+    fn verdict(&self, verdict: &Verdict) -> String {
+        let line = |text: &str, tone| match text {
+            "" => String::new(),
+            text => format!("\n{}\n", self.paint.bold(&self.paint.tone(tone, &self.fill(text)))),
+        };
+        line(&verdict.broken, Tone::Bad) + &line(&verdict.rest, Tone::Plain)
     }
-    for column in table.column_iter_mut().skip(layout.varying.len()) {
-        column.set_cell_alignment(CellAlignment::Right);
+
+    fn finding(&self, finding: &Finding) -> String {
+        let text = self.fill(&format!("{}: {}", finding.of, finding.text));
+        let again = finding.again.iter().map(|command| format!("  again: {command}\n"));
+        let lines = format!("{text}\n{}", again.collect::<String>());
+        if finding.bad { self.paint.tone(Tone::Bad, &lines) } else { lines }
     }
-    table
-}
 
-/// A rule under the header, and nothing else.
-fn style() -> TableStyle {
-    presets::NOTHING.header_separator(LineStyle::new('─', '─', '─', '─'))
-}
-
-/// What an operation takes where nothing is done, in a line.
-fn harness(layout: &Layout<'_>, operation: &str) -> String {
-    let hidden = layout.levels.iter().copied().filter(|level| !layout.charted().contains(level));
-    let line = |level: &str| {
-        let means: Vec<f64> = layout
-            .settings
-            .iter()
-            .filter_map(|setting| layout.figures(operation, setting, level)?.mean_s)
-            .collect();
-        let most = means.iter().copied().reduce(f64::max)?;
-        Some(format!(" {level}, the harness alone: at most {}\n", words::seconds(most)))
-    };
-    hidden.filter_map(line).collect()
-}
-
-/// The mean and the verdict, and below them the ratio and its interval.
-fn cell<'a>(
-    layout: &Layout<'a>,
-    operation: &'a str,
-    setting: &Setting<'a>,
-    level: &'a str,
-) -> String {
-    let figures = layout.figures(operation, setting, level);
-    let comparison = layout.against_baseline(operation, setting, level);
-    let standing = tables::standing(layout, level, figures, comparison);
-    let Some(mean) = figures.and_then(|f| f.mean_s) else { return standing.into() };
-    let cut_off = figures.is_some_and(|f| f.unfinished > 0);
-    let mean = words::seconds_or_more(mean, cut_off);
-    let text = match comparison.filter(|comparison| comparison.ratio.is_some()) {
-        Some(comparison) => format!("{mean} {standing}\n{}", against(comparison)),
-        None if standing.is_empty() => mean,
-        None => format!("{mean}\n{standing}"),
-    };
-    let service = figures.and_then(|f| f.service_mean_s);
-    let service = service.map(|mean| format!("{} service", words::seconds_or_more(mean, cut_off)));
-    // Of a disk people ask how much it serves.
-    let rate = figures.filter(|_| !layout.has_engines());
-    let rate = rate.map(|f| format!("{}/s", words::digits(f.per_second)));
-    let marks = tables::marks(layout, setting, level).into_iter().map(|mark| mark.text.to_owned());
-    [text].into_iter().chain(service).chain(rate).chain(marks).collect::<Vec<_>>().join("\n")
-}
-
-/// "0.47 (0.42–0.53)", "≥ 31.0 (from 28.0)".
-fn against(comparison: &Comparison) -> String {
-    let ratio = tables::ratio(comparison);
-    match tables::interval(comparison) {
-        none if none == figures::NONE => ratio,
-        bound if bound.starts_with("up to ") => format!("{ratio} ({bound})"),
-        interval => format!("{ratio} ({})", interval.replace(" to ", "–")),
+    fn fill(&self, text: &str) -> String {
+        fill(text, self.width)
     }
 }
 
@@ -237,25 +139,12 @@ impl Paint {
         self.with("1", text)
     }
 
-    fn red(&self, text: &str) -> String {
-        self.with("31", text)
-    }
-
-    fn yellow(&self, text: &str) -> String {
-        self.with("33", text)
-    }
-
-    /// A table with its verdicts coloured. It is painted when it is laid out, since the layout
-    /// counts characters.
-    fn verdicts(&self, table: &Table) -> String {
-        let mut text = table.to_string();
-        let open = ["undecided", "spiky", "too few", "within noise"].map(|word| (word, "33"));
-        for (word, code) in [("faster", "32"), ("slower", "31")].into_iter().chain(open) {
-            text = text.replace(&format!(" {word} "), &format!(" {} ", self.with(code, word)));
+    fn tone(&self, tone: Tone, text: &str) -> String {
+        match tone {
+            Tone::Plain => text.into(),
+            Tone::Good => self.with("32", text),
+            Tone::Bad => self.with("31", text),
+            Tone::Open => self.with("33", text),
         }
-        for mark in [BROKEN, BEHIND] {
-            text = text.replace(mark, &self.red(mark));
-        }
-        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 }

@@ -1,15 +1,21 @@
 //! What each format writes.
 
+#[path = "sample/broken.rs"]
+mod broken;
 mod charts;
 mod debts;
+#[path = "sample/files.rs"]
+mod files;
 #[path = "sample/noise.rs"]
 mod noise;
 mod offered;
+mod own;
 mod power;
 mod sample;
 
-use bakeoff_analysis::Document;
-use bakeoff_report::{Format, Options, render, verdict};
+use crate::sample::render;
+use bakeoff_analysis::{Document, Warning, WarningKind};
+use bakeoff_report::{Options, Reports, verdict};
 use bakeoff_results::Scope;
 use bakeoff_results::measure::{RISE, RISE_ERROR, RISE_SECONDS};
 use sample::Sample;
@@ -17,7 +23,7 @@ use sample::Sample;
 const PLAIN: Options = Options { color: false, width: 80, rows: None };
 const HOSTILE: &str = "<script>alert(\"1\")</script> & 'quotes' | `ticks`, \"commas\"";
 
-fn text(document: &Document, format: Format) -> String {
+fn text(document: &Document, format: &str) -> String {
     render(document, format, &PLAIN).expect("a report")
 }
 
@@ -57,7 +63,7 @@ fn hostile() -> Document {
         *text = HOSTILE.into();
     }
     document.cells[0].counters.insert(HOSTILE.into(), 1);
-    document.warnings.push(HOSTILE.into());
+    document.warnings.push(Warning::new(WarningKind::Errors, HOSTILE).remedy(HOSTILE));
     let operation = HOSTILE.to_owned();
     document.run.run.operations[0] = operation.clone();
     document.trials[0].reason = Some(HOSTILE.into());
@@ -70,20 +76,25 @@ fn hostile() -> Document {
     document
 }
 
+fn drifted() -> Warning {
+    Warning::new(WarningKind::MachineDrifted, "the machine drifted").remedy("let it rest")
+}
+
 #[test]
-fn names_lead_back_to_formats() {
-    for format in Format::ALL {
-        assert_eq!(Format::parse(format.name()), Some(format));
-    }
-    assert_eq!(Format::parse("pdf"), None);
+fn formats_go_by_their_names_and_by_the_ends_of_files() {
+    let reports = Reports::standard();
+    assert_eq!(reports.formats().collect::<Vec<_>>(), ["html", "json", "csv", "md", "term"]);
+    assert_eq!((reports.format_of("HTML"), reports.format_of("pdf")), (Some("html"), None));
+    let error = render(&three().document(), "pdf", &PLAIN).expect_err("no such format");
+    assert!(error.to_string().ends_with("choose one of: html, json, csv, md, term"), "{error}");
 }
 
 #[test]
 fn json_reads_back_as_the_same_report() {
     let document = three().document();
-    let read: Document = serde_json::from_str(&text(&document, Format::Json)).expect("JSON");
+    let read: Document = serde_json::from_str(&text(&document, "json")).expect("JSON");
     // Not the same to the last bit of every number, but to a reader.
-    for format in [Format::Html, Format::Markdown, Format::Term] {
+    for format in ["html", "md", "term"] {
         assert_eq!(text(&read, format), text(&document, format));
     }
     assert_eq!(read.trials.len(), document.trials.len());
@@ -93,7 +104,7 @@ fn json_reads_back_as_the_same_report() {
 fn csv_has_a_row_for_each_trial_and_operation() {
     let mut document = three().document();
     sample::fail(&mut document, "fjall", "it said \"no\",\nand left");
-    let csv = text(&document, Format::Csv);
+    let csv = text(&document, "csv");
     let rows = parse_csv(&csv);
     let header = &rows[0];
     assert!(rows.iter().all(|row| row.len() == header.len()));
@@ -119,10 +130,10 @@ fn whether_a_trial_was_steady_has_three_answers() {
             measures.set(measure, Scope::Trial, value);
         }
     }
-    let page = text(&document, Format::Html);
+    let page = text(&document, "html");
     assert_eq!(page.matches(">not steady<").count(), 1);
     assert_eq!(page.matches(">cannot tell whether it was steady<").count(), 1);
-    let rows = parse_csv(&text(&document, Format::Csv));
+    let rows = parse_csv(&text(&document, "csv"));
     let column = rows[0].iter().position(|name| name == "steady").expect("a column");
     let found: Vec<&str> = rows[1..].iter().step_by(2).map(|row| row[column].as_str()).collect();
     assert_eq!(found[..4], ["false", "cannot tell", "true", "true"]);
@@ -153,7 +164,7 @@ fn parse_csv(text: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn markdown_has_tables_of_even_width() {
-    let markdown = text(&three().document(), Format::Markdown);
+    let markdown = text(&three().document(), "md");
     assert!(
         markdown.contains(
             "| 1 | 0 | lmdb | 5.00 ms | 0.50 | 0.45 to 0.55 | faster | 200 | 4.50 ms | – | 5 |"
@@ -165,7 +176,7 @@ fn markdown_has_tables_of_even_width() {
         let bars: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();
         assert!(bars.windows(2).all(|pair| pair[0] == pair[1]), "{table}");
     }
-    let hostile = text(&hostile(), Format::Markdown);
+    let hostile = text(&hostile(), "md");
     let outside_code = hostile.split("```").next().unwrap_or_default();
     assert!(!outside_code.replace("\\<", "").contains("<script>"));
 }
@@ -178,7 +189,7 @@ fn a_terminal_of_80_columns_is_enough() {
     let document = sample.document();
     for width in [60, 80, 132] {
         let options = Options { color: false, width, rows: None };
-        let report = render(&document, Format::Term, &options).expect("a report");
+        let report = render(&document, "term", &options).expect("a report");
         for line in report.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
@@ -189,30 +200,28 @@ fn a_terminal_of_80_columns_is_enough() {
 #[test]
 fn a_terminal_shows_what_differs_and_ends_with_the_verdict() {
     let mut document = three().document();
-    document.warnings.push("The machine drifted.".into());
-    let report = text(&document, Format::Term);
+    document.warnings.push(drifted());
+    let report = text(&document, "term");
     assert!(report.contains("5.00 ms faster") && report.contains("12.0 ms slower"), "{report}");
     assert!(report.contains("0.50 (0.45–0.55)"), "{report}");
-    assert!(report.contains("warning: The machine drifted."));
+    assert!(report.contains("warning: The machine drifted. Let it rest."));
     let joined = report.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = verdict(&document).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.ends_with(&sentence), "{report}");
-    assert!(
-        !text(&Sample { factors: vec![], ..three() }.document(), Format::Term).contains("clients")
-    );
+    assert!(!text(&Sample { factors: vec![], ..three() }.document(), "term").contains("clients"));
 }
 
 #[test]
 fn colours_change_no_letter() {
     let document = three().document();
     let options = Options { color: true, width: 80, rows: None };
-    let coloured = render(&document, Format::Term, &options).expect("a report");
+    let coloured = render(&document, "term", &options).expect("a report");
     assert!(coloured.contains("\x1b[32mfaster\x1b[0m") && coloured.contains("\x1b[31mslower"));
     let mut plain = coloured;
     for code in ["0", "1", "31", "32", "33"] {
         plain = plain.replace(&format!("\x1b[{code}m"), "");
     }
-    assert_eq!(plain, text(&document, Format::Term));
+    assert_eq!(plain, text(&document, "term"));
 }
 
 #[test]
@@ -225,7 +234,7 @@ fn a_page_is_well_formed_and_loads_nothing() {
     empty.comparisons.clear();
     let one = Sample { engines: vec!["sqlite"], factors: vec![], ..three() }.document();
     for document in [three().document(), one, failed, empty, hostile()] {
-        let page = text(&document, Format::Html);
+        let page = text(&document, "html");
         assert_closed(&page);
         for load in ["http://", "https://", "src=", "href=", "@import", "//"] {
             let hits = page.match_indices(load).filter(|(at, _)| !in_comment(&page, *at));
@@ -272,7 +281,7 @@ fn assert_closed(page: &str) {
 
 #[test]
 fn a_page_escapes_what_comes_from_outside() {
-    let page = text(&hostile(), Format::Html);
+    let page = text(&hostile(), "html");
     assert_eq!(page.matches("<script>").count(), 1, "its own script alone");
     assert!(!page.contains("alert(\""));
     assert!(page.contains("&lt;script&gt;"));
@@ -282,8 +291,8 @@ fn a_page_escapes_what_comes_from_outside() {
 fn a_page_has_its_parts_in_order() {
     let mut document = three().document();
     document.noise = vec![noise::noise(&document, 1.0, 0.97, 1.03)];
-    document.warnings.push("The machine drifted.".into());
-    let page = text(&document, Format::Html);
+    document.warnings.push(drifted());
+    let page = text(&document, "html");
     let mut at = 0;
     for part in [
         "<h1>Which embedded engine",
@@ -292,7 +301,7 @@ fn a_page_has_its_parts_in_order() {
         "2025-10-09",
         "60, each 10 s, in 5 repetitions",
         "3.0 %",
-        "The machine drifted.",
+        "The machine drifted. Let it rest.",
         "<h2>create_issue</h2>",
         "<svg role=\"img\"",
         "<caption>create_issue: every cell</caption>",
@@ -317,15 +326,15 @@ fn a_page_has_its_parts_in_order() {
 #[test]
 fn costs_stand_in_every_format() {
     let mut document = three().document();
-    let markdown = text(&document, Format::Markdown);
+    let markdown = text(&document, "md");
     let row = "| 1 | 0 | lmdb | 6.50 | 1.07 | 70.5 MB | 388 µs |";
     assert!(markdown.contains(row), "{markdown}");
-    let term = text(&document, Format::Term);
-    assert!(term.contains("what it cost") && term.contains("388 µs"), "{term}");
-    let page = text(&document, Format::Html);
+    let term = text(&document, "term");
+    assert!(term.contains("What it cost") && term.contains("388 µs"), "{term}");
+    let page = text(&document, "html");
     assert!(page.contains("<td class=\"n\">6.50</td><td class=\"n\">1.07</td>"));
     assert!(page.contains("Syncs as seen by the virtual disk: each fsync"));
-    let rows = parse_csv(&text(&document, Format::Csv));
+    let rows = parse_csv(&text(&document, "csv"));
     let column = |name: &str| rows[0].iter().position(|n| n == name).expect(name);
     let lmdb = rows.iter().find(|row| row[column("engine")] == "lmdb").expect("a row");
     for (name, value) in [
@@ -345,9 +354,9 @@ fn costs_stand_in_every_format() {
         let cost = cell.cost.as_mut().expect("a cost");
         cost.sums.syncs.as_mut().expect("syncs").counted_by = bakeoff_analysis::Counter::Device;
     }
-    assert!(text(&document, Format::Markdown).contains("| 1.07 (device) |"));
+    assert!(text(&document, "md").contains("| 1.07 (device) |"));
     document.cells.iter_mut().for_each(|cell| cell.cost = None);
-    for format in [Format::Html, Format::Markdown, Format::Term] {
+    for format in ["html", "md", "term"] {
         assert!(!text(&document, format).to_lowercase().contains("what it cost"));
     }
 }
@@ -356,7 +365,7 @@ fn costs_stand_in_every_format() {
 fn settings_say_where_they_hold_and_why() {
     let factors =
         vec![("durability", vec!["relaxed", "strict"]), ("memory", vec!["256M", "unlimited"])];
-    let markdown = text(&Sample { factors, ..three() }.document(), Format::Markdown);
+    let markdown = text(&Sample { factors, ..three() }.document(), "md");
     for row in [
         "| lmdb | cache\\_size | 256M | 256M memory | its share of the memory |",
         "| lmdb | synchronous | strict | strict | gives the durability |",
@@ -364,7 +373,7 @@ fn settings_say_where_they_hold_and_why() {
     ] {
         assert!(markdown.contains(row), "{row} is not in {markdown}");
     }
-    let plain = text(&three().document(), Format::Markdown);
+    let plain = text(&three().document(), "md");
     assert!(plain.contains("| lmdb | synchronous | strict |  | gives the durability |"), "{plain}");
 }
 
@@ -372,7 +381,7 @@ fn settings_say_where_they_hold_and_why() {
 fn a_failed_cell_is_a_cross_and_no_bar() {
     let mut document = three().document();
     sample::fail(&mut document, "fjall", "the disk was full");
-    let page = text(&document, Format::Html);
+    let page = text(&document, "html");
     assert!(page.contains("no trial") && page.contains("class=\"missing\""));
     assert!(page.contains("does not count: the disk was full"));
 }
@@ -380,14 +389,14 @@ fn a_failed_cell_is_a_cross_and_no_bar() {
 #[test]
 fn columns_without_a_figure_are_left_out() {
     // 4 clients at 5 ms back a p95, and nobody a p99.
-    let markdown = text(&three().document(), Format::Markdown);
+    let markdown = text(&three().document(), "md");
     let head =
         "| engine | mean | ratio | 95 % interval | verdict | per second | p50 | p95 | trials |";
     assert!(markdown.contains(head), "{markdown}");
-    let page = text(&three().document(), Format::Html);
+    let page = text(&three().document(), "html");
     assert!(page.contains(">p95<") && !page.contains(">p99<") && !page.contains("p99, ms"));
     let one = Sample { engines: vec!["sqlite"], ..three() }.document();
-    assert!(!text(&one, Format::Markdown).contains("| ratio |"));
+    assert!(!text(&one, "md").contains("| ratio |"));
 }
 
 #[test]
@@ -397,12 +406,12 @@ fn what_is_too_wide_is_not_spelled_out() {
         (comparison.low, comparison.high) = (Some(7.5e-5), Some(7.3e5));
     }
     document.noise = vec![noise::noise(&document, 1.0, 1e-3, 1e3)];
-    for format in [Format::Html, Format::Markdown, Format::Term] {
+    for format in ["html", "md", "term"] {
         let report = text(&document, format);
         assert!(report.contains("not measured (too few repetitions)"), "{report}");
         assert!(report.contains("wide") && !report.contains("7.3e5"), "{report}");
     }
-    assert!(text(&document, Format::Json).contains("730000"));
+    assert!(text(&document, "json").contains("730000"));
 }
 
 #[test]
@@ -412,7 +421,7 @@ fn a_trial_that_was_set_aside_says_so() {
     (document.trials[0].valid, again.attempt) = (false, 1);
     document.trials[0].reason = Some("the run was interrupted".into());
     document.trials.push(again);
-    let page = text(&document, Format::Html);
+    let page = text(&document, "html");
     assert!(page.contains(">set aside: the run was interrupted<"));
     assert!(!page.contains("does not count:"));
 }
@@ -425,7 +434,7 @@ fn ten_thousand_trials_stay_small() {
     ];
     let document = Sample { factors, blocks: 167, ..three() }.document();
     assert!(document.trials.len() >= 10_000);
-    let page = text(&document, Format::Html);
+    let page = text(&document, "html");
     assert!(page.len() < 8_000_000, "{} bytes", page.len());
     assert_closed(&page);
 }

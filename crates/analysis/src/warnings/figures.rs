@@ -10,6 +10,7 @@ use crate::compare::{self, Mean};
 use crate::comparison::Comparison;
 use crate::document::CellView;
 use crate::verdict::ENOUGH;
+use crate::warning::{Warning, WarningKind};
 
 /// How many times a cell's mean a trial's may be, or what part of it.
 const STALLED: f64 = 2.0;
@@ -24,25 +25,25 @@ const SURE_OF_QUANTILE: f64 = 10.0;
 /// The quantile whose absence is worth a word.
 const WANTED: f64 = 0.99;
 
-pub(super) fn noise(run: &Run, noise: &[Comparison]) -> Option<String> {
+pub(super) fn noise(run: &Run, noise: &[Comparison]) -> Option<Warning> {
     // How far the nearer end of the interval is from 1.
     let off = |comparison: &&Comparison| match (comparison.low, comparison.high) {
         (Some(low), Some(high)) => low.ln().max(-high.ln()).exp_m1(),
         _ => 0.0,
     };
     Tally::of(noise, |comparison| &comparison.levels, off).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "a level entered twice differs from itself in {n} of {m} comparisons, at worst by {} \
-             or more, at {at}: take differences of that size for noise (one in twenty is off \
-             by chance)",
+             or more, at {at} (one in twenty is off by chance)",
             percent(worst)
-        )
+        );
+        Warning::new(WarningKind::Noise, text).remedy("take differences of that size for noise")
     })
 }
 
 /// Cells with a trial whose mean is far from the cell's. Where a cell did not keep up, its response
 /// times run away, and no two trials need be alike.
-pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) -> Option<Warning> {
     let kept_up = cells.iter().filter(|cell| cell.open_loop.is_none_or(|open| open.kept_up));
     let known: BTreeMap<&Levels, &CellView> = kept_up.map(|cell| (&cell.levels, cell)).collect();
     let mut furthest: BTreeMap<&Levels, f64> = BTreeMap::new();
@@ -57,11 +58,12 @@ pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) 
     }
     let above = |(_, off): &(&Levels, f64)| if *off > STALLED { *off } else { 0.0 };
     Tally::of(furthest, |(levels, _)| levels, above).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {n} of {m} cells a trial's mean is more than twice the cell's, or less than half of \
              it, at worst by a factor of {worst:.1}, at {at}: that trial, or the machine under it, \
-             was not like the others; look at them one by one"
-        )
+             was not like the others"
+        );
+        Warning::new(WarningKind::Stalled, text).remedy("look at its trials one by one")
     })
 }
 
@@ -71,7 +73,7 @@ pub(super) fn untrimmed(
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
     trimmed: &[Comparison],
-) -> Option<String> {
+) -> Option<Warning> {
     let mean: Mean = |view| view.untrimmed_mean_s;
     let whole = compare::all(run, trials, counted, mean).with_baseline;
     let differ: Vec<_> =
@@ -79,7 +81,7 @@ pub(super) fn untrimmed(
     let (first, other) = differ.first()?;
     let mut levels = first.levels.clone();
     levels.insert(first.factor.clone(), first.level.clone());
-    Some(format!(
+    let text = format!(
         "over whole trials, their warm-up counted, {} of {} verdicts would differ; the first is {} \
          at {}: {} instead of {}",
         differ.len(),
@@ -88,29 +90,27 @@ pub(super) fn untrimmed(
         place(run, &levels),
         other.verdict.word(),
         first.verdict.word()
-    ))
-}
-
-/// Too few operations for a trial's mean, and for a cell's p99, in one sentence.
-pub(super) fn few_operations(
-    run: &Run,
-    cells: &[CellView],
-    counted: &[&TrialSummary],
-) -> Option<String> {
-    let parts: Vec<String> =
-        [few_in_trials(run, counted), few_for_quantile(run, cells)].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+    );
+    Some(Warning::new(WarningKind::WarmUpDecides, text))
 }
 
 /// Each operation is looked at alone: the rarest has as much to say as the others. Below [`ENOUGH`]
 /// there is no word for it, below [`FEW`] its mean is rough: the graver of the two is told.
-fn few_in_trials(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
-    below(run, counted, ENOUGH, "so that there is no word for it but “too few”")
-        .or_else(|| below(run, counted, FEW, "so that its mean is rough"))
+pub(super) fn few_in_trials(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let no_word = "so that there is no word for it but “too few”";
+    below(run, counted, ENOUGH, no_word, WarningKind::TooFewOperations).or_else(|| {
+        below(run, counted, FEW, "so that its mean is rough", WarningKind::FewOperations)
+    })
 }
 
 /// That trials have fewer of an operation than are `wanted`, and how long they would have to be.
-fn below(run: &Run, counted: &[&TrialSummary], wanted: u64, so: &str) -> Option<String> {
+fn below(
+    run: &Run,
+    counted: &[&TrialSummary],
+    wanted: u64,
+    so: &str,
+    kind: WarningKind,
+) -> Option<Warning> {
     let rarest = |trial: &TrialSummary| trial.operations.iter().map(|op| op.count).min();
     let short = |trial: &TrialSummary| rarest(trial).is_some_and(|rarest| rarest < wanted);
     // What has to be waited for, at the pace of the trial itself, which may have run on for the sake
@@ -129,15 +129,16 @@ fn below(run: &Run, counted: &[&TrialSummary], wanted: u64, so: &str) -> Option<
         }
         None => "longer trials (--seconds) show how many there are".into(),
     };
-    Some(format!(
-        "in {} there are fewer than {wanted} of an operation, {so}; fewest ({}) at {}: {more}",
+    let text = format!(
+        "in {} there are fewer than {wanted} of an operation, {so}; fewest ({}) at {}",
         part(few.len(), counted.len()),
         rarest(slowest).unwrap_or_default(),
         place(run, &slowest.levels)
-    ))
+    );
+    Some(Warning::new(kind, text).remedy(more))
 }
 
-fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<String> {
+pub(super) fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<Warning> {
     let needed = quantile::needed(WANTED)?;
     let all = cells.iter().flat_map(|cell| cell.operations.iter().map(move |op| (cell, op)));
     // The fewer, the worse.
@@ -146,15 +147,15 @@ fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<String> {
         Some(lack(item)).filter(|lack| *lack > 1.0).unwrap_or_default()
     };
     Tally::of(all, |(cell, _)| &cell.levels, above).say(run, |n, m, worst, at| {
-        let more = if needed as f64 / worst < SURE_OF_QUANTILE {
-            String::new()
-        } else {
-            format!("; --seconds {} would bring enough there", enough(run, worst))
-        };
-        format!(
+        let text = format!(
             "the p99 is left out for {n} of {m} operations of cells: fewer than {needed} of them \
-             back it, fewest at {at}{more}"
-        )
+             back it, fewest at {at}"
+        );
+        let warning = Warning::new(WarningKind::QuantileLeftOut, text);
+        if needed as f64 / worst < SURE_OF_QUANTILE {
+            return warning;
+        }
+        warning.remedy(format!("--seconds {} would bring enough there", enough(run, worst)))
     })
 }
 

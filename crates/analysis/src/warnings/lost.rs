@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use bakeoff_results::{Disturbed, Run, Transport, TrialSummary, in_words};
 
 use super::{part, place};
+use crate::warning::{Warning, WarningKind};
 
 /// Trials that failed or don't count; those that were set aside aren't among `trials`.
-pub(super) fn lost(run: &Run, trials: &[&TrialSummary]) -> [Option<String>; 2] {
-    let say = |lost: Vec<&TrialSummary>, how: &str| {
+pub(super) fn lost(run: &Run, trials: &[&TrialSummary]) -> [Option<Warning>; 2] {
+    let say = |lost: Vec<&TrialSummary>, kind, how: &str| {
         let first = lost.first()?;
         let reason = first.reason.as_deref().unwrap_or("no reason was given");
         let (part, place) = (part(lost.len(), trials.len()), place(run, &first.levels));
-        Some(format!("{part} {how}; the first at {place}: {reason}"))
+        Some(Warning::new(kind, format!("{part} {how}; the first at {place}: {reason}")))
     };
     let (failed, disturbed): (Vec<&TrialSummary>, Vec<&TrialSummary>) =
         trials.iter().copied().filter(|trial| !trial.valid).partition(|trial| trial.failed());
@@ -21,20 +22,25 @@ pub(super) fn lost(run: &Run, trials: &[&TrialSummary]) -> [Option<String>; 2] {
     } else {
         "do not count, though they ended"
     };
-    [say(failed, "failed"), say(disturbed, how)]
+    [
+        say(failed, WarningKind::TrialsFailed, "failed"),
+        say(disturbed, WarningKind::TrialsNotCounted, how),
+    ]
 }
 
 /// Cells that could not be had: nothing stands against them.
-pub(super) fn left_out(run: &Run) -> Option<String> {
+pub(super) fn left_out(run: &Run) -> Option<Warning> {
     let cells = run.left_out.iter().map(|it| format!("{} ({})", in_words(&it.levels), it.why));
     let cells: Vec<String> = cells.collect();
     (!cells.is_empty()).then(|| {
-        format!("what can't be had was not run, and is compared with nothing: {}", cells.join("; "))
+        let cells = cells.join("; ");
+        let text = format!("what can't be had was not run, and is compared with nothing: {cells}");
+        Warning::new(WarningKind::LeftOut, text)
     })
 }
 
 /// Trials that don't count because their block was run again, and why it was.
-pub(super) fn set_aside(aside: &[&TrialSummary], disturbed: &[Disturbed]) -> Option<String> {
+pub(super) fn set_aside(aside: &[&TrialSummary], disturbed: &[Disturbed]) -> Option<Warning> {
     let by_machine = |trial: &&&TrialSummary| {
         disturbed.iter().any(|it| (it.block, it.attempt) == (trial.block, trial.attempt))
     };
@@ -54,27 +60,29 @@ pub(super) fn set_aside(aside: &[&TrialSummary], disturbed: &[Disturbed]) -> Opt
         (_, 1) => "their block was",
         _ => "their blocks were",
     };
-    Some(format!("{trials} {was} set aside {why}; {again} run again"))
+    let text = format!("{trials} {was} set aside {why}; {again} run again");
+    Some(Warning::new(WarningKind::SetAside, text))
 }
 
 /// Engines that are known by a URL: no image of their data is restored.
-pub(super) fn elsewhere(run: &Run) -> Option<String> {
+pub(super) fn elsewhere(run: &Run) -> Option<Warning> {
     let (_, levels) = run.factors.iter().find(|(factor, _)| factor == "engine")?;
     let levels = levels.iter().filter(|level| run.alias("engine", level).is_none());
     let urls: Vec<&str> =
         levels.map(String::as_str).filter(|level| level.contains("://")).collect();
     (!urls.is_empty()).then(|| {
-        format!(
+        let text = format!(
             "somebody else runs {}: its database is emptied and loaded anew for each trial \
-             that can start, so that trials do not start from the same bytes; its settings, memory and disk are what \
-             its owner gave it, and who else uses it is not known",
+             that can start, so that trials do not start from the same bytes; its settings, memory \
+             and disk are what its owner gave it, and who else uses it is not known",
             urls.join(" and ")
-        )
+        );
+        Warning::new(WarningKind::ExternalServer, text)
     })
 }
 
 /// What others may read or change on its way to servers that somebody else runs, and back.
-pub fn unprotected<'e>(engines: impl IntoIterator<Item = (&'e str, Transport)>) -> Vec<String> {
+pub fn unprotected<'e>(engines: impl IntoIterator<Item = (&'e str, Transport)>) -> Vec<Warning> {
     let engines: Vec<(&str, Transport)> = engines.into_iter().collect();
     let of = |wanted: Transport| {
         let names = engines.iter().filter(|(_, transport)| *transport == wanted);
@@ -82,16 +90,18 @@ pub fn unprotected<'e>(engines: impl IntoIterator<Item = (&'e str, Transport)>) 
         (!names.is_empty()).then(|| names.join(" and "))
     };
     let plain = of(Transport::Plain).map(|names| {
-        format!(
+        let text = format!(
             "what is sent to {names} and back crosses the network without TLS: anybody on the way \
              can read and change it"
-        )
+        );
+        Warning::new(WarningKind::WithoutTls, text)
     });
     let unverified = of(Transport::Unverified).map(|names| {
-        format!(
+        let text = format!(
             "the certificate of {names} is not verified: somebody on the way can answer in its \
              place, and read and change what is sent"
-        )
+        );
+        Warning::new(WarningKind::NotVerified, text)
     });
     plain.into_iter().chain(unverified).collect()
 }

@@ -10,6 +10,7 @@ use bakeoff_stats::drift;
 
 use super::{Tally, part, percent};
 use crate::books::concurrency;
+use crate::warning::{Warning, WarningKind};
 
 /// The share of a processor that a client may use before it measures itself.
 const CLIENT_BUSY: f64 = 0.70;
@@ -33,24 +34,25 @@ const FOREIGN: f64 = 0.10;
 const FLOOR: f64 = 200e-6;
 
 /// Blocks that count though the machine alone was not as before when they began.
-pub(super) fn disturbed(counted: &[&TrialSummary], disturbed: &[Disturbed]) -> Option<String> {
+pub(super) fn disturbed(counted: &[&TrialSummary], disturbed: &[Disturbed]) -> Option<Warning> {
     let blocks: BTreeSet<(u32, u32)> =
         counted.iter().map(|trial| (trial.block, trial.attempt)).collect();
     let counts = |it: &&Disturbed| blocks.contains(&(it.block, it.attempt));
     let first = disturbed.iter().find(counts)?;
     let (number, of) = (disturbed.iter().filter(counts).count(), blocks.len());
     let noun = if of == 1 { "block" } else { "blocks" };
-    Some(format!(
+    let text = format!(
         "{number} of {of} {noun} were measured while the machine was disturbed, first block {} ({}); \
          as many as could be were run again",
         first.block, first.what
-    ))
+    );
+    Some(Warning::new(WarningKind::Disturbed, text))
 }
 
 /// How many readings of the machine a drift is looked for in, at most.
 const READINGS: usize = 1000;
 
-pub(super) fn drifted(canaries: &[Canary]) -> Option<String> {
+pub(super) fn drifted(canaries: &[Canary]) -> Option<Warning> {
     let changes: Vec<String> = Canary::MEASUREMENTS
         .iter()
         .filter_map(|(name, value)| {
@@ -64,11 +66,12 @@ pub(super) fn drifted(canaries: &[Canary]) -> Option<String> {
         })
         .collect();
     (!changes.is_empty()).then(|| {
-        format!(
+        let text = format!(
             "the machine itself changed during the run ({} at its end); comparisons inside blocks \
              bear that, figures of cells do not",
             changes.join(", ")
-        )
+        );
+        Warning::new(WarningKind::MachineDrifted, text)
     })
 }
 
@@ -78,8 +81,11 @@ fn waited(trial: &TrialSummary) -> Option<f64> {
     Some(of(&RUN_DELAY)? / (trial.ran_s? * of(&DRIVERS)?))
 }
 
+/// What helps where there are too few processors.
+const FEWER: &str = "take fewer clients, or a machine with more processors";
+
 /// Clients that waited for a processor, or that did so longer at one level than at another.
-pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let mut least: BTreeMap<u32, f64> = BTreeMap::new();
     for (trial, waited) in counted.iter().filter_map(|trial| Some((trial, waited(trial)?))) {
         let least = least.entry(trial.block).or_insert(waited);
@@ -91,20 +97,21 @@ pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Strin
         if waited > WAITED || waited - least > UNFAIR { waited } else { 0.0 }
     };
     Tally::of_trials(counted, unfair).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} the clients' threads waited for a processor over {} of their time, or {} points \
              longer than at another level of the block, at worst {}, at {at}: there the machine was \
-             slow rather than what is compared; take fewer clients, or a machine with more processors",
+             slow rather than what is compared",
             part(n, m),
             percent(WAITED),
             (UNFAIR * 100.0).round(),
             percent(worst)
-        )
+        );
+        Warning::new(WarningKind::ClientsWaited, text).remedy(FEWER)
     })
 }
 
 /// Servers and disk daemons that waited for a processor: their clients waited with them.
-pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let share = |trial: &TrialSummary| {
         let of = |scope| trial.measures.get(&RUN_DELAY, &scope).unwrap_or_default();
         let delay = of(Scope::DATABASE).max(of(Scope::DISK_DAEMON));
@@ -112,19 +119,20 @@ pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<Str
     };
     let above = |trial| share(trial).filter(|share| *share > WAITED).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} the threads of an engine's processes or of the disk's daemon waited for a processor \
              for over {} of the clients' time, at worst {}, at {at}: there the machine was slow rather \
              than what is compared",
             part(n, m),
             percent(WAITED),
             percent(worst)
-        )
+        );
+        Warning::new(WarningKind::ServersWaited, text).remedy(FEWER)
     })
 }
 
 /// A machine that others use.
-pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let share = |trial: &TrialSummary| {
         let of = |measure: &Measure| trial.measures.get(measure, &Scope::Machine);
         let others = of(&FOREIGN_CPU)? + of(&STEAL).unwrap_or_default();
@@ -132,24 +140,27 @@ pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
     };
     let above = |trial| share(trial).filter(|share| *share > FOREIGN).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} others used over {} of the machine's processors while the clients ran, at worst \
-             {}, at {at}: end what else runs on the machine, and run it again",
+             {}, at {at}",
             part(n, m),
             percent(FOREIGN),
             percent(worst)
-        )
+        );
+        Warning::new(WarningKind::MachineShared, text)
+            .remedy("end what else runs on the machine, and run it again")
     })
 }
 
 /// A run that began on a busy machine.
-pub(super) fn began_busy(run: &Run) -> Option<String> {
+pub(super) fn began_busy(run: &Run) -> Option<Warning> {
     let processors = f64::from(run.machine.processors.max(1));
     let load = run.load.filter(|load| *load > processors)?;
-    Some(format!(
+    let text = format!(
         "the machine was busy when the run began: a load of {load:.1} on {processors} processors, \
          before it had started anything"
-    ))
+    );
+    Some(Warning::new(WarningKind::BusyAtStart, text))
 }
 
 /// The neighbours' requests a second.
@@ -159,7 +170,7 @@ fn achieved(trial: &TrialSummary) -> Option<f64> {
 
 /// The neighbours of one level against the other levels' of the same block: an engine whose
 /// neighbours got less had more of the disk for itself.
-pub(super) fn starved(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn starved(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     if run.compare == "neighbours" {
         return None;
     }
@@ -174,13 +185,14 @@ pub(super) fn starved(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
         if most > 0.0 && short > STARVED { short } else { 0.0 }
     };
     Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} the neighbours reached over {} less than beside another level of the same \
              block, at worst {} less, at {at}: a starved neighbour makes a level look good",
             part(n, m),
             percent(STARVED),
             percent(worst)
-        )
+        );
+        Warning::new(WarningKind::NeighboursStarved, text)
     })
 }
 
@@ -190,23 +202,24 @@ fn disk_means(trial: &TrialSummary) -> Option<(f64, f64)> {
     of(&MODELLED_LATENCY).zip(of(&ACHIEVED_LATENCY)).filter(|(modelled, _)| *modelled > 0.0)
 }
 
-pub(super) fn strayed(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn strayed(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let off = |trial| match disk_means(trial) {
         Some((modelled, achieved)) if modelled >= FLOOR => (achieved / modelled - 1.0).abs(),
         _ => 0.0,
     };
     let above = |trial| Some(off(trial)).filter(|off| *off > STRAYED).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} the virtual disk did not keep its model's time, at worst off by \
              {}, at {at}: the machine was too busy to wake in time",
             part(n, m),
             percent(worst)
-        )
+        );
+        Warning::new(WarningKind::DiskLate, text)
     })
 }
 
-pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     // The faster the device, the worse.
     let slowed = |trial| match disk_means(trial) {
         Some((modelled, achieved)) if modelled < FLOOR && achieved > modelled => {
@@ -218,18 +231,19 @@ pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
     let late = means.filter(|(modelled, _)| *modelled < FLOOR).map(|(m, a)| (a - m) * 1e6);
     let latest_us = late.fold(0.0, f64::max).ceil();
     Tally::of_trials(counted, slowed).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} the modelled disk is about as fast as a file system in user \
              space can be, at worst its answers took {worst:.1} times what the model says, at \
              {at}: there its mean latencies are too long by up to {latest_us} µs, its rates are too low, \
              and what clients wait for a processor comes on top",
             part(n, m)
-        )
+        );
+        Warning::new(WarningKind::DiskTooFast, text)
     })
 }
 
 /// In either loop: a client that has no processor left starts and takes its operations late.
-pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let share = |trial: &TrialSummary| {
         let clients: f64 = trial.levels.get("clients")?.parse().ok()?;
         let used = trial.measures.get(&CPU, &Scope::Clients)?;
@@ -239,12 +253,13 @@ pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<Strin
     };
     let above = |trial| share(trial).filter(|share| *share > CLIENT_BUSY).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} bakeoff's clients used over {} of the processors that they could, at worst {}, at \
              {at}: there the clients are measured more than what serves them",
             part(n, m),
             percent(CLIENT_BUSY),
             percent(worst)
-        )
+        );
+        Warning::new(WarningKind::ClientsBusy, text)
     })
 }

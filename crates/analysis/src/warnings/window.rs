@@ -5,57 +5,61 @@ use bakeoff_results::measure::{DRAIN, DRAIN_CUT_OFF, WARM_UP};
 use bakeoff_results::{Run, Scope, TrialSummary};
 
 use super::{Tally, part};
+use crate::warning::{Warning, WarningKind};
 
 /// How many times its time a window may last before it is worth a word.
 const LONGER: f64 = 1.5;
 
 /// Trials whose window waited for the slowest kind of operation: they saw a longer time than the
 /// others of their block, with other debts in it.
-pub(super) fn went_on(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn went_on(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let end = |trial: &TrialSummary| trial.window_s.map_or(0.0, |(_, end)| end);
     let longer =
         |trial| Some(end(trial)).filter(|end| *end > LONGER * run.seconds).unwrap_or_default();
     Tally::of_trials(counted, longer).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} the window went on after its {} s, to have ten of each operation, at worst until \
-             {worst:.0} s, at {at}: faster levels of the block were watched for a shorter time; \
-             --seconds {worst:.0} watches all alike",
+             {worst:.0} s, at {at}: faster levels of the block were watched for a shorter time",
             part(n, m),
             run.seconds
-        )
+        );
+        Warning::new(WarningKind::WindowWentOn, text)
+            .remedy(format!("--seconds {worst:.0} watches all alike"))
     })
 }
 
 /// Drains that took longer than their clients had run.
-pub(super) fn drain_cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn drain_cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let of = |trial: &TrialSummary, measure| trial.measures.get(measure, &Scope::Trial);
     let after = |trial: &TrialSummary| {
         of(trial, &DRAIN_CUT_OFF).and_then(|_| of(trial, &DRAIN)).unwrap_or_default()
     };
     Tally::of_trials(counted, after).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} what had been put off took longer to write back than the clients had run, over \
              {} s at {at}, and was cut off there: such a debt grows for as long as clients run, and \
              the figures are of a time in which it was not paid",
             part(n, m),
             // No more than it was.
             (worst * 10.0).floor() / 10.0
-        )
+        );
+        Warning::new(WarningKind::DrainCutOff, text)
     })
 }
 
 /// Trials whose start is unlike the rest for longer than their window leaves out.
-pub(super) fn warm_up(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn warm_up(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let beyond = |trial: &TrialSummary| {
         let took = trial.measures.get(&WARM_UP, &Scope::Trial).unwrap_or_default();
         let from = trial.window_s.map_or(0.0, |(from, _)| from);
         if took > from { took } else { 0.0 }
     };
     Tally::of_trials(counted, beyond).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} the start is unlike the rest for longer than the tenth that is left out, at worst \
-             for {worst:.0} s, at {at}: nothing was cut for it; a longer --seconds leaves out more",
+             for {worst:.0} s, at {at}: nothing was cut for it",
             part(n, m)
-        )
+        );
+        Warning::new(WarningKind::WarmUp, text).remedy("a longer --seconds leaves out more")
     })
 }

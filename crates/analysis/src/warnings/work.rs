@@ -11,6 +11,7 @@ use crate::books::{concurrency, littles_law};
 use crate::document::CellView;
 use crate::open_loop::OpenLoop;
 use crate::steady::steadiness;
+use crate::warning::{Warning, WarningKind};
 
 /// How far the sum of latencies may be from the clients' time.
 const LITTLE_OFF: f64 = 0.10;
@@ -23,7 +24,11 @@ const SYNCED: f64 = 0.5;
 
 /// Strict cells that did not sync for their commits. Commits that are under way at once can share a
 /// sync, so that one is needed for each round of the clients at least.
-pub(super) fn unsynced(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn unsynced(
+    run: &Run,
+    cells: &[CellView],
+    counted: &[&TrialSummary],
+) -> Option<Warning> {
     let at_once: BTreeMap<&Levels, f64> =
         counted.iter().filter_map(|trial| Some((&trial.levels, concurrency(trial)?))).collect();
     let strict = |cell: &&CellView| {
@@ -42,43 +47,49 @@ pub(super) fn unsynced(run: &Run, cells: &[CellView], counted: &[&TrialSummary])
         share().filter(|share| *share < SYNCED).map_or(0.0, |share| 1.0 - share)
     };
     Tally::of(strict, |cell| &cell.levels, missing).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {n} of {m} strict cells the engine did not sync for its commits, at worst it made \
              {:.2} of the syncs that its clients' commits need at least, at {at}: a power cut would \
-             take commits that it had acknowledged, so do not compare it with engines that sync; \
-             look for a setting that turns syncs off",
+             take commits that it had acknowledged",
             1.0 - worst
+        );
+        Warning::new(WarningKind::NotSynced, text).remedy(
+            "do not compare it with engines that sync; look for a setting that turns syncs off",
         )
     })
 }
 
-pub(super) fn errors(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn errors(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let all = |errors: &mut dyn Iterator<Item = u64>| errors.fold(0, u64::saturating_add);
     let errors = |trial: &TrialSummary| all(&mut trial.operations.iter().map(|op| op.errors));
     let sum = all(&mut counted.iter().map(|trial| errors(trial)));
     Tally::of_trials(counted, |trial| errors(trial) as f64).say(run, |n, m, worst, at| {
         let operations = if sum == 1 { "operation" } else { "operations" };
-        format!("{sum} {operations} ended in an error, in {}; most ({worst}) at {at}", part(n, m))
+        let trials = part(n, m);
+        let text =
+            format!("{sum} {operations} ended in an error, in {trials}; most ({worst}) at {at}");
+        Warning::new(WarningKind::Errors, text)
     })
 }
 
-pub(super) fn retries(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn retries(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let share = |trial: &TrialSummary| {
         let sum = |of: fn(&OperationSummary) -> u64| trial.operations.iter().map(of).sum::<u64>();
         sum(|op| op.retries) as f64 / sum(|op| op.count).max(1) as f64
     };
     let above = |trial| Some(share(trial)).filter(|share| *share > RETRIES).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} transactions were run again (a conflict in the engine, or a stale version of \
              the row), at worst {worst:.2} for each operation, at {at}; the latencies include it",
             part(n, m)
-        )
+        );
+        Warning::new(WarningKind::Retries, text)
     })
 }
 
 /// Cells whose operations were due faster than they were done.
-pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<String> {
+pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<Warning> {
     let open = cells.iter().filter_map(|cell| Some((cell, cell.open_loop?)));
     let lag = |(_, open): &(&CellView, OpenLoop)| match open.kept_up {
         true => 0.0,
@@ -86,66 +97,73 @@ pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<String> {
         false => open.share_not_started().max(f64::MIN_POSITIVE),
     };
     Tally::of(open, |(cell, _)| &cell.levels, lag).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "{n} of {m} cells did not keep up with the rate that was offered, at worst {} of what \
              was due had not started when the time was over, at {at}: response times there only \
-             grow with the length of the trial; offer less to learn what it can serve",
+             grow with the length of the trial",
             percent(worst)
-        )
+        );
+        Warning::new(WarningKind::NotKeptUp, text).remedy("offer less to learn what it can serve")
     })
 }
 
 /// Trials that were cut off while operations were still running.
-pub(super) fn cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let running = |trial: &TrialSummary| {
         trial.operations.iter().map(|operation| operation.unfinished).sum::<u64>() as f64
     };
     Tally::of_trials(counted, running).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "{} cut off while operations were still running, most ({worst}) at {at}: they count with \
              the time that they had taken by then, so that means, quantiles and ratios there are \
-             bounds; longer trials (--seconds) wait longer for them",
+             bounds",
             if n == 1 { format!("{} was", part(n, m)) } else { format!("{} were", part(n, m)) }
-        )
+        );
+        Warning::new(WarningKind::CutOff, text)
+            .remedy("longer trials (--seconds) wait longer for them")
     })
 }
 
 /// Trials of a closed loop in which clients waited for something that is in no latency.
-pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let off = |trial: &TrialSummary| littles_law(trial).map(|law| (law - 1.0).abs());
     let above = |trial| off(trial).filter(|off| *off > LITTLE_OFF).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
-        format!(
+        let text = format!(
             "in {} the latencies do not add up to the clients' time, at worst by {}, at {at}: \
              clients waited for something that is in no latency, or operations are long beside the \
-             trial (a longer --seconds mends that)",
+             trial",
             part(n, m),
             percent(worst)
-        )
+        );
+        Warning::new(WarningKind::TimeMissing, text)
+            .remedy("a longer --seconds mends it where operations are long")
     })
 }
 
 /// In an open loop, too: there the throughput falls where it no longer keeps up.
-pub(super) fn unsteady(run: &Run, counted: &[&TrialSummary]) -> Option<String> {
+pub(super) fn unsteady(run: &Run, counted: &[&TrialSummary]) -> [Option<Warning>; 2] {
     let is = |answer| {
         let so = move |trial: &TrialSummary| steadiness(trial) == Some(answer);
         Tally::of_trials(counted, move |trial| f64::from(u8::from(so(trial))))
     };
     let not = is(Steadiness::NotSteady).say(run, |n, m, _, at| {
-        format!(
-            "{} had not settled when {}, first at {at}; a longer --seconds shows what comes then",
+        let text = format!(
+            "{} had not settled when {}, first at {at}",
             part(n, m),
             if n == 1 { "it ended" } else { "they ended" }
-        )
+        );
+        Warning::new(WarningKind::NotSettled, text)
+            .remedy("a longer --seconds shows what comes then")
     });
     let unknown = is(Steadiness::CannotTell).say(run, |n, m, _, at| {
-        format!(
+        let text = format!(
             "of {} it cannot be told whether {} had settled, first at {at}: the operations a second \
-             vary so much that a rise or fall of a tenth would not show; a longer --seconds tells",
+             vary so much that a rise or fall of a tenth would not show",
             part(n, m),
             if n == 1 { "it" } else { "they" }
-        )
+        );
+        Warning::new(WarningKind::CannotTellSettled, text).remedy("a longer --seconds tells")
     });
-    let parts: Vec<String> = [not, unknown].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+    [not, unknown]
 }

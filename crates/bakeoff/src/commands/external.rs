@@ -1,5 +1,6 @@
 //! Databases on servers that somebody else runs: what is to be known of them before a run.
 
+use bakeoff_analysis::Warning;
 use bakeoff_engines::elsewhere::{self, Password};
 use bakeoff_engines::{Engine, elsewhere::Transport};
 use bakeoff_experiment::{Experiment, Factor, Vocabulary, base};
@@ -25,8 +26,8 @@ pub fn password_in_url(name: &str) -> bool {
     elsewhere::password(name) == Some(Password::Url)
 }
 
-/// What others may read or change on its way to an experiment's servers, in sentences.
-pub fn unprotected(registry: &Registry, experiment: &Experiment) -> Vec<String> {
+/// What others may read or change on its way to an experiment's servers.
+pub fn unprotected(registry: &Registry, experiment: &Experiment) -> Vec<Warning> {
     let levels = experiment.levels(Factor::ENGINE);
     let once = levels.iter().filter(|level| base(level) == level.as_str());
     let engines =

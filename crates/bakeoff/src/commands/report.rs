@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use bakeoff_analysis::Document;
-use bakeoff_report::{Format, Options, Rows};
+use bakeoff_report::{Options, Reports, Rows};
 use bakeoff_results::{RunFolder, visible};
 
+use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, write};
@@ -15,14 +16,15 @@ use crate::output::{print, write};
 const WIDTH: usize = 100;
 
 /// Prints or writes the report.
-pub fn run(arguments: &cli::Report) -> Result<Exit, Failure> {
-    if arguments.rows.is_some() && arguments.format() != cli::Format::Csv {
+pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
+    let format = arguments.format(&lab.reports);
+    if arguments.rows.is_some() && format != "csv" {
         return Err(Failure::new(Exit::Usage, "--rows goes with --format csv"));
     }
     let mut document = document(&arguments.dir)?;
     take_cuts(&mut document, arguments)?;
     let rows = arguments.rows.map(Rows::from);
-    let text = render(&document, (arguments.format().into(), rows), arguments.output.is_none())?;
+    let text = render(&lab.reports, &document, (format, rows), arguments.output.is_none())?;
     match &arguments.output {
         Some(path) => write(path, &text)?,
         None => print(&text)?,
@@ -67,18 +69,6 @@ impl From<cli::Rows> for Rows {
     }
 }
 
-impl From<cli::Format> for Format {
-    fn from(format: cli::Format) -> Self {
-        match format {
-            cli::Format::Html => Format::Html,
-            cli::Format::Json => Format::Json,
-            cli::Format::Csv => Format::Csv,
-            cli::Format::Md => Format::Markdown,
-            cli::Format::Term => Format::Term,
-        }
-    }
-}
-
 /// What a run folder holds.
 pub fn document(dir: &Path) -> Result<Document, Failure> {
     RunFolder::open(dir)
@@ -89,13 +79,15 @@ pub fn document(dir: &Path) -> Result<Document, Failure> {
 /// The document as text, in a format and with the rows that it is to have; `terminal`: it is going
 /// to standard output.
 pub fn render(
+    reports: &Reports,
     document: &Document,
-    (format, rows): (Format, Option<Rows>),
+    (format, rows): (&str, Option<Rows>),
     terminal: bool,
 ) -> Result<String, Failure> {
     let color = terminal && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = terminal_width().filter(|_| terminal).unwrap_or(WIDTH);
-    bakeoff_report::render(document, format, &Options { color, width, rows })
+    reports
+        .render(document, format, &Options { color, width, rows })
         .map_err(|error| Failure::new(Exit::Failed, error))
 }
 

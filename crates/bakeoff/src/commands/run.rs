@@ -11,6 +11,7 @@ use bakeoff_disk::mount::Launcher;
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Ending, LabError, Possible, Preflight, Runner};
+use bakeoff_report::Reports;
 use bakeoff_results::{RunFolder, Status, visible};
 
 use self::asked::Asked;
@@ -25,7 +26,7 @@ use crate::stop;
 /// Runs an experiment, or goes on with one.
 pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let registry = &lab.registry;
-    let asked = Asked { registry, arguments };
+    let asked = Asked { registry, reports: &lab.reports, arguments };
     let (experiment, resumed) = match &arguments.resume {
         Some(dir) => {
             let folder = RunFolder::resume(dir).map_err(Failure::folder)?;
@@ -89,7 +90,7 @@ pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
 /// Shows the plan, and what would keep the run from beginning on this machine. Nothing is mounted,
 /// and nothing is changed on any server, to find out.
 fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
-    let Asked { registry, arguments } = asked;
+    let Asked { registry, arguments, .. } = asked;
     let possible = &Possible::of(registry, experiment);
     print(&visible(&plan::describe(registry, experiment, possible)))?;
     possible.suffices().map_err(usage)?;
@@ -119,7 +120,7 @@ fn conclude(
     noted?;
     let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
-        show(folder, &document, asked.arguments.quiet)?;
+        show(asked.reports, folder, &document, asked.arguments.quiet)?;
     }
     match ending {
         Ending::Finished { .. } if any_broken(&document) => Ok(Exit::Promise),
@@ -147,13 +148,18 @@ fn any_failed(document: &Document) -> bool {
 }
 
 /// Writes the HTML report and prints the tables, or only the verdict.
-fn show(folder: &RunFolder, document: &Document, quiet: bool) -> Result<(), Failure> {
+fn show(
+    reports: &Reports,
+    folder: &RunFolder,
+    document: &Document,
+    quiet: bool,
+) -> Result<(), Failure> {
     let path = folder.dir().join("report.html");
-    write_here(&path, &report::render(document, (bakeoff_report::Format::Html, None), false)?)?;
+    write_here(&path, &report::render(reports, document, ("html", None), false)?)?;
     if quiet {
         return print(&format!("{}\n", bakeoff_report::verdict(document)));
     }
-    print(&report::render(document, (bakeoff_report::Format::Term, None), true)?)?;
+    print(&report::render(reports, document, ("term", None), true)?)?;
     print(&format!("\nThe report: {}\n", path.display()))
 }
 

@@ -136,7 +136,7 @@ fn a_broken_promise_is_red_ends_with_code_6_and_leaves_its_images_and_the_comman
     let place = Place::new();
     let flags = ["--cuts", "4", "--durability", "strict", "--keep", "drop-all", "--keep-images"];
     let run = [&CUTS[..6], &flags, &["--out", "r"]].concat();
-    let done = unsynced(&place, &run).code(6).says(&["sqlite strict"]);
+    let done = unsynced(&place, &run).code(6).says(&["sqlite, strict"]);
     place.assert_clean("r");
     let document = place.json("r");
     assert_eq!(document["promises"][0]["kept"], false);

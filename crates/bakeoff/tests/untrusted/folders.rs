@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use bakeoff_report::{Format, Options, Rows, render};
+use bakeoff_report::{Options, Reports, Rows};
 use bakeoff_results::{DATABASE, Error, RunFolder, visible};
 use rand::RngExt;
 use rusqlite::Connection;
@@ -59,22 +59,23 @@ fn look_at(dir: &Path) -> &'static str {
 
 /// Every format, in which nothing is that can't be seen.
 fn show(document: &bakeoff_analysis::Document) {
-    for format in Format::ALL {
+    let reports = Reports::standard();
+    for format in reports.formats() {
         for rows in [None, Some(Rows::Trials), Some(Rows::Cuts)] {
-            if rows.is_some() && format != Format::Csv {
+            if rows.is_some() && format != "csv" {
                 continue;
             }
-            let text =
-                render(document, format, &Options { color: false, width: 80, rows }).unwrap();
+            let options = Options { color: false, width: 80, rows };
+            let text = reports.render(document, format, &options).unwrap();
             let text = text.replace("\r\n", "\n");
             assert!(matches!(visible(&text), std::borrow::Cow::Borrowed(_)), "{format:?}");
-            if format == Format::Json {
+            if format == "json" {
                 serde_json::from_str::<Value>(&text).unwrap();
             }
         }
     }
     let colours = Options { color: true, width: 40, rows: None };
-    render(document, Format::Term, &colours).unwrap();
+    reports.render(document, "term", &colours).unwrap();
     bakeoff_report::verdict(document);
 }
 

@@ -1,13 +1,11 @@
 //! What the page draws.
 
-use bakeoff_report::Format;
-
 use crate::sample::Sample;
 use crate::{text, three};
 
 #[test]
 fn charts_draw_every_bar_and_ratio() {
-    let page = text(&three().document(), Format::Html);
+    let page = text(&three().document(), "html");
     let chart = page.split("<svg role=\"img\"").nth(1).and_then(|c| c.split("</svg>").next());
     let chart = chart.expect("a chart");
     assert_eq!(chart.matches("<rect class=\"bar").count(), 12);
@@ -17,7 +15,7 @@ fn charts_draw_every_bar_and_ratio() {
     assert!(!chart.contains("NaN") && !chart.contains("inf"));
 
     let factors = vec![("durability", vec!["relaxed", "strict"]), ("clients", vec!["1", "4"])];
-    let page = text(&Sample { factors, ..three() }.document(), Format::Html);
+    let page = text(&Sample { factors, ..three() }.document(), "html");
     let captions = page.matches("<figcaption>strict durability</figcaption>").count();
     assert_eq!(captions, 3, "a chart an operation, and one of the space");
 }
@@ -42,7 +40,7 @@ fn first_bar(chart: &str) -> f64 {
 /// A chart that is wider than the screen is seen from its left: the scale and the sizes are there.
 #[test]
 fn what_a_narrow_screen_must_show_is_left_of_the_bars() {
-    let page = text(&three().document(), Format::Html);
+    let page = text(&three().document(), "html");
     let charts = page.split("<svg role=\"img\"").skip(1);
     let charts: Vec<&str> = charts.filter_map(|chart| chart.split("</svg>").next()).collect();
     let scale = texts(charts[0], |words| words.starts_with('×'));

@@ -3,81 +3,15 @@
 mod table;
 mod words;
 
-use bakeoff_analysis::{Document, Found, OtherCuts, PromiseView, RuleView};
-use bakeoff_report::{Format, Options, Rows, render, verdict};
-use bakeoff_results::{Cut, CutPlan, FileSystem, Judged, Promised, Verdict};
+use crate::sample::render;
+use bakeoff_analysis::{Document, Found, OtherCuts, RuleView};
+use bakeoff_report::{Options, Reports, Rows, verdict};
+use bakeoff_results::{Cut, FileSystem, Promised, Verdict};
 
+use crate::broken::broken;
 use crate::parse_csv;
-use crate::sample::Sample;
 
-/// A cut of sqlite at strict that found less than was promised by one of two rules.
-fn cut(keep: &str, example: &str) -> Cut {
-    let torn = Verdict {
-        lost: 2,
-        oldest_lost_s: Some(0.25),
-        torn: 1,
-        recovery_s: Some(0.004),
-        examples: vec![example.into()],
-        ..Verdict::default()
-    };
-    let judged = [("prefix", Verdict::default()), (keep, torn)];
-    Cut {
-        engine: "sqlite".into(),
-        durability: "strict".into(),
-        file_system: FileSystem::Ext4,
-        promised: Promised::Everything,
-        clients: 4,
-        number: 3,
-        seed: 1,
-        moment: "within sync 2".into(),
-        ran_s: 0.5,
-        acknowledged: 9,
-        judged: judged
-            .map(|(keep, verdict)| Judged { keep: keep.into(), again: None, verdict, image: None })
-            .into(),
-        failed: None,
-    }
-}
-
-/// The sample run, its engines compared at strict, and one of them with a broken promise.
-pub fn broken(keep: &str, example: &str) -> Document {
-    let factors = vec![("durability", vec!["strict", "none"]), ("clients", vec!["1"])];
-    let mut document = Sample { factors, ..Sample::default() }.document();
-    document.cuts = vec![cut(keep, example)];
-    let rule = |keep: &str| RuleView { keep: keep.into(), cuts: 1, ..RuleView::default() };
-    let torn = RuleView {
-        broken: 1,
-        lost: Found { cuts: 1, most: 2 },
-        oldest_lost_s: Some(0.25),
-        torn: Found { cuts: 1, most: 1 },
-        example: Some(example.into()),
-        repeat: Some(3),
-        ..rule(keep)
-    };
-    document.promises = vec![PromiseView {
-        engine: "sqlite".into(),
-        durability: "strict".into(),
-        file_system: FileSystem::Ext4,
-        promised: Promised::Everything,
-        kept: Some(false),
-        cuts: 1,
-        broken: 1,
-        failed: 0,
-        recovery_median_s: Some(0.004),
-        recovery_max_s: Some(0.004),
-        rules: vec![RuleView { intact: 1, ..rule("prefix") }, torn],
-    }];
-    document.run.run.cuts = Some(CutPlan {
-        planned: 1,
-        disk: "ssd-sata".into(),
-        clients: 4,
-        file_systems: vec![FileSystem::Ext4],
-        command: "bakeoff run power-cut --seed 1".into(),
-    });
-    document
-}
-
-fn text(document: &Document, format: Format) -> String {
+fn text(document: &Document, format: &str) -> String {
     render(document, format, &Options { color: true, width: 120, rows: None }).expect("a report")
 }
 
@@ -86,7 +20,7 @@ fn a_broken_promise_stands_in_every_report_with_the_command_that_repeats_it() {
     let document = broken("torn", "client 1: 3 is torn");
     let command = "bakeoff run power-cut --seed 1 --engine sqlite --durability strict --keep torn \
                    --cut-number 3";
-    for format in [Format::Html, Format::Markdown, Format::Term] {
+    for format in ["html", "md", "term"] {
         let text = words::read(&document, format);
         for said in ["promise broken", "client 1: 3 is torn", command, "0 of 1", "more than once"] {
             assert!(text.contains(said), "{said} is not in {format:?}:\n{text}");
@@ -98,7 +32,7 @@ fn a_broken_promise_stands_in_every_report_with_the_command_that_repeats_it() {
 
 /// That the cells of the broken promise are marked, and no other.
 fn only_those_cells_are_marked(document: &Document) {
-    let page = text(document, Format::Markdown);
+    let page = text(document, "md");
     let rows: Vec<&str> = page.lines().filter(|line| line.contains("(promise broken)")).collect();
     assert!(!rows.is_empty());
     assert!(rows.iter().all(|row| row.contains("strict") && row.contains("sqlite")), "{rows:?}");
@@ -128,7 +62,7 @@ fn what_another_run_found_broken_is_told_like_this_runs_own_and_says_whose_it_is
     only_those_cells_are_marked(&document);
     let command = "bakeoff run power-cut --seed 1 --engine sqlite --durability strict --keep torn \
                    --cut-number 3";
-    for format in [Format::Html, Format::Markdown, Format::Term] {
+    for format in ["html", "md", "term"] {
         let text = words::read(&document, format);
         let whose = "Found by the run in cuts-of-july: cache is 1M there, and 2M here.";
         let made = "1 cut made by the run in cuts-of-july, on the disk ssd-sata";
@@ -139,15 +73,15 @@ fn what_another_run_found_broken_is_told_like_this_runs_own_and_says_whose_it_is
     let first =
         "sqlite broke its promise at strict in 1 of 1 power cut by the run in cuts-of-july. ";
     assert!(verdict(&document).starts_with(first), "{}", verdict(&document));
-    assert!(text(&document, Format::Html).contains(">sqlite, strict (cuts-of-july)</text>"));
-    let json: Document = serde_json::from_str(&text(&document, Format::Json)).unwrap();
+    assert!(text(&document, "html").contains(">sqlite, strict (cuts-of-july)</text>"));
+    let json: Document = serde_json::from_str(&text(&document, "json")).unwrap();
     assert_eq!(json.other_cuts, document.other_cuts);
 }
 
 /// The rows of a run's power cuts, each a column's name and its text.
 fn rows_of_cuts(document: &Document, rows: Option<Rows>) -> Vec<Vec<(String, String)>> {
     let options = Options { rows, ..Options::default() };
-    let mut rows = parse_csv(&render(document, Format::Csv, &options).expect("a report"));
+    let mut rows = parse_csv(&render(document, "csv", &options).expect("a report"));
     let header = rows.remove(0);
     rows.into_iter().map(|row| header.iter().cloned().zip(row).collect()).collect()
 }
@@ -228,7 +162,7 @@ fn what_a_promise_allows_is_told_as_time_or_number() {
         promise.rules.truncate(1);
         promise.rules[0].lost = Found { cuts: 1, most: 1 };
         promise.rules[0].oldest_lost_s = Some(0.004);
-        text(&document, Format::Markdown)
+        text(&document, "md")
     };
     let lost = "Kept: 1 cut lost 1 commit at most, acknowledged up to 4.00 ms before the cut; ";
     for (window_s, most_lost, limit) in [
@@ -253,7 +187,7 @@ fn a_kept_promise_is_told_and_nothing_is_marked() {
         "{}",
         verdict(&document)
     );
-    for format in [Format::Html, Format::Markdown, Format::Term] {
+    for format in ["html", "md", "term"] {
         assert!(!text(&document, format).contains("promise broken"), "{format:?}");
     }
 }
@@ -265,13 +199,13 @@ fn a_run_of_cuts_alone_has_every_report() {
     document.cells.clear();
     document.comparisons.clear();
     document.run.run.planned = 0;
-    for format in Format::ALL {
+    for format in Reports::standard().formats() {
         assert!(!text(&document, format).is_empty());
     }
     let sentence = "sqlite broke its promise at strict in 1 of 1 power cut.";
     assert_eq!(verdict(&document), sentence);
     // Nothing was timed, so that there is nothing to say of operations and trials.
-    for format in [Format::Html, Format::Markdown, Format::Term] {
+    for format in ["html", "md", "term"] {
         let text = text(&document, format);
         for empty in ["create_issue", "noise floor", "Every trial", "trials: "] {
             assert!(!text.contains(empty), "{empty} is in {format:?}:\n{text}");
@@ -283,9 +217,9 @@ fn a_run_of_cuts_alone_has_every_report() {
 fn only_what_is_broken_is_red() {
     let document = broken("torn", "x");
     let first = "sqlite broke its promise at strict in 1 of 1 power cut.";
-    let page = text(&document, Format::Html);
+    let page = text(&document, "html");
     assert!(page.contains(&format!("<span class=\"broken\">{first}</span> ")), "{page}");
-    assert!(text(&document, Format::Term).contains(&format!("\x1b[31m{first}\x1b[0m")));
+    assert!(text(&document, "term").contains(&format!("\x1b[31m{first}\x1b[0m")));
 }
 
 #[test]
@@ -304,7 +238,7 @@ fn where_nothing_can_be_read_nobody_says_that_nothing_is_lost() {
     document.promises.append(&mut other.promises);
     document.promises[1].durability = "none".into();
     document.cuts.push(Cut { durability: "none".into(), ..other.cuts.remove(0) });
-    let page = text(&document, Format::Html);
+    let page = text(&document, "html");
     assert!(page.contains("nothing could be counted"), "{page}");
     assert!(page.contains("1 cut left nothing that losses could be counted by"), "{page}");
     assert!(!page.contains("nothing lost") && !page.contains("lost nothing"), "{page}");
@@ -335,7 +269,7 @@ fn each_format_says_which_file_system_broke_a_promise() {
     let said = verdict(&document);
     assert!(said.contains("sqlite broke its promise at strict on posix in 1 of 1"), "{said}");
     assert!(said.contains("1 other promise stood 1 power cut"), "{said}");
-    for format in [Format::Term, Format::Markdown, Format::Html] {
+    for format in ["term", "md", "html"] {
         let text = text(&document, format).replace('\n', " ");
         for part in ["strict on ext4", "strict on posix", "promise broken on posix"] {
             let plain = text.replace("\x1b[31m", "").replace("\x1b[0m", "");
@@ -346,8 +280,7 @@ fn each_format_says_which_file_system_broke_a_promise() {
         let joined = plain.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(joined.contains(again), "{format:?}: {joined}");
     }
-    let csv =
-        render(&document, Format::Csv, &Options { rows: Some(Rows::Cuts), ..Options::default() });
+    let csv = render(&document, "csv", &Options { rows: Some(Rows::Cuts), ..Options::default() });
     let rows = parse_csv(&csv.unwrap());
     let column = |name: &str| rows[0].iter().position(|head| head == name).unwrap();
     let broken: Vec<(&str, &str)> = rows[1..]
@@ -356,13 +289,13 @@ fn each_format_says_which_file_system_broke_a_promise() {
         .collect();
     let expected = [("ext4", "false"), ("ext4", "false"), ("posix", "false"), ("posix", "true")];
     assert_eq!(broken, expected);
-    let json: serde_json::Value = serde_json::from_str(&text(&document, Format::Json)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text(&document, "json")).unwrap();
     assert_eq!(json["promises"][1]["file_system"], "posix");
     assert_eq!(json["cuts"][0]["file_system"], "ext4");
 }
 
 #[test]
 fn what_engines_say_is_escaped() {
-    let page = text(&broken("<script>1", "<script>2"), Format::Html);
+    let page = text(&broken("<script>1", "<script>2"), "html");
     assert!(!page.contains("<script>1") && !page.contains("<script>2"));
 }

@@ -1,7 +1,8 @@
 //! The table of promises in a terminal, where names are long and columns few.
 
+use crate::sample::render;
 use bakeoff_analysis::{Document, OtherCuts, PromiseView, RuleView};
-use bakeoff_report::{Format, Options, render};
+use bakeoff_report::Options;
 use bakeoff_results::Promised;
 
 use super::broken;
@@ -55,8 +56,8 @@ fn document_promise() -> PromiseView {
 /// The lines of the table, without those that follow it.
 fn table(document: &Document, width: usize, color: bool) -> Vec<String> {
     let options = Options { color, width, rows: None };
-    let report = render(document, Format::Term, &options).expect("a report");
-    let head = "what power cuts left of each promise";
+    let report = render(document, "term", &options).expect("a report");
+    let head = "What power cuts left of each promise";
     let lines = report.lines().skip_while(|line| !line.contains(head)).skip(1);
     lines.take_while(|line| !line.contains("strict: ")).map(str::to_owned).collect()
 }

@@ -1,7 +1,7 @@
 //! What a report says of a promise where an engine has much to say, or little.
 
-use bakeoff_analysis::{Document, Found, RuleView};
-use bakeoff_report::{Format, verdict};
+use bakeoff_analysis::{Document, Found, RuleView, Warning, WarningKind};
+use bakeoff_report::verdict;
 use bakeoff_results::{Cut, Promised, Status};
 
 use super::{broken, text};
@@ -11,10 +11,10 @@ const SAID: &str = "mariadb can't be opened: MariaDB ended while it was starting
                     page 7\n12:01 [ERROR] Aborting";
 
 /// A report on one line, without tags: what is read, and not how it is set.
-pub fn read(document: &Document, format: Format) -> String {
+pub fn read(document: &Document, format: &str) -> String {
     let text = text(document, format);
     let text = match format {
-        Format::Html => {
+        "html" => {
             let parts = text.split('<').map(|part| part.split_once('>').map_or(part, |(_, t)| t));
             parts.collect::<String>()
         }
@@ -26,15 +26,15 @@ pub fn read(document: &Document, format: Format) -> String {
 
 /// The sentence is whole in every format, and only the page has the log, folded.
 fn the_log_is_folded(document: &Document, sentence: &str) {
-    for format in [Format::Html, Format::Markdown, Format::Term] {
+    for format in ["html", "md", "term"] {
         let text = read(document, format);
         // Marks of Markdown are no words.
         let text = text.replace('\\', "");
         assert!(text.contains(sentence), "{sentence} is not in {format:?}:\n{text}");
         assert!(!text.contains("its log:"), "{format:?}:\n{text}");
-        assert_eq!(text.contains("The last lines of its log"), format == Format::Html, "{text}");
+        assert_eq!(text.contains("The last lines of its log"), format == "html", "{text}");
     }
-    let page = text(document, Format::Html);
+    let page = text(document, "html");
     let folded = page.split("<summary>The last lines of its log</summary>").nth(1);
     let folded = folded.and_then(|rest| rest.split("</details>").next()).expect("a folded log");
     assert!(folded.contains("12:00 [ERROR] &lt;checksum&gt; of page 7\n12:01 [ERROR] Aborting"));
@@ -65,7 +65,7 @@ fn what_announces_nothing_is_left_whole() {
         ("it failed:", "it failed."),
         ("it failed; it said:", "it failed."),
     ] {
-        let text = read(&broken("torn", said), Format::Term);
+        let text = read(&broken("torn", said), "term");
         let told = format!("by the rule torn: {told} again: ");
         assert!(text.contains(&told), "{said}: {text}");
     }
@@ -76,8 +76,9 @@ fn what_announces_nothing_is_left_whole() {
 fn flags_and_levels_are_whole_words_on_the_page() {
     let mut document = broken("torn", "x");
     document.run.run.command = "bakeoff run redmine --disk hdd-7200 --clients 4 --seed <1>".into();
-    document.warnings.push("Too short (a longer trial, --seconds, would do).".into());
-    let page = text(&document, Format::Html);
+    let said = "too short (a longer trial, --seconds, would do)";
+    document.warnings.push(Warning::new(WarningKind::WarmUp, said));
+    let page = text(&document, "html");
     assert!(page.contains("<span class=\"whole\">--seconds,</span> would do)"), "{page}");
     for flag in ["hdd-7200", "--clients", "--seed", "--cut-number", "--durability"] {
         let whole = format!("<span class=\"whole\">{flag}</span> ");
@@ -87,7 +88,7 @@ fn flags_and_levels_are_whole_words_on_the_page() {
     assert!(page.contains("--seed</span> &lt;1&gt;</code>"), "{page}");
     let repeated = "bakeoff run power-cut --seed 1 --engine sqlite --durability strict --keep torn \
                     --cut-number 3";
-    assert!(read(&document, Format::Html).contains(repeated), "it can be copied");
+    assert!(read(&document, "html").contains(repeated), "it can be copied");
 }
 
 /// The rule that has left the most corrupt is named, and not the last one in the table.
@@ -115,7 +116,7 @@ fn the_worst_rule_is_named_where_nothing_was_promised() {
         ),
     ] {
         document.promises[0].rules = rules.into();
-        let text = read(&document, Format::Term);
+        let text = read(&document, "term");
         assert!(text.contains(told), "{told} is not in {text}");
     }
 }
@@ -133,7 +134,7 @@ fn only_where_every_image_is_corrupt_nothing_could_be_counted() {
         (0, "cut lost nothing.", "counted"),
     ] {
         document.promises[0].rules = vec![rule(corrupt)];
-        let text = read(&document, Format::Term);
+        let text = read(&document, "term");
         assert!(text.contains(told) && !text.contains(other), "{corrupt}: {text}");
     }
 }
@@ -142,18 +143,18 @@ fn only_where_every_image_is_corrupt_nothing_could_be_counted() {
 #[test]
 fn the_picture_tells_of_corrupt_images_that_have_no_dot() {
     let mut document = broken("torn", "x");
-    assert!(!text(&document, Format::Html).contains("corrupt, no dot"));
+    assert!(!text(&document, "html").contains("corrupt, no dot"));
     let judged = &mut document.cuts[0].judged;
     let mut gone = judged[0].clone();
     gone.verdict.corrupt = Some("it does not start".into());
     gone.keep = "torn".into();
     judged.push(gone.clone());
-    let page = text(&document, Format::Html);
+    let page = text(&document, "html");
     assert!(page.contains(">1 corrupt, no dot</text>"), "{page}");
     // What is corrupt and could be counted all the same has a dot.
     gone.verdict.oldest_lost_s = Some(0.01);
     document.cuts[0].judged[2] = gone;
-    let page = text(&document, Format::Html);
+    let page = text(&document, "html");
     assert!(!page.contains("corrupt, no dot") && page.contains("<title>torn: 10.0 ms</title>"));
 }
 

@@ -6,11 +6,21 @@ use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{
     CellView, Comparison, Cost, Counter, Cpu, DebtView, Document, OpenLoop, RatioIs, SCHEMA, Syncs,
 };
+use bakeoff_report::{Options, Reports};
 use bakeoff_results::measure::*;
 use bakeoff_results::{
     Applied, EngineFact, Levels, Machine, OperationSummary, Run, RunState, Setting, Status,
     TrialSummary,
 };
+
+/// A report with all that is built in.
+pub fn render(
+    document: &Document,
+    format: &str,
+    options: &Options,
+) -> bakeoff_report::Result<String> {
+    Reports::standard().render(document, format, options)
+}
 
 /// What a synthetic run consists of.
 pub struct Sample {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Vocabulary, base};
 use bakeoff_lab::Registry;
+use bakeoff_report::Reports;
 use bakeoff_workloads::Text;
 
 use super::usage;
@@ -15,6 +16,7 @@ use crate::output::say;
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     pub registry: &'a Registry,
+    pub reports: &'a Reports,
     pub arguments: &'a cli::Run,
 }
 

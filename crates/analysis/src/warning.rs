@@ -1,0 +1,197 @@
+//! What a reader should be warned of: what each kind of warning is called, and how much a finding
+//! stands to suffer by it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How much a finding stands to suffer, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weight {
+    /// Where it is so, figures say nothing of what is compared.
+    Voids,
+    /// Where it is so, figures are worth less than they look.
+    Weakens,
+    /// No figure is wrong; a reader should know it all the same.
+    Notes,
+}
+
+impl Weight {
+    /// Its name in the document.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Voids => "voids",
+            Self::Weakens => "weakens",
+            Self::Notes => "notes",
+        }
+    }
+}
+
+/// A line a kind: its name, its code, its weight, and when a run has it.
+macro_rules! kinds {
+    ($($name:ident, $code:literal, $weight:ident, $about:literal;)*) => {
+        /// What a warning is about. Among kinds of a weight what is told first stands first.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum WarningKind {
+            $(#[doc = $about] $name,)*
+        }
+
+        impl WarningKind {
+            /// All of them, the worst first.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Its name in the document, which does not change.
+            pub fn code(self) -> &'static str {
+                match self { $(Self::$name => $code,)* }
+            }
+
+            /// How much a finding stands to suffer.
+            pub fn weight(self) -> Weight {
+                match self { $(Self::$name => Weight::$weight,)* }
+            }
+
+            /// When a run has it.
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$name => $about,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    NotSynced, "not-synced", Voids, "an engine did not sync for commits that it promised to keep";
+    NotKeptUp, "not-kept-up", Voids, "a cell did not keep up with the rate that was offered";
+    ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor";
+    ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor";
+    ClientsBusy, "clients-busy", Voids, "bakeoff’s clients used most of the processors that they could";
+    LeftOut, "left-out", Weakens, "cells could not be had and were not run";
+    TrialsFailed, "trials-failed", Weakens, "trials failed";
+    TrialsNotCounted, "trials-not-counted", Weakens, "trials ended and do not count";
+    ExternalServer, "external-server", Weakens, "somebody else runs a server of the run";
+    WithoutTls, "without-tls", Weakens, "what is sent to a server crosses the network without TLS";
+    NotVerified, "not-verified", Weakens, "the certificate of a server is not verified";
+    BusyAtStart, "busy-at-start", Weakens, "the machine was busy when the run began";
+    Disturbed, "disturbed", Weakens, "blocks count that were measured while the machine was disturbed";
+    MachineShared, "machine-shared", Weakens, "others used the machine’s processors while the clients ran";
+    MachineDrifted, "machine-drifted", Weakens, "the machine itself changed during the run";
+    Noise, "noise", Weakens, "a level that was entered twice differs from itself";
+    CutOff, "cut-off", Weakens, "operations were still running when their trial was cut off";
+    DrainCutOff, "drain-cut-off", Weakens, "what was put off took longer to write back than the clients had run";
+    WindowWentOn, "window-went-on", Weakens, "a window went on to have ten of each operation";
+    Stalled, "stalled", Weakens, "a trial’s mean is far from its cell’s";
+    Errors, "errors", Weakens, "operations ended in an error";
+    NeighboursStarved, "neighbours-starved", Weakens, "neighbours got less than beside another level of the block";
+    DiskLate, "disk-late", Weakens, "the virtual disk did not keep its model’s time";
+    DiskTooFast, "disk-too-fast", Weakens, "the modelled disk is about as fast as a virtual one can be";
+    TimeMissing, "time-missing", Weakens, "the latencies do not add up to the clients’ time";
+    WarmUp, "warm-up", Weakens, "the start is unlike the rest for longer than what is left out of it";
+    NotSettled, "not-settled", Weakens, "the operations a second had not settled when a trial ended";
+    WarmUpDecides, "warm-up-decides", Weakens, "verdicts would differ if the warm-up counted";
+    TooFewOperations, "too-few-operations", Weakens, "there are too few of an operation in a trial for a word on it";
+    FewOperations, "few-operations", Weakens, "there are so few of an operation in a trial that its mean is rough";
+    CannotTellSettled, "cannot-tell-settled", Notes, "it cannot be told whether the operations a second had settled";
+    Retries, "retries", Notes, "transactions were run again after a conflict";
+    QuantileLeftOut, "quantile-left-out", Notes, "there are too few of an operation in a cell for its p99";
+    SetAside, "set-aside", Notes, "trials were set aside, and their blocks run again";
+    CutsLeftOut, "cuts-left-out", Notes, "another run’s power cuts say nothing of an engine in this one";
+}
+
+/// What a reader should know of a run as a whole: for each kind one, with how often it is so and where
+/// it is worst.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
+pub struct Warning {
+    /// What it is about.
+    pub kind: WarningKind,
+    /// What is so, in a sentence.
+    pub text: String,
+    /// What to do about it, in a sentence, where there is something.
+    pub remedy: Option<String>,
+}
+
+impl Warning {
+    /// A warning that says `text`, of which a sentence is made.
+    pub fn new(kind: WarningKind, text: impl AsRef<str>) -> Self {
+        Self { kind, text: sentence(text.as_ref()), remedy: None }
+    }
+
+    /// The same with what to do about it.
+    pub fn remedy(self, remedy: impl AsRef<str>) -> Self {
+        Self { remedy: Some(sentence(remedy.as_ref())), ..self }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        self.remedy.iter().try_for_each(|remedy| write!(f, " {remedy}"))
+    }
+}
+
+/// Brings the worst to the front; what is of one kind stays in its order.
+pub(crate) fn sort(warnings: &mut [Warning]) {
+    warnings.sort_by_key(|warning| (warning.kind.weight(), warning.kind));
+}
+
+/// The text with a capital at its start and a full stop at its end.
+fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", rest.as_str())
+}
+
+/// A warning as it stands in the document.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    code: String,
+    weight: Weight,
+    text: String,
+    remedy: Option<String>,
+}
+
+impl From<Warning> for Written {
+    fn from(Warning { kind, text, remedy }: Warning) -> Self {
+        Self { code: kind.code().to_owned(), weight: kind.weight(), text, remedy }
+    }
+}
+
+impl TryFrom<Written> for Warning {
+    type Error = String;
+
+    fn try_from(Written { code, text, remedy, .. }: Written) -> Result<Self, String> {
+        let kind = WarningKind::ALL.iter().find(|kind| kind.code() == code);
+        let kind = *kind.ok_or_else(|| format!("there is no warning `{code}`"))?;
+        Ok(Self { kind, text, remedy })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn codes_are_distinct_and_kinds_stand_by_their_weight() {
+        let codes: BTreeSet<&str> = WarningKind::ALL.iter().map(|kind| kind.code()).collect();
+        assert_eq!(codes.len(), WarningKind::ALL.len());
+        let plain = |code: &&str| code.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        assert!(codes.iter().all(plain), "{codes:?}");
+        assert!(WarningKind::ALL.is_sorted_by_key(|kind| kind.weight()));
+    }
+
+    #[test]
+    fn the_worst_comes_first() {
+        let text = |kind, text| Warning::new(kind, text);
+        let mut warnings = [
+            text(WarningKind::Retries, "a"),
+            text(WarningKind::Noise, "b"),
+            text(WarningKind::ClientsBusy, "c"),
+            text(WarningKind::Retries, "d"),
+            text(WarningKind::NotSynced, "e").remedy("sync"),
+        ];
+        sort(&mut warnings);
+        assert_eq!(warnings.map(|it| it.to_string()), ["E. Sync.", "C.", "B.", "A.", "D."]);
+    }
+}

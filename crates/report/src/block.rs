@@ -1,0 +1,136 @@
+//! What a section of a report is made of. Each format renders these and knows nothing else; each
+//! leaves out what it has no room for, as is said here.
+
+mod table;
+
+use bakeoff_analysis::Warning;
+use serde::Serialize;
+
+pub use table::{Cell, Column, Kind, Look, Mark, Row, Table, Tone};
+
+/// A piece of a section.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "kebab-case")]
+pub enum Block {
+    /// A heading: of a part with the rank of a section where its section has no title, and below the
+    /// title else.
+    Heading(String),
+    /// The sentence of the whole run.
+    Verdict(Verdict),
+    /// What leads to what follows; a terminal has no room for it.
+    Lead(Words),
+    /// What has to be known with the figures beside it.
+    Note(Words),
+    /// A paragraph to be read through; a terminal has no room for it.
+    Prose(Words),
+    /// Names, and what is to be said of each.
+    Facts(Vec<(String, String)>),
+    /// What a reader should be warned of, the worst first.
+    Warnings(Vec<Warning>),
+    /// Rows of figures or words.
+    Table(Table),
+    /// Charts of one kind, on a page alone.
+    Charts(Charts),
+    /// What was found of one thing after another.
+    Findings(Vec<Finding>),
+    /// What a reader opens who wants to know more; a terminal has no room for it.
+    Folded(Folded),
+    /// A command that can be copied.
+    Command(String),
+}
+
+/// The sentence of the whole run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// The promises that were broken; empty where none was.
+    pub broken: String,
+    /// All the rest.
+    pub rest: String,
+}
+
+/// Text, some words of which are stressed.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Words(Vec<(String, bool)>);
+
+impl Words {
+    /// More text.
+    pub fn plain(mut self, text: impl Into<String>) -> Self {
+        self.0.push((text.into(), false));
+        self
+    }
+
+    /// More text, which is stressed.
+    pub fn stressed(mut self, text: impl Into<String>) -> Self {
+        self.0.push((text.into(), true));
+        self
+    }
+
+    /// More text that is written in the program: what stands between asterisks is stressed.
+    pub fn marked(mut self, text: &'static str) -> Self {
+        let parts = text.split('*').enumerate().filter(|(_, part)| !part.is_empty());
+        self.0.extend(parts.map(|(number, part)| (part.to_owned(), number % 2 == 1)));
+        self
+    }
+
+    /// The parts in their order, each with whether it is stressed.
+    pub fn parts(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.0.iter().map(|(text, stressed)| (text.as_str(), *stressed))
+    }
+
+    /// The text alone.
+    pub fn text(&self) -> String {
+        self.parts().map(|(text, _)| text).collect()
+    }
+}
+
+impl<T: Into<String>> From<T> for Words {
+    fn from(text: T) -> Self {
+        Self::default().plain(text)
+    }
+}
+
+/// Charts of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub struct Charts {
+    /// How they are read; empty where that is plain.
+    pub explained: Words,
+    /// What the signs stand for, where there are any.
+    pub legend: Vec<Cell>,
+    /// The charts.
+    pub charts: Vec<Chart>,
+}
+
+/// A chart.
+#[derive(Clone, Debug, Serialize)]
+pub struct Chart {
+    /// What it shows, where there is more than one.
+    pub caption: String,
+    /// An `<svg>` element. It goes into the page as it is: who makes it escapes its texts.
+    pub svg: String,
+}
+
+/// What was found of something.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// Of what.
+    pub of: String,
+    /// What was found.
+    pub text: String,
+    /// Whether that is bad.
+    pub bad: bool,
+    /// Lines that the text only names, and what they are; on a page alone.
+    pub log: Option<(String, String)>,
+    /// The command that shows it again.
+    pub again: Option<String>,
+}
+
+/// What a reader opens who wants to know more.
+#[derive(Clone, Debug, Serialize)]
+pub struct Folded {
+    /// What it is.
+    pub summary: String,
+    /// What is in it.
+    pub blocks: Vec<Block>,
+    /// Whether it is too long for paper.
+    pub long: bool,
+}

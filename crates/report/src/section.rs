@@ -1,0 +1,53 @@
+//! What a section of a report is.
+
+use serde::Serialize;
+
+use crate::block::Block;
+use crate::layout::Layout;
+
+/// A section of a report.
+pub trait Section: Send + Sync {
+    /// Its name, in lower case and without spaces: what a link to it says.
+    fn name(&self) -> &str;
+
+    /// The heading over its blocks; nothing for a section that has none, or several as its blocks.
+    fn title(&self) -> &str {
+        ""
+    }
+
+    /// What it says of a run; nothing where it has nothing to say.
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block>;
+
+    /// Whether it is for a reader who looks something up: a terminal has no room for it.
+    fn is_background(&self) -> bool {
+        false
+    }
+}
+
+/// Blocks under one heading.
+#[derive(Serialize)]
+pub struct Part<'a> {
+    /// The section's name where the heading is its title.
+    pub name: Option<&'a str>,
+    /// The heading; nothing where there is none.
+    pub title: String,
+    /// What stands under it.
+    pub blocks: Vec<Block>,
+}
+
+/// A section's blocks under their headings; where it has no title, its own headings stand in for it.
+pub fn parts<'a>(section: &'a dyn Section, layout: &Layout<'_>) -> Vec<Part<'a>> {
+    let named = Some(section.name()).filter(|_| !section.title().is_empty());
+    let mut parts =
+        vec![Part { name: named, title: section.title().to_owned(), blocks: Vec::new() }];
+    for block in section.blocks(layout) {
+        match (block, named) {
+            (Block::Heading(title), None) => {
+                parts.push(Part { name: None, title, blocks: Vec::new() });
+            }
+            (block, _) => parts.last_mut().expect("there is a first").blocks.push(block),
+        }
+    }
+    parts.retain(|part| !part.blocks.is_empty());
+    parts
+}

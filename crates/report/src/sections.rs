@@ -1,0 +1,35 @@
+//! The built-in sections of a report, a file each: what it says, in blocks that every format can
+//! show.
+
+mod costs;
+mod debts;
+mod durability;
+mod method;
+mod neighbours;
+mod offered;
+mod operations;
+mod overview;
+mod processor;
+mod settings;
+mod space;
+mod trials;
+
+use crate::section::Section;
+
+/// The built-in sections in the order of a page; the first is the first screen.
+pub fn all() -> Vec<Box<dyn Section>> {
+    vec![
+        Box::new(overview::Overview),
+        Box::new(operations::Operations),
+        Box::new(offered::Offered),
+        Box::new(durability::Durability),
+        Box::new(costs::Costs),
+        Box::new(debts::Debts),
+        Box::new(processor::Processor),
+        Box::new(space::Space),
+        Box::new(settings::Settings),
+        Box::new(neighbours::Neighbours),
+        Box::new(trials::Trials),
+        Box::new(method::Method),
+    ]
+}

@@ -1,0 +1,152 @@
+//! What the clients' work cost, and what the targets counted of themselves.
+
+use std::collections::BTreeSet;
+
+use bakeoff_analysis::{CellView, CostView, Counter};
+
+use crate::block::{Block, Cell, Column, Folded, Kind, Row, Table};
+use crate::cell_rows::{self, Head};
+use crate::figures::{self, NONE};
+use crate::layout::{Layout, Setting};
+use crate::section::Section;
+use crate::words;
+
+/// What it cost.
+pub struct Costs;
+
+/// The columns that a cell can have.
+const COLUMNS: [Head; 4] = [
+    ("device bytes per byte written", Some("device bytes/byte"), Kind::Number),
+    ("syncs per commit", Some("syncs/commit"), Kind::Number),
+    ("space on disk", Some("space"), Kind::Number),
+    ("engine CPU per operation", Some("engine CPU"), Kind::Number),
+];
+
+/// What the figures are of.
+const EXPLAINED: &str = "Over all of a cell’s trials, from their clients’ start to the end of the \
+     drain. Device bytes per byte written: what went to the device for each byte of the rows that the \
+     application wrote.";
+
+impl Section for Costs {
+    fn name(&self) -> &str {
+        "costs"
+    }
+
+    fn title(&self) -> &str {
+        "What it cost"
+    }
+
+    /// A row for each cell in which costs were counted; nothing without engines, where there is nothing
+    /// that they were the cost of.
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let charted = layout.charted();
+        let marks = |setting: &_, level| cell_rows::marks(layout, setting, level);
+        // What does nothing costs nothing.
+        let cells = |level: &str, cell: &CellView| {
+            if layout.has_engines() && charted.contains(&level) { cells(cell) } else { None }
+        };
+        let table = cell_rows::table(layout, "What it cost: every cell", &COLUMNS, marks, cells);
+        let Some(table) = table else { return Vec::new() };
+        let lead = format!("{EXPLAINED} {}", counted_by(layout));
+        let mut blocks = vec![Block::Lead(lead.trim_end().into()), Block::Table(table)];
+        let tables: Vec<Block> =
+            layout.levels.iter().filter_map(|it| counters(layout, it)).collect();
+        if !tables.is_empty() {
+            let summary = "What the engines counted of themselves".to_owned();
+            blocks.push(Block::Folded(Folded { summary, blocks: tables, long: false }));
+        }
+        blocks
+    }
+}
+
+/// A text for each of [`COLUMNS`].
+fn cells(cell: &CellView) -> Option<[String; COLUMNS.len()]> {
+    let cost = cell.cost?;
+    Some([
+        figures::text(cost.write_amplification, words::digits),
+        figures::text(cost.syncs_per_commit, few) + remark(&cost),
+        cell.space_bytes.map_or(NONE.into(), words::bytes),
+        figures::text(cost.engine_cpu_per_operation_s, words::seconds),
+    ])
+}
+
+/// A number a commit; one that rounds to nothing is not nothing.
+fn few(number: f64) -> String {
+    if (f64::MIN_POSITIVE..0.001).contains(&number) {
+        return "< 0.001".into();
+    }
+    words::digits(number)
+}
+
+/// That a number of syncs is not the engine's alone.
+fn remark(cost: &CostView) -> &'static str {
+    let counter = cost.syncs_per_commit.and(cost.sums.syncs).map(|syncs| syncs.counted_by);
+    if counter == Some(Counter::Device) { " (device)" } else { "" }
+}
+
+/// Who counted syncs in this run, in sentences.
+fn counted_by(layout: &Layout<'_>) -> String {
+    let costs = layout.document.cells.iter().filter_map(|cell| cell.cost);
+    let counters: Vec<Counter> =
+        costs.filter_map(|cost| Some(cost.sums.syncs?.counted_by)).collect();
+    let witness = |counter, name| counters.contains(&counter).then_some(name);
+    let exact = [
+        witness(Counter::Disk, "the virtual disk"),
+        witness(Counter::Kernel, "the kernel’s file system, of the engine’s processes"),
+    ];
+    let exact: Vec<&str> = exact.into_iter().flatten().collect();
+    let mut sentences = Vec::new();
+    if !exact.is_empty() {
+        sentences.push(format!(
+            "Syncs as seen by {}: each fsync, fdatasync and msync of a file, and each write \
+             through a descriptor opened with O_SYNC or O_DSYNC.",
+            words::list(&exact)
+        ));
+    }
+    if counters.contains(&Counter::Device) {
+        sentences.push(
+            "Syncs marked “device” are flushes of the whole device’s cache, whoever asked for \
+             them: syncs that share a flush count once, and a device without a volatile cache \
+             counts none."
+                .into(),
+        );
+    }
+    sentences.join(" ")
+}
+
+/// What a level counted of itself at each setting, where something moved.
+fn counters<'a>(layout: &Layout<'a>, level: &'a str) -> Option<Block> {
+    let cell = |setting: &Setting<'a>| Some((setting.clone(), layout.cell(setting, level)?));
+    let cells: Vec<(Setting, &CellView)> = layout.settings.iter().filter_map(cell).collect();
+    let moved = |(name, count): (&'a String, &u64)| (*count > 0).then_some(name.as_str());
+    let names = cells.iter().flat_map(|(_, cell)| &cell.counters).filter_map(moved);
+    let names: BTreeSet<&str> = names.collect();
+    let mean = |cell: &CellView, name: &str| {
+        let sum = cell.counters.get(name).map(|sum| *sum as f64);
+        sum.map_or(NONE.into(), |sum| words::digits(sum / f64::from(cell.trials)))
+    };
+    let row = |name: &str| {
+        let means = cells.iter().map(|(_, cell)| mean(cell, name));
+        Row::of([name.to_owned()].into_iter().chain(means))
+    };
+    let place = |(setting, _): &(Setting, _)| Column::new(Kind::LongNumber, spot(layout, setting));
+    let caption = format!("{level}: while the clients ran, mean of the trials");
+    let table = Table {
+        caption: Cell { style: Some(layout.style(level)), ..caption.into() },
+        columns: [Column::new(Kind::Name, "counter")]
+            .into_iter()
+            .chain(cells.iter().map(place))
+            .collect(),
+        rows: names.into_iter().map(row).collect(),
+        ..Table::default()
+    };
+    (!table.rows.is_empty()).then_some(Block::Table(table))
+}
+
+/// Where a setting is, in words, for a heading.
+fn spot(layout: &Layout<'_>, setting: &Setting<'_>) -> String {
+    match layout.place(setting) {
+        none if none.is_empty() => "a trial".into(),
+        place => place.trim_start_matches(" with ").into(),
+    }
+}

@@ -1,0 +1,68 @@
+//! What each cell had put off when its clients stopped.
+
+use bakeoff_analysis::{CellView, DebtView};
+
+use crate::block::{Block, Kind};
+use crate::cell_rows::{self, Head};
+use crate::figures::{self, NONE};
+use crate::layout::Layout;
+use crate::section::Section;
+use crate::words;
+
+/// What was left to write back.
+pub struct Debts;
+
+/// What the figures mean, for a reader.
+const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flush and to compact, a log \
+     to checkpoint) was written back after the clients had stopped, on the same disk beside the same \
+     neighbours. Mean: clients × the time that they ran ÷ operations, of all kinds; with the debt: \
+     the same with the time of the drain. A drain that took longer than the clients had run was cut \
+     off there: it took over that long, so that the mean with the debt is over twice the other. Fresh: by its own counters the engine had written back \
+     nothing of what it owes while the clients ran, so that its figures are those of a fresh \
+     database, and not of one that has been in use for long.";
+
+const COLUMNS: [Head; 6] = [
+    ("time to write it back", Some("drain"), Kind::Main),
+    ("bytes", Some("bytes"), Kind::Number),
+    ("engine CPU", Some("CPU"), Kind::Number),
+    ("mean of all operations", Some("mean"), Kind::Number),
+    ("mean with the debt", Some("with debt"), Kind::Number),
+    ("paid while clients ran", Some("paid"), Kind::Verdict),
+];
+
+impl Section for Debts {
+    fn name(&self) -> &str {
+        "debts"
+    }
+
+    fn title(&self) -> &str {
+        "What was left to write back"
+    }
+
+    /// A row for each cell of which the debt is known; nothing without engines, which alone put
+    /// things off.
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let charted = layout.charted();
+        let cells = |level: &str, cell: &CellView| {
+            let shown = layout.has_engines() && charted.contains(&level);
+            cell.debt.filter(|_| shown).map(|debt| cells(&debt))
+        };
+        let caption = "What was left to write back: every cell";
+        let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
+        table.map_or(Vec::new(), |table| vec![Block::Lead(EXPLAINED.into()), Block::Table(table)])
+    }
+}
+
+/// A text for each of [`COLUMNS`].
+fn cells(debt: &DebtView) -> [String; COLUMNS.len()] {
+    let over = if debt.cut_off > 0 { words::OVER } else { "" };
+    let with = |value| figures::text(value, |value| format!("{over}{}", words::seconds(value)));
+    [
+        with(Some(debt.drain_s)),
+        figures::text(debt.bytes, |bytes| words::bytes(bytes as u64)),
+        figures::text(debt.cpu_s, words::seconds),
+        figures::text(debt.mean_s, words::seconds),
+        with(debt.mean_with_debt_s),
+        debt.fresh.map_or(NONE, |fresh| if fresh { "nothing: fresh" } else { "some" }).into(),
+    ]
+}

@@ -1,0 +1,238 @@
+//! What power cuts have left of each promise, and beside it what the promise costs.
+
+mod cuts;
+mod found;
+
+use bakeoff_analysis::{CellView, Document, PromiseView, RuleView};
+
+use crate::block::{
+    Block, Cell, Chart, Charts, Column, Finding, Folded, Kind, Look, Row, Table, Tone, Words,
+};
+use crate::figures::NONE;
+use crate::layout::{self, Layout};
+use crate::promises::{self, Told};
+use crate::section::Section;
+use crate::words;
+
+/// What power cuts left of each promise.
+pub struct Durability;
+
+/// How the table is read.
+const EXPLAINED: &str = "The clients of the ledger are at work when the power goes, at a moment that \
+     the seed has drawn; each column is a rule for what the disk then holds of what was not synced. \
+     *Survived*: no less was there than the level promises. *Intact*: all that was acknowledged, and \
+     whole. Recovery: the time to open the engine again, from the median to the longest.";
+
+/// What the words of the table mean.
+const MEANINGS: [(&str, &str); 9] = [
+    ("drop-all", "nothing is left of what was not synced"),
+    ("prefix", "all up to some moment is left, in the order in which it was written"),
+    ("subset", "some of it is left, each write by itself"),
+    (
+        "torn",
+        "as a rule: some is left, and of a write maybe only some sectors; as a finding: a part of a \
+         transaction is there",
+    ),
+    ("lost", "acknowledged, and not there"),
+    ("phantoms", "there, and never sent"),
+    ("holes", "gone, while a later transaction of the same client is there"),
+    ("index broken", "found by key and not by an index, or the other way round"),
+    ("corrupt", "the engine’s own check fails, or it does not start"),
+];
+
+impl Section for Durability {
+    fn name(&self) -> &str {
+        promises::SECTION
+    }
+
+    fn title(&self) -> &str {
+        "What power cuts left of each promise"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let document = layout.document;
+        let all: Vec<Told> = promises::all(document).collect();
+        if all.is_empty() {
+            return Vec::new();
+        }
+        let meanings = MEANINGS.map(|(word, meaning)| (word.to_owned(), meaning.to_owned()));
+        let mut blocks = vec![
+            Block::Note(cuts::how(&all).into()),
+            Block::Lead(Words::default().marked(EXPLAINED)),
+            Block::Folded(Folded {
+                summary: "What the words of this table mean".into(),
+                blocks: vec![Block::Facts(meanings.into())],
+                long: false,
+            }),
+            Block::Table(table(document, &all)),
+        ];
+        blocks.extend(cuts::picture(&all).map(|svg| Block::Charts(picture(&all, svg))));
+        blocks.push(Block::Findings(all.iter().map(finding).collect()));
+        blocks
+    }
+}
+
+fn picture(all: &[Told<'_>], svg: String) -> Charts {
+    let broken = all.iter().any(|told| told.promise.kept == Some(false));
+    let diamond = if broken { "; a diamond breaks the promise" } else { "" };
+    let caption = format!(
+        "How old the oldest loss was: a dot for each cut that lost something, in a line for each rule, \
+         in the table’s order{diamond}"
+    );
+    let charts = vec![Chart { caption, svg }];
+    Charts { explained: Words::default(), legend: Vec::new(), charts }
+}
+
+/// What the promises are held against, and the operation whose mean time stands beside them.
+struct Heads<'a> {
+    rules: Vec<&'a str>,
+    operation: Option<&'a str>,
+}
+
+impl<'a> Heads<'a> {
+    fn of(document: &'a Document, all: &[Told<'a>]) -> Self {
+        let mut rules: Vec<&str> = Vec::new();
+        for rule in all.iter().flat_map(|told| &told.promise.rules) {
+            if !rules.contains(&rule.keep.as_str()) {
+                rules.push(&rule.keep);
+            }
+        }
+        let measured = all.iter().any(|told| cells(document, told.promise).next().is_some());
+        let operation = document.run.run.operations.first().filter(|_| measured);
+        Self { rules, operation: operation.map(String::as_str) }
+    }
+
+    /// What each rule has left of a promise, in the rules' order.
+    fn found<'b>(&self, told: &Told<'b>) -> Vec<Option<&'b RuleView>> {
+        let found = |keep: &&str| told.promise.rules.iter().find(|rule| rule.keep == *keep);
+        self.rules.iter().map(found).collect()
+    }
+}
+
+/// A row an engine and level.
+fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
+    let heads = Heads::of(document, all);
+    let price = heads.operation.map(|operation| {
+        format!(", and its price: the mean time of {operation} in this run’s trials")
+    });
+    let mut columns = names();
+    columns.extend(heads.rules.iter().map(|rule| Column::new(Kind::Finding, *rule)));
+    columns.extend(heads.operation.map(|operation| Column::new(Kind::Main, operation)));
+    columns.push(Column::new(Kind::LongNumber, "recovery"));
+    let row = |told: &Told| {
+        let name =
+            Cell { aside: told.folder.map(str::to_owned), ..told.promise.engine.clone().into() };
+        let rule = |rule: Option<&RuleView>| Cell {
+            tone: if rule.is_some_and(|it| it.broken > 0) { Tone::Bad } else { Tone::Plain },
+            ..rule.map_or(NONE.into(), |it| found::left(it, told.promise.promised)).into()
+        };
+        let rules = heads.found(told).into_iter().map(rule);
+        let cost = heads.operation.map(|it| cost(document, told.promise, it).into());
+        let cells =
+            [name, told.level().into(), state(told.promise).into()].into_iter().chain(rules);
+        Row::of(cells.chain(cost).chain([recovery(told.promise).into()]))
+    };
+    Table {
+        caption: format!("Each promise after power cuts{}", price.unwrap_or_default()).into(),
+        look: Look::Promises,
+        columns,
+        rows: all.iter().map(row).collect(),
+        note: None,
+        compact: Some(Box::new(compact(document, all, &heads))),
+    }
+}
+
+fn names() -> Vec<Column> {
+    vec![
+        Column::new(Kind::Name, "engine"),
+        Column::new(Kind::Level, "durability"),
+        Column::new(Kind::State, "promise"),
+    ]
+}
+
+/// The same in a few characters a cell.
+fn compact(document: &Document, all: &[Told<'_>], heads: &Heads<'_>) -> Table {
+    let mut columns = names();
+    columns.extend(heads.rules.iter().map(|rule| Column::new(Kind::Number, *rule)));
+    columns.extend(heads.operation.map(|operation| Column::new(Kind::Main, operation)));
+    let row = |told: &Told| {
+        let promise = told.promise;
+        let survived = |rule: &RuleView| {
+            format!("{} of {}", found::survived(rule, promise.promised).0, rule.cuts)
+        };
+        let rules = heads.found(told).into_iter().map(|it| it.map_or(NONE.into(), survived));
+        let cost = heads.operation.map(|operation| cost(document, promise, operation));
+        let folder = told.folder.map_or(String::new(), |folder| format!(" ({folder})"));
+        let names =
+            [format!("{}{folder}", promise.engine), told.level(), state(promise).to_owned()];
+        Row {
+            bad: promise.kept == Some(false),
+            ..Row::of(names.into_iter().chain(rules).chain(cost))
+        }
+    };
+    Table { columns, rows: all.iter().map(row).collect(), ..Table::default() }
+}
+
+/// How a promise stands.
+fn state(promise: &PromiseView) -> &'static str {
+    match promise.kept {
+        _ if promise.cuts == 0 => "not tried",
+        Some(true) => "kept",
+        Some(false) => "broken",
+        None => "not promised",
+    }
+}
+
+/// The time to recover: from the median to the longest.
+fn recovery(promise: &PromiseView) -> String {
+    let times = promise.recovery_median_s.zip(promise.recovery_max_s);
+    times.map_or(NONE.into(), |(median, most)| {
+        format!("{} to {}", found::tied(median), found::tied(most))
+    })
+}
+
+/// The verdict on a promise, with the command that repeats the first cut that broke it.
+fn finding(told: &Told<'_>) -> Finding {
+    let promise = told.promise;
+    let first = promise.rules.iter().find(|rule| rule.broken > 0);
+    let again = first.zip(told.plan).and_then(|(rule, plan)| {
+        let PromiseView { engine, durability, file_system, .. } = promise;
+        Some(plan.repeat(engine, durability, *file_system, &rule.keep, rule.repeat?))
+    });
+    Finding {
+        of: format!("{}, {}", promise.engine, told.level()),
+        text: found::explained(told, first),
+        bad: promise.kept == Some(false),
+        log: found::said(told, first).and_then(|text| found::sentence_and_log(text).1),
+        again,
+    }
+}
+
+/// The cells that were timed under a promise.
+fn cells<'a>(
+    document: &'a Document,
+    promise: &'a PromiseView,
+) -> impl Iterator<Item = &'a CellView> {
+    document.cells.iter().filter(move |cell| {
+        let is = |factor: &str, level: &str| layout::get(&cell.levels, factor) == level;
+        is("engine", &promise.engine) && is("durability", &promise.durability)
+    })
+}
+
+/// What the operation takes in the cells of a promise: a time, or from one to another.
+fn cost(document: &Document, promise: &PromiseView, operation: &str) -> String {
+    let mut means: Vec<(f64, bool)> = cells(document, promise)
+        .filter_map(|cell| {
+            let found = cell.operations.iter().find(|o| o.name == operation)?;
+            Some((found.mean_s?, found.unfinished > 0))
+        })
+        .collect();
+    means.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let text = |(mean, cut_off): (f64, bool)| words::seconds_or_more(mean, cut_off);
+    match means.as_slice() {
+        [] => NONE.into(),
+        [only] => text(*only),
+        [least, .., most] if least == most => text(*least),
+        [least, .., most] => format!("{} to {}", text(*least), text(*most)),
+    }
+}

@@ -1,0 +1,149 @@
+//! How it was measured, on what machine, and by what command.
+
+use bakeoff_results::Run;
+
+use crate::block::{Block, Words};
+use crate::layout::{self, Layout};
+use crate::section::Section;
+use crate::words;
+
+/// How it was measured.
+pub struct Method;
+
+impl Section for Method {
+    fn name(&self) -> &str {
+        "method"
+    }
+
+    fn title(&self) -> &str {
+        "How it was measured"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let run = &layout.document.run.run;
+        let mut prose = match layout::is_timed(layout.document) {
+            true => vec![trials(layout), figures(), verdicts(run)],
+            false => vec!["Nothing was timed: the power was cut, as told above.".into()],
+        };
+        prose.push("Sizes are decimal: 1 MB is 10⁶ bytes.".into());
+        let mut blocks: Vec<Block> = prose.into_iter().map(Block::Prose).collect();
+        blocks.extend([
+            Block::Heading("The machine".into()),
+            machine(run),
+            Block::Heading("The experiment".into()),
+            experiment(layout),
+            Block::Heading("Again".into()),
+            Block::Command(run.command.clone()),
+        ]);
+        blocks
+    }
+
+    fn is_background(&self) -> bool {
+        true
+    }
+}
+
+/// What a trial and a block are.
+fn trials(layout: &Layout<'_>) -> Words {
+    let run = &layout.document.run.run;
+    let loops = match (layout.has_both_loops(), layout.is_open()) {
+        (true, _) => {
+            "Where there is a rate, operations are due at it, whether or not those before them have \
+             ended, and times count from when they were due; elsewhere clients wait for each operation \
+             before they send the next, and times count from when it was sent. The two answer different \
+             questions: only the first contain the wait for a free client."
+        }
+        (_, true) => {
+            "Its operations are due at a rate, whether or not those before them have ended; times count \
+             from when they were due."
+        }
+        _ => "Its clients wait for each operation before they send the next.",
+    };
+    Words::default()
+        .marked("A *trial* runs the workload ")
+        .stressed(&run.workload)
+        .plain(format!(
+            " once, in a process of its own, for {}, from a fresh copy of the same data. {loops}",
+            words::span(run.seconds)
+        ))
+        .marked(" A *block* holds one trial for each ")
+        .plain(format!(
+            "{}, all else equal, back to back in a shuffled order; all blocks are run {}.",
+            layout.compare,
+            words::many(run.repetitions as usize, "time")
+        ))
+        .marked(
+            " What is compared is always compared inside a block, so that a machine that drifts can’t \
+             favour anybody.",
+        )
+}
+
+/// What a mean, a quantile and a ratio are.
+fn figures() -> Words {
+    Words::default().marked(
+        "The first tenth of a trial’s time is its warm-up. Every operation that starts after it counts \
+         and is followed to its end, and the trial goes on until the time is over and ten of each \
+         operation have ended; what still runs when ten times its time is over is cut off there, and its \
+         time is a lower bound. A mean is the geometric mean of a cell’s trials, so that the ratio of two \
+         bars is the ratio of their pairs. A quantile comes from all of the cell’s operations together, \
+         and is given only where at least 100 of them lie beyond it. A ratio is the geometric mean of the \
+         ratios inside the blocks; its 95 % interval comes from their spread (Student’s t on their \
+         logarithms). An interval is called *wide* where it reaches more than tenfold to either side: \
+         only more repetitions narrow it.",
+    )
+}
+
+/// What the words of judgement mean.
+fn verdicts(run: &Run) -> Words {
+    Words::default()
+        .marked(
+            "*Faster* and *slower* mean that the whole interval lies beyond 5 % (above 1.05, or below 1 / \
+             1.05), *same* that it lies within, *undecided* neither. All comparisons of this page, of \
+             every operation at every setting, are adjusted for their number (Holm’s method): a \
+             difference must be the clearer, the more is compared. *Too few* means that some trial has \
+             fewer than 20 of the operation, *spiky* that two ways of estimating the ratio disagree, so \
+             that the interval can’t be trusted, *no pair* that no block has a figure of ",
+        )
+        .plain(&run.baseline)
+        .marked(
+            " beside it. Where one level was entered twice, the difference that it shows against itself \
+             is the noise floor; a difference below it is *within noise*. Where operations were still \
+             running when a trial was cut off, they count with the time that they had taken by then: > \
+             stands before such times, ≥ or ≤ before ratios; there is no ratio where both levels were cut \
+             off. The verdict goes by mean times; two levels other than ",
+        )
+        .plain(&run.baseline)
+        .marked(" are held against each other by their own pairs of trials.")
+}
+
+fn facts<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {
+    facts.map(|(name, fact)| (name.to_owned(), fact)).into()
+}
+
+fn machine(run: &Run) -> Block {
+    let machine = &run.machine;
+    Block::Facts(facts([
+        ("processor", format!("{}, {} usable", machine.processor, machine.processors)),
+        ("memory", words::bytes(machine.memory_bytes)),
+        ("system", format!("{}, kernel {}", machine.system, machine.kernel)),
+        ("disk", format!("{}, {}", machine.device, machine.file_system)),
+    ]))
+}
+
+fn experiment(layout: &Layout<'_>) -> Block {
+    let run = &layout.document.run.run;
+    let factors = run.factors.iter().map(|(name, levels)| (name.clone(), levels.join(", ")));
+    let harness = format!(
+        "{} of processor time to time and record an operation",
+        words::seconds(run.harness_s)
+    );
+    let mut all: Vec<(String, String)> = factors.collect();
+    all.extend(facts([
+        ("text", run.text.clone()),
+        ("harness", harness),
+        ("began", words::date(run.started_s)),
+    ]));
+    all.extend(layout.document.run.ended_s.map(|at| ("ended".to_owned(), words::date(at))));
+    all.extend(facts([("seed", run.seed.to_string())]));
+    Block::Facts(all)
+}

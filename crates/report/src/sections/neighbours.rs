@@ -1,0 +1,67 @@
+//! What the neighbours did.
+
+use crate::block::{Block, Column, Kind, Row, Table, Words};
+use crate::figures;
+use crate::layout::Layout;
+use crate::section::Section;
+use crate::words;
+
+/// What the neighbours did beside each level, in the cells that had any.
+pub struct Neighbours;
+
+impl Section for Neighbours {
+    fn name(&self) -> &str {
+        "neighbours"
+    }
+
+    fn title(&self) -> &str {
+        "What the neighbours did"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let rows: Vec<Row> = rows(layout);
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let setting = layout.varying.iter().map(|factor| Column::new(Kind::Setting, *factor));
+        let levels = layout.levels.iter().map(|level| Column::new(Kind::Number, *level));
+        let table = Table {
+            caption: "Neighbours’ requests a second".into(),
+            columns: setting.chain(levels).collect(),
+            rows,
+            ..Table::default()
+        };
+        vec![Block::Lead(lead(layout)), Block::Table(table)]
+    }
+
+    fn is_background(&self) -> bool {
+        true
+    }
+}
+
+fn lead(layout: &Layout<'_>) -> Words {
+    let alone = layout.document.run.run.neighbour_alone_per_second;
+    let alone =
+        alone.map(|rate| format!(" One stream alone reached {} a second.", words::digits(rate)));
+    let text = format!(
+        "Requests a second that the other load on the disk achieved beside each {}. A neighbour that is \
+         starved makes whatever starves it look good.{}",
+        layout.compare,
+        alone.unwrap_or_default()
+    );
+    text.into()
+}
+
+fn rows(layout: &Layout<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for setting in &layout.settings {
+        let rate = |level| Some(layout.cell(setting, level)?.neighbour_per_second);
+        let rates: Vec<Option<f64>> = layout.levels.iter().map(|level| rate(level)).collect();
+        if rates.iter().flatten().any(|rate| *rate > 0.0) {
+            let setting = setting.iter().map(|level| (*level).to_owned());
+            let rates = rates.into_iter().map(|rate| figures::text(rate, words::digits));
+            rows.push(Row::of(setting.chain(rates)));
+        }
+    }
+    rows
+}

@@ -1,0 +1,101 @@
+//! The first screen: the run in a sentence, in a few facts, and what to know before reading on.
+
+use bakeoff_analysis::Document;
+use bakeoff_results::{CutPlan, Machine, Run, Status};
+
+use crate::block::{Block, Verdict};
+use crate::layout::{self, Layout};
+use crate::section::Section;
+use crate::sentence;
+use crate::verdict;
+use crate::words;
+
+/// The first screen.
+pub struct Overview;
+
+impl Section for Overview {
+    fn name(&self) -> &str {
+        "overview"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let document = layout.document;
+        let [broken, rest] = sentence::verdict_parts(document);
+        let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
+        let verdict = Block::Verdict(Verdict { broken, rest });
+        let mut blocks = vec![verdict, Block::Facts(facts.collect())];
+        if !document.warnings.is_empty() {
+            blocks.push(Block::Warnings(document.warnings.clone()));
+        }
+        blocks
+    }
+}
+
+/// The run in a few facts: what a reader must know before believing a figure.
+fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
+    let run = &document.run.run;
+    let ended = layout::ended(document);
+    let trials = match document.run.status {
+        Status::Finished if ended == run.planned as usize => words::count(ended as u64),
+        _ => {
+            let planned = words::count(run.planned.into());
+            format!("{} of {planned} planned", words::count(ended as u64))
+        }
+    };
+    let trials = format!(
+        "{trials}, each {}, in {}",
+        words::span(run.seconds),
+        words::many(run.repetitions as usize, "repetition")
+    );
+    let mut facts = vec![("machine", machine(&run.machine)), ("date", words::date(run.started_s))];
+    let fixed = fixed(run);
+    if !fixed.is_empty() {
+        facts.push(("all else equal", fixed.join(", ")));
+    }
+    if layout::is_timed(document) {
+        facts.extend([("trials", trials), ("noise floor", noise(document))]);
+    }
+    facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
+    facts
+}
+
+/// The levels of the factors that were given one alone, and that nothing was compared by.
+fn fixed(run: &Run) -> Vec<String> {
+    let factors = run.factors.iter().filter(|(name, _)| *name != run.compare);
+    let fixed = factors.filter_map(|(name, levels)| match levels.as_slice() {
+        [level] => Some(words::level(name, level)),
+        _ => None,
+    });
+    fixed.collect()
+}
+
+/// How many power cuts were made.
+fn cuts(document: &Document, plan: &CutPlan) -> String {
+    let made = document.cuts.iter().filter(|cut| cut.failed.is_none()).count();
+    let made_text = words::count(made as u64);
+    match made as u64 == u64::from(plan.planned) {
+        true => made_text,
+        false => format!("{made_text} of {} planned", words::count(plan.planned.into())),
+    }
+}
+
+/// The machine in a line; what isn't known of it is left out.
+fn machine(machine: &Machine) -> String {
+    let mut parts = vec![machine.processor.clone()];
+    parts.push(words::many(machine.processors as usize, "processor"));
+    if machine.memory_bytes > 0 {
+        parts.push(format!("{} memory", words::bytes(machine.memory_bytes)));
+    }
+    parts.push(machine.file_system.clone());
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
+}
+
+/// What the run can't resolve, in words.
+fn noise(document: &Document) -> String {
+    match verdict::typical_noise(document) {
+        _ if document.noise.is_empty() => "not measured".into(),
+        Some(share) if share < words::USEFUL => words::percent(share),
+        _ => "not measured (too few repetitions)".into(),
+    }
+}

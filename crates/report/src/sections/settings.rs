@@ -1,0 +1,159 @@
+//! What each engine was set to, and why that is not its default.
+
+use bakeoff_results::{Applied, EngineFact, Run};
+
+use crate::block::{Block, Column, Folded, Kind, Row, Table};
+use crate::layout::Layout;
+use crate::section::Section;
+
+/// The settings of the engines.
+pub struct Settings;
+
+impl Section for Settings {
+    fn name(&self) -> &str {
+        "settings"
+    }
+
+    fn title(&self) -> &str {
+        "What each engine was set to"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let run = &layout.document.run.run;
+        let levels = (!run.engines.is_empty()).then(|| Block::Table(levels(&run.engines)));
+        let differing = differing(run);
+        let rest = (!differing.is_empty()).then(|| {
+            let summary = "Settings that differ from the default, and why".to_owned();
+            let blocks = vec![Block::Table(differing_table(differing))];
+            Block::Folded(Folded { summary, blocks, long: false })
+        });
+        levels.into_iter().chain(rest).collect()
+    }
+
+    fn is_background(&self) -> bool {
+        true
+    }
+}
+
+/// The settings that give each durability level.
+fn levels(engines: &[EngineFact]) -> Table {
+    let durabilities = durabilities(engines);
+    let row = |engine: &EngineFact| {
+        let given = |durability: &str| {
+            let found = engine.settings.iter().find(|(name, _)| name == durability);
+            found.map_or("can’t give it", |(_, settings)| settings).to_owned()
+        };
+        let settings = durabilities.iter().map(|durability| given(durability));
+        Row::of([engine.name.clone(), engine.version.clone()].into_iter().chain(settings))
+    };
+    let names = [Column::new(Kind::Name, "engine"), Column::new(Kind::Text, "version")];
+    let levels = durabilities.iter().map(|name| Column::new(Kind::LongCode, *name));
+    Table {
+        caption: "Settings that give each durability level".into(),
+        columns: names.into_iter().chain(levels).collect(),
+        rows: engines.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// Every durability level that some engine says something of, in the order of the first.
+fn durabilities(engines: &[EngineFact]) -> Vec<&str> {
+    let mut all: Vec<&str> = Vec::new();
+    for (durability, _) in engines.iter().flat_map(|engine| &engine.settings) {
+        if !all.contains(&durability.as_str()) {
+            all.push(durability);
+        }
+    }
+    all
+}
+
+/// A setting that an engine was opened with, in words.
+#[derive(Clone, PartialEq, Eq)]
+struct Differing {
+    /// The engine.
+    engine: String,
+    /// Its name.
+    name: String,
+    /// Its value.
+    value: String,
+    /// The durability or memory levels at which it is so; empty where it always is.
+    at: String,
+    /// Why.
+    reason: String,
+}
+
+/// Every setting that differs from an engine's own default, engine by engine.
+fn differing(run: &Run) -> Vec<Differing> {
+    let applied = &run.applied;
+    let mut rows: Vec<Differing> = Vec::new();
+    for one in applied {
+        let family: Vec<&Applied> = applied.iter().filter(|a| a.engine == one.engine).collect();
+        for setting in &one.settings {
+            let same: Vec<bool> =
+                family.iter().map(|other| other.settings.contains(setting)).collect();
+            let row = Differing {
+                engine: one.engine.clone(),
+                name: setting.name.clone(),
+                value: setting.value.clone(),
+                at: terms(&family, &same),
+                reason: setting.reason.clone().unwrap_or_else(|| "yours".into()),
+            };
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+    }
+    // Engines as the plan has them, and a setting's values together.
+    let engines = run.factors.iter().find(|(factor, _)| factor == "engine");
+    let engines = engines.map_or(&[][..], |(_, levels)| levels);
+    let place = |row: &Differing| {
+        let engine = engines.iter().position(|engine| *engine == row.engine);
+        let same = |other: &&Differing| other.engine == row.engine && other.name == row.name;
+        (engine, rows.iter().position(|other| same(&other)))
+    };
+    let mut sorted = rows.clone();
+    sorted.sort_by_cached_key(place);
+    sorted
+}
+
+fn differing_table(rows: Vec<Differing>) -> Table {
+    let row = |it: Differing| Row::of([it.engine, it.name, it.value, it.at, it.reason]);
+    Table {
+        caption: "Settings that differ from the engine’s own default".into(),
+        columns: vec![
+            Column::new(Kind::Name, "engine"),
+            Column::new(Kind::Code, "setting"),
+            Column::new(Kind::LongCode, "value"),
+            Column::new(Kind::Text, "at"),
+            Column::new(Kind::Reason, "why"),
+        ],
+        rows: rows.into_iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// What the terms that `hold` have in common against the others, by the fewest factors that tell.
+fn terms(family: &[&Applied], hold: &[bool]) -> String {
+    type Label = fn(&Applied) -> String;
+    let labels: [Label; 4] = [
+        |_| String::new(),
+        |terms| terms.durability.clone(),
+        |terms| format!("{} memory", terms.memory),
+        |terms| format!("{} with {} memory", terms.durability, terms.memory),
+    ];
+    let those = |label: Label, wanted: bool| -> Vec<String> {
+        let chosen = family.iter().zip(hold).filter(|(_, holds)| **holds == wanted);
+        let mut labels: Vec<String> = chosen.map(|(terms, _)| label(terms)).collect();
+        labels.dedup();
+        labels
+    };
+    let tells = |label: &Label| {
+        let others = those(*label, false);
+        those(*label, true).iter().all(|label| !others.contains(label))
+    };
+    let label = labels.into_iter().find(tells).unwrap_or(labels[3]);
+    let mut words = those(label, true);
+    words.sort();
+    words.dedup();
+    words.join(", ")
+}

@@ -1,0 +1,152 @@
+//! Every trial.
+
+use bakeoff_analysis::{Attempts, OpenLoop, Steadiness, steadiness};
+use bakeoff_results::measure::*;
+use bakeoff_results::{OperationSummary, TrialSummary};
+
+use crate::behind::BEHIND;
+use crate::block::{Block, Column, Folded, Kind, Look, Row, Table};
+use crate::figures;
+use crate::layout::{self, Layout};
+use crate::section::Section;
+use crate::words;
+
+/// Every trial, in the order in which they ran.
+pub struct Trials;
+
+/// From this many trials on, their table is left out on paper.
+const PAPER: usize = 500;
+
+impl Section for Trials {
+    fn name(&self) -> &str {
+        "trials"
+    }
+
+    fn title(&self) -> &str {
+        "Every trial"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        if !layout::is_timed(layout.document) {
+            return Vec::new();
+        }
+        let trials = &layout.document.trials;
+        let count = words::many(trials.len(), "trial");
+        vec![Block::Folded(Folded {
+            summary: format!("{count}, in the order in which they ran"),
+            blocks: vec![Block::Table(table(layout))],
+            long: trials.len() > PAPER,
+        })]
+    }
+
+    fn is_background(&self) -> bool {
+        true
+    }
+}
+
+/// A row a trial; a column that says nothing in any row is left out.
+fn table(layout: &Layout<'_>) -> Table {
+    let trials = &layout.document.trials;
+    let attempts = Attempts::of(trials);
+    let row = |trial: &TrialSummary| {
+        let note = note(trial, &attempts);
+        let cells = trial_cells(layout, trial).into_iter().chain([note]);
+        Row { bad: !trial.valid, ..Row::of(cells) }
+    };
+    let table = Table {
+        caption: "Every trial".into(),
+        look: Look::Records,
+        columns: trial_columns(layout),
+        rows: trials.iter().map(row).collect(),
+        ..Table::default()
+    };
+    table.without_empty_columns(|_| true)
+}
+
+fn trial_columns(layout: &Layout<'_>) -> Vec<Column> {
+    let number = |name: String| Column::new(Kind::Number, name);
+    let mut columns: Vec<Column> = ["block", "order"].map(str::to_owned).map(number).into();
+    let factors = layout.varying.iter().copied().chain([layout.compare]);
+    columns.extend(factors.map(|factor| Column::new(Kind::Text, factor)));
+    for operation in layout.operations() {
+        let figures = ["mean, ms", "p99, ms", "service, ms", "per s"];
+        columns.extend(figures.map(|figure| number(format!("{operation} {figure}"))));
+    }
+    columns.extend(REST.map(str::to_owned).map(number));
+    columns.push(Column::new(Kind::Remark, "note"));
+    columns
+}
+
+/// The columns after those of the operations.
+const REST: [&str; 8] = [
+    "offered, 1/s",
+    "not started",
+    "errors",
+    "retries",
+    "space, MB",
+    "client CPU, s",
+    "engine CPU, s",
+    "neighbours, 1/s",
+];
+
+/// A text for each of [`trial_columns`].
+fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
+    let figure = |value: Option<f64>| value.map_or(figures::NONE.into(), words::digits);
+    let milliseconds = |value: Option<f64>, cut_off: bool| match value {
+        Some(seconds) if cut_off => format!("{}{}", words::OVER, words::digits(seconds * 1e3)),
+        value => figure(value.map(|seconds| seconds * 1e3)),
+    };
+    let mut cells = vec![trial.block.to_string(), trial.order.to_string()];
+    for factor in layout.varying.iter().copied().chain([layout.compare]) {
+        cells.push(layout::get(&trial.levels, factor).into());
+    }
+    for name in layout.operations() {
+        let operation = trial.operations.iter().find(|o| o.name == name);
+        let cut_off = operation.is_some_and(|o| o.unfinished > 0);
+        for of in [
+            |o: &OperationSummary| o.mean_s,
+            |o: &OperationSummary| o.p99_s,
+            |o: &OperationSummary| o.service_mean_s,
+        ] {
+            cells.push(milliseconds(operation.and_then(of), cut_off));
+        }
+        cells.push(figure(operation.map(|o| o.per_second)));
+    }
+    let sum = |of: fn(&OperationSummary) -> u64| {
+        let all = trial.operations.iter().map(of);
+        words::count(all.fold(0, u64::saturating_add))
+    };
+    let measured = |measure: &Measure, scope| trial.measures.get(measure, &scope);
+    let rest: [String; REST.len()] = [
+        figure(measured(&OFFERED, Scope::Clients)),
+        figure(measured(&NOT_STARTED, Scope::Clients)),
+        sum(|o| o.errors),
+        sum(|o| o.retries),
+        figure(measured(&SPACE, Scope::Trial).map(|bytes| bytes / 1e6)),
+        figure(measured(&CPU, Scope::Clients)),
+        figure(measured(&CPU, Scope::DATABASE)),
+        figure(measured(&RATE, Scope::Neighbours)),
+    ];
+    cells.extend(rest);
+    cells
+}
+
+/// Why a trial doesn't count, or what a reader of it should know.
+fn note(trial: &TrialSummary, attempts: &Attempts) -> String {
+    let mut notes: Vec<&str> = trial.reason.iter().map(String::as_str).collect();
+    notes.extend(trial.warnings.iter().map(String::as_str));
+    match steadiness(trial) {
+        Some(Steadiness::NotSteady) => notes.push("not steady"),
+        Some(Steadiness::CannotTell) => notes.push("cannot tell whether it was steady"),
+        Some(Steadiness::Steady) | None => {}
+    }
+    if OpenLoop::of(trial).is_some_and(|open| !open.kept_up) {
+        notes.push(BEHIND);
+    }
+    let notes = notes.join("; ");
+    match (trial.valid, attempts.set_aside(trial)) {
+        (true, _) => notes,
+        (false, true) => format!("set aside: {notes}"),
+        (false, false) => format!("does not count: {notes}"),
+    }
+}

@@ -1,0 +1,167 @@
+//! A section and a format that are not built in.
+
+use bakeoff_analysis::Document;
+use bakeoff_report::block::{
+    Block, Cell, Chart, Charts, Column, Finding, Folded, Kind, Row, Table,
+};
+use bakeoff_report::{Error, Exporter, Layout, Options, Reports, Result, Section};
+
+use crate::sample::Sample;
+
+/// A section with a block of every kind, and every text as bad as it can be.
+struct Own {
+    background: bool,
+}
+
+const HOSTILE: &str = "<b>*own*</b>";
+
+impl Section for Own {
+    fn name(&self) -> &str {
+        "own"
+    }
+
+    fn title(&self) -> &str {
+        "Own figures"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let table = Table {
+            caption: "Own table".into(),
+            columns: vec![
+                Column::new(Kind::Name, "name"),
+                Column::new(Kind::Number, "shown").short(Some("few")),
+                Column::new(Kind::Number, "wide").short(None::<String>),
+            ],
+            rows: vec![Row::of([layout.levels[0], HOSTILE, "12345"])],
+            note: Some("Own remark".into()),
+            ..Table::default()
+        };
+        let svg = "<svg><title>own chart</title></svg>".to_owned();
+        let finding = Finding {
+            of: HOSTILE.into(),
+            text: "Found".into(),
+            bad: true,
+            log: Some(("Own log".into(), HOSTILE.into())),
+            again: Some("own again".into()),
+        };
+        let folded = vec![Block::Facts(vec![("own fact".into(), HOSTILE.into())])];
+        vec![
+            Block::Heading("Own heading".into()),
+            Block::Lead("Own lead".into()),
+            Block::Note("Own note".into()),
+            Block::Prose("Own prose".into()),
+            Block::Table(table),
+            Block::Charts(Charts {
+                explained: "Own bars".into(),
+                legend: vec![Cell { style: Some(1), ..HOSTILE.into() }],
+                charts: vec![Chart { caption: "Own caption".into(), svg }],
+            }),
+            Block::Findings(vec![finding]),
+            Block::Folded(Folded { summary: "Own fold".into(), blocks: folded, long: false }),
+            Block::Command("own --command".into()),
+        ]
+    }
+
+    fn is_background(&self) -> bool {
+        self.background
+    }
+}
+
+/// The headings alone.
+struct Headings;
+
+impl Exporter for Headings {
+    fn name(&self) -> &'static str {
+        "headings"
+    }
+
+    fn about(&self) -> &'static str {
+        "The headings alone"
+    }
+
+    fn endings(&self) -> &[&'static str] {
+        &["txt"]
+    }
+
+    fn write(&self, _: &Document, sections: &[Box<dyn Section>], _: &Options) -> Result<String> {
+        let titles = sections.iter().map(|section| section.title());
+        Ok(titles.filter(|title| !title.is_empty()).map(|title| format!("{title}\n")).collect())
+    }
+}
+
+fn reports(background: bool) -> Reports {
+    let mut reports = Reports::standard();
+    reports.section(Box::new(Own { background })).expect("a free name");
+    reports
+}
+
+fn text(reports: &Reports, format: &str) -> String {
+    let document = Sample::default().document();
+    reports.render(&document, format, &Options::default()).expect("a report")
+}
+
+#[test]
+fn every_format_shows_the_blocks_that_it_has_room_for() {
+    const ALL: [&str; 4] = ["Own figures", "Own heading", "Own note", "Own remark"];
+    const TERM: [&str; 4] = ["few", "Own table", "again: own again", "own --command"];
+    const TEXT: [&str; 7] =
+        ["Own lead", "Own prose", "shown", "12345", "Own fold", "own fact", "own again"];
+    const PAGE: [&str; 4] = ["Own bars", "Own caption", "own chart", "Own log"];
+    let reports = reports(false);
+    let has = |format, parts: &[&str], wanted: bool| {
+        let text = text(&reports, format).replace("<span class=\"whole\">", "");
+        let text = text.replace("</span>", "");
+        for part in parts {
+            assert_eq!(text.contains(part), wanted, "{part} in {format}:\n{text}");
+        }
+    };
+    ["html", "md", "term"].into_iter().for_each(|format| has(format, &ALL, true));
+    ["html", "md"].into_iter().for_each(|format| has(format, &TEXT, true));
+    has("term", &TERM, true);
+    has("html", &PAGE, true);
+    has("md", &PAGE, false);
+    has("term", &PAGE, false);
+    has("term", &["Own lead", "Own prose", "shown", "12345", "Own fold", "own fact"], false);
+}
+
+#[test]
+fn what_a_section_says_is_escaped() {
+    let reports = reports(false);
+    let page = text(&reports, "html");
+    assert!(!page.contains("<b>") && page.contains("&lt;b&gt;*own*"), "{page}");
+    assert!(text(&reports, "md").contains("\\<b\\>\\*own\\*"));
+}
+
+#[test]
+fn a_section_comes_before_the_background_and_a_terminal_shows_none_of_that() {
+    let [own, background] = [false, true].map(reports);
+    let at = |text: &str, part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}"));
+    let page = text(&own, "html");
+    let own_at = at(&page, "<section id=\"own\">");
+    assert!(at(&page, "id=\"processor\"") < own_at && own_at < at(&page, "id=\"space\""));
+    let page = text(&background, "html");
+    assert!(at(&page, "id=\"method\"") < at(&page, "<section id=\"own\">"));
+    assert!(!text(&background, "term").contains("Own figures"));
+    let term = text(&own, "term");
+    assert!(at(&term, "Own figures") < at(&term, "machine: "), "the first screen is the last");
+}
+
+#[test]
+fn a_format_of_ones_own_has_all_sections() {
+    let mut reports = reports(false);
+    reports.exporter(Box::new(Headings)).expect("a free name");
+    assert!(text(&reports, "headings").contains("What it cost\n"));
+    assert!(text(&reports, "headings").contains("Own figures\n"));
+    assert_eq!(reports.format_of("TXT"), Some("headings"));
+    assert_eq!(reports.formats().last(), Some("headings"));
+}
+
+#[test]
+fn a_name_can_be_had_once() {
+    let section = reports(false).section(Box::new(Own { background: true }));
+    assert!(matches!(section, Err(Error::Taken { what: "section", .. })));
+    let mut exporter = Reports::standard();
+    exporter.exporter(Box::new(Headings)).unwrap();
+    let error = exporter.exporter(Box::new(Headings)).expect_err("taken");
+    assert_eq!(error.to_string(), "there is a format `headings` already; choose another name");
+}
