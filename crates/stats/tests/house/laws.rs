@@ -160,6 +160,15 @@ pub const LAWS: &[Law] = &[
         but: &[],
     },
     Law {
+        of: "conformance",
+        on: &["engines"],
+        never: &[
+            never("an engine by its name", CLIENTS, ENGINES),
+            never("measured for", &["hdrhistogram"], &["latency", "histogram", "workload"]),
+        ],
+        but: &[],
+    },
+    Law {
         of: "workloads",
         on: &["engines", "factor"],
         never: &[

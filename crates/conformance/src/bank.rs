@@ -15,18 +15,30 @@ pub const TICKETS: usize = 1;
 
 /// Statements, by their numbers.
 pub const READ: usize = 0;
+/// A balance by its account, for an update.
 pub const READ_FOR_UPDATE: usize = 1;
+/// Sets a balance.
 pub const SET: usize = 2;
+/// Adds to a balance.
 pub const ADD: usize = 3;
+/// The sum of the accounts below one.
 pub const SUM_BELOW: usize = 4;
+/// The sum of the accounts from one on.
 pub const SUM_FROM: usize = 5;
+/// All accounts by their keys.
 pub const BY_KEY: usize = 6;
+/// All accounts by an index.
 pub const BY_BALANCE: usize = 7;
+/// Puts an account, new or not.
 pub const PUT: usize = 8;
+/// Adds a ticket.
 pub const NEW_TICKET: usize = 9;
+/// All tickets by their keys.
 pub const TICKETS_BY_KEY: usize = 10;
+/// The tickets of a shelf, by an index.
 pub const TICKETS_OF_SHELF: usize = 11;
 
+/// The tables.
 pub fn schema() -> Schema {
     let accounts = Table::new("accounts")
         .key_column("number", Type::Int)
@@ -41,6 +53,7 @@ pub fn schema() -> Schema {
     Schema { tables: vec![accounts, tickets] }
 }
 
+/// The statements, by the numbers above.
 pub fn statements() -> Vec<Statement> {
     let balance = Read::by_key(ACCOUNTS, 1, &[1]);
     let sum = |from, to| Read {
@@ -66,21 +79,26 @@ pub fn statements() -> Vec<Statement> {
     actions.map(|(name, action)| Statement { name: name.into(), action }).into()
 }
 
+/// Opens the bank in a folder.
 pub fn open(engine: &dyn Engine, folder: &std::path::Path, terms: &Terms) -> Box<dyn Database> {
     engine.open(folder, terms, &schema(), &statements()).expect("open")
 }
 
 /// A session with an answer of its own; what it runs must succeed.
 pub struct Teller<'a> {
+    /// Its session.
     pub session: Box<dyn Session + 'a>,
+    /// What the last statement answered.
     pub rows: Rows,
 }
 
 impl<'a> Teller<'a> {
+    /// A client of an open bank.
     pub fn new(database: &'a dyn Database) -> Self {
         Self { session: database.session().expect("a session"), rows: Rows::new() }
     }
 
+    /// Runs a statement; the number of rows read or changed.
     pub fn try_run(&mut self, statement: usize, parameters: &[i64]) -> Result<u64> {
         let parameters: Vec<_> = parameters.iter().map(|int| Value::Int(*int)).collect();
         self.session.run(statement, &parameters, &mut self.rows)
@@ -92,6 +110,7 @@ impl<'a> Teller<'a> {
         Ok(self.rows.int(0, 0).expect("one integer"))
     }
 
+    /// Adds a ticket; its number.
     pub fn new_ticket(&mut self, code: i64, shelf: i64) -> Result<i64> {
         let row = [Value::Null, Value::Int(code), Value::Int(shelf)];
         self.session.run(NEW_TICKET, &row, &mut self.rows)?;
@@ -120,6 +139,7 @@ impl<'a> Teller<'a> {
         self.again(|teller| teller.try_run(statement, parameters)).expect("no error")
     }
 
+    /// Runs a statement that answers with a number.
     pub fn int(&mut self, statement: usize, parameters: &[i64]) -> i64 {
         self.again(|teller| teller.try_int(statement, parameters)).expect("no error")
     }

@@ -38,6 +38,7 @@ fn in_threads(database: &dyn Database, count: usize, body: impl Fn(i64, Teller<'
     });
 }
 
+/// Clients that read a number and write it back, one higher, overwrite nobody's.
 pub fn read_then_write_loses_no_increment(engine: &dyn Engine) {
     with_bank(engine, 1, 0, |database| {
         in_threads(database, THREADS, |_, mut teller| {
@@ -55,6 +56,7 @@ pub fn read_then_write_loses_no_increment(engine: &dyn Engine) {
     });
 }
 
+/// Clients that add to a number in one statement lose nobody's.
 pub fn adding_loses_no_increment(engine: &dyn Engine) {
     with_bank(engine, 2, 0, |database| {
         in_threads(database, THREADS, |number, mut teller| {
@@ -126,6 +128,7 @@ fn look(teller: &mut Teller<'_>, total: i64) {
     assert_eq!(by_key, by_balance, "an index does not fit its table");
 }
 
+/// Of clients that add the same unique value at once, one succeeds.
 pub fn one_of_many_wins_a_unique_value(engine: &dyn Engine) {
     const CODES: i64 = 20;
     with_bank(engine, 0, 0, |database| {
@@ -147,6 +150,7 @@ pub fn one_of_many_wins_a_unique_value(engine: &dyn Engine) {
     });
 }
 
+/// Generated keys are distinct, and grow within a client.
 pub fn generated_keys_are_distinct_and_grow(engine: &dyn Engine) {
     with_bank(engine, 0, 0, |database| {
         let all = Mutex::new(BTreeSet::new());
@@ -255,6 +259,7 @@ pub fn rows_read_for_update_are_not_skewed(engine: &dyn Engine) {
     });
 }
 
+/// A session that is dropped in a transaction has no effect and holds no lock.
 pub fn a_dropped_session_undoes_and_blocks_nobody(engine: &dyn Engine) {
     with_bank(engine, 1, 5, |database| {
         in_threads(database, THREADS, |number, mut teller| {

@@ -41,6 +41,7 @@ fn case() -> impl Strategy<Value = Case> {
     parts.prop_map(|(tables, statements, rows, steps)| Case { tables, statements, rows, steps })
 }
 
+/// Random statements are answered as a simple model in memory answers them.
 pub fn answers_like_the_model(engine: &dyn Engine) {
     try_cases(engine, Config::default().max_shrink_iters);
 }

@@ -1,0 +1,90 @@
+//! What this lab has added is there in every command, without a change to bakeoff.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(place: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_own-lab"));
+    command.args(arguments).current_dir(place).env("XDG_RUNTIME_DIR", place);
+    command.output().unwrap()
+}
+
+/// What a command printed that has to succeed.
+#[track_caller]
+fn printed(place: &Path, arguments: &[&str]) -> String {
+    let Output { status, stdout, stderr } = run(place, arguments);
+    assert!(status.success(), "{status}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+fn place() -> tempfile::TempDir {
+    // Not the system's temporary folder: that may be in memory, where there is no direct I/O.
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// Whether virtual disks can be had here; CI must be able to.
+fn has_disks(place: &Path) -> bool {
+    let said = run(place, &["doctor"]);
+    let has = String::from_utf8_lossy(&said.stdout).contains("ok       virtual disks");
+    assert!(has || std::env::var_os("CI").is_none(), "CI must be able to mount disks");
+    has
+}
+
+#[test]
+fn everything_of_its_own_is_listed() {
+    let place = place();
+    let listed = printed(place.path(), &["list"]);
+    for own in ["logstore", "jobs", "payload", "flash"] {
+        assert!(listed.contains(own), "{own} is not in\n{listed}");
+    }
+    let help = printed(place.path(), &["report", "--help"]);
+    assert!(help.contains("tsv"), "{help}");
+}
+
+#[test]
+fn its_engine_runs_its_workload_with_its_factor_on_its_device_into_its_report() {
+    let place = place();
+    let disk = if has_disks(place.path()) { "flash" } else { "host" };
+    let file = format!(
+        "workload = 'jobs'\nengine = ['logstore', 'sqlite']\npayload = [10, 1000]\ndisk = '{disk}'\n\
+         seconds = 1\nrepetitions = 2\n"
+    );
+    std::fs::write(place.path().join("mine.toml"), file).unwrap();
+    printed(place.path(), &["run", "mine.toml", "--out", "r"]);
+    let term = printed(place.path(), &["report", "r"]);
+    assert!(term.contains("How much was done"), "{term}");
+    let page = std::fs::read_to_string(place.path().join("r/report.html")).unwrap();
+    assert!(page.contains("How much was done"), "the page has no such section");
+    let tsv = printed(place.path(), &["report", "r", "--format", "tsv"]);
+    // Two engines, two payloads, two operations, and the heading.
+    assert_eq!(tsv.lines().count(), 9, "{tsv}");
+    assert!(tsv.lines().any(|line| line.contains("payload=1000") && line.contains("\ttake\t")));
+}
+
+#[test]
+fn a_wrong_level_of_its_factor_is_told_at_its_place() {
+    let place = place();
+    let file = "workload = 'jobs'\nengine = 'logstore'\npayload = [100, 'much']\n";
+    std::fs::write(place.path().join("mine.toml"), file).unwrap();
+    let done = run(place.path(), &["run", "mine.toml", "--dry-run"]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2));
+    for part in ["`much` is no size of a payload", "mine.toml:3:17", "valid: 1 to 65536 bytes"] {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+}
+
+#[test]
+fn ten_power_cuts_leave_what_its_engine_has_promised() {
+    let place = place();
+    if !has_disks(place.path()) {
+        eprintln!("skipped: no virtual disk can be had");
+        return;
+    }
+    let cuts = ["run", "power-cut", "--engine", "logstore", "--disk", "flash", "--cuts", "10"];
+    let only = ["--durability", "relaxed,strict", "--repetitions", "0", "--out", "r", "--quiet"];
+    // Exit code 6 tells of a broken promise.
+    printed(place.path(), &[&cuts[..], &only].concat());
+    let json = printed(place.path(), &["report", "r", "--format", "json"]);
+    assert_eq!(json.matches("\"kept\": true").count(), 2, "both promises are kept");
+}
