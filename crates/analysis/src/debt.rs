@@ -32,7 +32,7 @@ pub struct DebtView {
 }
 
 /// What of a trial is summed up.
-struct Books {
+struct TrialDebt {
     drain_s: f64,
     cut_off: bool,
     bytes: Option<f64>,
@@ -43,7 +43,7 @@ struct Books {
     fresh: Option<bool>,
 }
 
-impl Books {
+impl TrialDebt {
     fn of(trial: &TrialSummary) -> Option<Self> {
         let measures = &trial.measures;
         let of = |measure| measures.get(measure, &Scope::Trial);
@@ -73,10 +73,10 @@ fn drained(measures: &Measures) -> Option<f64> {
 impl DebtView {
     /// Of all trials of a cell; `None` where it is not known of each.
     pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Option<Self> {
-        let books: Vec<Books> =
-            trials.iter().map(|trial| Books::of(trial)).collect::<Option<_>>()?;
+        let books: Vec<TrialDebt> =
+            trials.iter().map(|trial| TrialDebt::of(trial)).collect::<Option<_>>()?;
         let number = books.len() as f64;
-        let mean = |of: fn(&Books) -> Option<f64>| {
+        let mean = |of: fn(&TrialDebt) -> Option<f64>| {
             let values: Option<Vec<f64>> = books.iter().map(of).collect();
             values.map(|values| values.iter().sum::<f64>() / number)
         };

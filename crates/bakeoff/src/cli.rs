@@ -314,7 +314,7 @@ pub struct DiskMount {
     /// How much of a hard disk's stroke is in use (1.0)
     #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]
     pub used_fraction: Option<f64>,
-    /// What makes names lasting: with one journal any commit all of them, in the order of their
+    /// What makes names durable: with one journal any commit all of them, in the order of their
     /// changes (ordered), or a sync of their folder and nothing else (posix)
     #[arg(long, value_name = "MODE", default_value_t)]
     pub metadata: Metadata,

@@ -22,7 +22,7 @@ pub enum Kind {
     Read,
     /// Bytes to the device.
     Write,
-    /// All that was written and acknowledged becomes lasting; has no place and no length.
+    /// All that was written and acknowledged becomes durable; has no place and no length.
     Flush,
 }
 

@@ -75,7 +75,7 @@ pub enum Mode {
     Direct,
 }
 
-/// How much of a file a sync makes lasting.
+/// How much of a file a sync makes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
     /// Its data, and what is needed to read them again (`fdatasync`, `O_DSYNC`).
@@ -113,9 +113,9 @@ impl Default for Options {
     }
 }
 
-/// What becomes lasting without having been asked for.
+/// What becomes durable without having been asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lasting {
+pub enum Durable {
     /// A file, with its data, size and blocks.
     File(File),
     /// All names.
@@ -128,8 +128,8 @@ pub enum Lasting {
 pub struct Background {
     /// What the device has to do.
     pub work: Work,
-    /// What is lasting once that is done, as it was when the work was handed out.
-    pub lasting: Vec<Lasting>,
+    /// What is durable once that is done, as it was when the work was handed out.
+    pub durable: Vec<Durable>,
 }
 
 /// Bytes of a file that lie next to each other on the device.
@@ -152,7 +152,7 @@ struct State {
     /// of an ext4 in its cache; those of a FUSE file system it asks for again.
     partly: Ranges,
     size: u64,
-    /// The size that the next commit makes lasting: that of what was written back
+    /// The size that the next commit makes durable: that of what was written back
     /// (`i_disksize`).
     written_size: u64,
     marks: Marks,
@@ -169,11 +169,11 @@ pub struct Ext4 {
     journal: Journal,
     /// The block of data written last.
     near: u64,
-    /// Whether names changed since they were last said to be lasting.
+    /// Whether names changed since they were last said to be durable.
     names: bool,
     /// Files that were written to the device since the last commit in the background, by waiting
     /// writers or around the page cache.
-    helped: BTreeSet<File>,
+    written_unasked: BTreeSet<File>,
     /// When to look at dirty pages and metadata.
     due: Option<Nanos>,
     /// Since when there are too many dirty pages.
@@ -202,7 +202,7 @@ impl Ext4 {
             journal: Journal::default(),
             near: 0,
             names: false,
-            helped: BTreeSet::new(),
+            written_unasked: BTreeSet::new(),
             due: None,
             pressed: None,
             last: 0,
@@ -215,7 +215,7 @@ impl Ext4 {
         }
     }
 
-    /// Takes in a file that is there already, with all that it holds lasting.
+    /// Takes in a file that is there already, with all that it holds durable.
     pub fn adopt(&mut self, file: File, bytes: u64) {
         let state = self.files.entry(file).or_default();
         state.extents.fill(0..bytes.div_ceil(BLOCK), true, &mut self.space);
@@ -278,14 +278,14 @@ impl Ext4 {
                     }
                 }
                 let pages = pages(&(offset..offset + length));
-                self.cache.soil(now, file, &mut state.dirty, pages);
+                self.cache.mark_dirty(now, file, &mut state.dirty, pages);
             }
             Mode::Direct => self.write_direct(file, offset..offset + length, &mut work),
         }
         self.arm(now);
         match (sync, mode) {
             (Some(sync), _) => self.sync_after(file, sync, &mut work),
-            (None, Mode::Buffered) => self.relieve(now, length, &mut work),
+            (None, Mode::Buffered) => self.throttle_writer(now, length, &mut work),
             (None, Mode::Direct) => {}
         }
         work
@@ -401,25 +401,25 @@ impl Ext4 {
     /// written back by one work at a time.
     pub fn tick(&mut self, now: Nanos) -> Option<Background> {
         let look = self.due.is_some_and(|due| due <= now);
-        let mut lasting = Vec::new();
+        let mut durable = Vec::new();
         let mut work = Work::default();
         self.number(&mut work);
         let before = self.cache.pages();
         if self.background.is_none() {
-            self.write_back_old(now, look, &mut lasting, &mut work);
+            self.write_back_old(now, look, &mut durable, &mut work);
         }
         let pages = before - self.cache.pages();
         if pages > 0 {
             self.background = Some((work.ticket.number, pages));
         }
         if look || pages > 0 {
-            self.settle(&mut lasting, &mut work);
+            self.settle(&mut durable, &mut work);
         }
         if look {
             self.due = (self.cache.pages() > 0).then_some(now + self.options.commit);
         }
-        let any = !work.is_empty() || !lasting.is_empty();
-        any.then_some(Background { work, lasting })
+        let any = !work.is_empty() || !durable.is_empty();
+        any.then_some(Background { work, durable })
     }
 
     /// All work that there is, as by sync(2): what is dirty now has expired by then.
@@ -511,7 +511,7 @@ impl Ext4 {
         }
         self.write_step(step, work);
         // The next commit flushes the device.
-        self.helped.insert(file);
+        self.written_unasked.insert(file);
     }
 
     fn sync_after(&mut self, file: File, sync: Sync, work: &mut Work) {
@@ -541,7 +541,7 @@ impl Ext4 {
         for edge in [bytes.start, bytes.end] {
             let page = edge / BLOCK;
             if !edge.is_multiple_of(BLOCK) && state.extents.holds(page) {
-                self.cache.soil(now, file, &mut state.dirty, page..page + 1);
+                self.cache.mark_dirty(now, file, &mut state.dirty, page..page + 1);
             }
         }
     }

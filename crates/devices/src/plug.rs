@@ -1,26 +1,26 @@
 //! The plug: what is lost when the power goes.
 //!
 //! The backing folder always holds what the application sees. [`Pending`] remembers, beside it,
-//! every change that is not lasting yet, in the order in which they were made, with what was there
+//! every change that is not durable yet, in the order in which they were made, with what was there
 //! before. From the two any state that a power cut may leave can be made: an [`Image`].
 //!
-//! **What is lasting.** Everything that was there at mount time; then:
-//! - a sync of a file ([`Pending::sync_file`]) makes its bytes and its size lasting;
-//! - a journal commit ([`Pending::commit_names`]) makes all names and attributes lasting that were
+//! **What is durable.** Everything that was there at mount time; then:
+//! - a sync of a file ([`Pending::sync_file`]) makes its bytes and its size durable;
+//! - a journal commit ([`Pending::commit_names`]) makes all names and attributes durable that were
 //!   changed before it, and no bytes and no sizes;
-//! - age ([`Pending::expire`]) makes bytes and sizes lasting, and no names.
+//! - age ([`Pending::expire`]) makes bytes and sizes durable, and no names.
 //!
 //! What becomes of names and attributes otherwise depends on the file system ([`Metadata`]). With
 //! one journal, as ext4's and XFS's, they are one log, of which a power cut leaves all up to some
 //! moment: by any rule but *drop-all*, which leaves what was committed. Which syncs commit the
 //! journal is not decided here, but where their cost is ([`crate::ext4`]). By what POSIX promises and
 //! no more they are many changes each by itself, and
-//! - a sync of a file makes its attributes lasting, and no name: not even that of a new file;
-//! - a sync of a directory ([`Pending::sync_dir`]) makes its entries lasting, each with what the
+//! - a sync of a file makes its attributes durable, and no name: not even that of a new file;
+//! - a sync of a directory ([`Pending::sync_dir`]) makes its entries durable, each with what the
 //!   same operation did elsewhere and what it builds on, such as the directory's own creation. A
-//!   name whose file was never synced stands for what is lasting of that file, maybe nothing.
+//!   name whose file was never synced stands for what is durable of that file, maybe nothing.
 //!
-//! A sync that fails ([`Pending::fail_sync`]) loses the bytes that it should have made lasting.
+//! A sync that fails ([`Pending::fail_sync`]) loses the bytes that it should have made durable.
 //! A sync counts for what was changed before its [`Mark`], so that what is written while the
 //! device is at work stays pending.
 //!
@@ -91,7 +91,7 @@ impl Keep {
     }
 }
 
-/// How a file system makes names and attributes lasting.
+/// How a file system makes names and attributes durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metadata {
@@ -116,7 +116,7 @@ impl Metadata {
 
 /// A text that is neither.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no way in which names become lasting: write ordered or posix")]
+#[error("`{0}` is no way in which names become durable: write ordered or posix")]
 pub struct MetadataError(String);
 
 impl FromStr for Metadata {

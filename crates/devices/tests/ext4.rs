@@ -2,7 +2,7 @@
 
 use bakeoff_devices::device::{Kind, Nanos, Request};
 use bakeoff_devices::ext4::{
-    Background, Committing, Counts, Ext4, LEAST_SPAN, Lasting, Mode, Options, Parameters, Place,
+    Background, Committing, Counts, Durable, Ext4, LEAST_SPAN, Mode, Options, Parameters, Place,
     Sync, Work,
 };
 
@@ -55,13 +55,13 @@ fn bytes(work: &Work) -> u64 {
     work.steps.iter().flatten().map(|request| request.length).sum()
 }
 
-/// Everything due by `until`, each done at once: moments, works and what they make lasting.
-fn background(ext4: &mut Ext4, until: Nanos) -> Vec<(Nanos, Work, Vec<Lasting>)> {
+/// Everything due by `until`, each done at once: moments, works and what they make durable.
+fn background(ext4: &mut Ext4, until: Nanos) -> Vec<(Nanos, Work, Vec<Durable>)> {
     let mut all = Vec::new();
     while let Some(at) = ext4.next_tick().filter(|at| *at <= until) {
-        if let Some(Background { work, lasting }) = ext4.tick(at) {
+        if let Some(Background { work, durable }) = ext4.tick(at) {
             ext4.done(work.ticket);
-            all.push((at, work, lasting));
+            all.push((at, work, durable));
         }
     }
     all
@@ -134,7 +134,7 @@ fn a_direct_write_takes_the_place_of_dirty_pages() {
 fn a_page_written_in_part_is_in_the_cache_until_it_was_read_once() {
     let mut ext4 = ext4();
     ext4.adopt(FILE, MIB);
-    // Records of a log that end within pages, made lasting.
+    // Records of a log that end within pages, made durable.
     write(&mut ext4, 0, FILE, 100, 6 * KIB);
     assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w8 f");
     assert!(ext4.read(FILE, 0, 8 * KIB).is_empty());
@@ -217,11 +217,11 @@ fn metadata_are_committed_after_5_s_and_data_written_after_30_s() {
     write(&mut ext4, SECOND, FILE, 0, MIB);
     let all = background(&mut ext4, 100 * SECOND);
     let told: Vec<_> =
-        all.iter().map(|(at, work, lasting)| (at / SECOND, shape(work), &lasting[..])).collect();
+        all.iter().map(|(at, work, durable)| (at / SECOND, shape(work), &durable[..])).collect();
     // 31 s is the moment at which the pages are 30 s old, and a time to look.
-    let expected: [(u64, String, &[Lasting]); 2] = [
-        (6, "w24 f w4 f".to_owned(), &[Lasting::Names]),
-        (31, "w1024 w16 f w4 f".to_owned(), &[Lasting::File(FILE)]),
+    let expected: [(u64, String, &[Durable]); 2] = [
+        (6, "w24 f w4 f".to_owned(), &[Durable::Names]),
+        (31, "w1024 w16 f w4 f".to_owned(), &[Durable::File(FILE)]),
     ];
     assert_eq!(told, expected);
     assert_eq!(ext4.next_tick(), None);
@@ -233,11 +233,11 @@ fn settling_leaves_nothing_for_later() {
     ext4.names_changed(0, &[]);
     write(&mut ext4, SECOND, FILE, 0, 8 * MIB);
     write(&mut ext4, 2 * SECOND, FILE + 1, 0, 4 * KIB);
-    let Background { work, lasting } = ext4.settle_all(2 * SECOND).expect("there is something");
+    let Background { work, durable } = ext4.settle_all(2 * SECOND).expect("there is something");
     ext4.done(work.ticket);
     assert!(bytes(&work) > 8 * MIB && shape(&work).ends_with(" f"), "{}", shape(&work));
-    for what in [Lasting::File(FILE), Lasting::File(FILE + 1), Lasting::Names] {
-        assert!(lasting.contains(&what), "{lasting:?}");
+    for what in [Durable::File(FILE), Durable::File(FILE + 1), Durable::Names] {
+        assert!(durable.contains(&what), "{durable:?}");
     }
     assert_eq!(ext4.dirty(), 0);
     assert!(background(&mut ext4, 100 * SECOND).is_empty());
@@ -253,7 +253,7 @@ fn names_committed_by_a_sync_are_told_as_lasting_later() {
     let all = background(&mut ext4, 60 * SECOND);
     assert_eq!(all.len(), 1);
     assert!(all[0].1.is_empty());
-    assert_eq!(all[0].2, [Lasting::Names]);
+    assert_eq!(all[0].2, [Durable::Names]);
 }
 
 #[test]
@@ -268,8 +268,8 @@ fn many_dirty_pages_are_written_back_early_and_too_many_make_writers_wait() {
     write(&mut ext4, 8, 8, 0, MIB);
     assert_eq!(ext4.next_tick(), Some(8));
     let background = ext4.tick(9).expect("write-back is due");
-    let files: Vec<_> = (0..5).map(Lasting::File).collect();
-    assert_eq!(background.lasting, files);
+    let files: Vec<_> = (0..5).map(Durable::File).collect();
+    assert_eq!(background.durable, files);
     assert_eq!(ext4.dirty(), 4 * MIB);
 
     // While that is under way nothing else is written back in the background, and its pages count.
@@ -286,7 +286,7 @@ fn many_dirty_pages_are_written_back_early_and_too_many_make_writers_wait() {
 }
 
 #[test]
-fn what_waiting_writers_wrote_back_is_told_as_lasting() {
+fn what_waiting_writers_wrote_back_is_told_as_durable() {
     let options =
         Options { dirty_background: 8 * MIB, dirty_limit: 16 * MIB, ..Options::default() };
     let mut ext4 = Ext4::new(options);
@@ -296,8 +296,8 @@ fn what_waiting_writers_wrote_back_is_told_as_lasting() {
     let work = ext4.write(1, 4, 0, 4 * MIB, Mode::Buffered, None);
     assert_eq!(bytes(&work), 4 * MIB);
     let all = background(&mut ext4, 10 * SECOND);
-    let told: Vec<_> = all.iter().flat_map(|(_, _, lasting)| lasting).collect();
-    assert!(told.contains(&&Lasting::File(0)), "{told:?}");
+    let told: Vec<_> = all.iter().flat_map(|(_, _, durable)| durable).collect();
+    assert!(told.contains(&&Durable::File(0)), "{told:?}");
 }
 
 #[test]
@@ -408,10 +408,10 @@ fn small_files_written_back_together_become_few_requests() {
         write(&mut ext4, 0, number, 0, 4 * KIB);
     }
     let all = background(&mut ext4, 40 * SECOND);
-    let (_, work, lasting) = all.last().expect("they expire");
+    let (_, work, durable) = all.last().expect("they expire");
     // The first of them fills the last group.
     assert_eq!(work.steps[0].len(), 2, "{}", shape(work));
-    assert_eq!(lasting.len(), 256);
+    assert_eq!(durable.len(), 256);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_devices::device::{Kind, Nanos};
 use bakeoff_devices::ext4::{
-    Background, Committing, Ext4, Extent, Lasting, Mode, Options, Parameters, Place, Sync, Work,
+    Background, Committing, Durable, Ext4, Extent, Mode, Options, Parameters, Place, Sync, Work,
 };
 use proptest::prelude::*;
 
@@ -88,7 +88,7 @@ impl Known {
     }
 
     /// Frees what lies in sectors `from..until`: whole pages are forgotten; a part of a page is
-    /// zeroed, which nobody has asked to be lasting.
+    /// zeroed, which nobody has asked to be durable.
     fn free(&mut self, from: u64, until: u64) {
         for sector in from..until.min(SECTORS) {
             self.stale[sector as usize] = false;
@@ -176,13 +176,13 @@ impl Checker {
                     assert!(!self.file(file).stale[range].contains(&true));
                 }
                 if sync.is_some() {
-                    self.is_lasting(file, &work);
+                    self.is_durable(file, &work);
                 }
             }
             Step::Sync(file, sync) => {
                 let work = ext4.sync(now, file, sync);
                 self.device_does(&work, journal);
-                self.is_lasting(file, &work);
+                self.is_durable(file, &work);
                 self.reads_all(file);
             }
             Step::FailSync(file) => {
@@ -219,13 +219,13 @@ impl Checker {
         while let Some(at) = self.ext4.next_tick().filter(|at| *at <= until) {
             self.now = self.now.max(at);
             let journal = self.ext4.counts().journal.bytes;
-            let Some(Background { work, lasting }) = self.ext4.tick(self.now) else {
+            let Some(Background { work, durable }) = self.ext4.tick(self.now) else {
                 continue;
             };
             self.device_does(&work, journal);
-            for lasting in lasting {
-                if let Lasting::File(file) = lasting {
-                    assert!(self.file(file).is_written(), "{file} is not lasting");
+            for durable in durable {
+                if let Durable::File(file) = durable {
+                    assert!(self.file(file).is_written(), "{file} is not durable");
                 }
             }
         }
@@ -233,8 +233,8 @@ impl Checker {
     }
 
     /// After a sync all of the file is on the device, and the device was flushed at last.
-    fn is_lasting(&mut self, file: u64, work: &Work) {
-        assert!(self.file(file).is_written(), "{file} is not lasting");
+    fn is_durable(&mut self, file: u64, work: &Work) {
+        assert!(self.file(file).is_written(), "{file} is not durable");
         let last = work.steps.last().expect("a sync flushes");
         assert_eq!((last.len(), last[0].kind), (1, Kind::Flush));
     }

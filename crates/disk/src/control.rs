@@ -81,7 +81,7 @@ pub struct Stat {
     pub seconds: f64,
     /// The seed of the device and of its neighbours.
     pub seed: u64,
-    /// How names and attributes become lasting.
+    /// How names and attributes become durable.
     pub metadata: String,
     /// Who else is on the device.
     pub neighbours: String,

@@ -32,7 +32,7 @@ pub enum Call {
     Read,
     /// Writing or allocating data, or setting a size.
     Write,
-    /// Making data lasting.
+    /// Making data durable.
     Fsync,
 }
 

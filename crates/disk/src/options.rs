@@ -25,7 +25,7 @@ pub struct MountOptions {
     pub seed: u64,
     /// How much of a hard disk's stroke is in use, above 0 and at most 1; all of it if not said.
     pub used_fraction: Option<f64>,
-    /// How names and attributes become lasting.
+    /// How names and attributes become durable.
     pub metadata: Metadata,
     /// Whether work takes its time from the start.
     pub timing: bool,

@@ -9,7 +9,7 @@
 //! A folder of the volume's own, [`HIDDEN`], is in it while it is open; the application does not
 //! see it.
 //!
-//! What is not: extended attributes and times are lasting at once. Reads that the kernel's page
+//! What is not: extended attributes and times are durable at once. Reads that the kernel's page
 //! cache answers never come here, so no fault can meet them. A file that the application holds
 //! takes a descriptor of this process: as many as the system allows.
 
@@ -33,11 +33,11 @@ mod armed;
 mod attributes;
 mod cut;
 mod data;
-mod graveyard;
+mod durable;
 mod inode;
-mod lasting;
 mod listing;
 mod names;
+mod orphans;
 mod size;
 mod space;
 mod sync;
@@ -45,15 +45,15 @@ mod uncached;
 
 pub use attributes::{Changes, Moment};
 pub use data::{Access, Opened};
-pub use graveyard::HIDDEN;
 pub use listing::{Entry, Listing};
 pub use names::Who;
+pub use orphans::HIDDEN;
 
 use armed::Armed;
-use graveyard::Graveyard;
+use durable::Model;
 use inode::{Inode, Numbers, Table};
-use lasting::Model;
 use listing::Listings;
+use orphans::Orphans;
 use space::Space;
 use uncached::Touched;
 
@@ -70,7 +70,7 @@ pub struct VolumeOptions {
     pub executor: Arc<Executor>,
     /// Bytes of the device's own cache: see [`Spec::cache`].
     pub device_cache: u64,
-    /// How names and attributes become lasting.
+    /// How names and attributes become durable.
     pub metadata: Metadata,
     /// How and where the journal is written.
     pub journal: ext4::Parameters,
@@ -100,7 +100,7 @@ pub struct Volume {
     inodes: Table,
     numbers: Numbers,
     listings: Listings,
-    graveyard: Graveyard,
+    orphans: Orphans,
     model: Mutex<Model>,
     faults: Faults,
     space: Space,
@@ -120,7 +120,7 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Opens a backing folder. All that is in it is lasting.
+    /// Opens a backing folder. All that is in it is durable.
     ///
     /// # Errors
     /// It can't be read through, is no folder, or has another file system mounted in it.
@@ -130,7 +130,7 @@ impl Volume {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&backing, flags, Mode::empty())?;
         let stat = rustix::fs::fstat(&folder)?;
-        let graveyard = Graveyard::open(&folder)?;
+        let orphans = Orphans::open(&folder)?;
         let root = Arc::new(Inode::at(ROOT, folder, &stat));
         let model = Model::new(&stat, options.device_cache, options.metadata, options.journal);
         let volume = Arc::new(Self {
@@ -141,7 +141,7 @@ impl Volume {
             numbers: Numbers::new(stat.st_ino),
             root,
             listings: Listings::default(),
-            graveyard,
+            orphans,
             model: Mutex::new(model),
             faults: Faults::default(),
             space: Space::default(),
@@ -255,7 +255,7 @@ impl Volume {
 
 impl Drop for Volume {
     fn drop(&mut self) {
-        self.graveyard.close(self.root.any());
+        self.orphans.close(self.root.any());
     }
 }
 

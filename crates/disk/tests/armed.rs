@@ -51,7 +51,7 @@ struct History {
     folders: TempDir,
     files: [Ino; NAMES.len()],
     random: Xoshiro256PlusPlus,
-    lasting: Files,
+    durable: Files,
     pending: Vec<Write>,
     writes: u64,
     syncs: u64,
@@ -76,8 +76,8 @@ impl History {
             ino
         });
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let (lasting, pending) = (Files::default(), Vec::new());
-        Self { volume, folders, files, random, lasting, pending, writes: 0, syncs: 0 }
+        let (durable, pending) = (Files::default(), Vec::new());
+        Self { volume, folders, files, random, durable, pending, writes: 0, syncs: 0 }
     }
 
     /// A write or a sync, with what it does to the model.
@@ -131,10 +131,10 @@ impl History {
         Ok(())
     }
 
-    /// What was written to a file is lasting.
+    /// What was written to a file is durable.
     fn settle(&mut self, file: usize) {
         for write in self.pending.extract_if(.., |write| write.file == file) {
-            write.apply(&mut self.lasting);
+            write.apply(&mut self.durable);
         }
     }
 
@@ -159,7 +159,7 @@ impl History {
 
     /// What is there if the first `count` of what was pending are.
     fn prefix(&self, count: usize) -> Files {
-        let mut files = self.lasting;
+        let mut files = self.durable;
         self.pending[..count].iter().for_each(|write| write.apply(&mut files));
         files
     }
@@ -167,29 +167,29 @@ impl History {
     /// Checks an image against what the rule allows.
     fn check(&self, keep: Keep, image: &Files) {
         let allowed = match keep {
-            Keep::DropAll => *image == self.lasting,
+            Keep::DropAll => *image == self.durable,
             Keep::Prefix => (0..=self.pending.len()).any(|count| self.prefix(count) == *image),
             Keep::Subset => self.is_subset(image),
             Keep::Torn => self.is_made_of(image),
         };
-        let Self { lasting, pending, .. } = self;
-        assert!(allowed, "{keep}: {image:?} of {lasting:?} and {pending:?}");
+        let Self { durable, pending, .. } = self;
+        assert!(allowed, "{keep}: {image:?} of {durable:?} and {pending:?}");
     }
 
-    /// Whether each sector holds what was lasting there or what was pending.
+    /// Whether each sector holds what was durable there or what was pending.
     fn is_made_of(&self, image: &Files) -> bool {
         (0..NAMES.len()).all(|file| {
             (0..SECTORS).all(|sector| {
                 let value = image[file][sector];
                 let written = |write: &Write| write.covers(file, sector) && write.value == value;
-                value == self.lasting[file][sector] || self.pending.iter().any(written)
+                value == self.durable[file][sector] || self.pending.iter().any(written)
             })
         })
     }
 
     /// Whether the writes of which a sector is seen make the image, whole and in their order.
     fn is_subset(&self, image: &Files) -> bool {
-        let mut files = self.lasting;
+        let mut files = self.durable;
         let seen = |write: &&Write| image[write.file].contains(&write.value);
         self.pending.iter().filter(seen).for_each(|write| write.apply(&mut files));
         files == *image
@@ -242,7 +242,7 @@ fn what_a_sync_that_failed_should_have_kept_is_not_lasting_and_all_that_others_k
         for (keep, seen) in Keep::ALL.into_iter().zip(&mut seen) {
             let image = history.image(keep, seed);
             history.check(keep, &image);
-            *seen += u32::from(image != history.lasting);
+            *seen += u32::from(image != history.durable);
             assert_eq!(image, history.image(keep, seed), "{keep}: another image of that moment");
         }
     }

@@ -24,7 +24,7 @@ struct Disk {
 const BUFFERED: Access = Access { mode: Mode::Buffered, sync: None, drop_privileges: false };
 
 impl Disk {
-    /// With the files `a` and `b` in it, lasting.
+    /// With the files `a` and `b` in it, durable.
     fn new(model: &str, metadata: Metadata) -> Self {
         let folders = tempfile::tempdir().unwrap();
         let backing = folders.path().join("backing");
@@ -114,7 +114,7 @@ fn a_rename_that_nobody_synced_is_lasting_with_a_commit_for_another_file() {
 }
 
 #[test]
-fn a_sync_that_commits_nothing_makes_no_name_lasting() {
+fn a_sync_that_commits_nothing_makes_no_name_durable() {
     for metadata in Metadata::ALL {
         let disk = Disk::new("null", metadata);
         disk.rename("a", "z");
@@ -188,7 +188,7 @@ fn written_directly(model: &str, sync: Option<Sync>) -> bool {
 
 #[test]
 fn a_direct_write_in_place_is_lasting_without_a_sync_unless_the_device_has_a_cache() {
-    for (model, lasting) in [
+    for (model, durable) in [
         ("null", true),
         ("ebs-gp3", true),
         ("hdd-7200", true),
@@ -197,7 +197,7 @@ fn a_direct_write_in_place_is_lasting_without_a_sync_unless_the_device_has_a_cac
         ("ssd-sata/cache=0", true),
         ("raid10:2×ssd-sata", false),
     ] {
-        assert_eq!(written_directly(model, None), lasting, "{model}");
+        assert_eq!(written_directly(model, None), durable, "{model}");
         assert!(written_directly(model, Some(Sync::Data)), "{model}");
     }
 }

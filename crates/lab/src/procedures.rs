@@ -21,7 +21,7 @@ use crate::place::images::{Image, Images};
 use crate::place::{self, Place};
 use crate::process::Program;
 use crate::process::job::{Job, Message, Task};
-use crate::process::{Heard, Process};
+use crate::process::{Process, Received};
 use crate::spec::TrialSpec;
 use crate::targets::Setup;
 use crate::watch::{Event, Watch};
@@ -169,14 +169,14 @@ impl Stage<'_> {
             }
             self.go_on()?;
             match process.receive(PATIENCE) {
-                Heard::Message(Message::Loaded { rows, bytes }) => {
+                Received::Message(Message::Loaded { rows, bytes }) => {
                     (heard, loaded) = (Instant::now(), bytes);
                     self.watch.event(Event::Loading { data: &setup.recipe, rows });
                 }
-                Heard::Message(Message::Done(_)) => return Ok(loaded),
-                Heard::Message(Message::Failed(reason)) => return Err(reason),
-                Heard::Message(_) | Heard::Nothing => {}
-                Heard::End => return Err(TrialError::process(process.exit_report())),
+                Received::Message(Message::Done(_)) => return Ok(loaded),
+                Received::Message(Message::Failed(reason)) => return Err(reason),
+                Received::Message(_) | Received::Nothing => {}
+                Received::End => return Err(TrialError::process(process.exit_report())),
             }
         }
     }

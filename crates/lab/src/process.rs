@@ -7,4 +7,4 @@ mod output;
 mod parent;
 
 pub use output::Output;
-pub use parent::{Heard, Process, Program};
+pub use parent::{Process, Program, Received};

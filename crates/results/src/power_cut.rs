@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSystem {
-    /// One journal, as ext4 has: a commit makes all names lasting that were changed before it. So
+    /// One journal, as ext4 has: a commit makes all names durable that were changed before it. So
     /// were all cuts that an older bakeoff recorded.
     #[default]
     Ext4,
-    /// POSIX and no more: a name is lasting when its folder was synced.
+    /// POSIX and no more: a name is durable when its folder was synced.
     Posix,
 }
 

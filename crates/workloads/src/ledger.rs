@@ -19,7 +19,7 @@ use std::sync::Arc;
 use bakeoff_engines::{Database, Result, Schema, Statement, Value};
 
 pub use audit::Claim;
-pub use client::{Bookkeeper, Witness};
+pub use client::{CommitObserver, LedgerClient};
 
 use crate::{Audited, Claims, Client, Findings, Parameters, Prepared, Scale, Text, Workload};
 use claims::{Account, Writer};
@@ -94,17 +94,17 @@ impl Books {
         Self { accounts, seed, text, schema, statements }
     }
 
-    /// Client `number`, which tells `witness` what it sends and what is acknowledged.
+    /// Client `number`, which tells `observer` what it sends and what is acknowledged.
     ///
     /// # Panics
     /// When `number` is not below [`CLIENTS`].
     pub fn bookkeeper<'a>(
         &'a self,
         number: usize,
-        witness: Box<dyn Witness + 'a>,
-    ) -> Bookkeeper<'a> {
+        observer: Box<dyn CommitObserver + 'a>,
+    ) -> LedgerClient<'a> {
         assert!(number < CLIENTS, "client {number} of {CLIENTS}");
-        Bookkeeper::new(self, number as i64, witness)
+        LedgerClient::new(self, number as i64, observer)
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_engines::{Database, Durability, Error, Terms};
 use bakeoff_workloads::Findings;
-use bakeoff_workloads::ledger::{Books, Claim, Witness};
+use bakeoff_workloads::ledger::{Books, Claim, CommitObserver};
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
@@ -96,7 +96,7 @@ fn postgres_server(folder: &Path) -> postgres::Client {
 /// Remembers what a client did.
 struct Memory(Rc<Cell<Claim>>);
 
-impl Witness for Memory {
+impl CommitObserver for Memory {
     fn sent(&mut self, sequence: i64) {
         self.0.set(Claim { sent: sequence, ..self.0.get() });
     }

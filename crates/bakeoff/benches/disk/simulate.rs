@@ -73,7 +73,7 @@ pub(crate) fn neighbours_alone(
     station.counts(seconds * SECOND)
 }
 
-/// Appends of 4 KiB a second, each made lasting by fdatasync before the next.
+/// Appends of 4 KiB a second, each made durable by fdatasync before the next.
 pub(crate) fn appends(model: &str, count: u64) -> f64 {
     let mut files = Ext4::new(Options::default());
     let mut station = station(model, files.span(), "0");

@@ -194,7 +194,7 @@ fn table(stat: &Stat, models: &Models) -> String {
     row("daemon", "round trip", format!("{:.0} µs", stat.round_trip_us));
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let (all, pending) = (megabytes(stat.memory_bytes), megabytes(stat.pending_bytes));
-    row("", "memory", format!("{all:.1} MB, {pending:.1} MB of it for what is not lasting yet"));
+    row("", "memory", format!("{all:.1} MB, {pending:.1} MB of it for what is not durable yet"));
     format!("{table}\n")
 }
 

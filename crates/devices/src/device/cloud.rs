@@ -244,7 +244,7 @@ impl Device for Cloud {
     fn submit(&mut self, now: Nanos, id: u64, request: Request) {
         self.agenda.enter(now);
         let at = match request.kind {
-            // What was acknowledged is lasting: the volume has no cache to flush.
+            // What was acknowledged is durable: the volume has no cache to flush.
             Kind::Flush => now,
             Kind::Read | Kind::Write => self.serve(now, &request),
         };

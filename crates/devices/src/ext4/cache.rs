@@ -53,7 +53,7 @@ impl Cache {
     }
 
     /// Makes pages dirty.
-    pub fn soil(&mut self, now: Nanos, file: File, dirty: &mut Dirty, pages: Range<u64>) {
+    pub fn mark_dirty(&mut self, now: Nanos, file: File, dirty: &mut Dirty, pages: Range<u64>) {
         if dirty.is_empty() {
             dirty.since = now;
             self.oldest_first.insert((now, file));

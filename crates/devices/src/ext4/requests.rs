@@ -36,7 +36,7 @@ pub fn requests(kind: Kind, mut pieces: Vec<Piece>) -> Vec<Request> {
     requests
 }
 
-/// A request that makes lasting what was written.
+/// A request that makes durable what was written.
 pub fn flush() -> Request {
     Request { kind: Kind::Flush, offset: 0, length: 0, stream: 0 }
 }

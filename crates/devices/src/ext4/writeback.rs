@@ -5,7 +5,7 @@ use crate::device::{Kind, Nanos, Request};
 use super::groups::BLOCK;
 use super::journal::Commit;
 use super::requests::{Piece, flush, requests};
-use super::{Committing, Ext4, File, Lasting, Work, counts};
+use super::{Committing, Durable, Ext4, File, Work, counts};
 
 /// The least that a writer writes back when it has to wait, as Linux's `MAX_WRITEBACK_PAGES` had.
 const CHUNK: u64 = (4 << 20) / BLOCK;
@@ -61,7 +61,7 @@ impl Ext4 {
         &mut self,
         now: Nanos,
         look: bool,
-        lasting: &mut Vec<Lasting>,
+        durable: &mut Vec<Durable>,
         work: &mut Work,
     ) {
         let pressed = self.pressed.take().is_some();
@@ -73,14 +73,14 @@ impl Ext4 {
                 break;
             }
             step.extend(self.write_back(work.ticket.number, file, u64::MAX));
-            lasting.push(Lasting::File(file));
+            durable.push(Durable::File(file));
         }
         self.write_step(merged(step), work);
     }
 
     /// Starts the write-back in the background when there are many dirty pages, and makes the
     /// writer of `length` bytes help when there are too many.
-    pub(super) fn relieve(&mut self, now: Nanos, length: u64, work: &mut Work) {
+    pub(super) fn throttle_writer(&mut self, now: Nanos, length: u64, work: &mut Work) {
         if self.dirty() > self.options.dirty_background {
             self.pressed.get_or_insert(now);
         }
@@ -95,33 +95,33 @@ impl Ext4 {
             && let Some((_, file)) = self.cache.oldest()
         {
             step.extend(self.write_back(work.ticket.number, file, self.cache.pages() - goal));
-            self.helped.insert(file);
+            self.written_unasked.insert(file);
         }
         self.write_step(merged(step), work);
     }
 
-    /// Adds a commit in the background, what it makes lasting beside the files that are written back,
-    /// and a flush if there is anything to be lasting.
-    pub(super) fn settle(&mut self, lasting: &mut Vec<Lasting>, work: &mut Work) {
-        for file in std::mem::take(&mut self.helped) {
+    /// Adds a commit in the background, what it makes durable beside the files that are written back,
+    /// and a flush if there is anything to be durable.
+    pub(super) fn settle(&mut self, durable: &mut Vec<Durable>, work: &mut Work) {
+        for file in std::mem::take(&mut self.written_unasked) {
             let clean = self.files.get(&file).is_some_and(|state| state.dirty.is_empty());
-            if clean && !lasting.contains(&Lasting::File(file)) {
+            if clean && !durable.contains(&Durable::File(file)) {
                 self.await_pages(file, work);
-                lasting.push(Lasting::File(file));
+                durable.push(Durable::File(file));
             }
         }
         let running = self.journal.running();
         let mut flushes = false;
         if self.journal.is_dirty() {
             flushes = self.commit(running, work);
-        } else if self.names || !lasting.is_empty() {
+        } else if self.names || !durable.is_empty() {
             flushes = self.commit(running - 1, work);
         }
         if !flushes && !work.is_empty() {
             self.flush(work);
         }
         if std::mem::take(&mut self.names) {
-            lasting.push(Lasting::Names);
+            durable.push(Durable::Names);
         }
     }
 
@@ -159,7 +159,7 @@ impl Ext4 {
     }
 
     /// Commits the running transaction. Of a commit in two steps each is followed by a flush: that
-    /// before the commit record, and the one that makes it lasting (`REQ_PREFLUSH | REQ_FUA`).
+    /// before the commit record, and the one that makes it durable (`REQ_PREFLUSH | REQ_FUA`).
     fn write_journal(&mut self, work: &mut Work) {
         let commit = self.options.journal.commit;
         let part = self.space.journal(self.near);

@@ -46,14 +46,14 @@ pub(super) struct Edit {
     old_size: u64,
     pub new_size: u64,
     old: Old,
-    /// Set when a sync that should have made it lasting failed: no later one will.
+    /// Set when a sync that should have made it durable failed: no later one will.
     lost: Option<Box<Lost>>,
 }
 
 /// A write that never reaches the device, for all that the application can tell.
 #[derive(Debug, Default)]
 struct Lost {
-    /// Where later changes that did become lasting brought what lay there.
+    /// Where later changes that did become durable brought what lay there.
     mended: Vec<Range<u64>>,
 }
 
@@ -142,7 +142,7 @@ impl Edit {
         parts
     }
 
-    /// Whether no sync will make it lasting.
+    /// Whether no sync will make it durable.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.is_some()
     }
@@ -154,7 +154,7 @@ impl Edit {
         }
     }
 
-    /// A later change became lasting, and with it the sectors that it touches. Gives whether
+    /// A later change became durable, and with it the sectors that it touches. Gives whether
     /// anything of this one is lost still.
     pub(super) fn mend(&mut self, later: &Self) -> bool {
         let mut mended = later.sectors();
@@ -211,7 +211,7 @@ struct Redo<'a> {
 
 /// A file's content when the changes meet these fates, from its present size.
 ///
-/// Walks back to what is lasting; a kept change's own bytes are found on the way, just before it
+/// Walks back to what is durable; a kept change's own bytes are found on the way, just before it
 /// is undone. Then makes the kept ones again, in order.
 pub(super) fn content<'a>(
     ino: Ino,

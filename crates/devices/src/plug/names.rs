@@ -44,13 +44,13 @@ pub struct Place<'a> {
 pub(super) struct Node {
     pub kind: Kind,
     pub attributes: Attributes,
-    /// How many lasting names it has.
+    /// How many durable names it has.
     links: u32,
     /// How many times pending changes speak of it.
     mentions: u32,
 }
 
-/// What is lasting of the names.
+/// What is durable of the names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     pub nodes: HashMap<Ino, Node>,
@@ -200,7 +200,7 @@ impl Tree {
         self.nodes.insert(ino, Node { kind, attributes, links: 0, mentions: 0 });
     }
 
-    /// Gives something a lasting name.
+    /// Gives something a durable name.
     pub(super) fn name(&mut self, place: Place<'_>, ino: Ino) {
         self.entries.entry(place.dir).or_default().insert(place.name.to_owned(), ino);
         if let Some(node) = self.nodes.get_mut(&ino) {

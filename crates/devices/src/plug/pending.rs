@@ -1,4 +1,4 @@
-//! What is pending, and how it becomes lasting.
+//! What is pending, and how it becomes durable.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -17,7 +17,7 @@ pub struct Mark(u64);
 /// All changes that a power cut would take now, with the tree of names that it would leave.
 ///
 /// Each change is told right before it is made, or under the same lock. Changes of things that
-/// have no name any more, lasting or pending, are ignored: nothing of them can be lost.
+/// have no name any more, durable or pending, are ignored: nothing of them can be lost.
 pub struct Pending {
     root: Ino,
     metadata: Metadata,
@@ -38,7 +38,7 @@ impl Pending {
         Self { root, metadata, tree, changes: Vec::new(), edits: HashMap::new(), next: 0, bytes: 0 }
     }
 
-    /// Adds what was there at mount time: lasting. A number that is there already gets a further
+    /// Adds what was there at mount time: durable. A number that is there already gets a further
     /// name.
     pub fn adopt(&mut self, place: Place<'_>, ino: Ino, kind: Kind, attributes: Attributes) {
         if !self.holds(ino) {
@@ -138,7 +138,7 @@ impl Pending {
     }
 
     /// `fsync` of a file failed. As on Linux, what was written before is lost though the
-    /// application still reads it: no later sync makes it lasting, but for the sectors that are
+    /// application still reads it: no later sync makes it durable, but for the sectors that are
     /// written again. Truncations and names are the journal's; they stay pending.
     pub fn fail_sync(&mut self, ino: Ino, mark: Mark) {
         let edits = self.edits.get_mut(&ino).into_iter().flatten();
@@ -209,7 +209,7 @@ impl Pending {
         self.changes.push(change);
     }
 
-    /// Makes changes of a file's bytes lasting. Gives the files that kept what they cut off.
+    /// Makes changes of a file's bytes durable. Gives the files that kept what they cut off.
     fn settle_edits(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
         let Some(edits) = self.edits.get_mut(&ino) else { return Vec::new() };
         let mut free = Vec::new();
@@ -245,7 +245,7 @@ impl Pending {
         edits.iter().filter_map(Edit::kept).collect()
     }
 
-    /// Makes the wanted changes of names and attributes lasting, and those that they build on.
+    /// Makes the wanted changes of names and attributes durable, and those that they build on.
     /// Gives what has no name any more, and what was kept of it.
     fn settle_changes(&mut self, mark: Mark, wanted: impl Fn(&Change) -> bool) -> Vec<Ino> {
         let before = self.changes.partition_point(|change| change.number < mark.0);

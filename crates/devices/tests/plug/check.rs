@@ -10,7 +10,7 @@ use crate::seen::picture;
 
 /// What a power cut may leave after some history.
 pub struct Allowed {
-    lasting: Picture,
+    durable: Picture,
     prefixes: Vec<Picture>,
     trees: HashSet<BTreeMap<String, Ino>>,
     /// Where names are one log: the names with their permissions after each prefix of it.
@@ -26,12 +26,12 @@ impl Allowed {
         let pending = history.pending(|_| true);
         let prefix = |kept: usize| {
             let kept = &pending[..kept];
-            history.world(|n, _, fate| fate == Fate::Lasting || kept.contains(&n)).picture()
+            history.world(|n, _, fate| fate == Fate::Durable || kept.contains(&n)).picture()
         };
-        let lasting = history.world(|_, _, fate| fate == Fate::Lasting);
+        let durable = history.world(|_, _, fate| fate == Fate::Durable);
         let mut modes: HashMap<Ino, HashSet<u32>> = HashMap::new();
         for (ino, mode) in
-            &history.world(|_, act, fate| fate == Fate::Lasting || !act.steps().is_empty()).modes
+            &history.world(|_, act, fate| fate == Fate::Durable || !act.steps().is_empty()).modes
         {
             modes.entry(*ino).or_default().insert(*mode);
         }
@@ -42,7 +42,7 @@ impl Allowed {
         }
         let files: Vec<Ino> = driver.store.0.keys().copied().collect();
         Self {
-            lasting: lasting.picture(),
+            durable: durable.picture(),
             prefixes: (0..=pending.len()).map(prefix).collect(),
             trees: history.allowed_trees(),
             log: (driver.metadata == Metadata::Ordered).then(|| logs(history)),
@@ -58,7 +58,7 @@ fn logs(history: &History) -> Vec<BTreeMap<String, (Ino, u32)>> {
     let log = history.pending(|act| act.edits().is_none());
     let prefix = |kept: usize| {
         let kept = &log[..kept];
-        let world = history.world(|n, _, fate| fate == Fate::Lasting || kept.contains(&n));
+        let world = history.world(|n, _, fate| fate == Fate::Durable || kept.contains(&n));
         names(&world.picture())
     };
     (0..=log.len()).map(prefix).collect()
@@ -76,7 +76,7 @@ pub fn image(driver: &Driver, allowed: &Allowed, keep: Keep, seed: u64) -> Resul
         return Err("the same seed gives another image".into());
     }
     match keep {
-        Keep::DropAll if seen != allowed.lasting => Err("not what is lasting".into()),
+        Keep::DropAll if seen != allowed.durable => Err("not what is durable".into()),
         Keep::Prefix if !allowed.prefixes.contains(&seen) => Err("no prefix".into()),
         Keep::DropAll | Keep::Prefix => Ok(()),
         Keep::Subset | Keep::Torn => some(allowed, keep, &seen),
@@ -130,10 +130,10 @@ fn sectors(states: &[Vec<u8>], bytes: &[u8]) -> Result<(), String> {
 /// What has a name that may show is held, and nothing else.
 pub fn held(driver: &Driver) -> Result<(), String> {
     let history = &driver.history;
-    let lasting = history.tree(|_, fate| fate == Fate::Lasting);
+    let durable = history.tree(|_, fate| fate == Fate::Durable);
     let pending = history.pending(|act| act.edits().is_none());
     for ino in history.things() {
-        let needed = lasting.values().any(|named| *named == ino)
+        let needed = durable.values().any(|named| *named == ino)
             || pending.iter().any(|number| history.acts[*number].0.concerns(ino));
         if driver.pending.holds(ino) != needed {
             return Err(format!("{ino} is held: {}, needed: {needed}", !needed));
@@ -144,13 +144,13 @@ pub fn held(driver: &Driver) -> Result<(), String> {
 
 /// After a sync of everything every image is the present state but for what was lost, and no
 /// memory is taken.
-pub fn all_lasting(driver: &Driver) -> Result<(), String> {
+pub fn all_durable(driver: &Driver) -> Result<(), String> {
     let lost = driver.history.acts.iter().any(|(_, fate)| *fate == Fate::Lost);
     if driver.pending.bytes() != 0 && !lost {
         return Err(format!("{} bytes with nothing pending", driver.pending.bytes()));
     }
-    let lasting = || driver.history.world(|_, _, fate| fate == Fate::Lasting).picture();
-    let expected = if lost { lasting() } else { driver.picture() };
+    let durable = || driver.history.world(|_, _, fate| fate == Fate::Durable).picture();
+    let expected = if lost { durable() } else { driver.picture() };
     for keep in Keep::ALL {
         let image = driver.pending.image(keep, 7, &driver.store).map_err(|e| e.to_string())?;
         if picture(&image, &driver.store)? != expected {

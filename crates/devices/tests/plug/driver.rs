@@ -19,7 +19,7 @@ pub enum Flaw {
     SyncsTooLittle,
     /// A sync counts for what was changed since it began.
     SyncsTooMuch,
-    /// A journal commit makes bytes lasting.
+    /// A journal commit makes bytes durable.
     CommitsBytes,
     /// What a write replaced is not told.
     ForgetsOld,
@@ -29,7 +29,7 @@ pub enum Flaw {
     RenamesInTwo,
     /// A rename is not told.
     MissesRenames,
-    /// Permissions are told as lasting.
+    /// Permissions are told as durable.
     MissesModes,
     /// A failed sync is not told, and the next one makes up for it.
     ForgivesFailures,
@@ -57,7 +57,7 @@ impl Flaw {
         Self::MissesCommits,
     ];
 
-    /// The way in which names become lasting where it shows.
+    /// The way in which names become durable where it shows.
     pub fn metadata(self) -> Metadata {
         match self {
             Self::ReordersNames | Self::SyncsOutOfOrder | Self::MissesCommits => Metadata::Ordered,
@@ -88,7 +88,7 @@ impl Contents for Store {
 /// A name: its directory, itself, what it stands for.
 pub type Entry = (Ino, String, Ino);
 
-/// More pending acts than this are made lasting, so that all sets of them can be tried.
+/// More pending acts than this are made durable, so that all sets of them can be tried.
 const MOST_NAMES: usize = 9;
 const MOST_EDITS: usize = 6;
 
@@ -145,7 +145,7 @@ impl Driver {
         };
         let a = driver.adopt(ROOT, "a", Kind::File);
         let bytes: Vec<u8> = (0..5000_u32).map(|n| (n % 251) as u8).collect();
-        driver.did(Act::Write { ino: a, offset: 0, bytes }, Fate::Lasting);
+        driver.did(Act::Write { ino: a, offset: 0, bytes }, Fate::Durable);
         let d = driver.adopt(ROOT, "d", Kind::Directory);
         driver.adopt(d, "b", Kind::File);
         driver
@@ -155,7 +155,7 @@ impl Driver {
         let ino = self.number();
         let step = Step { dir, name: name.to_owned(), before: None, after: Some(ino) };
         self.pending.adopt(place(&step), ino, kind.clone(), attributes(0o755));
-        self.did(Act::Names { steps: vec![step], made: Some(kind) }, Fate::Lasting);
+        self.did(Act::Names { steps: vec![step], made: Some(kind) }, Fate::Durable);
         ino
     }
 
@@ -481,7 +481,7 @@ impl Driver {
         }
     }
 
-    /// Makes everything lasting.
+    /// Makes everything durable.
     pub fn sync_all(&mut self) {
         self.tell_held_back();
         self.commit(false);

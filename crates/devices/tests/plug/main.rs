@@ -35,7 +35,7 @@ fn run(history: &[Command], metadata: Metadata, flaw: Option<Flaw>) -> Result<()
         }
     }
     driver.sync_all();
-    check::all_lasting(&driver)
+    check::all_durable(&driver)
 }
 
 fn runner() -> TestRunner {

@@ -1,4 +1,4 @@
-//! A file system that is obviously right: every act since the start in a list, each lasting or
+//! A file system that is obviously right: every act since the start in a list, each durable or
 //! not, and every state made by doing some of them from the beginning.
 
 use std::collections::{BTreeMap, HashSet};
@@ -135,7 +135,7 @@ impl World {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pending,
-    Lasting,
+    Durable,
     /// A sync failed on it.
     Lost,
 }
@@ -196,11 +196,11 @@ impl History {
         acts.filter(|(_, (act, fate))| is_pending(act, *fate)).map(|(n, _)| n).collect()
     }
 
-    /// Makes the bytes and the size of a file lasting.
+    /// Makes the bytes and the size of a file durable.
     pub fn sync_bytes(&mut self, ino: Ino, before: usize) {
         for number in self.pending(|act| act.edits() == Some(ino)) {
             if number < before {
-                self.acts[number].1 = Fate::Lasting;
+                self.acts[number].1 = Fate::Durable;
             }
         }
     }
@@ -214,12 +214,12 @@ impl History {
         }
     }
 
-    /// Makes acts on names and attributes lasting, and whatever they depend on.
+    /// Makes acts on names and attributes durable, and whatever they depend on.
     pub fn sync_names(&mut self, before: usize, wanted: impl Fn(&Act) -> bool) {
         let mut todo = self.pending(|act| act.edits().is_none() && wanted(act));
         todo.retain(|number| *number < before);
         while let Some(number) = todo.pop() {
-            self.acts[number].1 = Fate::Lasting;
+            self.acts[number].1 = Fate::Durable;
             todo.extend(
                 (0..number)
                     .filter(|j| self.acts[*j].1 == Fate::Pending && self.depends(number, *j)),
@@ -271,16 +271,16 @@ impl History {
                 pending.iter().take_while(|j| *j < k).all(|j| has(*j) || !self.depends(*k, *j))
             });
             if whole {
-                trees.insert(self.tree(|n, fate| fate == Fate::Lasting || has(n)));
+                trees.insert(self.tree(|n, fate| fate == Fate::Durable || has(n)));
             }
         }
         trees
     }
 
-    /// A file's bytes after what is lasting, then in memory after each pending act.
+    /// A file's bytes after what is durable, then in memory after each pending act.
     pub fn states(&self, ino: Ino) -> Vec<Vec<u8>> {
-        let lasting = self.world(|_, _, fate| fate == Fate::Lasting);
-        let mut states = vec![lasting.files.get(&ino).cloned().unwrap_or_default()];
+        let durable = self.world(|_, _, fate| fate == Fate::Durable);
+        let mut states = vec![durable.files.get(&ino).cloned().unwrap_or_default()];
         let mut memory = World::new();
         for (act, fate) in self.acts.iter().filter(|(act, _)| act.edits() == Some(ino)) {
             memory.apply(act);

@@ -122,7 +122,7 @@ fn a_new_file_that_was_synced_is_found_when_its_directory_was_synced_too() {
     for keep in [Keep::Prefix, Keep::Subset, Keep::Torn] {
         assert_eq!(file(&driver, keep, "/outer/inner/file"), maybe, "{keep}");
     }
-    // With the names in it the directory's own is lasting, and those above it.
+    // With the names in it the directory's own is durable, and those above it.
     driver.sync_dir(inner, false);
     new_file(&mut driver, inner, "other", b"maybe");
     for keep in Keep::ALL {
@@ -132,7 +132,7 @@ fn a_new_file_that_was_synced_is_found_when_its_directory_was_synced_too() {
 }
 
 #[test]
-fn a_sync_of_a_renamed_file_makes_neither_name_lasting() {
+fn a_sync_of_a_renamed_file_makes_neither_name_durable() {
     let mut driver = Driver::new(Metadata::Posix, None);
     let it = new_file(&mut driver, ROOT, "x", b"1");
     driver.sync_file(it, false);

@@ -11,11 +11,11 @@ use bakeoff_devices::plug::{Attributes, Kind};
 use bakeoff_folders::{self as folders, Dir, Entry};
 use rustix::fs::FileType;
 
-use super::lasting::place;
+use super::durable::place;
 use super::{HIDDEN, Ino, ROOT, Volume};
 
 impl Volume {
-    /// Takes in all that is there: it is lasting.
+    /// Takes in all that is there: it is durable.
     pub(super) fn adopt(&self) -> io::Result<()> {
         walk(&self.backing()?, ROOT, &mut |number, dir, entry| {
             let Entry { name, stat, .. } = entry;

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
-use super::lasting::attributes;
+use super::durable::attributes;
 use super::{Ino, Volume, path_of};
 
 /// A time that is set.
@@ -76,7 +76,7 @@ impl Volume {
         inode.stat()
     }
 
-    /// Sets an extended attribute. It is lasting at once: a cut of the power never takes it.
+    /// Sets an extended attribute. It is durable at once: a cut of the power never takes it.
     ///
     /// # Errors
     /// What the backing file system said.

@@ -18,7 +18,7 @@ use bakeoff_folders::Dir;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::adopt::{open_below, path_below, walk};
-use super::graveyard::Graveyard;
+use super::orphans::Orphans;
 use super::{Ino, ROOT, Volume};
 use crate::materialise::materialise;
 
@@ -111,7 +111,7 @@ impl Volume {
 
     /// Writes what a disk would hold since the power is off into the empty folder `to`. There may
     /// be as many images of that moment as wanted; the same history, rule and seed give the same.
-    /// An image is not synced: it is lasting on its own disk when that disk's system says so.
+    /// An image is not synced: it is durable on its own disk when that disk's system says so.
     ///
     /// # Errors
     /// The power is on, `to` is not an empty folder outside of the backing folder, or the image
@@ -150,8 +150,8 @@ impl Volume {
             files.insert(ino, Backing { path, number: entry.stat.st_ino, size });
             Ok(ino)
         })?;
-        let (graveyard, open) = (&self.graveyard, RefCell::new(None));
-        Ok(BackingContents { backing, files, graveyard, open })
+        let (orphans, open) = (&self.orphans, RefCell::new(None));
+        Ok(BackingContents { backing, files, orphans, open })
     }
 }
 
@@ -177,7 +177,7 @@ struct Backing {
 struct BackingContents<'a> {
     backing: Dir,
     files: HashMap<Ino, Backing>,
-    graveyard: &'a Graveyard,
+    orphans: &'a Orphans,
     /// The file read last, which is mostly the one that is read next.
     open: RefCell<Option<(Ino, File)>>,
 }
@@ -190,7 +190,7 @@ impl BackingContents<'_> {
             _ => {
                 let file = match self.files.get(&ino) {
                     Some(file) => open_below(&self.backing, &file.path, file.number)?,
-                    None => File::from(self.graveyard.read(ino)?),
+                    None => File::from(self.orphans.read(ino)?),
                 };
                 let read = read(&file);
                 *open = Some((ino, file));

@@ -27,7 +27,7 @@ thread_local! {
 pub struct Access {
     /// Through the page cache or around it.
     pub mode: Mode,
-    /// What a write makes lasting before it is done (`O_DSYNC`, `O_SYNC`).
+    /// What a write makes durable before it is done (`O_DSYNC`, `O_SYNC`).
     pub sync: Option<Sync>,
     /// Whether a write takes away the bits by which others run a file as its owner or group.
     pub drop_privileges: bool,
@@ -46,7 +46,7 @@ struct Written {
     work: Work,
     /// What its sync covers, if it has one.
     sync: Option<Mark>,
-    /// Its number among the direct writes that are lasting without a sync.
+    /// Its number among the direct writes that are durable without a sync.
     direct: Option<u64>,
 }
 
@@ -197,10 +197,10 @@ impl Volume {
         let (ino, file) = (inode.ino, inode.writer()?);
         let mut shape = inode.shape();
         let size = shape.size;
-        let lasting = access.mode == Mode::Direct
+        let durable = access.mode == Mode::Direct
             && self.is_lasting_at_once(inode, offset + data.len() as u64, &mut shape)?;
         let mut old = 0;
-        if !lasting {
+        if !durable {
             let most = size.saturating_sub(offset).min(data.len() as u64) as usize;
             if buffer.len() < most {
                 buffer.resize(most, 0);
@@ -214,7 +214,7 @@ impl Volume {
         let mut model = self.model();
         let mut free = Vec::new();
         let from = model.pending.mark();
-        if !lasting {
+        if !durable {
             let before = Before::Bytes(&buffer[..old.min(count)]);
             model.pending.write(ino, offset, length, size, before);
             free = model.bound(ino);
@@ -222,7 +222,7 @@ impl Volume {
         let work = model.ext4.write(now, ino, offset, length, access.mode, access.sync);
         model.note_closed();
         let sync = access.sync.map(|_| model.pending.mark());
-        let is_direct = access.mode == Mode::Direct && sync.is_none() && !lasting;
+        let is_direct = access.mode == Mode::Direct && sync.is_none() && !durable;
         let direct = is_direct.then(|| model.begin_direct(ino, from, length)).flatten();
         drop(model);
         if offset + length > size {
@@ -232,7 +232,7 @@ impl Volume {
         Ok(Written { count, work, sync, direct })
     }
 
-    /// Whether a direct write is lasting when it is made: on a device that takes no time, and so
+    /// Whether a direct write is durable when it is made: on a device that takes no time, and so
     /// has no cache of its own, while it has power, over blocks that the file has, and no pending
     /// change to be undone below it.
     fn is_lasting_at_once(

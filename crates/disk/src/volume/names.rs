@@ -10,8 +10,8 @@ use bakeoff_devices::plug::Kind;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
+use super::durable::{attributes, place};
 use super::inode::Inode;
-use super::lasting::{attributes, place};
 use super::{Ino, Volume, is_hidden, path_of};
 
 /// Who makes a file, and so owns it.
@@ -145,7 +145,7 @@ impl Volume {
         let _naming = self.naming();
         let thing = self.named(&folder, name)?;
         if thing.has_one_name() && self.may_show_after_removal(&thing) {
-            self.graveyard.move_here(&folder, name, thing.ino, thing.stat.st_ino)?;
+            self.orphans.move_here(&folder, name, thing.ino, thing.stat.st_ino)?;
         } else {
             rustix::fs::unlinkat(folder.any(), name, AtFlags::empty())?;
         }
@@ -204,13 +204,13 @@ impl Volume {
         let buried = match &there {
             Some(there) if there.ino == thing.ino => None,
             Some(there) if there.has_one_name() && self.may_show_after_removal(there) => {
-                self.graveyard.link_here(&new, new_name, there.ino, there.stat.st_ino)?;
+                self.orphans.link_here(&new, new_name, there.ino, there.stat.st_ino)?;
                 Some(there.ino)
             }
             _ => None,
         };
         if let Err(error) = rustix::fs::renameat_with(old.any(), name, new.any(), new_name, flags) {
-            buried.map(|ino| self.graveyard.remove(ino));
+            buried.map(|ino| self.orphans.remove(ino));
             return Err(error);
         }
         let replaced = there.as_ref().map(|there| there.ino);
@@ -259,7 +259,7 @@ impl Volume {
     }
 
     /// Whether the content of a file may show after a cut of the power though its last name has
-    /// gone: as the removal itself is not lasting, unless all that is known of it is pending.
+    /// gone: as the removal itself is not durable, unless all that is known of it is pending.
     fn may_show_after_removal(&self, thing: &Named) -> bool {
         let is_file = FileType::from_raw_mode(thing.stat.st_mode) == FileType::RegularFile;
         is_file && self.model().pending.holds(thing.ino)

@@ -104,14 +104,14 @@ impl Volume {
         let number = self.numbers.fresh();
         let copied = self.copy(inode, start, end, number);
         if copied.is_err() {
-            self.graveyard.remove(number);
+            self.orphans.remove(number);
         }
         copied.map(|()| Kept::File(number))
     }
 
     /// Copies a part of a file to the same place of a hidden one, holes left out.
     fn copy(&self, inode: &Inode, start: u64, end: u64, number: Ino) -> Result<(), Errno> {
-        let (from, to) = (inode.reader()?, self.graveyard.create(number)?);
+        let (from, to) = (inode.reader()?, self.orphans.create(number)?);
         rustix::fs::ftruncate(&to, end)?;
         let mut at = start;
         while at < end {

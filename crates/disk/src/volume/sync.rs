@@ -9,7 +9,7 @@ use super::{Ino, Volume};
 use crate::fault::Call;
 
 impl Volume {
-    /// Makes a file's data lasting, or data and attributes; then calls `then`.
+    /// Makes a file's data durable, or data and attributes; then calls `then`.
     ///
     /// `then` gets `EIO` when the power goes first, or a fault's error: what was written since the
     /// last sync is lost then.
@@ -34,9 +34,9 @@ impl Volume {
         self.perform(came, work, move |done| then(done.and_then(|()| volume.synced(ino, mark))));
     }
 
-    /// Makes a folder's names lasting; then calls `then`.
+    /// Makes a folder's names durable; then calls `then`.
     ///
-    /// `then` gets `EIO` when the power goes first, or a fault's error: the names are no more lasting
+    /// `then` gets `EIO` when the power goes first, or a fault's error: the names are no more durable
     /// than they were then.
     pub fn fsyncdir(
         self: &Arc<Self>,

@@ -88,9 +88,9 @@ fn the_sync_that_the_power_goes_with_fails_and_so_does_all_that_comes_later() {
     let image = folder(&disk, "image");
     disk.volume.image(Keep::DropAll, 1, &image).unwrap();
     for (place, (way, _)) in files.iter().enumerate() {
-        let lasting = fs::read(image.join(format!("{way:?}"))).unwrap();
+        let durable = fs::read(image.join(format!("{way:?}"))).unwrap();
         let last = if place < file { n } else { n - 1 };
-        assert!(lasting[..4096] == [last; 4096] && lasting.len() == 8192, "{way:?}");
+        assert!(durable[..4096] == [last; 4096] && durable.len() == 8192, "{way:?}");
     }
 }
 
@@ -148,7 +148,7 @@ fn a_cut_that_is_not_possible_changes_nothing() {
 }
 
 #[test]
-fn removed_and_replaced_files_come_back_when_that_was_not_lasting() {
+fn removed_and_replaced_files_come_back_when_that_was_not_durable() {
     let Some(disk) = Disk::mount("null") else { return };
     for name in ["removed", "replaced", "cut off"] {
         fs::write(disk.path(name), name).unwrap();
@@ -240,14 +240,14 @@ fn what_a_failed_sync_drops_is_read_until_the_power_goes() {
 
     let image = folder(&disk, "image");
     disk.volume.cut(Keep::DropAll, 1, &image).unwrap();
-    let mut lasting = vec![1; 8192];
-    lasting[512..1024].fill(3);
-    assert!(fs::read(image.join("file")).unwrap() == lasting);
+    let mut durable = vec![1; 8192];
+    durable[512..1024].fill(3);
+    assert!(fs::read(image.join("file")).unwrap() == durable);
 }
 
 #[test]
 fn direct_writes_wait_in_the_cache_of_a_device_that_has_one() {
-    for (model, lasting) in [("null", [2; 512]), ("ssd-sata", [1; 512])] {
+    for (model, durable) in [("null", [2; 512]), ("ssd-sata", [1; 512])] {
         let Some(disk) = Disk::mount(model) else { return };
         fs::write(disk.path("file"), vec![1; 8192]).unwrap();
         let file = reality::open(&disk.path("file"), Way::Direct).unwrap();
@@ -257,7 +257,7 @@ fn direct_writes_wait_in_the_cache_of_a_device_that_has_one() {
         let image = folder(&disk, "image");
         disk.volume.cut(Keep::DropAll, 1, &image).unwrap();
         let data = fs::read(image.join("file")).unwrap();
-        assert_eq!((&data[..512], data.len()), (&lasting[..], 8192), "{model}");
+        assert_eq!((&data[..512], data.len()), (&durable[..], 8192), "{model}");
     }
 }
 

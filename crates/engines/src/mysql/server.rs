@@ -86,9 +86,9 @@ impl Kind for MariaDbServer {
         command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
         command.arg("--skip-name-resolve");
         // The size of a page and the like are for good.
-        let lasting =
+        let permanent =
             launch.settings.iter().filter(|(name, _)| spelling(name).starts_with("innodb_"));
-        command.args(lasting.map(|(name, value)| format!("--{name}={value}")));
+        command.args(permanent.map(|(name, value)| format!("--{name}={value}")));
         command.arg(option("datadir", data)).arg(option("tmpdir", &places.temporary));
         // All of it is synced once, at the end.
         command.args(["--innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=0"]);

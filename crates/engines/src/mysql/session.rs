@@ -117,9 +117,9 @@ impl Prepared {
 }
 
 /// What the loss of a connection means.
-fn lost(failure: &Failure, lasting: bool) -> Error {
+fn lost(failure: &Failure, may_persist: bool) -> Error {
     let what = format!("the connection was lost: {failure}");
-    if lasting { Error::InDoubt(what) } else { Error::Conflict(what) }
+    if may_persist { Error::InDoubt(what) } else { Error::Conflict(what) }
 }
 
 fn to_server(value: Value<'_>) -> mysql::Value {
@@ -174,14 +174,14 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// What a failure means; `lasting` says whether what was asked for may last although the
+    /// What a failure means; `may_persist` says whether what was asked for may last although the
     /// answer is lost.
-    fn fault(&mut self, failure: Failure, lasting: bool) -> Error {
+    fn fault(&mut self, failure: Failure, may_persist: bool) -> Error {
         if error::is_lost(&failure) {
             self.prepared = None;
-            return lost(&failure, lasting);
+            return lost(&failure, may_persist);
         }
-        match lasting && error::is_interrupted(&failure) {
+        match may_persist && error::is_interrupted(&failure) {
             true => Error::InDoubt(failure.to_string()),
             false => error::plain(failure),
         }
@@ -214,7 +214,7 @@ impl<'a> Client<'a> {
         let Some(plan) = database.plans.get(number) else {
             return Err(Error::Usage(format!("there is no statement {number}")));
         };
-        let lasting = self.admit(plan)?;
+        let may_persist = self.admit(plan)?;
         let width = match plan {
             Plan::Read { width } => *width,
             Plan::Insert { .. } | Plan::Upsert | Plan::Change => 0,
@@ -228,7 +228,7 @@ impl<'a> Client<'a> {
         rows.reset(width);
         let (changed, new_key) = match prepared.run(number, parameters, width, rows) {
             Ok(answer) => answer,
-            Err(failure) => return Err(self.fault(failure, lasting)),
+            Err(failure) => return Err(self.fault(failure, may_persist)),
         };
         self.wrote |= changed > 0;
         match plan {
@@ -253,14 +253,14 @@ impl<'a> Client<'a> {
             return Ok(());
         }
         self.state = State::Idle;
-        let lasting = !self.database.control.undoes && std::mem::take(&mut self.wrote);
+        let may_persist = !self.database.control.undoes && std::mem::take(&mut self.wrote);
         match self.control(self.database.control.rollback) {
             // The server ends the transaction of a connection that is lost.
             Err(failure) if !error::is_lost(&failure) => return Err(self.fault(failure, false)),
             Err(failure) => drop(self.fault(failure, false)),
             Ok(()) => {}
         }
-        match lasting {
+        match may_persist {
             true => Err(Error::engine(
                 "Aria can't roll back: what the transaction has changed stays changed",
             )),

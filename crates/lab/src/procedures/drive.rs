@@ -24,7 +24,7 @@ use crate::place::disk::{Disk, Options, Seen};
 use crate::place::limits::Limits;
 use crate::place::{self, Place, RESERVE, Staged, room};
 use crate::process::job::{Drive, Message, Task};
-use crate::process::{Heard, Process};
+use crate::process::{Process, Received};
 use crate::spec::{DiskSpec, TrialSpec};
 use crate::watch::Event;
 
@@ -186,16 +186,16 @@ impl DriveProcedure {
                 }
             }
             match process.receive(PATIENCE) {
-                Heard::Message(Message::Ready) => {
+                Received::Message(Message::Ready) => {
                     disk.begin(stage.hired.as_ref())?;
                     machine = MachineAccount::now();
                     drain.clients = Some(Instant::now());
                     process = process.go()?;
                 }
-                Heard::Message(Message::Progress { per_second, mean_s }) => {
+                Received::Message(Message::Progress { per_second, mean_s }) => {
                     stage.watch.event(Event::Progress { per_second, mean_s });
                 }
-                Heard::Message(Message::Driven(early)) => {
+                Received::Message(Message::Driven(early)) => {
                     tracing::debug!("the clients have stopped");
                     let others = MachineAccount::now().since(&machine);
                     seen = disk.driven()?;
@@ -203,15 +203,15 @@ impl DriveProcedure {
                     memory = limits.account();
                     drain.begin(early);
                 }
-                Heard::Message(Message::Done(Some(measured))) => {
+                Received::Message(Message::Done(Some(measured))) => {
                     let drained = disk.drained()?;
                     seen.add(disk.end()?);
                     let measured = drain.put(combine(*measured, seen, drained), memory);
                     return Ok(measured);
                 }
-                Heard::Message(Message::Failed(reason)) => return Err(reason),
-                Heard::Message(_) | Heard::Nothing => {}
-                Heard::End => return Err(TrialError::process(process.exit_report())),
+                Received::Message(Message::Failed(reason)) => return Err(reason),
+                Received::Message(_) | Received::Nothing => {}
+                Received::End => return Err(TrialError::process(process.exit_report())),
             }
         }
     }
@@ -267,10 +267,10 @@ fn finished(stage: &Stage<'_>, process: Process) -> Result<(), TrialError> {
     loop {
         stage.go_on()?;
         match process.receive(PATIENCE) {
-            Heard::Message(Message::Done(_)) => return Ok(()),
-            Heard::Message(Message::Failed(reason)) => return Err(reason),
-            Heard::Message(_) | Heard::Nothing => {}
-            Heard::End => return Err(TrialError::process(process.exit_report())),
+            Received::Message(Message::Done(_)) => return Ok(()),
+            Received::Message(Message::Failed(reason)) => return Err(reason),
+            Received::Message(_) | Received::Nothing => {}
+            Received::End => return Err(TrialError::process(process.exit_report())),
         }
     }
 }

@@ -40,7 +40,7 @@ pub struct Process {
 }
 
 /// What came of waiting for a message.
-pub enum Heard {
+pub enum Received {
     /// This one.
     Message(Message),
     /// None yet.
@@ -112,11 +112,11 @@ impl Process {
     }
 
     /// Waits a little for the next message.
-    pub fn receive(&self, patience: Duration) -> Heard {
+    pub fn receive(&self, patience: Duration) -> Received {
         match self.messages.recv_timeout(patience) {
-            Ok(message) => Heard::Message(message),
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::End,
+            Ok(message) => Received::Message(message),
+            Err(RecvTimeoutError::Timeout) => Received::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Received::End,
         }
     }
 

@@ -39,7 +39,7 @@ pub enum Fault {
     AnsweredEarly,
     /// Indexes have a log of their own, which is written and synced before that of the rows.
     IndexFirst,
-    /// The log is thrown away before what was recovered from it is lasting.
+    /// The log is thrown away before what was recovered from it is durable.
     HastyRecovery,
     /// What a power cut has left is never opened.
     NeverReady,
@@ -178,14 +178,14 @@ impl Files {
         Ok(())
     }
 
-    /// Makes a commit lasting; `state` is what it leads to.
+    /// Makes a commit durable; `state` is what it leads to.
     fn commit(&mut self, changes: Changes, state: &State) -> Result<()> {
         let due = match self.fault {
             Fault::AnsweredEarly => std::mem::replace(&mut self.owed, changes),
             _ => changes,
         };
         self.since += 1;
-        // The next sync of any file makes the new name lasting, too. A base at every commit leaves
+        // The next sync of any file makes the new name durable, too. A base at every commit leaves
         // this fault open most of the time.
         let every = if self.fault == Fault::NoFolderSync { 1 } else { EVERY };
         // What is owed must not reach a base either.

@@ -69,7 +69,7 @@ fn a_sync_before_the_write_is_caught() {
     stage.caught(|cut| any(cut, |verdict| verdict.lost > 0));
 }
 
-/// A file system with one journal makes the new name lasting with the next commit.
+/// A file system with one journal makes the new name durable with the next commit.
 fn a_missing_sync_of_a_folder_is_caught() {
     let stage = Stage::set(with(Fault::NoFolderSync));
     stage.caught(|cut| any(cut, |verdict| verdict.lost > 0));

@@ -6,7 +6,7 @@
 use rustix::time::{ClockId, clock_gettime};
 
 use super::audit::Claim;
-use super::client::Witness;
+use super::client::CommitObserver;
 use crate::Claims;
 
 /// What a record tells.
@@ -31,7 +31,7 @@ impl Writer<'_> {
     }
 }
 
-impl Witness for Writer<'_> {
+impl CommitObserver for Writer<'_> {
     fn sent(&mut self, sequence: i64) {
         self.note(SENT, sequence);
     }

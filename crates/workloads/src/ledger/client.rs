@@ -12,7 +12,7 @@ const SUM: usize = 1;
 const SUM_EVERY: u64 = 16;
 
 /// Who is told what a client does: a log outside of the disk that may lose its power.
-pub trait Witness {
+pub trait CommitObserver {
     /// The transaction of that number is about to be committed: from now on it may be found.
     fn sent(&mut self, sequence: i64);
     /// Its commit was acknowledged: from now on it has to be found.
@@ -20,30 +20,34 @@ pub trait Witness {
 }
 
 /// Nobody is told.
-impl Witness for () {
+impl CommitObserver for () {
     fn sent(&mut self, _: i64) {}
     fn acknowledged(&mut self, _: i64) {}
 }
 
 /// A client: works through its deeds, and checks what it reads as it goes.
-pub struct Bookkeeper<'a> {
+pub struct LedgerClient<'a> {
     books: &'a Books,
     number: i64,
-    witness: Box<dyn Witness + 'a>,
+    observer: Box<dyn CommitObserver + 'a>,
     /// Its last acknowledged transaction; unknown before the first, and after one that is in doubt.
     last: Option<i64>,
     operations: u64,
     rows: Rows,
 }
 
-impl<'a> Bookkeeper<'a> {
-    pub(super) fn new(books: &'a Books, number: i64, witness: Box<dyn Witness + 'a>) -> Self {
-        Self { books, number, witness, last: None, operations: 0, rows: Rows::new() }
+impl<'a> LedgerClient<'a> {
+    pub(super) fn new(
+        books: &'a Books,
+        number: i64,
+        observer: Box<dyn CommitObserver + 'a>,
+    ) -> Self {
+        Self { books, number, observer, last: None, operations: 0, rows: Rows::new() }
     }
 
     fn transact(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
         let (books, number, last) = (self.books, self.number, self.last.take());
-        let (witness, rows) = (&mut self.witness, &mut self.rows);
+        let (observer, rows) = (&mut self.observer, &mut self.rows);
         let done = transaction(session, tally, |session| {
             session.run(tables::PROGRESS_OF, &[number.into()], rows)?;
             let progress = rows.int(0, 0).ok_or_else(|| misread(number, "its progress is gone"))?;
@@ -52,10 +56,10 @@ impl<'a> Bookkeeper<'a> {
                 return Err(misread(number, &text));
             }
             books.apply(number, progress + 1, session, rows)?;
-            witness.sent(progress + 1);
+            observer.sent(progress + 1);
             Ok(End::Commit(progress + 1))
         })?;
-        self.witness.acknowledged(done);
+        self.observer.acknowledged(done);
         self.last = Some(done);
         Ok(())
     }
@@ -117,7 +121,7 @@ impl Books {
     }
 }
 
-impl Client for Bookkeeper<'_> {
+impl Client for LedgerClient<'_> {
     fn choose(&mut self) -> usize {
         self.operations += 1;
         if self.operations.is_multiple_of(SUM_EVERY) { SUM } else { TRANSACT }

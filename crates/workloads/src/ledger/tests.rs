@@ -10,7 +10,7 @@ use crate::Tally;
 /// Remembers what a client did.
 struct Memory(Rc<Cell<Claim>>);
 
-impl Witness for Memory {
+impl CommitObserver for Memory {
     fn sent(&mut self, sequence: i64) {
         self.0.set(Claim { sent: sequence, ..self.0.get() });
     }

@@ -9,7 +9,7 @@ use super::inside::now_ns;
 use super::moment::Moment;
 use crate::TrialError;
 use crate::process::job::Message;
-use crate::process::{Heard, Process};
+use crate::process::{Process, Received};
 
 /// How often it is looked whether the power has gone.
 const LOOK: Duration = Duration::from_millis(1);
@@ -48,14 +48,14 @@ impl Bench<'_, '_> {
         let is_on = || control.stat().map(|stat| stat.off_at_ns.is_none()).map_err(failed);
         while is_on()? && began.elapsed() < moment.limit && !self.stage.stopped() {
             match process.receive(LOOK) {
-                Heard::Message(message) => {
+                Received::Message(message) => {
                     received.push(message);
                     if over(&received[received.len() - 1]) {
                         break;
                     }
                 }
-                Heard::Nothing => {}
-                Heard::End => {
+                Received::Nothing => {}
+                Received::End => {
                     ended = true;
                     break;
                 }
@@ -90,9 +90,9 @@ impl Bench<'_, '_> {
         let start = Instant::now();
         while start.elapsed() < self.procedure.patience {
             match process.receive(LISTEN) {
-                Heard::Message(message) => return Ok(Some(message)),
-                Heard::End => return Ok(None),
-                Heard::Nothing => self.stage.go_on()?,
+                Received::Message(message) => return Ok(Some(message)),
+                Received::End => return Ok(None),
+                Received::Nothing => self.stage.go_on()?,
             }
         }
         let seconds = self.procedure.patience.as_secs();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bakeoff_engines::{Access, Result, Rows, Session, Value};
 use bakeoff_load::cpu::thread_cpu;
 
-use super::written::{Books, Written};
+use super::written::{Writes, Written};
 
 /// One operation in so many is metered at first, so that a short trial has samples; then one in
 /// [`LATER`]. Both are odd: a client that alternates between two operations has both metered.
@@ -47,7 +47,7 @@ impl Split {
 /// A session that can be metered.
 pub struct Metered<'a> {
     inner: Box<dyn Session + 'a>,
-    books: Books<'a>,
+    books: Writes<'a>,
     /// Operations until the next one is metered, and how many were.
     until: u64,
     metered: u64,
@@ -58,7 +58,7 @@ pub struct Metered<'a> {
 impl<'a> Metered<'a> {
     /// Nothing metered yet. `writing` says of each statement whether it writes.
     pub fn new(inner: Box<dyn Session + 'a>, writing: &'a [bool]) -> Self {
-        let books = Books::new(writing);
+        let books = Writes::new(writing);
         Self { inner, books, until: 1, metered: 0, metering: false, split: Split::default() }
     }
 

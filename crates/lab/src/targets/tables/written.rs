@@ -24,8 +24,8 @@ pub fn writing(statements: &[Statement]) -> Vec<bool> {
     statements.iter().map(|statement| !matches!(statement.action, Action::Read(_))).collect()
 }
 
-/// The books of one session.
-pub struct Books<'a> {
+/// What one session writes.
+pub struct Writes<'a> {
     writing: &'a [bool],
     in_transaction: bool,
     /// Bytes that the open transaction wrote; `None` while it has changed nothing.
@@ -33,7 +33,7 @@ pub struct Books<'a> {
     written: Written,
 }
 
-impl<'a> Books<'a> {
+impl<'a> Writes<'a> {
     /// Of a session whose statements write or don't.
     pub fn new(writing: &'a [bool]) -> Self {
         Self { writing, in_transaction: false, pending: None, written: Written::default() }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn only_what_changed_a_row_and_was_committed_counts() {
-        let mut books = Books::new(&[false, true]);
+        let mut books = Writes::new(&[false, true]);
         let one = Written { commits: 1, bytes: 22 };
         books.begun();
         books.ran(0, &VALUES, 5);

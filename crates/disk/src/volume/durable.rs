@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::ext4::{self, Background, Ext4, Lasting, Sync, Ticket};
+use bakeoff_devices::ext4::{self, Background, Durable, Ext4, Sync, Ticket};
 use bakeoff_devices::plug::{Attributes, Mark, Metadata, Pending, Place};
 use rustix::fs::Stat;
 use rustix::io::Errno;
@@ -18,7 +18,7 @@ use crate::executor::{Then, Ticked};
 /// pages again and again.
 const MOST_PENDING: u64 = 256 << 20;
 
-/// A direct write in place that nobody has asked to be lasting: it is when the device is done with
+/// A direct write in place that nobody has asked to be durable: it is when the device is done with
 /// it and later ones have pushed it out of the device's cache.
 struct Direct {
     ino: Ino,
@@ -29,7 +29,7 @@ struct Direct {
     done: bool,
 }
 
-/// Whether somebody asked for all to be lasting. What is written back for no other reason than its
+/// Whether somebody asked for all to be durable. What is written back for no other reason than its
 /// age is no promise of POSIX for names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -91,7 +91,7 @@ impl Model {
         }
     }
 
-    /// Takes note that work is done: with it the names and attributes of a transaction are lasting
+    /// Takes note that work is done: with it the names and attributes of a transaction are durable
     /// where the journal keeps all in order. Gives what is no longer needed.
     fn done(&mut self, ticket: Ticket) -> Vec<Ino> {
         self.ext4.done(ticket);
@@ -108,7 +108,7 @@ impl Model {
         }
     }
 
-    /// Notes a direct write that begins. Gives its number, if it needs no sync to be lasting: where
+    /// Notes a direct write that begins. Gives its number, if it needs no sync to be durable: where
     /// the file has the blocks and the size for it.
     pub fn begin_direct(&mut self, ino: Ino, from: Mark, length: u64) -> Option<u64> {
         let in_place = self.ext4.is_found(ino);
@@ -193,16 +193,16 @@ impl Volume {
         mark: Mark,
         asked: Asked,
     ) -> (ext4::Work, Then) {
-        let Background { work, lasting } = background;
+        let Background { work, durable } = background;
         let (volume, ticket) = (Arc::clone(self), work.ticket);
         let then: Then = Box::new(move || {
             volume.done(ticket);
-            volume.became_lasting(&lasting, mark, asked);
+            volume.became_durable(&durable, mark, asked);
         });
         (work, then)
     }
 
-    /// Makes lasting whatever was written and changed so far. Nobody waits for it, so it is over
+    /// Makes durable whatever was written and changed so far. Nobody waits for it, so it is over
     /// when this returns only while the timing is off.
     pub fn settle(self: &Arc<Self>) {
         let now = self.executor.now();
@@ -227,17 +227,17 @@ impl Volume {
         self.free(&free);
     }
 
-    fn became_lasting(&self, lasting: &[Lasting], mark: Mark, asked: Asked) {
+    fn became_durable(&self, durable: &[Durable], mark: Mark, asked: Asked) {
         let Ok(_power) = self.powered() else { return };
         let mut model = self.model();
         let by_itself = model.metadata == Metadata::Ordered;
         let pending = &mut model.pending;
-        let free: Vec<Ino> = lasting
+        let free: Vec<Ino> = durable
             .iter()
             .flat_map(|what| match what {
-                Lasting::File(file) => pending.expire(*file, mark),
-                Lasting::Names if by_itself || asked == Asked::Yes => pending.commit_names(mark),
-                Lasting::Names => Vec::new(),
+                Durable::File(file) => pending.expire(*file, mark),
+                Durable::Names if by_itself || asked == Asked::Yes => pending.commit_names(mark),
+                Durable::Names => Vec::new(),
             })
             .collect();
         drop(model);
@@ -271,7 +271,7 @@ impl Volume {
     /// Lets go of files that were kept for what a cut of the power could show.
     pub(super) fn free(&self, files: &[Ino]) {
         for ino in files {
-            if let Some(backing) = self.graveyard.remove(*ino)
+            if let Some(backing) = self.orphans.remove(*ino)
                 && self.inodes.get(*ino).is_none()
             {
                 self.numbers.release(backing, *ino);
@@ -283,7 +283,7 @@ impl Volume {
     pub(super) fn gone(&self, ino: Ino, backing: u64) {
         let now = self.executor.now();
         self.model().ext4.remove(now, ino);
-        if !self.graveyard.has(ino) {
+        if !self.orphans.has(ino) {
             self.numbers.release(backing, ino);
         }
     }

@@ -15,13 +15,13 @@ use super::{Ino, path_of};
 pub const HIDDEN: &str = ".bakeoff-disk";
 
 /// A hidden folder, in which each file has its number for a name.
-pub(super) struct Graveyard {
+pub(super) struct Orphans {
     folder: OwnedFd,
     /// The files in it, with their numbers in the backing file system.
     buried: Mutex<HashMap<Ino, u64>>,
 }
 
-impl Graveyard {
+impl Orphans {
     /// Makes the hidden folder. What a volume left there that was not closed is removed: it
     /// ended without a cut of the power, and so with what was applied at once.
     pub fn open(root: &OwnedFd) -> Result<Self, Errno> {
