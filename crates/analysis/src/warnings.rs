@@ -29,7 +29,7 @@ pub(crate) fn all(
     let pairs = [lost::lost(run, &standing), work::unsteady(run, counted)];
     let singles = [
         lost::left_out(run),
-        lost::elsewhere(run),
+        lost::external(run),
         machine::began_busy(run),
         machine::disturbed(counted, blocks),
         machine::shared(run, counted),

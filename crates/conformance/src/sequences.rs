@@ -52,7 +52,7 @@ pub fn try_cases(engine: &dyn Engine, max_shrink_iters: u32) {
     let cases = std::env::var_os("PROPTEST_CASES").map_or_else(
         || match engine.about().home {
             Home::Server => CASES_OF_SERVER,
-            Home::Process | Home::Elsewhere => CASES,
+            Home::Process | Home::External => CASES,
         },
         |_| default.cases,
     );

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub mod elsewhere;
 mod external;
 pub mod fair;
 mod files;
@@ -28,6 +27,7 @@ pub mod sql;
 pub mod sqlite;
 pub mod statement;
 mod survey;
+pub mod urls;
 mod value;
 
 pub use bakeoff_servers::Standing;
@@ -170,7 +170,7 @@ pub enum Home {
     Server,
     /// In a server that somebody else runs: it has no directory, and can't be limited, put on
     /// another disk or killed. Its database is emptied and filled anew instead of restored.
-    Elsewhere,
+    External,
 }
 
 /// What a user should know of an engine.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::options::Level;
-use crate::{ENGINES, Engine, elsewhere};
+use crate::{ENGINES, Engine, urls};
 
 /// Engines with options that were asked for, by their levels in canonical form.
 static VARIANTS: Mutex<BTreeMap<&str, &dyn Engine>> = Mutex::new(BTreeMap::new());
@@ -14,7 +14,7 @@ pub fn find(level: &str) -> Option<&'static dyn Engine> {
     find_among(ENGINES, level).ok()
 }
 
-/// The engine of that level among these, or the database of that URL (see [`elsewhere`]). No program
+/// The engine of that level among these, or the database of that URL (see [`urls`]). No program
 /// is started to find it.
 ///
 /// # Errors
@@ -28,7 +28,7 @@ pub fn find_among(
     }
     match level.split_once('/') {
         Some((name, _)) if !name.ends_with(':') => variant(&Level::read(engines, level)?),
-        _ => elsewhere::find(level),
+        _ => urls::find(level),
     }
 }
 

@@ -28,8 +28,8 @@ use session::Plan;
 pub use storage::Storage;
 use tables::Leftovers;
 
-pub mod elsewhere;
 mod error;
+pub mod external;
 mod load;
 mod review;
 mod server;

@@ -29,8 +29,8 @@ use error::{error, is_ended, is_lost, no_connection, words};
 pub use server::POSTGRES as SERVER;
 use tables::Leftovers;
 
-pub mod elsewhere;
 mod error;
+pub mod external;
 mod load;
 mod review;
 mod server;

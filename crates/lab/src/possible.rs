@@ -118,7 +118,7 @@ fn ask(registry: &Registry, experiment: &Experiment) {
     let engines: BTreeSet<&str> = levels.iter().map(|level| base(level)).collect();
     let engines = engines.into_iter().filter_map(|name| registry.engine(name));
     thread::scope(|scope| {
-        for engine in engines.filter(|engine| engine.home() == Home::Elsewhere) {
+        for engine in engines.filter(|engine| engine.home() == Home::External) {
             // Where there is no thread for it, it is asked when it has to be known.
             let _ = thread::Builder::new().spawn_scoped(scope, || engine.gives(Durability::Strict));
         }
@@ -137,7 +137,7 @@ pub fn can_be_cut(
 ) -> Result<(), Refusal> {
     let cell = experiment.cut_cell(engine, level);
     let Some(engine) = registry.engine(engine) else { return Ok(()) };
-    if engine.home() == Home::Elsewhere {
+    if engine.home() == Home::External {
         let why = "bakeoff can't cut the power of a server that it doesn't run; name an engine that \
                    it starts itself (`bakeoff list engines`)";
         return Err(Refusal::of(&cell, &[Factor::ENGINE], why));

@@ -153,7 +153,7 @@ impl Registry {
                 stores: about.stores,
             }
         });
-        let url = |url: &str| bakeoff_engines::elsewhere::name(url).map(Into::into);
+        let url = |url: &str| bakeoff_engines::urls::name(url).map(Into::into);
         let (reader, judge) = (variants(self.engines.clone()), standing(self.engines.clone()));
         let engines = Engines::new(names.collect(), url, reader, judge);
         let disks = disks(&self.models);

@@ -65,7 +65,7 @@ pub(super) fn set_aside(aside: &[&TrialSummary], disturbed: &[Disturbed]) -> Opt
 }
 
 /// Engines that are known by a URL: no image of their data is restored.
-pub(super) fn elsewhere(run: &Run) -> Option<Warning> {
+pub(super) fn external(run: &Run) -> Option<Warning> {
     let (_, levels) = run.factors.iter().find(|(factor, _)| factor == "engine")?;
     let levels = levels.iter().filter(|level| run.alias("engine", level).is_none());
     let urls: Vec<&str> =

@@ -1,8 +1,8 @@
 //! Databases on servers that somebody else runs: what is to be known of them before a run.
 
 use bakeoff_analysis::Warning;
-use bakeoff_engines::elsewhere::{self, Password};
-use bakeoff_engines::{Engine, elsewhere::Transport};
+use bakeoff_engines::urls::{self, Password};
+use bakeoff_engines::{Engine, urls::Transport};
 use bakeoff_experiment::{Experiment, Factor, Vocabulary, base};
 use bakeoff_lab::Registry;
 use bakeoff_results::{EngineFact, Run, RunFolder, Transport as Recorded};
@@ -23,7 +23,7 @@ pub fn transport(engine: &dyn Engine) -> Option<Recorded> {
 
 /// Whether the password of the database of that name was in its URL, of which nothing is kept.
 pub fn password_in_url(name: &str) -> bool {
-    elsewhere::password(name) == Some(Password::Url)
+    urls::password(name) == Some(Password::Url)
 }
 
 /// What others may read or change on its way to an experiment's servers.
@@ -38,7 +38,7 @@ pub fn unprotected(registry: &Registry, experiment: &Experiment) -> Vec<Warning>
 /// Refuses to go on with a run without a password that it began with.
 pub fn check_passwords(folder: &RunFolder, engines: &[EngineFact]) -> Result<(), Failure> {
     let missing = |fact: &&EngineFact| {
-        fact.password_in_url && elsewhere::password(&fact.name) == Some(Password::Missing)
+        fact.password_in_url && urls::password(&fact.name) == Some(Password::Missing)
     };
     let names: Vec<&str> = engines.iter().filter(missing).map(|fact| &*fact.name).collect();
     if names.is_empty() {

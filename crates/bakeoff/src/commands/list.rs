@@ -93,7 +93,7 @@ fn engines(registry: &Registry) -> Table {
             ]);
         }
     }
-    for (scheme, kind) in bakeoff_engines::elsewhere::KINDS {
+    for (scheme, kind) in bakeoff_engines::urls::KINDS {
         let summary = format!("a database on a {kind} server that somebody else runs");
         table.add_row([
             &format!("{scheme}…"),

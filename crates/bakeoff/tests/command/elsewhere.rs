@@ -160,7 +160,7 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
 
     // Another bakeoff that uses it is left alone.
     let url = theirs.url(&format!("me:{PASSWORD}"));
-    let claim = bakeoff_engines::elsewhere::find(&url).unwrap().claim().unwrap();
+    let claim = bakeoff_engines::urls::find(&url).unwrap().claim().unwrap();
     run("claimed", &["--reuse"]).code(5).says(&["another bakeoff uses this database"]);
     drop(claim);
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
-use super::elsewhere::Elsewhere;
+use super::external::External;
 use super::*;
 use crate::schema::{Table, Type};
 use crate::statement::{Action, Read};
@@ -267,10 +267,10 @@ fn all_is_written_where_no_checkpoint_can_be_demanded() {
 }
 
 /// A server as somebody else may run it, and a URL of a database there.
-fn elsewhere(folder: &Path, database: &str, password: &str) -> Elsewhere {
+fn elsewhere(folder: &Path, database: &str, password: &str) -> External {
     let socket = folder.join("server/socket").display().to_string();
     let url = format!("mysql://owner:{password}@localhost/{database}?socket={socket}#InnoDB");
-    Elsewhere::new(&url).expect("a URL")
+    External::new(&url).expect("a URL")
 }
 
 #[test]
@@ -291,10 +291,10 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     let ours = elsewhere(folder, "ours", "hidden");
     assert!(ours.version().starts_with(char::is_numeric), "{}", ours.version());
     let nowhere = Path::new("/nonexistent");
-    let open = |engine: &Elsewhere, terms: &Terms| {
+    let open = |engine: &External, terms: &Terms| {
         engine.open(nowhere, terms, &schema(), &statements()).map_err(|error| error.to_string())
     };
-    let refused = |engine: &Elsewhere, terms: &Terms, why: &str| {
+    let refused = |engine: &External, terms: &Terms, why: &str| {
         let answer = open(engine, terms).map(drop).expect_err("refused");
         assert!(answer.contains(why), "{answer}");
         assert!(!answer.contains("hidden"), "{answer}");
@@ -338,7 +338,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
 
 #[test]
 fn a_url_says_all_that_is_needed() {
-    let name = |url: &str| Elsewhere::new(url).map(|engine| engine.about().name);
+    let name = |url: &str| External::new(url).map(|engine| engine.about().name);
     // Nothing listens on the discard port.
     assert_eq!(
         name("mariadb://me:hidden@127.0.0.1:9/db#Aria"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use postgres::Client;
 use tempfile::TempDir;
 
-use super::elsewhere::Elsewhere;
+use super::external::External;
 use super::*;
 use crate::schema::{Table, Type};
 use crate::statement::{Action, Read};
@@ -208,9 +208,9 @@ fn runs_within_a_small_limit_counts_and_keeps_its_promises() {
 }
 
 /// A server as somebody else may run it, and a URL of a database there.
-fn elsewhere(folder: &TempDir, database: &str, password: &str) -> Elsewhere {
+fn elsewhere(folder: &TempDir, database: &str, password: &str) -> External {
     let host = folder.path().join("server").display().to_string().replace('/', "%2F");
-    Elsewhere::new(&format!("postgres://owner:{password}@{host}/{database}")).expect("a URL")
+    External::new(&format!("postgres://owner:{password}@{host}/{database}")).expect("a URL")
 }
 
 #[test]
@@ -232,10 +232,10 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     let ours = elsewhere(&folder, "ours", "hidden");
     assert!(ours.version().starts_with(char::is_numeric), "{}", ours.version());
     let nowhere = Path::new("/nonexistent");
-    let open = |engine: &Elsewhere, terms: &Terms| {
+    let open = |engine: &External, terms: &Terms| {
         engine.open(nowhere, terms, &schema(), &statements()).map_err(|error| error.to_string())
     };
-    let refused = |engine: &Elsewhere, terms: &Terms, why: &str| {
+    let refused = |engine: &External, terms: &Terms, why: &str| {
         let answer = open(engine, terms).map(drop).expect_err("refused");
         assert!(answer.contains(why), "{answer}");
         assert!(!answer.contains("hidden"), "{answer}");
@@ -303,7 +303,7 @@ fn a_server_elsewhere_says_before_anything_is_loaded_what_it_gives_and_what_it_l
 
 #[test]
 fn a_url_says_all_that_is_needed() {
-    let name = |url: &str| Elsewhere::new(url).map(|engine| engine.name);
+    let name = |url: &str| External::new(url).map(|engine| engine.name);
     assert_eq!(
         name("postgres://me:hidden@localhost:5433/db?sslmode=disable"),
         Ok("postgres://me@localhost:5433/db?sslmode=disable")

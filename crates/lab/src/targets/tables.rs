@@ -1,6 +1,6 @@
 //! The target `tables`: a workload's clients on an engine's sessions.
 
-mod elsewhere;
+mod external;
 mod meter;
 mod written;
 
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::elsewhere::{self as urls, Secret};
+use bakeoff_engines::urls::{self, Secret};
 use bakeoff_engines::{Claim, Database, Durability, Engine, Home, Session, Terms, find_among};
 use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
 use bakeoff_factor::Levels;
@@ -139,9 +139,9 @@ impl Target for Tables {
         let name = cell.base(Factor::ENGINE);
         let engine = find_among(&self.engines, name);
         let engine = engine.map_err(|_| refused("there is no such engine"))?;
-        let external = engine.home() == Home::Elsewhere;
+        let external = engine.home() == Home::External;
         if external {
-            elsewhere::check(cell)?;
+            external::check(cell)?;
         }
         let level = cell.base(Factor::DURABILITY);
         let durability =
@@ -189,7 +189,7 @@ impl Target for Tables {
         let empty = match engine.home() {
             Home::Process => EMBEDDED_BYTES,
             Home::Server => SERVER_BYTES,
-            Home::Elsewhere => 0,
+            Home::External => 0,
         };
         Some(Size { rows, disk: empty + PER_ROW_BYTE * rows })
     }
@@ -318,7 +318,7 @@ impl Subject for Ready {
             Home::Process | Home::Server if self.engine.gives(Durability::None).is_ok() => {
                 Durability::None
             }
-            Home::Process | Home::Server | Home::Elsewhere => own,
+            Home::Process | Home::Server | Home::External => own,
         };
         let database = self.database(place, durability)?;
         self.fill(&*database, loaded).map_err(|error| TrialError::Engine(error.to_string()))
@@ -414,7 +414,7 @@ impl Running for Open<'_> {
         let processes = match self.ready.engine.home() {
             Home::Process => Some(Processes::Own),
             Home::Server => self.database.server().map(Processes::Family),
-            Home::Elsewhere => None,
+            Home::External => None,
         };
         processes.map(|processes| (DATABASE_GROUP, processes)).into_iter().collect()
     }

@@ -5,7 +5,7 @@ use crate::postgres::tables;
 use crate::sql::Mark;
 
 /// A server, and a database on it that belongs to somebody.
-fn somebodys() -> (TempDir, Box<dyn Database>, Elsewhere) {
+fn somebodys() -> (TempDir, Box<dyn Database>, External) {
     let folder = tempfile::tempdir().expect("a folder");
     let private = open(folder.path(), &Terms::new(Durability::Strict)).expect("open");
     let mut administrator = administrator(folder.path());

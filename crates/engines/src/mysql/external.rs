@@ -44,7 +44,7 @@ const FORM: Form = Form {
 };
 
 /// A database on a server that somebody else runs.
-pub struct Elsewhere {
+pub struct External {
     /// The URL without its password.
     name: &'static str,
     pub(super) opts: OptsBuilder,
@@ -57,7 +57,7 @@ pub struct Elsewhere {
     survey: OnceLock<Survey>,
 }
 
-impl Elsewhere {
+impl External {
     /// The database of that URL. Nothing is connected yet.
     ///
     /// # Errors
@@ -190,13 +190,13 @@ fn ssl(transport: Transport, authority: Option<PathBuf>) -> Option<SslOpts> {
     }
 }
 
-impl Engine for Elsewhere {
+impl Engine for External {
     fn about(&self) -> About {
         About {
             name: self.name,
             summary: "MySQL or MariaDB, in a server that somebody else runs",
             promises: self.storage.promises(),
-            home: Home::Elsewhere,
+            home: Home::External,
             stores: true,
             rolls_back: self.storage.rolls_back(),
             packages: &[],

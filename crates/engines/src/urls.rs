@@ -69,11 +69,11 @@ fn look(url: &str) -> Result<Found, String> {
     }
     let (name, password, engine): (_, _, Box<dyn Engine>) = match url.split_once("://") {
         Some(("mysql" | "mariadb", _)) => {
-            let database = mysql::elsewhere::Elsewhere::new(url)?;
+            let database = mysql::external::External::new(url)?;
             (database.name(), database.password(), Box::new(database))
         }
         Some(("postgres" | "postgresql", _)) => {
-            let database = postgres::elsewhere::Elsewhere::new(url)?;
+            let database = postgres::external::External::new(url)?;
             (database.name(), database.password(), Box::new(database))
         }
         _ => return Err("a database's URL begins with mysql:// or postgres://".into()),

@@ -21,7 +21,7 @@ fn where_it_works_is_known_without_a_connection() {
     let address = listener.local_addr().expect("an address");
     for scheme in ["mysql", "postgres"] {
         let engine = find(&format!("{scheme}://me@{address}/db")).expect("a database");
-        assert_eq!(engine.home(), Home::Elsewhere);
+        assert_eq!(engine.home(), Home::External);
         let nobody = listener.accept().expect_err("nobody came");
         assert_eq!(nobody.kind(), ErrorKind::WouldBlock, "{scheme}");
     }

@@ -46,7 +46,7 @@ const FORM: Form = Form {
 };
 
 /// A database on a server that somebody else runs.
-pub struct Elsewhere {
+pub struct External {
     /// The URL without its password.
     pub(super) name: &'static str,
     pub(super) config: Config,
@@ -58,7 +58,7 @@ pub struct Elsewhere {
     survey: OnceLock<Survey>,
 }
 
-impl Elsewhere {
+impl External {
     /// The database of that URL. Nothing is connected yet.
     ///
     /// # Errors
@@ -180,13 +180,13 @@ fn option(setting: &Setting) -> String {
     format!("-c {}={value}", setting.name)
 }
 
-impl Engine for Elsewhere {
+impl Engine for External {
     fn about(&self) -> About {
         About {
             name: self.name,
             summary: "PostgreSQL, in a server that somebody else runs",
             promises: PROMISES,
-            home: Home::Elsewhere,
+            home: Home::External,
             stores: true,
             rolls_back: true,
             packages: &[],
