@@ -62,14 +62,14 @@ pub trait Device: Send {
     fn submit(&mut self, now: Nanos, id: u64, request: Request);
 
     /// The moment until which nothing is completed if nothing else is submitted; `None` when no
-    /// request is under way. A device that must decide something before its next completion names
+    /// request is in flight. A device that must decide something before its next completion names
     /// that earlier moment: calling [`Device::advance`] then may add nothing, and never hurts.
     fn next_completion(&self) -> Option<Nanos>;
 
     /// Lets time pass until `now` and adds what was completed by then, in order of time.
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>);
 
-    /// How long the device was busy, with at least one request under way or one of its own to do,
+    /// How long the device was busy, with at least one request in flight or one of its own to do,
     /// up to the last `now` it was told; for several disks, their mean.
     fn busy(&self) -> Nanos;
 

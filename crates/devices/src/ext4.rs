@@ -11,7 +11,7 @@
 //!   merged into requests of up to 1 MiB.
 //! - **Syncs** as `ext4_sync_file` makes them: the file's dirty pages; then, if the transaction that
 //!   changed it last is still running, a commit; then a flush of the device. Pages of the file that
-//!   are being written back already, and a commit that is under way, are waited for. `fdatasync`
+//!   are being written back already, and a commit that is in flight, are waited for. `fdatasync`
 //!   does not look at timestamps, so that one after a write in place makes no commit. A sync that
 //!   finds nothing to write still flushes.
 //! - **Commits** as jbd2 makes them: the blocks of a transaction are written to the journal; when
@@ -180,7 +180,7 @@ pub struct Ext4 {
     pressed: Option<Nanos>,
     /// The number of the last work that has one.
     last: u64,
-    /// Work that is under way and writes dirty pages, with the files whose pages they are.
+    /// Work that is in flight and writes dirty pages, with the files whose pages they are.
     writing: BTreeMap<u64, HashSet<File>>,
     /// The work that writes pages back in the background, and how many.
     background: Option<(u64, u64)>,

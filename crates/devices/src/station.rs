@@ -18,7 +18,7 @@ const FIRST_NEIGHBOUR: u64 = 1 << 63;
 pub struct StationCounts {
     /// The moment up to which it is counted.
     pub elapsed_ns: Nanos,
-    /// Time in which the device had at least one request, of whomever, under way.
+    /// Time in which the device had any request in flight.
     pub busy_ns: Nanos,
     /// The foreground's reads that were submitted.
     pub reads: u64,
@@ -30,18 +30,18 @@ pub struct StationCounts {
     pub read_bytes: u64,
     /// Bytes of the foreground's writes.
     pub write_bytes: u64,
-    /// The foreground's requests under way now.
+    /// The foreground's requests in flight now.
     pub in_queue: u32,
     /// The neighbours' requests that were completed.
     pub neighbour_requests: u64,
-    /// The neighbours' requests under way now.
+    /// The neighbours' requests in flight now.
     pub neighbours_in_queue: u32,
-    /// The time for which the neighbours' requests were under way, summed over all of them.
+    /// The time for which the neighbours' requests were in flight, summed over all of them.
     pub neighbour_time_ns: Nanos,
 }
 
 impl StationCounts {
-    /// What was counted since an earlier count of the same station. What is under way stays as
+    /// What was counted since an earlier count of the same station. What is in flight stays as
     /// it is now.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Station {
     }
 
     /// Sets how much other load there is from now on. Requests of former neighbours that are
-    /// under way are still served.
+    /// in flight are still served.
     pub fn set_neighbours(&mut self, now: Nanos, level: Level) {
         self.run(now);
         self.neighbours.set(now, level, self.device.as_ref());

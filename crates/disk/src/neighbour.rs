@@ -20,7 +20,7 @@ pub use tally::{Report, Snapshot};
 
 use stream::{Pace, Shared};
 
-/// How many Poisson arrivals may be under way at once. More than that wait, and are late.
+/// How many Poisson arrivals may be in flight at once. More than that wait, and are late.
 pub const MOST_IN_FLIGHT: u32 = 32;
 
 /// Neighbours at work. They go when this is dropped.
@@ -35,7 +35,7 @@ impl Neighbours {
     /// reaches alone, of which [`Level::Share`] takes its share; other levels do not look at it.
     ///
     /// Poisson arrivals keep the times at which they are meant to be: one that finds the disk
-    /// busy is sent beside those under way, up to [`MOST_IN_FLIGHT`]; where these are not enough
+    /// busy is sent beside those in flight, up to [`MOST_IN_FLIGHT`]; where these are not enough
     /// it is late, and its latency counts from when it was due. None is left out.
     ///
     /// # Panics
@@ -69,7 +69,7 @@ impl Neighbours {
         self.shared.snapshot()
     }
 
-    /// Stops them and tells what they did. It takes as long as the requests under way.
+    /// Stops them and tells what they did. It takes as long as the requests in flight.
     pub fn finish(mut self) -> Report {
         let end = self.snapshot();
         let cpu = self.stop();

@@ -1,4 +1,4 @@
-//! What of an experiment can be had. It is said here and nowhere else, before anything runs: which
+//! Which part of an experiment can be run. It is decided here alone, before anything runs: which
 //! cells can't be had, and why. The plan goes without them; nothing takes their place.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use bakeoff_results::{LeftOut, in_words};
 use crate::refusal::gives;
 use crate::{Refusal, Registry, TrialError, spec};
 
-/// What of an experiment can be had.
+/// The part of an experiment that can be run, and what was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Possible {
     /// The plan without what can't be had; its blocks keep their numbers.

@@ -25,7 +25,7 @@ pub struct Preflight<'a> {
     pub registry: &'a Registry,
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// What of it can be had.
+    /// The part of it that can be run.
     pub possible: &'a Possible,
     /// A folder on the disk of the run folder.
     pub folder: &'a Path,

@@ -64,7 +64,7 @@ pub struct Runner<'a> {
     pub launcher: &'a Launcher,
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// What of it can be had.
+    /// The part of it that can be run.
     pub possible: &'a Possible,
     /// Where its results go.
     pub folder: &'a mut RunFolder,

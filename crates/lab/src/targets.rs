@@ -258,6 +258,6 @@ pub struct Tally {
 pub struct Audit {
     /// What the target's own check found wrong, in words.
     pub faults: Vec<String>,
-    /// What of the claims is not so.
+    /// Which claims were broken.
     pub findings: Findings,
 }

@@ -25,7 +25,7 @@ const LOOK_BACK: usize = 5;
 /// nanoseconds.
 const LOOK: Nanos = 5_000_000;
 
-/// Looks in a row that have to find nothing under way: a driver between two operations shows none.
+/// Looks in a row that have to find nothing in flight: a driver between two operations shows none.
 const QUIET: u32 = 2;
 
 const GROWS: &str = "a histogram that grows takes any value";
@@ -115,9 +115,9 @@ pub(crate) struct Collector {
     slots: Vec<Vec<Histogram<u64>>>,
     /// By how much operations that count started late.
     pub start_delay: Histogram<u64>,
-    /// What counted and was under way when the window ended.
+    /// What counted and was in flight when the window ended.
     pub in_flight: u64,
-    /// Looks in a row that found nothing under way.
+    /// Looks in a row that found nothing in flight.
     quiet: u32,
     total: Mark,
     marks: VecDeque<Mark>,
@@ -231,7 +231,7 @@ impl Collector {
         }
     }
 
-    /// As it is now, what is still under way being cut off.
+    /// As it is now, what is still in flight being cut off.
     fn cut_off(&self, shared: &Shared<'_>) -> Self {
         let mut cut = self.clone();
         let counts = |(_, intended): &(usize, Nanos)| self.window.counts_under_way(*intended);

@@ -93,11 +93,11 @@ impl<E, F: FnMut(&Progress)> Observer<E> for F {
 /// What counts is every operation that was to start in the window, and each is followed to its end:
 /// the clients keep working until the last of them is over. The window ends with the plan's
 /// duration, or later, when enough operations of each kind have ended; at the plan's cap at the
-/// latest, and what is still under way then is cut off. In an open loop that does not keep up, what
+/// latest, and what is still in flight then is cut off. In an open loop that does not keep up, what
 /// has not started when the window ends is counted, and not started any more.
 ///
 /// Operations that fail are counted and have no latency: an error is often quick, and would
-/// flatter. `stop` ends the drive early, when the operations under way are over.
+/// flatter. `stop` ends the drive early, when the operations in flight are over.
 ///
 /// # Errors
 /// A driver that can't be made, one that gives up, a thread that does not start, and what the

@@ -11,7 +11,7 @@ pub trait Driver {
     /// order of their ends, until one of them says that it is over.
     fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record);
 
-    /// How many operations it can have under way at once: each is in a lane of its own, from 0.
+    /// How many operations it can have in flight at once: each is in a lane of its own, from 0.
     fn lanes(&self) -> usize {
         1
     }

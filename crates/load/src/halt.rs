@@ -18,7 +18,7 @@ pub(crate) struct Halt<'a> {
     over: AtomicBool,
     /// When the window of a closed loop has ended; 0 while it has not.
     window_end: AtomicU64,
-    /// What is under way; known once all drivers are there.
+    /// What is in flight; known once all drivers are there.
     lanes: OnceLock<Vec<Arc<Lanes>>>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Halt<'a> {
         let _ = self.lanes.set(lanes);
     }
 
-    /// Operations under way: each one's kind, and when it was to start.
+    /// Operations in flight: each one's kind, and when it was to start.
     pub fn under_way(&self) -> impl Iterator<Item = (usize, Nanos)> {
         self.lanes.get().into_iter().flatten().flat_map(|lanes| lanes.under_way())
     }

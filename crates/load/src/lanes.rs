@@ -1,4 +1,4 @@
-//! What a driver has under way, for another thread to see: a client that hangs can't tell any more.
+//! What a driver has in flight, for another thread to see: a client that hangs can't tell any more.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -9,7 +9,7 @@ const KIND_BITS: u32 = 8;
 /// The most kinds of operations that a lane can tell apart.
 pub(crate) const MOST_KINDS: usize = (1 << KIND_BITS) - 1;
 
-/// A lane for each operation that a driver can have under way.
+/// A lane for each operation that a driver can have in flight.
 #[derive(Debug)]
 pub(crate) struct Lanes(Box<[AtomicU64]>);
 
@@ -28,7 +28,7 @@ impl Lanes {
         self.0[lane].store(0, Relaxed);
     }
 
-    /// What is under way: each operation's kind, and when it was to start.
+    /// What is in flight: each operation's kind, and when it was to start.
     pub fn under_way(&self) -> impl Iterator<Item = (usize, Nanos)> {
         let busy = self.0.iter().map(|lane| lane.load(Relaxed)).filter(|lane| *lane != 0);
         busy.map(|lane| ((lane & MOST_KINDS as u64) as usize - 1, lane >> KIND_BITS))

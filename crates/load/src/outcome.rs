@@ -19,7 +19,7 @@ pub struct Outcome {
     pub kinds: Vec<Kind>,
     /// One entry a driver that has come home, by its number.
     pub drivers: Vec<Driven>,
-    /// How many operations that count were still under way when the window ended.
+    /// How many operations that count were still in flight when the window ended.
     pub in_flight: u64,
     /// What came of the schedule of an open loop.
     pub open: Option<OpenLoop>,
@@ -65,7 +65,7 @@ impl Kind {
 
 impl Outcome {
     /// Operations of each kind a second, by its number, those that failed among them: from the mean
-    /// time of a client's cycle, `in_flight` operations being under way at any time (Little's law).
+    /// time of a client's cycle, `in_flight` operations being in flight at any time (Little's law).
     /// In an open loop the schedule decides, and what was to start in the window is divided by its
     /// length.
     ///

@@ -51,7 +51,7 @@ impl Pace {
     }
 }
 
-/// A pace under way.
+/// A pace that has begun.
 pub(crate) enum Begun {
     Closed,
     Open { per_second: f64, due: Mutex<Due> },

@@ -56,7 +56,7 @@ impl Window {
         lasted && self.end.is_none_or(|end| intended < end)
     }
 
-    /// Whether one counts that is still under way, the time being over.
+    /// Whether one counts that is still in flight, the time being over.
     pub fn counts_under_way(&self, intended: Nanos) -> bool {
         self.counts(intended, self.until)
     }

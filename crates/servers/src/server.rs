@@ -28,7 +28,7 @@ const INITIALISE: Duration = Duration::from_secs(300);
 const STOP: Duration = Duration::from_secs(300);
 /// How long what is left of a killed server may take to be gone.
 const GONE: Duration = Duration::from_secs(30);
-/// What of ours is in the environment of a server; nothing else may change what it does.
+/// The environment variables that are passed on to a server; nothing else may change what it does.
 const ENVIRONMENT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"];
 /// The data folder, and what it is called until it is whole.
 const DATA: &str = "data";

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::{Completion, Nanos};
 
-/// Requests under way and their completions as they become known.
+/// Requests in flight and their completions as they become known.
 #[derive(Default)]
 pub struct Agenda {
     /// By moment, then in the order in which they became known. Without a number: the device's own
@@ -20,7 +20,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// A request, or work of the device's own, is under way from now on.
+    /// A request, or work of the device's own, is in flight from now on.
     pub fn enter(&mut self, now: Nanos) {
         self.settle(now);
         if self.under_way == 0 {
@@ -59,7 +59,7 @@ impl Agenda {
         settled.or_else(|| self.due.peek().map(|next| next.0.0))
     }
 
-    /// Time with something under way.
+    /// Time with something in flight.
     pub fn busy(&self) -> Nanos {
         let running = if self.under_way > 0 { self.now - self.busy_since } else { 0 };
         self.busy + running

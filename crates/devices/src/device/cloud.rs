@@ -176,7 +176,7 @@ impl Cloud {
         }
     }
 
-    /// Operations that a request adds: none if it fits into one that is under way.
+    /// Operations that a request adds: none if it fits into one that is in flight.
     fn operations(&mut self, now: Nanos, request: &Request) -> u64 {
         let Run { kind, stream, end, room, until } = self.run;
         let follows = (kind, stream, end) == (Some(request.kind), request.stream, request.offset);

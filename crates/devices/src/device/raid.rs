@@ -60,7 +60,7 @@ struct Member {
     head: u64,
 }
 
-/// A request to the array of which some parts are under way.
+/// A request to the array of which some parts are in flight.
 struct Whole {
     id: u64,
     parts: u32,
@@ -69,7 +69,7 @@ struct Whole {
 /// An array of an even number of disks of one kind.
 pub struct Raid10 {
     members: Vec<Member>,
-    /// Parts under way by their number on a disk, and the request to which each belongs.
+    /// Parts in flight by their number on a disk, and the request to which each belongs.
     parts: HashMap<u64, u64>,
     wholes: HashMap<u64, Whole>,
     numbers: u64,

@@ -62,7 +62,7 @@ pub enum Commit {
     Done,
     /// Wait for other work that commits it.
     By(u64),
-    /// Commit it, after other work that commits the one before, if that is under way.
+    /// Commit it, after other work that commits the one before, if that is in flight.
     Own(Option<u64>),
 }
 

@@ -8,7 +8,7 @@ pub struct Work {
     /// The steps, in order; each is made of requests that may be done in any order.
     pub steps: Vec<Vec<Request>>,
     /// Other work, by its number, that must be done before a step begins, which is told by its
-    /// place in `steps`; behind the last one, before the work is done. What is not under way need not be waited for.
+    /// place in `steps`; behind the last one, before the work is done. What is not in flight need not be waited for.
     pub waits: Vec<(usize, u64)>,
     /// To be given back to [`Ext4::done`](super::Ext4::done) when it is done.
     pub ticket: Ticket,

@@ -144,7 +144,7 @@ impl Ext4 {
             Commit::Done => return false,
             Commit::By(number) => {
                 work.wait(number);
-                // One that has not begun waits for these data, too (`data=ordered`); one under way
+                // One that has not begun waits for these data, too (`data=ordered`); one in flight
                 // may have flushed before they were there (`jbd2_trans_will_send_data_barrier`).
                 transaction == self.journal.running()
             }

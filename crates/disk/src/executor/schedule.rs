@@ -1,4 +1,4 @@
-//! Work under way on a device, in virtual time that follows real time.
+//! Work in flight on a device, in virtual time that follows real time.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(super) struct Schedule {
     /// How long before an answer is to be given its making begins.
     lead: Nanos,
     jobs: HashMap<u64, Job>,
-    /// The numbers that work has of its own, and is waited for by, as long as it is under way.
+    /// The numbers that work has of its own, and is waited for by, as long as it is in flight.
     under_way: HashSet<u64>,
     /// Jobs that wait for such work.
     held: HashMap<u64, Vec<(u64, Job)>>,
@@ -44,7 +44,7 @@ pub(super) struct Schedule {
     precisely: bool,
 }
 
-/// Work under way.
+/// Work in flight.
 struct Job {
     steps: vec::IntoIter<Vec<Request>>,
     /// How many steps there were, and what has to be waited for before which of them.
@@ -91,7 +91,7 @@ impl Timed {
 }
 
 impl Job {
-    /// Work under way that the next step has to wait for.
+    /// Work in flight that the next step has to wait for.
     fn must_wait(&mut self, under_way: &HashSet<u64>) -> Option<u64> {
         let next = self.all - self.steps.len();
         self.waits.retain(|(_, other)| under_way.contains(other));
@@ -206,7 +206,7 @@ impl Schedule {
     }
 
     fn complete(&mut self, completion: Completion) {
-        // Nobody waits for requests that were under way when the timing was turned off.
+        // Nobody waits for requests that were in flight when the timing was turned off.
         let Some(number) = self.owners.remove(&completion.id) else { return };
         let Some(job) = self.jobs.get_mut(&number) else { return };
         job.open -= 1;
@@ -237,7 +237,7 @@ impl Schedule {
         self.fast
     }
 
-    /// Lets the device move from `now` on, or stand still; then all work under way is done.
+    /// Lets the device move from `now` on, or stand still; then all work in flight is done.
     pub(super) fn set_timing(&mut self, now: Nanos, on: bool) {
         match (self.timing, on) {
             (true, false) => {
@@ -299,7 +299,7 @@ mod tests {
         (ext4, schedule)
     }
 
-    /// When each of the works that are under way is done, in the order in which they are.
+    /// When each of the works that are in flight is done, in the order in which they are.
     fn ends(schedule: &mut Schedule) -> Vec<Nanos> {
         let mut ends = Vec::new();
         while let Some(event) = schedule.next_event() {

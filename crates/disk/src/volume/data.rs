@@ -175,7 +175,7 @@ impl Volume {
         if access.sync.is_some() {
             self.fault(Call::Fsync, &inode)?;
         }
-        // If the power goes with it, it is under way, as far as the image knows, and not answered.
+        // If the power goes with it, it is in flight, as far as the image knows, and not answered.
         self.count_write();
         if access.sync.is_some() {
             self.count_sync();

@@ -49,7 +49,7 @@ pub(super) struct Model {
     open: u64,
     /// Bytes of the device's cache.
     device_cache: u64,
-    /// Direct writes that are under way or that the device may hold in its cache, the oldest first.
+    /// Direct writes that are in flight or that the device may hold in its cache, the oldest first.
     direct: VecDeque<Direct>,
     /// The number of the oldest one.
     first_direct: u64,

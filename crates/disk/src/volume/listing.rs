@@ -17,7 +17,7 @@ use super::{Ino, Volume, is_hidden};
 /// Bytes of entries that are read at once.
 const BUFFER: usize = 32 << 10;
 
-/// A number of a listing under way.
+/// A number of an open listing.
 pub type Listing = u64;
 
 /// One entry of a folder.
@@ -33,7 +33,7 @@ pub struct Entry<'a> {
     pub next: u64,
 }
 
-/// The listings under way.
+/// The open listings.
 #[derive(Default)]
 pub(super) struct Listings {
     open: RwLock<HashMap<Listing, Arc<Folder>>>,

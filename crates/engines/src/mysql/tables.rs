@@ -100,7 +100,7 @@ fn not_others(found: &[Found]) -> Result<()> {
     others.first().map_or(Ok(()), |it| Err(survey::others(others.len(), &it.name)))
 }
 
-/// What of a database's tables is in the way.
+/// The tables of a database that are in the way.
 pub(super) fn survey(server: &mut Conn) -> Result<survey::Tables> {
     let found = tables(server)?;
     let others = not_others(&found).err().map(survey::words);

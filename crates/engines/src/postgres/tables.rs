@@ -53,7 +53,7 @@ fn not_others(found: &[Relation]) -> Result<()> {
     others.first().map_or(Ok(()), |it| Err(survey::others(others.len(), &it.name)))
 }
 
-/// What of a database's tables is in the way.
+/// The tables of a database that are in the way.
 pub(super) fn survey(client: &mut Client) -> Result<survey::Tables> {
     let found = relations(client)?;
     let others = not_others(&found).err().map(survey::words);

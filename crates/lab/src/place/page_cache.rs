@@ -1,4 +1,4 @@
-//! What of a folder's files is in the page cache, and how to get it out.
+//! How much of a folder's files is in the page cache, and how to drop it.
 
 use std::fs::File;
 use std::io;
