@@ -106,8 +106,9 @@ fn duplicates(packages: &[Value], policy: &Policy) -> Vec<String> {
 fn sources(packages: &[Value]) -> Vec<String> {
     let ours = |package: &Value| package["source"].is_null();
     let local = |package: &Value| {
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        Path::new(text(package, "manifest_path")).starts_with(workspace)
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let manifest = Path::new(text(package, "manifest_path"));
+        ["crates", "examples"].iter().any(|folder| manifest.starts_with(workspace.join(folder)))
     };
     let registries: BTreeSet<&str> =
         packages.iter().filter(|it| !ours(it)).map(|it| text(it, "source")).collect();

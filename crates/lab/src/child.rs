@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bakeoff_folders::{Dir, each_file};
 
+use crate::machine::threads::Threads;
 use crate::machine::{open_files, syncs};
 use crate::procedures::{cut, drive};
 use crate::process::Output;
@@ -55,6 +56,7 @@ fn perform(
         }
         Task::Drive(plan) => {
             let subject = target.prepare(subject)?;
+            let threads = Threads::now();
             // Before the target is opened: what it starts is counted, too.
             let syncs = place.directory.as_deref().and_then(syncs::Counter::new);
             let running = subject.open(place)?;
@@ -63,7 +65,10 @@ fn perform(
             running.warm()?;
             tracing::debug!("warm");
             ready()?;
-            return drive::measure(&*running, place, plan, syncs.as_ref(), output).map(Some);
+            let measured = drive::measure(&*running, place, plan, syncs.as_ref(), output)?;
+            drop(running);
+            threads.are_gone()?;
+            return Ok(Some(measured));
         }
         Task::Claim { clients, claims } => {
             let subject = target.prepare(subject)?;

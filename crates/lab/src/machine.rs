@@ -8,6 +8,7 @@ pub mod open_files;
 pub mod run_delay;
 pub mod suspect;
 pub mod syncs;
+pub mod threads;
 pub mod usage;
 
 pub use describe::{describe, load};

@@ -114,9 +114,10 @@ fn a_run_ends_in_order_although_its_disk_is_stopped() {
     }
     let took = start.elapsed();
     if took >= 2 * PATIENCE {
+        let at = [run.id(), daemon].map(waits);
         signal(daemon, Signal::CONT);
         run.wait().unwrap();
-        panic!("it is held up");
+        panic!("it is held up; the run and the daemon wait in {at:?}");
     }
     let done = super::Done(run.wait_with_output().unwrap()).code(130);
     println!("it took {took:?}");
@@ -124,6 +125,17 @@ fn a_run_ends_in_order_although_its_disk_is_stopped() {
     assert!(!mounts_below(place.path("r").as_path()));
     place.assert_clean("r");
     place.run(&["run", "--resume", "r"]).code(0);
+}
+
+/// What each thread of a process is, and what the kernel has it wait for.
+fn waits(pid: u32) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let read = |thread: &fs::DirEntry, name| fs::read_to_string(thread.path().join(name));
+    let said = threads.map(|thread| {
+        let [name, wait] = ["comm", "wchan"].map(|name| read(&thread, name).unwrap_or_default());
+        format!("{} {wait}", name.trim())
+    });
+    said.collect()
 }
 
 /// The disk's daemon that a run has started, if there is one.

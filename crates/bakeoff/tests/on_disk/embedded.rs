@@ -12,13 +12,14 @@ const EMBEDDED: [&str; 3] = ["sqlite", "lmdb", "fjall"];
 pub fn conform(model: &str) {
     let suite = suite();
     let Some(place) = Place::new(model) else { return };
-    let mut command = Command::new(&suite);
-    command.args(EMBEDDED.map(|engine| format!("{engine}::"))).env("TMPDIR", place.path());
-    let output = command.output().expect("the suite was just built");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     for engine in EMBEDDED {
-        assert!(said.contains(&format!("{engine}::answers_like_the_model ... ok")), "{said}");
+        let mut command = Command::new(&suite);
+        command.env("CONFORMANCE_ENGINE", engine).env("TMPDIR", place.path());
+        let output = command.output().expect("the suite was just built");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{engine}: {said}{errors}");
+        assert!(said.contains("answers_like_the_model ... ok"), "{said}");
     }
     place.leave();
 }
@@ -32,6 +33,11 @@ fn suite() -> PathBuf {
     let messages = String::from_utf8_lossy(&output.stdout);
     let mut messages = messages.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        // A lab of somebody's own has a test of that name, too.
+        let source = message["target"]["src_path"].as_str()?;
+        if !source.ends_with("engines/tests/conformance/main.rs") {
+            return None;
+        }
         message["executable"].as_str().map(PathBuf::from)
     });
     messages.next().expect("the suite is a program")

@@ -1,0 +1,127 @@
+//! SQLite, but each with a fault.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bakeoff::engines::{
+    About, Access, Database, Engine, Loader, Result, Rows, Schema, Session, Statement, Terms, Value,
+};
+
+/// What is wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// A client's call panics.
+    Panics,
+    /// A client's call never returns.
+    Hangs,
+    /// A read of a row finds nothing now and then.
+    LosesRows,
+    /// A thread runs on when the database was closed.
+    LeavesAThread,
+}
+
+/// SQLite with a fault, by a name of its own.
+pub struct Bad(&'static str, Fault);
+
+/// Every bad engine.
+pub static ALL: [Bad; 4] = [
+    Bad("panics", Fault::Panics),
+    Bad("hangs", Fault::Hangs),
+    Bad("loses-rows", Fault::LosesRows),
+    Bad("leaks", Fault::LeavesAThread),
+];
+
+/// Calls that behave before the fault shows: the warm-up of a window.
+const GOOD: u64 = 1000;
+
+impl Engine for Bad {
+    fn about(&self) -> About {
+        About { name: self.0, ..sqlite().about() }
+    }
+
+    fn version(&self) -> String {
+        sqlite().version()
+    }
+
+    fn open(
+        &self,
+        directory: &Path,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        let inner = sqlite().open(directory, terms, schema, statements)?;
+        if self.1 == Fault::LeavesAThread {
+            let thread = std::thread::Builder::new().name("left-behind".into());
+            thread.spawn(|| std::thread::sleep(Duration::from_secs(3600)))?;
+        }
+        Ok(Box::new(BadDatabase { inner, fault: self.1, calls: AtomicU64::new(0) }))
+    }
+}
+
+fn sqlite() -> &'static dyn Engine {
+    bakeoff::engines::find("sqlite").expect("it is built in")
+}
+
+struct BadDatabase {
+    inner: Box<dyn Database>,
+    fault: Fault,
+    calls: AtomicU64,
+}
+
+impl Database for BadDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(BadSession { inner: self.inner.session()?, database: self }))
+    }
+
+    fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
+        self.inner.load(table)
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.inner.drain()
+    }
+
+    fn warm(&self) -> Result<()> {
+        self.inner.warm()
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        self.inner.check()
+    }
+}
+
+struct BadSession<'d> {
+    inner: Box<dyn Session + 'd>,
+    database: &'d BadDatabase,
+}
+
+impl Session for BadSession<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.inner.begin(access)
+    }
+
+    fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        let calls = self.database.calls.fetch_add(1, Ordering::Relaxed);
+        match self.database.fault {
+            Fault::Panics if calls == GOOD => panic!("this engine panics"),
+            Fault::Hangs if calls == GOOD => loop {
+                std::thread::sleep(Duration::from_secs(3600));
+            },
+            Fault::LosesRows if calls > GOOD && calls.is_multiple_of(10) => {
+                rows.reset(0);
+                Ok(0)
+            }
+            _ => self.inner.run(statement, parameters, rows),
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.inner.commit()
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.inner.rollback()
+    }
+}

@@ -1,0 +1,119 @@
+//! Engines of somebody's own that misbehave: the trial fails, and says why, or tells a lower bound; the
+//! run goes on.
+//!
+//! This program is also the command of a lab that has these engines, so it is its own harness:
+//! `cargo test -p bakeoff --test own [NAME…]` runs the tests whose names contain one of these.
+
+mod engines;
+
+use std::panic::catch_unwind;
+use std::process::{Command, ExitCode, Output};
+
+use bakeoff::Lab;
+use serde_json::Value;
+
+/// What the lab's own command begins with: it is this program that bakeoff starts again.
+const COMMANDS: [&str; 3] = ["run", "report", "trial"];
+
+type Test = (&'static str, fn());
+
+const TESTS: &[Test] = &[
+    ("an_engine_that_panics_fails_its_trial_with_its_words", panics),
+    ("an_engine_that_hangs_gives_a_lower_bound", hangs),
+    ("an_engine_that_loses_rows_fails_its_trial", loses_rows),
+    ("an_engine_that_leaves_a_thread_behind_fails_its_trial", leaves_a_thread),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| COMMANDS.contains(&&**first)) {
+        let lab = Lab::standard();
+        return engines::ALL.iter().fold(lab, |lab, engine| lab.engine(engine)).main();
+    }
+    let wanted: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
+    let named = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(*part));
+    let tests = TESTS.iter().filter(|(name, _)| named(name));
+    if arguments.iter().any(|argument| argument == "--list") {
+        tests.for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let mut passed = true;
+    for (name, test) in tests {
+        let ok = catch_unwind(test).is_ok();
+        println!("test {name} ... {}", if ok { "ok" } else { "FAILED" });
+        passed &= ok;
+    }
+    if passed { ExitCode::SUCCESS } else { ExitCode::from(101) }
+}
+
+/// What came of a run of one bad engine beside SQLite: how it ended, and its document.
+fn run(engine: &str) -> (Output, Value) {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(arguments).current_dir(place.path()).env("XDG_RUNTIME_DIR", place.path());
+        command.output().unwrap()
+    };
+    let file = "workload = 'point'\nengine = 'sqlite'\nseconds = 0.5\nrepetitions = 1\n";
+    std::fs::write(place.path().join("mine.toml"), file).unwrap();
+    let engines = format!("{engine},sqlite");
+    let done = command(&["run", "mine.toml", "--engine", &engines, "--out", "r"]);
+    let report = command(&["report", "r", "--format", "json"]);
+    let document = serde_json::from_slice(&report.stdout).unwrap_or_else(|error| {
+        let said = [&done.stderr[..], &report.stderr].concat();
+        panic!("{error}: {}", String::from_utf8_lossy(&said))
+    });
+    (done, document)
+}
+
+/// The trials of an engine: more than one where the machine was disturbed.
+fn trials<'d>(document: &'d Value, engine: &str) -> Vec<&'d Value> {
+    let trials = document["trials"].as_array().unwrap();
+    trials.iter().filter(|trial| trial["levels"]["engine"] == engine).collect()
+}
+
+/// SQLite's trial counts, whatever befell the other engine's.
+#[track_caller]
+fn went_on(document: &Value) {
+    let other = trials(document, "sqlite");
+    assert!(other.iter().any(|trial| trial["valid"] == true), "{other:?}");
+}
+
+/// The trial of a bad engine failed for a reason with these words, and the other one counts.
+#[track_caller]
+fn fails(engine: &str, words: &[&str]) {
+    let (done, document) = run(engine);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(5), "{said}");
+    let bad = trials(&document, engine);
+    assert!(bad.iter().all(|trial| trial["valid"] == false), "{bad:?}");
+    let reasons = bad.iter().filter_map(|trial| trial["reason"].as_str());
+    let reasons: Vec<&str> = reasons.collect();
+    let says = |reason: &&str| words.iter().all(|word| reason.contains(word));
+    assert!(reasons.iter().any(says), "{words:?} are not in {reasons:?}");
+    went_on(&document);
+}
+
+fn panics() {
+    fails("panics", &["its process ended with exit code 101", "this engine panics"]);
+}
+
+/// An operation that does not end is a lower bound of how long it takes, not a failure: that of an engine
+/// on a slow disk may be as long.
+fn hangs() {
+    let (done, document) = run("hangs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let bad = trials(&document, "hangs");
+    assert!(bad.iter().all(|it| it["operations"][0]["unfinished"] == 1), "{bad:?}");
+    let warned = document["warnings"].as_array().unwrap();
+    assert!(warned.iter().any(|warning| warning["code"] == "cut-off"), "{warned:?}");
+    went_on(&document);
+}
+
+fn leaves_a_thread() {
+    fails("leaks", &["1 thread", "left-behind"]);
+}
+
+fn loses_rows() {
+    fails("loses-rows", &["too many operations failed", "is missing"]);
+}

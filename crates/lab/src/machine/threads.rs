@@ -1,0 +1,52 @@
+//! The threads of this process: what is closed leaves none behind.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::TrialError;
+
+/// How long threads that were told to end may take.
+const ENDING: Duration = Duration::from_secs(2);
+
+/// The threads that there were at one moment, by their numbers, with their names.
+pub struct Threads(BTreeMap<String, String>);
+
+impl Threads {
+    /// Those that there are now.
+    pub fn now() -> Self {
+        let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let named = threads.filter_map(|thread| {
+            let name = fs::read_to_string(thread.path().join("comm")).ok()?;
+            Some((thread.file_name().into_string().ok()?, name.trim().to_owned()))
+        });
+        Self(named.collect())
+    }
+
+    /// Waits a little until no other thread is left.
+    ///
+    /// # Errors
+    /// The engine's, where threads run on: their names.
+    pub fn are_gone(&self) -> Result<(), TrialError> {
+        let start = Instant::now();
+        loop {
+            let mut left = Self::now().0;
+            left.retain(|number, _| !self.0.contains_key(number));
+            if left.is_empty() {
+                return Ok(());
+            }
+            if start.elapsed() > ENDING {
+                let names: Vec<&str> = left.values().map(String::as_str).collect();
+                let count = match names.len() {
+                    1 => "1 thread".to_owned(),
+                    more => format!("{more} threads"),
+                };
+                let names = names.join(", ");
+                return Err(TrialError::Engine(format!(
+                    "it was closed, and has left {count} running: {names}"
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
