@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
@@ -15,10 +15,12 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::options::MountOptions;
 use crate::registry;
-use crate::stopped::Guard;
+use crate::stopped::{Guard, STOPPED, is_stopped};
 
 /// How long a daemon may take to mount: a large folder has to be read first.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How often a look is taken meanwhile whether it was stopped.
+const LOOK: Duration = Duration::from_millis(100);
 /// Bytes of what is to be mounted, in a line: two paths and little else.
 const LONGEST: u64 = 64 << 10;
 
@@ -75,7 +77,7 @@ pub(crate) fn launch(
     // One that has ended already says below why it did.
     let _ = daemon.stdin.take().expect("piped").write_all(&asked);
     let output = daemon.stdout.take().expect("piped");
-    if !says_something(&output, PATIENCE) {
+    if !says_something(&mut daemon, &output, PATIENCE) {
         let _ = daemon.kill().and_then(|()| daemon.wait());
         // What it has mounted has nobody any more who serves it.
         let _ = registry::sweep();
@@ -105,15 +107,25 @@ pub(crate) fn launch(
     }))
 }
 
-/// Waits until something is said, or nothing will be.
-fn says_something(output: &ChildStdout, patience: Duration) -> bool {
-    let limit = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
-    loop {
-        match poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&limit)) {
-            Err(rustix::io::Errno::INTR) => {}
-            answer => return answer != Ok(0),
+/// Waits until something is said, or nothing will be. A daemon that is stopped meanwhile is ended: one
+/// of its threads may wait for an answer of its own mount, so that the kernel does not tell its
+/// parent that all of it has stopped.
+fn says_something(daemon: &mut Child, output: &ChildStdout, patience: Duration) -> bool {
+    let look = Timespec::try_from(LOOK).expect("a moment");
+    let start = Instant::now();
+    let mut stopped = None;
+    while start.elapsed() < patience {
+        match poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&look)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            _ => return true,
+        }
+        stopped = is_stopped(daemon.id()).then(|| stopped.unwrap_or_else(Instant::now));
+        if stopped.is_some_and(|since| since.elapsed() > STOPPED) {
+            // Its end is told below, as that of any other.
+            let _ = daemon.kill();
         }
     }
+    false
 }
 
 /// What the process that [`launch`] started is asked to mount.

@@ -14,7 +14,7 @@ use rustix::process::{
 };
 
 /// How long a daemon may be stopped: somebody may look at it.
-const STOPPED: Duration = Duration::from_secs(5);
+pub(crate) const STOPPED: Duration = Duration::from_secs(5);
 /// How often a look is taken meanwhile whether it goes on.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -45,9 +45,9 @@ impl Drop for Guard {
 /// Until the child has ended.
 fn watch(child: &OwnedFd, unwatched: &AtomicBool) {
     let either = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    while is_stopped(child, either) == Some(true) && !unwatched.load(Ordering::Relaxed) {
+    while stopped(child, either) == Some(true) && !unwatched.load(Ordering::Relaxed) {
         let start = Instant::now();
-        while is_stopped(child, either | WaitIdOptions::NOHANG) == Some(true) {
+        while stopped(child, either | WaitIdOptions::NOHANG) == Some(true) {
             if start.elapsed() > STOPPED && !unwatched.load(Ordering::Relaxed) {
                 let _ = pidfd_send_signal(child, Signal::KILL);
                 return;
@@ -58,7 +58,7 @@ fn watch(child: &OwnedFd, unwatched: &AtomicBool) {
 }
 
 /// Whether the child is stopped rather than has ended; `None` where neither is known.
-fn is_stopped(child: &OwnedFd, options: WaitIdOptions) -> Option<bool> {
+fn stopped(child: &OwnedFd, options: WaitIdOptions) -> Option<bool> {
     loop {
         match waitid(WaitId::PidFd(child.as_fd()), options) {
             Ok(status) => return status.map(|status| status.stopped()),
@@ -66,4 +66,11 @@ fn is_stopped(child: &OwnedFd, options: WaitIdOptions) -> Option<bool> {
             Err(_) => return None,
         }
     }
+}
+
+/// Whether the first thread of a process is stopped, whatever the others do.
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    // The state stands behind the name, which is in parentheses and may hold some.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
 }

@@ -27,6 +27,9 @@ const SMALLEST: u64 = 512;
 /// What SQLite adds to its file's name: nothing, and where it keeps what is not in it yet.
 const SQLITES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
 
+/// The name of a database that is not whole yet.
+const UNFINISHED: &str = "run.sqlite.new";
+
 /// A run folder. One process at a time writes to it; others may read it meanwhile.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -49,14 +52,15 @@ impl RunFolder {
         let held = bakeoff_trust::make(dir)?;
         let ours = held.was_made();
         lock(&held, dir)?;
-        let mut entries = fs::read_dir(held.path()).map_err(|error| Error::write(dir, error))?;
-        if entries.next().is_some() {
+        if !take_over(held.path()).map_err(|error| Error::write(dir, error))? {
             return Err(Error::Exists(dir.to_owned()));
         }
         Self::fill(dir, run, experiment, held).map_err(|error| {
             // It was empty. Nothing better can be done where even this fails.
-            for end in SQLITES {
-                let _ = fs::remove_file(dir.join(format!("{DATABASE}{end}")));
+            for (name, end) in
+                [DATABASE, UNFINISHED].iter().flat_map(|name| SQLITES.map(|end| (name, end)))
+            {
+                let _ = fs::remove_file(dir.join(format!("{name}{end}")));
             }
             let _ = fs::remove_file(dir.join(EXPERIMENT));
             if ours {
@@ -73,15 +77,13 @@ impl RunFolder {
     }
 
     fn fill(dir: &Path, run: &Run, experiment: &str, held: Folder) -> Result<Self> {
-        let file = dir.join(EXPERIMENT);
-        write_new(&held, EXPERIMENT, experiment).map_err(|error| Error::write(&file, error))?;
         let path = dir.join(DATABASE);
-        let build = || -> rusqlite::Result<Connection> {
+        // It gets its name when it is whole: a process that is killed before leaves no run.
+        let build = || -> rusqlite::Result<()> {
             let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-            let mut connection = connect(held.path(), access)?;
+            let mut connection = connect(&held.path().join(UNFINISHED), access)?;
             connection.pragma_update(None, "application_id", APPLICATION)?;
             connection.pragma_update(None, "user_version", FORM)?;
-            set_up(&connection)?;
             let transaction = connection.transaction()?;
             transaction.execute_batch(TABLES)?;
             transaction.execute(
@@ -90,12 +92,24 @@ impl RunFolder {
                 (serde_json::to_string(run).expect("a run is plain data"), experiment),
             )?;
             transaction.commit()?;
-            Ok(connection)
+            connection.close().map_err(|(_, error)| error)
         };
-        let connection = build().map_err(|cause| match Error::sqlite(&path, cause) {
+        let failed = |cause| match Error::sqlite(&path, cause) {
             Error::CannotRead { path, cause } => Error::CannotWrite { path, cause },
             error => error,
-        })?;
+        };
+        build().map_err(failed)?;
+        let file = dir.join(EXPERIMENT);
+        write_new(&held, EXPERIMENT, experiment).map_err(|error| Error::write(&file, error))?;
+        rustix::fs::renameat(&held, UNFINISHED, &held, DATABASE)
+            .map_err(|error| Error::write(&path, error.into()))?;
+        let open = || {
+            let connection =
+                connect(&held.path().join(DATABASE), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            set_up(&connection)?;
+            Ok(connection)
+        };
+        let connection = open().map_err(failed)?;
         Ok(Self { dir: dir.to_owned(), connection, form: Form::Third, held: Some(held) })
     }
 
@@ -269,10 +283,30 @@ fn write_new(folder: &Folder, name: &str, text: &str) -> std::io::Result<()> {
     File::from(file).write_all(text.as_bytes())
 }
 
-/// Makes the database in a folder whose path has no links; SQLite goes through none, either.
-fn connect(folder: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+/// Opens a database in a folder whose path has no links; SQLite goes through none, either.
+fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    Connection::open_with_flags(folder.join(DATABASE), access | flags)
+    Connection::open_with_flags(path, access | flags)
+}
+
+/// Whether a folder is empty, once what a killed process had begun to make in it is removed.
+fn take_over(dir: &Path) -> std::io::Result<bool> {
+    let names = || -> std::io::Result<Vec<String>> {
+        let entries = fs::read_dir(dir)?;
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    };
+    let begun = SQLITES.map(|end| format!("{UNFINISHED}{end}"));
+    let names = names()?;
+    let all_begun = names.iter().all(|name| name == EXPERIMENT || begun.contains(name));
+    if names.is_empty() || !all_begun || !names.contains(&begun[0]) {
+        return Ok(names.is_empty());
+    }
+    // The database last: without it, the rest would be taken for somebody's.
+    let rank = |name: &String| usize::from(*name == begun[0]);
+    let mut names = names;
+    names.sort_by_key(rank);
+    names.iter().try_for_each(|name| fs::remove_file(dir.join(name)))?;
+    Ok(true)
 }
 
 /// What a connection that writes needs: readers beside it, and a commit that outlives a power cut.

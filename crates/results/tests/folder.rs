@@ -176,6 +176,30 @@ fn a_folder_that_holds_anything_is_refused_and_left_alone() {
 }
 
 #[test]
+fn what_a_killed_process_had_begun_to_make_is_taken_over_and_nothing_else_is() {
+    let (_dir, path) = folder();
+    let create = || RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML);
+    let begun = ["run.sqlite.new", "run.sqlite.new-journal", "experiment.toml"];
+    for names in [&begun[..1], &begun[..2], &begun] {
+        fs::create_dir_all(&path).unwrap();
+        names.iter().for_each(|name| fs::write(path.join(name), "half of it").unwrap());
+        let folder = create().expect("nobody else makes such files");
+        assert_eq!(folder.done().unwrap().len(), 0);
+        drop(folder);
+        RunFolder::resume(&path).expect("it is whole");
+        fs::remove_dir_all(&path).unwrap();
+    }
+    for names in [&begun[2..], &["run.sqlite.new", "letter"][..]] {
+        fs::create_dir_all(&path).unwrap();
+        names.iter().for_each(|name| fs::write(path.join(name), "mine").unwrap());
+        let error = create().unwrap_err();
+        assert!(matches!(error, Error::Exists(_)), "{error:?}");
+        assert_eq!(fs::read_dir(&path).unwrap().count(), names.len());
+        fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
 fn what_cannot_be_written_is_named() {
     let (_dir, path) = folder();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
