@@ -18,9 +18,9 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 /// The folder that is covered in a server's mounts: bakeoff's own, and for root alone.
 const COVERED: &str = "/run/bakeoff";
-/// The kind of mounts that a server need not see: others take them away meanwhile, and could not
-/// while a server has a copy.
-const TAKEN_AWAY: &str = "fuse.bakeoff";
+/// The source of mounts that a server need not see begins so: others take these disks away meanwhile,
+/// and could not while a server has a copy.
+const TAKEN_AWAY: &[u8] = b"bakeoff-disk:";
 
 /// The mounts of a server to be.
 #[derive(Debug)]
@@ -119,8 +119,9 @@ fn taken_away() -> io::Result<Vec<Vec<u8>>> {
 fn place_of_taken_away(line: &[u8]) -> Option<Vec<u8>> {
     let mut fields = line.split(|byte| *byte == b' ');
     let place = fields.nth(4)?;
-    let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
-    (kind == TAKEN_AWAY.as_bytes()).then(|| unescaped(place))
+    let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
+    let (kind, source) = (fields.next()?, fields.next()?);
+    (kind.starts_with(b"fuse") && source.starts_with(TAKEN_AWAY)).then(|| unescaped(place))
 }
 
 /// A path as it is, from one whose spaces and the like are written `\040`.
@@ -142,7 +143,8 @@ mod tests {
 
     #[test]
     fn only_disks_that_others_take_away_are_left_out() {
-        let ours = br"44 28 0:40 / /tmp/a\040b\134 rw,nosuid shared:2 - fuse.bakeoff bakeoff:x rw";
+        let ours =
+            br"44 28 0:40 / /tmp/a\040b\134 rw,nosuid shared:2 - fuse bakeoff-disk:/run/x rw";
         assert_eq!(place_of_taken_away(ours).as_deref(), Some(&br"/tmp/a b\"[..]));
         let other = b"25 24 0:23 / /home/me rw,relatime - fuse.sshfs me@there: rw";
         assert_eq!(place_of_taken_away(other), None);

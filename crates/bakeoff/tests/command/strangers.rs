@@ -48,8 +48,12 @@ fn soon(mut command: Command) -> Done {
     Done(child.wait_with_output().unwrap())
 }
 
-/// The most bytes of memory that a process had.
+/// The most bytes of memory that a command had. Before it is another program, it has this one's.
 fn peak(pid: u32) -> u64 {
+    let program = |of: &str| fs::read_link(format!("/proc/{of}/exe")).ok();
+    if program(&pid.to_string()) == program("self") {
+        return 0;
+    }
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
