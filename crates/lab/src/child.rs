@@ -12,7 +12,8 @@ use crate::process::Output;
 use crate::process::job::{GO, Job, Message, Task};
 use crate::{Registry, TrialError};
 
-/// Reads a job from `input`, does it, and says on `output` what came of it.
+/// Reads a job from `input`, does it, and says on `output` what came of it. The process is its own:
+/// threads that other work in it starts meanwhile would count as left behind by the target.
 pub fn child(registry: &Registry, input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {
     open_files::raise();
     let output = Output::new(output);

@@ -1,12 +1,14 @@
-//! The tester is tested: stores with one planted fault each, and settings of real engines that are
-//! known to be bad, must be caught by power cuts; a store without a fault, and engines that keep
-//! what they promise, must not.
+//! Trials with real engines, in processes of their own: what they are found to have cost; and the
+//! power cuts' tester is tested: stores with one planted fault each, and settings of real engines
+//! that are known to be bad, must be caught; a store without a fault, and engines that keep what they
+//! promise, must not.
 //!
 //! This program is also what the lab starts: for a trial's process, which knows the engines made
 //! for these tests, and for a disk. So it is its own harness: `cargo test -p bakeoff-lab --test
-//! power_cut [NAME…]` runs the tests whose names contain one of these.
+//! trials [NAME…]` runs the tests whose names contain one of these.
 
 mod bad_input;
+mod costs;
 mod embedded;
 mod lying;
 mod servers;
@@ -65,20 +67,24 @@ fn mount() -> ExitCode {
 
 fn run(arguments: &[String]) -> ExitCode {
     // The longest first, so that none is left alone at the end.
-    let lists = [servers::TESTS, embedded::TESTS, stores::TESTS, bad_input::TESTS];
+    let cuts = [servers::TESTS, embedded::TESTS, stores::TESTS, bad_input::TESTS].concat();
     let wanted: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
     let named = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(*part));
-    let tests = lists.concat().into_iter().filter(|(name, _)| named(name));
+    let wanted =
+        |lists: &[Test]| lists.iter().copied().filter(|it| named(it.0)).collect::<Vec<_>>();
+    let (mut tests, cuts) = (wanted(costs::TESTS), wanted(&cuts));
     if arguments.iter().any(|argument| argument == "--list") {
-        tests.for_each(|(name, _)| println!("{name}: test"));
+        tests.iter().chain(&cuts).for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
-    if let Err(why) = stage::can_cut() {
-        assert!(std::env::var_os("CI").is_none(), "CI must be able to mount: {why}");
-        println!("skipped: {why}");
-        return ExitCode::SUCCESS;
+    match stage::can_cut() {
+        Ok(()) => tests.splice(0..0, cuts).for_each(drop),
+        Err(why) => {
+            assert!(std::env::var_os("CI").is_none(), "CI must be able to mount: {why}");
+            println!("{} tests are skipped: {why}", cuts.len());
+        }
     }
-    let failed = side_by_side(&tests.collect::<Vec<_>>());
+    let failed = side_by_side(&tests);
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
 }
 

@@ -1,34 +1,54 @@
 //! What a trial is found to have cost, with real engines.
 
-use std::io::Cursor;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use bakeoff_analysis::Cost;
 use bakeoff_experiment::{Changes, Experiment};
 use bakeoff_lab::place::Place;
-use bakeoff_lab::process::job::{GO, Job, Message, Task};
+use bakeoff_lab::process::job::{Job, Message, Task};
+use bakeoff_lab::process::{Process, Received};
 use bakeoff_lab::targets::{Setup, Wanted};
 use bakeoff_lab::{Registry, resolve};
 use bakeoff_results as results;
 use bakeoff_results::measure::{CPU, DRAIN_WRITTEN, WRITTEN};
 use bakeoff_results::{Levels, Measured, RunFolder, Scope};
 
+use crate::Test;
+use crate::stage::program;
+
+pub const TESTS: &[Test] = &[
+    ("a_weaker_level_syncs_less_than_it_commits", a_weaker_level_syncs_less_than_it_commits),
+    ("an_engine_that_syncs_is_seen_to_and_a_liar_is_told", a_liar_is_told),
+    ("a_write_through_a_synced_descriptor_counts", a_write_through_a_synced_descriptor_counts),
+    ("innodb_is_accounted_for", || accounted_for("mariadb:innodb", "Innodb_os_log_written")),
+    ("myrocks_is_accounted_for", || accounted_for("mariadb:rocksdb", "Rocksdb_wal_bytes")),
+    ("postgresql_is_accounted_for", || accounted_for("postgres", "transactions committed")),
+];
+
 const CLIENTS: usize = 2;
 
-/// Does a task on this thread, as a trial's process does.
+/// How long a load or a trial of two seconds may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Does a task in a process of its own, as the lab does.
 fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>> {
     let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
     let job = Job { target, subject, place: place.clone(), task };
-    let input = format!("{}\n{GO}\n", serde_json::to_string(&job).unwrap());
-    let mut output = Vec::new();
-    bakeoff_lab::child(&Registry::standard(), &mut Cursor::new(input), &mut output);
-    let sent = String::from_utf8(output).unwrap();
-    let last = sent.lines().last().expect("it sends something");
-    match serde_json::from_str(last).unwrap() {
-        Message::Done(measured) => measured,
-        other => panic!("{other:?}"),
+    let mut process = Process::start(&program(), &job).expect("a process");
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        match process.receive(PATIENCE - start.elapsed()) {
+            Received::Message(Message::Ready) => process = process.go().expect("it listens"),
+            Received::Message(Message::Done(measured)) => return measured,
+            Received::Message(Message::Failed(error)) => panic!("{error:?}"),
+            Received::Message(_) => {}
+            Received::Nothing => break,
+            Received::End => panic!("{}", process.exit_report()),
+        }
     }
+    panic!("it has not ended after {PATIENCE:?}")
 }
 
 /// Loads data and runs a trial on them.
@@ -114,8 +134,7 @@ fn warnings(measured: Measured, durability: &str) -> Vec<String> {
     about.map(ToString::to_string).collect()
 }
 
-#[test]
-fn an_engine_that_syncs_is_seen_to_and_a_liar_is_told() {
+fn a_liar_is_told() {
     let place = tempfile::tempdir().unwrap();
     let honest = measure("sqlite", "strict", place.path());
     let found = cost(&honest);
@@ -137,7 +156,6 @@ fn an_engine_that_syncs_is_seen_to_and_a_liar_is_told() {
 }
 
 /// LMDB makes its meta page durable by a write, and calls nothing for it.
-#[test]
 fn a_write_through_a_synced_descriptor_counts() {
     let place = tempfile::tempdir().unwrap();
     let measured = measure("lmdb", "strict", place.path());
@@ -147,7 +165,7 @@ fn a_write_through_a_synced_descriptor_counts() {
 }
 
 /// A server's processes are accounted for, and not the clients.
-fn a_server_is_accounted_for(name: &str, counter: &str) {
+fn accounted_for(name: &str, counter: &str) {
     let engine = bakeoff_engines::find(name).unwrap();
     if let Err(missing) = engine.available() {
         assert!(std::env::var_os("CI").is_none(), "{missing}");
@@ -173,7 +191,6 @@ fn a_server_is_accounted_for(name: &str, counter: &str) {
 
 /// A level that is to cost less does: fewer syncs than commits. Aria at `relaxed` saves few of them on
 /// a busy machine.
-#[test]
 fn a_weaker_level_syncs_less_than_it_commits() {
     let levels = [
         ("mariadb:innodb", "relaxed"),
@@ -194,19 +211,4 @@ fn a_weaker_level_syncs_less_than_it_commits() {
             assert!(each < 0.5, "{name}: {:?}", cost(&measured));
         }
     }
-}
-
-#[test]
-fn innodb_is_accounted_for() {
-    a_server_is_accounted_for("mariadb:innodb", "Innodb_os_log_written");
-}
-
-#[test]
-fn myrocks_is_accounted_for() {
-    a_server_is_accounted_for("mariadb:rocksdb", "Rocksdb_wal_bytes");
-}
-
-#[test]
-fn postgresql_is_accounted_for() {
-    a_server_is_accounted_for("postgres", "transactions committed");
 }

@@ -64,6 +64,11 @@ fn this() -> PathBuf {
     std::env::current_exe().expect("a program has a path")
 }
 
+/// What the lab starts for a trial.
+pub fn program() -> Program {
+    Program { path: this(), arguments: vec!["trial".into()] }
+}
+
 /// A new folder: in memory if there is plenty, since what is lost is decided by the virtual disk,
 /// and a real one only takes its time.
 fn place() -> TempDir {
@@ -128,7 +133,7 @@ impl Stage {
 
     /// The lab in this stage's folder, with the images that it has by now.
     fn at_work<T>(&self, work: impl FnOnce(&mut procedures::Stage<'_>) -> T) -> T {
-        let program = Program { path: this(), arguments: vec!["trial".into()] };
+        let program = program();
         let launcher = Launcher { program: this(), arguments: vec!["disk-daemon".into()] };
         let mut lab = procedures::Stage {
             registry: &self.registry,
