@@ -13,6 +13,7 @@ mod factors;
 
 use factors::OwnFactors;
 
+use crate::Lab;
 use crate::log::Level;
 
 /// Finds out which database engine, how much memory, which disk and which durability setting an
@@ -29,16 +30,19 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// Reads the command line, where reports have these formats.
+    /// Reads the command line, where these things are registered.
     ///
     /// # Errors
     /// What is wrong with it, or a text that was asked for.
-    pub fn parse_for(reports: &Reports) -> Result<Self, clap::Error> {
+    pub fn parse_for(lab: &Lab) -> Result<Self, clap::Error> {
         let value = |it: &dyn Exporter| PossibleValue::new(it.name()).help(it.about());
-        let formats = PossibleValuesParser::new(reports.exporters().map(value));
-        let command = Self::command().mut_subcommand("report", |report| {
-            report.mut_arg("format", |format| format.value_parser(formats))
-        });
+        let formats = PossibleValuesParser::new(lab.reports.exporters().map(value));
+        let vocabulary = lab.registry.vocabulary();
+        let command = Self::command()
+            .mut_subcommand("report", |report| {
+                report.mut_arg("format", |format| format.value_parser(formats))
+            })
+            .mut_subcommand("run", |run| factors::described(run, &vocabulary));
         Self::from_arg_matches(&command.try_get_matches()?)
     }
 }
@@ -263,6 +267,8 @@ pub enum Listed {
     Workloads,
     /// Disks
     Disks,
+    /// Arrival processes: how the starts of an open loop follow each other
+    Arrivals,
     /// Factors and how their levels are written
     Factors,
 }

@@ -7,6 +7,7 @@ use bakeoff_engines::Engine;
 use bakeoff_experiment::{Preset, without_passwords};
 use bakeoff_lab::Registry;
 use bakeoff_lab::targets::Target;
+use bakeoff_load::Arrivals;
 use bakeoff_report::{Exporter, Reports, Section};
 use bakeoff_workloads::Workload;
 
@@ -59,6 +60,12 @@ impl Lab {
         Self { registry: self.registry.with_target(target), ..self }
     }
 
+    /// Adds an arrival process, for rates: how the starts of an open loop follow each other.
+    #[must_use]
+    pub fn arrivals(self, arrivals: &'static Arrivals) -> Self {
+        Self { registry: self.registry.with_arrivals(arrivals), ..self }
+    }
+
     /// Adds a model of devices, for disks.
     #[must_use]
     pub fn model(self, model: Model) -> Self {
@@ -99,7 +106,7 @@ impl Lab {
             output::say(&message);
             return Exit::Failed.into();
         }
-        let cli = Cli::parse_for(&self.reports).unwrap_or_else(|error| refuse(&error));
+        let cli = Cli::parse_for(&self).unwrap_or_else(|error| refuse(&error));
         match self.run(&cli) {
             Ok(exit) => exit.into(),
             Err(failure) => {

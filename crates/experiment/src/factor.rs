@@ -49,6 +49,8 @@ pub(crate) enum Valid {
     Engines,
     /// The registered devices, and those of the experiment's own.
     Disks,
+    /// The closed loop, and rates with the registered arrival processes.
+    Rates,
     /// The workload's scales.
     Scales,
 }
@@ -164,6 +166,7 @@ impl fmt::Debug for Valid {
             Self::Text(_) => "Text",
             Self::Engines => "Engines",
             Self::Disks => "Disks",
+            Self::Rates => "Rates",
             Self::Scales => "Scales",
         })
     }

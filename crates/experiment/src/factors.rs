@@ -7,12 +7,12 @@ mod durability;
 mod engine;
 mod memory;
 mod neighbours;
-mod rate;
+pub(crate) mod rate;
 mod scale;
 
 pub use memory::Memory;
 pub use neighbours::Neighbours;
-pub use rate::{Arrivals, Rate};
+pub use rate::{ArrivalNames, Rate};
 
 /// A number of plain digits.
 fn number(text: &str) -> Option<u32> {

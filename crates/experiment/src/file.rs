@@ -272,7 +272,7 @@ impl Reader<'_> {
         let items = items(value);
         if items.is_empty() {
             let problem = Problem::new(format!("`{factor}` has no level"))
-                .help(format!("valid: {}", factor.syntax()));
+                .help(format!("valid: {}", self.vocabulary.syntax(factor)));
             self.problems.push(problem.at(&self.place(Some(value.span()))));
         }
         let raw: Vec<_> = items.iter().map(|item| self.level(factor, item)).collect();

@@ -33,7 +33,7 @@ pub use disks::{DeviceProblem, Disks, HOST};
 pub use engines::{EngineNames, Engines, Judge, Reader, Standing, Variant};
 pub use experiment::Experiment;
 pub use factor::{Factor, Own};
-pub use factors::{Arrivals, Memory, Neighbours, Rate};
+pub use factors::{ArrivalNames, Memory, Neighbours, Rate};
 pub use flags::Changes;
 pub use layer::Settings;
 pub use level::{base, engine};

@@ -136,7 +136,7 @@ impl Problem {
 
 /// The name that was most likely meant: one that begins with what was written, or that differs
 /// from it in at most a third of its letters.
-fn nearest<'a>(name: &str, valid: &'a [impl AsRef<str>]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, valid: &'a [impl AsRef<str>]) -> Option<&'a str> {
     let name = name.to_lowercase();
     let valid = || valid.iter().map(AsRef::as_ref);
     let distance = |other: &str| strsim::osa_distance(&name, &other.to_lowercase());

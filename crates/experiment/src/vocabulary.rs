@@ -1,8 +1,9 @@
 //! The names that are valid in an experiment. What they name is known to others.
 
-use crate::factor::Valid;
+use crate::factor::{Own, Valid};
+use crate::factors::rate;
 use crate::message::Problem;
-use crate::{Declared, Disks, Engines, Factor, Preset, keys};
+use crate::{ArrivalNames, Declared, Disks, Engines, Factor, Preset, keys};
 
 /// The names that are valid in an experiment, in the order in which they are listed to a user.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct Vocabulary {
     pub workloads: Vec<WorkloadNames>,
     /// The disks.
     pub disks: Disks,
+    /// The arrival processes, at least one; the first is that of a rate without a name.
+    pub arrivals: Vec<ArrivalNames>,
     /// The experiments that are known by their names.
     pub presets: Vec<Preset>,
     /// Whether whoever runs an experiment trusts its file like a program: it may then have settings
@@ -95,18 +98,37 @@ impl Vocabulary {
         Err(Problem::new(title).choices(name, &valid))
     }
 
+    /// How the levels of a factor are written, with the registered names that it has in full.
+    pub fn syntax(&self, factor: Factor) -> String {
+        format!("{}{}", factor.syntax(), self.registered(factor))
+    }
+
+    /// What `--help` says of a factor, likewise.
+    pub fn flag_help(&self, factor: Factor) -> String {
+        format!("{}{}", factor.flag_help(), self.registered(factor))
+    }
+
+    /// What follows of the registered names.
+    fn registered(&self, factor: Factor) -> String {
+        match factor {
+            Factor::Own(Own { valid: Valid::Rates, .. }) => rate::ways(&self.arrivals),
+            _ => String::new(),
+        }
+    }
+
     /// Brings a level without alias into its canonical form. A scale is taken as it is: which there
     /// are depends on the workload.
     pub(crate) fn canonical(&self, factor: Factor, text: &str) -> Result<String, Problem> {
         if text.is_empty() {
             return Err(Problem::new(format!("an empty level of `{factor}`"))
-                .help(format!("valid: {}", factor.syntax())));
+                .help(format!("valid: {}", self.syntax(factor))));
         }
         match factor {
             Factor::Own(own) => match own.valid {
                 Valid::Text(canonical) => canonical(text),
                 Valid::Engines => self.engines.canonical(text),
                 Valid::Disks => self.disks.canonical(text),
+                Valid::Rates => rate::canonical(text, &self.arrivals),
                 Valid::Scales => Ok(text.to_owned()),
             },
             Factor::Declared(declared) => {
@@ -118,8 +140,20 @@ impl Vocabulary {
     /// What is wrong with what was registered, where an experiment couldn't say what a workload
     /// needs, or could say it in two ways.
     pub fn problems(&self) -> Vec<String> {
-        self.workloads.iter().flat_map(workload_problems).collect()
+        let arrivals = self.arrivals.iter().filter_map(arrivals_problem);
+        self.workloads.iter().flat_map(workload_problems).chain(arrivals).collect()
     }
+}
+
+/// What would be taken for something else in a level of `rate`.
+fn arrivals_problem(arrivals: &ArrivalNames) -> Option<String> {
+    let name = &arrivals.name;
+    let valid = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    (!valid).then(|| {
+        format!(
+            "`{name}` can't be the name of an arrival process: it is made of letters, digits and `-`"
+        )
+    })
 }
 
 fn workload_problems(workload: &WorkloadNames) -> Vec<String> {

@@ -7,7 +7,7 @@ use bakeoff_folders::{Dir, each_file};
 
 use crate::machine::threads::Threads;
 use crate::machine::{open_files, syncs};
-use crate::procedures::{cut, drive};
+use crate::procedures::{self, cut};
 use crate::process::Output;
 use crate::process::job::{GO, Job, Message, Task};
 use crate::{Registry, TrialError};
@@ -55,7 +55,8 @@ fn perform(
             let read = place.directory.as_deref().map_or(Ok(()), |at| read_all(at, &mut buffer));
             read.map_err(|error| TrialError::place("its data can't be read", error))?;
         }
-        Task::Drive(plan) => {
+        Task::Drive(drive) => {
+            let pace = drive.pacing.pace(registry)?;
             let subject = target.prepare(subject)?;
             let threads = Threads::now();
             // Before the target is opened: what it starts is counted, too.
@@ -66,7 +67,8 @@ fn perform(
             running.warm()?;
             tracing::debug!("warm");
             ready()?;
-            let measured = drive::measure(&*running, place, plan, syncs.as_ref(), output)?;
+            let measured =
+                procedures::drive::measure(&*running, place, drive, pace, syncs.as_ref(), output)?;
             drop(running);
             threads.are_gone()?;
             return Ok(Some(measured));

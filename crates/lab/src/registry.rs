@@ -1,5 +1,5 @@
-//! What is registered: the targets, with the engines and workloads that they know, and the models of
-//! devices. The built-in ones are in one list each.
+//! What is registered: the targets, with the engines and workloads that they know, the arrival
+//! processes, and the models of devices. The built-in ones are in one list each.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,9 +10,10 @@ use bakeoff_devices::models::{Models, RegisterError};
 use bakeoff_devices::spec::SpecError;
 use bakeoff_engines::{Engine, Home, Level};
 use bakeoff_experiment::{
-    DeviceProblem, Disks, EngineNames, Engines, Judge, Preset, Reader, Standing, Variant,
-    Vocabulary, presets,
+    ArrivalNames, DeviceProblem, Disks, EngineNames, Engines, Judge, Preset, Reader, Standing,
+    Variant, Vocabulary, presets,
 };
+use bakeoff_load::{ARRIVALS, Arrivals};
 use bakeoff_workloads::Workload;
 
 use crate::TrialError;
@@ -27,6 +28,7 @@ pub struct Registry {
     /// The target of these engines and workloads first.
     targets: Vec<Box<dyn Target>>,
     presets: Vec<Preset>,
+    arrivals: Vec<&'static Arrivals>,
     models: Models,
     /// The models that could not be among them.
     refused: Vec<RegisterError>,
@@ -40,6 +42,7 @@ impl Registry {
             workloads: Vec::new(),
             targets: vec![tables(&[], &[]), Box::new(Folder)],
             presets: presets().to_vec(),
+            arrivals: ARRIVALS.into(),
             models: Models::standard(),
             refused: Vec::new(),
         };
@@ -78,6 +81,13 @@ impl Registry {
         self
     }
 
+    /// The same with one more arrival process.
+    #[must_use]
+    pub fn with_arrivals(mut self, arrivals: &'static Arrivals) -> Self {
+        self.arrivals.push(arrivals);
+        self
+    }
+
     /// The same with one more model of devices.
     #[must_use]
     pub fn with_model(mut self, model: Model) -> Self {
@@ -97,6 +107,7 @@ impl Registry {
         problems.extend(twice("workloads", workloads));
         problems.extend(twice("targets", targets));
         problems.extend(twice("presets", presets));
+        problems.extend(twice("arrival processes", self.arrivals.iter().map(|it| it.name)));
         problems.extend(self.refused.iter().map(ToString::to_string));
         problems.extend(vocabulary.problems());
         problems
@@ -110,6 +121,11 @@ impl Registry {
     /// Every experiment that is known by its name.
     pub fn presets(&self) -> &[Preset] {
         &self.presets
+    }
+
+    /// Every arrival process; the first is that of a rate without a name.
+    pub fn arrivals(&self) -> &[&'static Arrivals] {
+        &self.arrivals
     }
 
     /// The engine of that level, without an alias. No program is started to find it.
@@ -159,7 +175,12 @@ impl Registry {
         let disks = disks(&self.models);
         let workloads = self.targets.iter().flat_map(|target| target.workloads());
         let presets = self.presets.clone();
-        Vocabulary { engines, workloads: workloads.collect(), disks, presets, trusts: false }
+        let arrivals = self.arrivals.iter().map(|process| ArrivalNames {
+            name: process.name.into(),
+            summary: process.summary.into(),
+        });
+        let (workloads, arrivals) = (workloads.collect(), arrivals.collect());
+        Vocabulary { engines, workloads, disks, arrivals, presets, trusts: false }
     }
 }
 

@@ -4,12 +4,11 @@ use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::spec::Spec;
 use bakeoff_experiment::{
-    Arrivals, Cell, Experiment, Factor, HOST, Memory, Neighbours, Rate, random::SplitMix64,
+    Cell, Experiment, Factor, HOST, Memory, Neighbours, Rate, random::SplitMix64,
 };
-use bakeoff_load::{Arrivals as Spread, Pace};
 use bakeoff_results::Levels;
 
-use crate::process::job::Drive;
+use crate::process::job::{Drive, Pacing};
 use crate::refusal::Refusal;
 use crate::targets::{Setup, Wanted};
 use crate::{Registry, TrialError};
@@ -94,8 +93,8 @@ pub fn resolve(
     };
     let (clients, seconds) = (cell.clients(), experiment.seconds);
     let seed = |what| SplitMix64::of(&[experiment.seed, what, block.into()]).next();
-    let pace = pace(cell.rate(), seed(STARTS));
-    Ok((trial, Drive { clients, seconds, pace, seed: seed(CLIENTS) }))
+    let pacing = pacing(registry, cell.rate(), seed(STARTS));
+    Ok((trial, Drive { clients, seconds, pacing, seed: seed(CLIENTS) }))
 }
 
 /// The disk of a cell.
@@ -137,15 +136,12 @@ fn neighbours(cell: &Cell) -> Level {
     }
 }
 
-fn pace(rate: Rate, seed: u64) -> Pace {
+fn pacing(registry: &Registry, rate: Rate, seed: u64) -> Pacing {
     match rate {
-        Rate::Closed => Pace::Closed,
+        Rate::Closed => Pacing::Closed,
         Rate::Open { per_second, arrivals } => {
-            let arrivals = match arrivals {
-                Arrivals::Even => Spread::Even,
-                Arrivals::Poisson => Spread::Poisson,
-            };
-            Pace::Open { per_second, arrivals, seed }
+            let arrivals = arrivals.unwrap_or_else(|| registry.arrivals()[0].name.to_owned());
+            Pacing::Open { per_second, arrivals, seed }
         }
     }
 }

@@ -4,6 +4,7 @@
 //! It must never know what an operation is: no database, no disk, no experiment. It is given
 //! drivers, a pace and a duration, and gives back latencies in slots of a second.
 
+mod arrivals;
 mod blocking;
 mod clock;
 mod collector;
@@ -22,6 +23,7 @@ mod schedule;
 mod slot;
 mod window;
 
+pub use arrivals::{ARRIVALS, Arrivals, Random};
 pub use blocking::Blocking;
 pub use clock::{Clock, Nanos};
 pub use collector::Progress;
@@ -32,5 +34,5 @@ pub use interleaved::Interleaved;
 pub use outcome::{Driven, Kind, OpenLoop, Outcome};
 pub use pacer::Pacer;
 pub use plan::Plan;
-pub use schedule::{Arrivals, Pace};
+pub use schedule::Pace;
 pub use slot::Slot;

@@ -4,13 +4,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bakeoff_stats::backlog::keeps_up;
 use hdrhistogram::Histogram;
-use rand::rngs::Xoshiro256PlusPlus;
-use rand::{RngExt, SeedableRng};
 
+use crate::arrivals::Random;
 use crate::clock::seconds;
 use crate::halt::Halt;
 use crate::outcome::OpenLoop;
-use crate::{Clock, Nanos, Pacer};
+use crate::{Arrivals, Clock, Nanos, Pacer};
 
 /// When operations start.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,20 +20,11 @@ pub enum Pace {
     Open {
         /// How many are due a second, above 0.
         per_second: f64,
-        /// How they are spread.
-        arrivals: Arrivals,
-        /// Seeds the spread.
+        /// How they follow each other.
+        arrivals: &'static Arrivals,
+        /// Seeds what is random of that.
         seed: u64,
     },
-}
-
-/// How the operations of an open loop are spread over time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrivals {
-    /// All gaps are the same.
-    Even,
-    /// A Poisson process: gaps are exponential, as of many users who know nothing of each other.
-    Poisson,
 }
 
 impl Pace {
@@ -187,47 +177,30 @@ impl Due {
 #[derive(Clone)]
 struct Front {
     /// Nanoseconds between two starts, on average.
-    gap: f64,
-    /// Where gaps are drawn from, unless they are all the same.
-    random: Option<Xoshiro256PlusPlus>,
+    mean_gap: f64,
+    arrivals: &'static Arrivals,
+    random: Random,
     /// How many starts lie before this one.
     count: u64,
-    at: f64,
+    /// Mean gaps from the beginning to this start: of even ones a whole number, so that no error
+    /// adds up.
+    gaps: f64,
 }
 
 impl Front {
-    fn new(per_second: f64, arrivals: Arrivals, seed: u64) -> Self {
-        let random = match arrivals {
-            Arrivals::Even => None,
-            Arrivals::Poisson => Some(Xoshiro256PlusPlus::seed_from_u64(seed)),
-        };
-        let mut front = Self { gap: 1e9 / per_second, random, count: 0, at: 0.0 };
-        front.at = front.gap();
-        if front.random.is_none() {
-            front.at = 0.0;
-        }
-        front
+    fn new(per_second: f64, arrivals: &'static Arrivals, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let gaps = (arrivals.gap)(0, &mut random);
+        Self { mean_gap: 1e9 / per_second, arrivals, random, count: 0, gaps }
     }
 
     fn at(&self) -> Nanos {
-        self.at as Nanos
-    }
-
-    fn gap(&mut self) -> f64 {
-        match &mut self.random {
-            None => self.gap,
-            // Inversion: 1 - u is above 0.
-            Some(random) => -self.gap * (1.0 - random.random::<f64>()).ln(),
-        }
+        (self.gaps * self.mean_gap) as Nanos
     }
 
     fn step(&mut self) {
         self.count += 1;
-        self.at = match self.random {
-            // By multiplication, so that no error adds up.
-            None => self.count as f64 * self.gap,
-            Some(_) => self.at + self.gap(),
-        };
+        self.gaps += (self.arrivals.gap)(self.count, &mut self.random);
     }
 }
 
@@ -242,10 +215,11 @@ impl OpenLoop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ARRIVALS;
 
     const SECOND: Nanos = 1_000_000_000;
 
-    fn due(per_second: f64, arrivals: Arrivals) -> Due {
+    fn due(per_second: f64, arrivals: &'static Arrivals) -> Due {
         let front = Front::new(per_second, arrivals, 7);
         Due { next: front.clone(), front, backlog: 0, due: 0, not_started: 0 }
     }
@@ -257,7 +231,7 @@ mod tests {
 
     #[test]
     fn even_starts_do_not_drift() {
-        let mut due = due(3.0, Arrivals::Even);
+        let mut due = due(3.0, &Arrivals::EVEN);
         let starts = taken(&mut due, 1_000 * SECOND);
         assert_eq!(starts.len(), 3000);
         assert_eq!((starts[0], starts[3], starts[2997]), (0, SECOND, 999 * SECOND));
@@ -266,7 +240,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_are_exponential() {
-        let starts = taken(&mut due(1000.0, Arrivals::Poisson), 100 * SECOND);
+        let starts = taken(&mut due(1000.0, &Arrivals::POISSON), 100 * SECOND);
         let count = starts.len() as f64;
         assert!((count - 100_000.0).abs() < 1500.0, "{count}");
         let gaps: Vec<f64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
@@ -276,9 +250,31 @@ mod tests {
         assert!((0.97..1.03).contains(&variation), "{variation}");
     }
 
+    /// The last of the first thousand starts of the seed 7, and FNV-1a of all: those of the first
+    /// version. Who repeats an experiment gets the starts that it had.
+    #[test]
+    fn a_seed_keeps_its_starts() {
+        let kept: [(&'static Arrivals, f64, Nanos, u64); 6] = [
+            (&Arrivals::EVEN, 3.0, 333_000_000_000, 0x4259_fc65_bf6b_04fc),
+            (&Arrivals::EVEN, 1000.0, 999_000_000, 0x4697_a6c9_6760_5845),
+            (&Arrivals::EVEN, 300.7, 3_322_248_087, 0x3308_834b_c96c_2ddd),
+            (&Arrivals::POISSON, 3.0, 335_435_023_262, 0x4b62_fd85_3154_afcf),
+            (&Arrivals::POISSON, 1000.0, 1_006_305_069, 0x5ded_dedf_e9bd_81ff),
+            (&Arrivals::POISSON, 300.7, 3_346_541_635, 0xc199_e688_5c01_d617),
+        ];
+        for (arrivals, per_second, last, hash) in kept {
+            let mut due = due(per_second, arrivals);
+            let starts: Vec<Nanos> = (0..1000).map(|_| due.take(0)).collect();
+            let fnv = starts.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, start| {
+                (hash ^ start).wrapping_mul(0x0000_0100_0000_01b3)
+            });
+            assert_eq!((starts[999], fnv), (last, hash), "{arrivals:?} {per_second}");
+        }
+    }
+
     #[test]
     fn what_is_due_and_not_taken_is_counted_for_both_arrivals() {
-        for arrivals in [Arrivals::Even, Arrivals::Poisson] {
+        for arrivals in ARRIVALS {
             let mut due = due(1000.0, arrivals);
             // Nobody was free for the first second.
             due.take(SECOND);

@@ -8,8 +8,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bakeoff_load::{
-    Arrivals, Blocking, Client, Done, DriveError, Driver, Interleaved, Kind, Observer, Outcome,
-    Pace, Plan, Progress, Share, drive,
+    ARRIVALS, Arrivals, Blocking, Client, Done, DriveError, Driver, Interleaved, Kind, Observer,
+    Outcome, Pace, Plan, Progress, Share, drive,
 };
 
 /// A client that is a closure, given the kind of operation; it takes the kinds from `first` to
@@ -521,17 +521,17 @@ fn paced(clients: usize, milliseconds: u64, pace: Pace, each: Duration) -> Outco
 }
 
 fn even(per_second: f64) -> Pace {
-    Pace::Open { per_second, arrivals: Arrivals::Even, seed: 1 }
+    Pace::Open { per_second, arrivals: &Arrivals::EVEN, seed: 1 }
 }
 
 #[test]
 fn an_open_loop_starts_as_many_as_are_due_whatever_the_clients_could_do() {
-    for arrivals in [Arrivals::Even, Arrivals::Poisson] {
+    for arrivals in ARRIVALS {
         let pace = Pace::Open { per_second: 300.0, arrivals, seed: 5 };
         let outcome = paced(4, 1000, pace, Duration::from_millis(1));
         let open = outcome.open.as_ref().unwrap();
         // In a window of 0.9 s.
-        let (kind, spread) = (&outcome.kinds[0], if arrivals == Arrivals::Even { 0 } else { 60 });
+        let (kind, spread) = (&outcome.kinds[0], if *arrivals == Arrivals::EVEN { 0 } else { 60 });
         assert!(kind.kept.len().abs_diff(270) <= spread, "{arrivals:?}: {}", kind.kept.len());
         assert!(near(outcome.rates(4)[0], kind.kept.len() as f64 / 0.9));
         assert!(open.not_started <= 3, "{arrivals:?}: {open:?}");

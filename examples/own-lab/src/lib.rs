@@ -1,14 +1,14 @@
-//! A lab of one's own: all that bakeoff can do, and an engine, a workload with a factor, a device, a
-//! section of reports and a format that are nobody else's. Nothing of bakeoff itself was changed for
-//! it.
+//! A lab of one's own: all that bakeoff can do, and an engine, a workload with a factor, a device, an
+//! arrival process, a section of reports and a format that are nobody else's. Nothing of bakeoff
+//! itself was changed for it.
 //!
 //! Copy this folder, put your engine in the place of [`log_store`], and begin with
 //! `cargo test`, which holds it to the contract of engines, then with
 //! `cargo run -- run power-cut --engine logstore --cuts 10`.
 
+pub mod bursts;
 pub mod done;
 pub mod flash;
-
 pub mod jobs;
 pub mod log_store;
 pub mod tsv;
@@ -21,6 +21,7 @@ pub fn lab() -> Lab {
         .engine(&log_store::LogStore)
         .workload(&jobs::Jobs)
         .model(flash::MODEL)
+        .arrivals(&bursts::BURSTS)
         .section(done::Done)
         .exporter(tsv::Tsv)
 }

@@ -34,7 +34,7 @@ fn has_disks(place: &Path) -> bool {
 fn everything_of_its_own_is_listed() {
     let place = place();
     let listed = printed(place.path(), &["list"]);
-    for own in ["logstore", "jobs", "payload", "flash"] {
+    for own in ["logstore", "jobs", "payload", "flash", "bursts", "bursts:200/s"] {
         assert!(listed.contains(own), "{own} is not in\n{listed}");
     }
     let help = printed(place.path(), &["report", "--help"]);
@@ -59,6 +59,27 @@ fn its_engine_runs_its_workload_with_its_factor_on_its_device_into_its_report() 
     // Two engines, two payloads, two operations, and the heading.
     assert_eq!(tsv.lines().count(), 9, "{tsv}");
     assert!(tsv.lines().any(|line| line.contains("payload=1000") && line.contains("\ttake\t")));
+}
+
+#[test]
+fn its_arrival_process_reaches_the_clients() {
+    let place = place();
+    let file = "workload = 'jobs'\nengine = 'logstore'\nrate = ['50/s', 'bursts:50/s']\n\
+                compare = 'rate'\nseconds = 1\nrepetitions = 1\n";
+    std::fs::write(place.path().join("mine.toml"), file).unwrap();
+    printed(place.path(), &["run", "mine.toml", "--out", "r"]);
+    let json = printed(place.path(), &["report", "r", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let backlog = |trial: &serde_json::Value| {
+        let measures = trial["measures"].as_array().unwrap();
+        let backlog = measures.iter().find(|reading| reading["name"] == "backlog").unwrap();
+        backlog["value"].as_f64().unwrap()
+    };
+    let trials = document["trials"].as_array().unwrap();
+    let bursts = trials.iter().filter(|trial| trial["levels"]["rate"] == "bursts:50/s");
+    let waiting: Vec<f64> = bursts.map(backlog).collect();
+    // When its one client takes the first of ten, nine wait.
+    assert!(!waiting.is_empty() && waiting.iter().all(|most| *most >= 9.0), "{waiting:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A flag for each of the lab's own factors, as its description says.
 
-use bakeoff_experiment::Factor;
+use bakeoff_experiment::{Factor, Vocabulary};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 /// The factors that were given, with their levels as they were written.
@@ -36,5 +36,11 @@ fn flag(factor: Factor) -> Arg {
         .value_name("LEVELS")
         .help_heading("Factors")
         .allow_hyphen_values(true)
-        .help(factor.flag_help())
+}
+
+/// The command with the help of each flag.
+pub fn described(command: Command, vocabulary: &Vocabulary) -> Command {
+    Factor::OWN.into_iter().fold(command, |command, factor| {
+        command.mut_arg(factor.name(), |flag| flag.help(vocabulary.flag_help(factor)))
+    })
 }

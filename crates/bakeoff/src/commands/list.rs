@@ -3,6 +3,7 @@
 use bakeoff_engines::Home;
 use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, WorkloadNames};
 use bakeoff_lab::{Estimate, Possible, Registry};
+use clap::ValueEnum;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use super::plan::rounded;
@@ -14,10 +15,9 @@ use crate::progress::span;
 
 /// Prints one list, or all of them.
 pub fn run(lab: &Lab, arguments: &cli::List) -> Result<Exit, Failure> {
-    let all = [Listed::Presets, Listed::Engines, Listed::Workloads, Listed::Disks, Listed::Factors];
     let wanted = match arguments.what {
         Some(what) => vec![what],
-        None => all.to_vec(),
+        None => Listed::value_variants().to_vec(),
     };
     for (number, what) in wanted.iter().enumerate() {
         if number > 0 {
@@ -35,6 +35,7 @@ fn list(registry: &Registry, what: Listed) -> Table {
         Listed::Engines => engines(registry),
         Listed::Workloads => workloads(registry),
         Listed::Disks => disks(registry),
+        Listed::Arrivals => arrivals(registry),
         Listed::Factors => factors(&vocabulary),
     }
 }
@@ -142,6 +143,14 @@ fn disks(registry: &Registry) -> Table {
     table
 }
 
+fn arrivals(registry: &Registry) -> Table {
+    let mut table = table(&["arrival process", "how starts follow each other"]);
+    for arrivals in registry.arrivals() {
+        table.add_row([arrivals.name, arrivals.summary]);
+    }
+    table
+}
+
 fn factors(vocabulary: &Vocabulary) -> Table {
     let mut table = table(&["factor", "what it is", "its levels", "workloads"]);
     for factor in described(vocabulary) {
@@ -152,7 +161,7 @@ fn factors(vocabulary: &Vocabulary) -> Table {
             all if all == vocabulary.workloads.len() => "all".to_owned(),
             _ => workloads.join(", "),
         };
-        table.add_row([factor.name(), factor.summary(), factor.syntax(), &workloads]);
+        table.add_row([factor.name(), factor.summary(), &vocabulary.syntax(factor), &workloads]);
     }
     table
 }

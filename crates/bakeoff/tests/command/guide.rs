@@ -93,6 +93,13 @@ fn the_page_on_disks_names_them_all() {
     }
 }
 
+#[test]
+fn the_arrival_processes_on_the_page_are_their_list() {
+    let row = |it: &&bakeoff_load::Arrivals| format!("| `{}` | {} |\n", it.name, it.summary);
+    let rows: String = bakeoff_load::ARRIVALS.iter().map(row).collect();
+    assert!(EXPERIMENTS.contains(&rows), "docs/experiments.md should hold these rows:\n{rows}");
+}
+
 /// The cells of a row of a table, without the ticks of code.
 fn cells(row: &str) -> Vec<String> {
     let cells = row.trim_matches('|').split('|');

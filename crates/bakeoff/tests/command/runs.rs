@@ -215,7 +215,14 @@ fn lists_and_doctor_know_every_engine() {
     let place = Place::new();
     let engines = ["sqlite", "lmdb", "fjall", "null"];
     place.run(&["list", "engines"]).code(0).says(&engines).says(&["strict", "synchronous=FULL"]);
-    place.run(&["list"]).code(0).says(&["redmine", "neighbours", "host", "point", "giant"]);
+    place.run(&["list"]).code(0).says(&[
+        "redmine",
+        "neighbours",
+        "host",
+        "point",
+        "giant",
+        "poisson",
+    ]);
     place.run(&["doctor"]).code(0).says(&engines);
     // The folder of the registry may stay, with nothing in it.
     let left = std::fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name());

@@ -4,11 +4,10 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::factor::{Factor, Own, Valid};
-use crate::message::Problem;
+use crate::message::{Problem, nearest};
 
 /// Operations a second that an open loop may have.
 const RATES: RangeInclusive<f64> = 0.001..=1_000_000.0;
-const POISSON: &str = "poisson";
 
 impl Factor {
     /// When operations start.
@@ -19,17 +18,15 @@ static RATE: Own = Own {
     name: "rate",
     summary: "when operations start: each client's next when its last has ended, or at a rate of all \
               clients together",
-    syntax: "closed; or an open loop, as 200/s in even gaps or poisson:200/s in random ones: 0.001/s to \
-             1000000/s",
-    help: "When operations start: closed, each client's next when its last has ended; or at a rate, \
-           200/s in even gaps or poisson:200/s in random ones",
+    syntax: "closed; or an open loop of 0.001/s to 1000000/s",
+    help: "When operations start: closed, each client's next when its last has ended; or at a rate",
     default: Some("closed"),
-    valid: Valid::Text(canonical),
+    valid: Valid::Rates,
     bare: false,
 };
 
 /// When operations start.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Rate {
     /// Each client starts its next operation when its last one has ended: a closed loop.
     Closed,
@@ -37,19 +34,18 @@ pub enum Rate {
     Open {
         /// Operations a second of all clients together, 0.001 to 1,000,000.
         per_second: f64,
-        /// How the starts follow each other.
-        arrivals: Arrivals,
+        /// The arrival process, by its name; `None` for the first that is registered.
+        arrivals: Option<String>,
     },
 }
 
-/// How the starts of an open loop follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Arrivals {
-    /// In even gaps.
-    Even,
-    /// In random gaps of an exponential distribution, as those of many independent users: a Poisson
-    /// process.
-    Poisson,
+/// What may be said of one arrival process: how the starts of an open loop follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrivalNames {
+    /// Its name, as a level has it before its rate.
+    pub name: String,
+    /// What its gaps are, in a few words.
+    pub summary: String,
 }
 
 impl Rate {
@@ -59,9 +55,8 @@ impl Rate {
             return Some(Self::Closed);
         }
         let (arrivals, rate) = match text.split_once(':') {
-            Some((POISSON, rate)) => (Arrivals::Poisson, rate),
-            Some(_) => return None,
-            None => (Arrivals::Even, text),
+            Some((name, rate)) => (Some(name.to_owned()), rate),
+            None => (None, text),
         };
         let per_second = number(rate.strip_suffix("/s")?)?;
         RATES.contains(&per_second).then_some(Self::Open { per_second, arrivals })
@@ -72,32 +67,54 @@ impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => f.write_str("closed"),
-            Self::Open { per_second, arrivals: Arrivals::Even } => write!(f, "{per_second}/s"),
-            Self::Open { per_second, arrivals: Arrivals::Poisson } => {
-                write!(f, "{POISSON}:{per_second}/s")
-            }
+            Self::Open { per_second, arrivals: None } => write!(f, "{per_second}/s"),
+            Self::Open { per_second, arrivals: Some(name) } => write!(f, "{name}:{per_second}/s"),
         }
     }
 }
 
-/// The canonical form of a level.
-fn canonical(text: &str) -> Result<String, Problem> {
-    if let Some(rate) = Rate::parse(text) {
-        return Ok(rate.to_string());
+/// The canonical form of a level, where these are the arrival processes: the first is not named.
+pub(crate) fn canonical(text: &str, arrivals: &[ArrivalNames]) -> Result<String, Problem> {
+    let known = |name: &str| arrivals.iter().any(|known| known.name == name);
+    match Rate::parse(text) {
+        Some(Rate::Open { per_second, arrivals: Some(name) }) if name == arrivals[0].name => {
+            return Ok(Rate::Open { per_second, arrivals: None }.to_string());
+        }
+        Some(Rate::Open { arrivals: Some(name), .. }) if !known(&name) => {}
+        Some(rate) => return Ok(rate.to_string()),
+        None => {}
     }
     let mut problem = Problem::new(format!("`{text}` is no level of `rate`"));
     let lower = text.to_lowercase().replace(' ', "");
     let (word, rate) = parted(&lower);
     if per_second(rate) == Some(0.0) {
         problem = Problem::new(format!("at a rate of `{text}` no operation ever starts"));
-    } else if let Some(meant) = meant(word, rate) {
+    } else if let Some(meant) = meant(word, rate, arrivals) {
         problem = problem.help(format!("did you mean `{meant}`?"));
-    } else if ["open", "even", POISSON].contains(&word) {
-        problem = problem.help("an open loop has a rate: `200/s`, or `poisson:200/s`");
+    } else if word == "open" || known(word) {
+        let levels: Vec<String> = examples(arrivals).map(|(level, _)| level).collect();
+        problem = problem.help(format!("an open loop has a rate: `{}`", levels.join("`, or `")));
     } else if word.starts_with("close") || ["none", "off", "max", "unlimited"].contains(&word) {
         problem = problem.help("did you mean `closed`?");
     }
-    Err(problem.help(format!("valid: {}", RATE.syntax)))
+    Err(problem.help(format!("valid: {}{}", RATE.syntax, ways(arrivals))))
+}
+
+/// How the rate of an open loop is written with each of these arrival processes: what follows the
+/// factor's syntax and help.
+pub(crate) fn ways(arrivals: &[ArrivalNames]) -> String {
+    let ways: Vec<String> =
+        examples(arrivals).map(|(level, summary)| format!("{level} {summary}")).collect();
+    format!(": {}", ways.join("; "))
+}
+
+/// A level with each arrival process, and what its gaps are.
+fn examples(arrivals: &[ArrivalNames]) -> impl Iterator<Item = (String, &str)> {
+    arrivals.iter().enumerate().map(|(place, process)| {
+        let name = (place > 0).then(|| process.name.clone());
+        let level = Rate::Open { per_second: 200.0, arrivals: name }.to_string();
+        (level, &*process.summary)
+    })
 }
 
 /// A word at either end of a level, and what is left: `open` and `9/s` of `open:9/s` and `9/s:open`.
@@ -114,13 +131,10 @@ fn parted(text: &str) -> (&str, &str) {
 }
 
 /// The level that was most likely meant, to thousandths.
-fn meant(word: &str, rate: &str) -> Option<Rate> {
+fn meant(word: &str, rate: &str, arrivals: &[ArrivalNames]) -> Option<Rate> {
     let per_second = (per_second(rate)? * 1000.0).round() / 1000.0;
-    let arrivals = if POISSON.starts_with(word) && !word.is_empty() {
-        Arrivals::Poisson
-    } else {
-        Arrivals::Even
-    };
+    let names: Vec<&str> = arrivals.iter().map(|process| &*process.name).collect();
+    let arrivals = nearest(word, &names).filter(|name| *name != names[0]).map(str::to_owned);
     RATES.contains(&per_second).then_some(Rate::Open { per_second, arrivals })
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bakeoff_experiment::{
-    Changes, Declared, DeviceProblem, Disks, EngineNames, Engines, Error, Experiment, Factor,
-    Standing, Variant, Vocabulary, WorkloadNames, presets, without_passwords,
+    ArrivalNames, Changes, Declared, DeviceProblem, Disks, EngineNames, Engines, Error, Experiment,
+    Factor, Standing, Variant, Vocabulary, WorkloadNames, presets, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -68,6 +68,9 @@ pub fn vocabulary() -> Vocabulary {
             files,
         ],
         disks: Disks::new(models, "ssd-sata".to_owned(), level, device),
+        arrivals: [("even", "in even gaps"), ("poisson", "in random gaps"), ("pairs", "in pairs")]
+            .map(|(name, summary)| ArrivalNames { name: name.into(), summary: summary.into() })
+            .into(),
         presets: presets().to_vec(),
         trusts: false,
     }

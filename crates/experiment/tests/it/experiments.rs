@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::common::{GOOD, OF_FILES, load, load_with, trusting, vocabulary};
 use bakeoff_experiment::{
-    Arrivals, Changes, Cuts, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames, base,
-    engine, presets,
+    Changes, Cuts, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames, base, engine,
+    presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -44,9 +44,15 @@ fn levels_come_in_many_forms_and_leave_in_one() {
     assert_eq!(experiment.levels(Factor::CLIENTS), ["4", "1", "16"]);
     assert_eq!(experiment.levels(Factor::NEIGHBOURS), ["0", "x4", "25%"]);
     assert_eq!(experiment.levels(Factor::MEMORY), ["1G", "512M", "1T", "5%", "unlimited"]);
-    let toml = format!("{GOOD}rate = [\"closed\", \"0200.0/s\", \".5/s\", \"poisson:200./s\"]\n");
+    let toml = format!(
+        "{GOOD}rate = [\"closed\", \"0200.0/s\", \".5/s\", \"poisson:200./s\", \
+                         \"pairs:7/s\", \"even:8/s\"]\n"
+    );
     let experiment = load(&toml, &Changes::default()).expect("it is right");
-    assert_eq!(experiment.levels(Factor::RATE), ["closed", "200/s", "0.5/s", "poisson:200/s"]);
+    assert_eq!(
+        experiment.levels(Factor::RATE),
+        ["closed", "200/s", "0.5/s", "poisson:200/s", "pairs:7/s", "8/s"]
+    );
 }
 
 #[test]
@@ -247,7 +253,7 @@ proptest! {
 proptest! {
     #[test]
     fn a_rate_is_read_as_it_is_written(per_second in 0.001..=1e6, even: bool, scale in 0..=9) {
-        let arrivals = if even { Arrivals::Even } else { Arrivals::Poisson };
+        let arrivals = (!even).then(|| "poisson".to_owned());
         let per_second = per_second / 10f64.powi(scale);
         let rate = Rate::Open { per_second, arrivals };
         prop_assert_eq!(Rate::parse(&rate.to_string()), (per_second >= 0.001).then_some(rate));

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{DEPTH, OF_FILES, load};
-use bakeoff_experiment::{
-    Arrivals, Cell, Changes, Experiment, Factor, Memory, Neighbours, Plan, Rate,
-};
+use bakeoff_experiment::{Cell, Changes, Experiment, Factor, Memory, Neighbours, Plan, Rate};
 use proptest::prelude::*;
 
 const TOML: &str = "
@@ -94,7 +92,7 @@ fn a_cell_has_the_factors_of_its_workload_and_no_others() {
     assert_eq!((cell.level(DEPTH), cell.base(DEPTH)), (Some("4"), "4"));
     assert_eq!((cell.level(Factor::ENGINE), cell.level(Factor::MEMORY)), (None, None));
     assert_eq!((cell.level(Factor::DISK), cell.memory()), (Some("host"), Memory::Unlimited));
-    let open = Rate::Open { per_second: 0.5, arrivals: Arrivals::Poisson };
+    let open = Rate::Open { per_second: 0.5, arrivals: Some("poisson".to_owned()) };
     assert_eq!((cell.rate(), cell.clients()), (open, 1));
     assert_eq!(cell.to_map()["depth"], "4@again");
     assert_eq!(cell.to_map().len(), OF_FILES.len());

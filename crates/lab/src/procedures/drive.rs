@@ -34,7 +34,7 @@ pub use measure::measure;
 const HOST_DRAIN: Duration = Duration::from_secs(120);
 
 /// See the module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct DriveProcedure(pub Drive);
 
 impl Procedure for DriveProcedure {
@@ -165,7 +165,7 @@ impl DriveProcedure {
         disk: &mut Disk,
         limits: &Limits,
     ) -> Result<Measured, TrialError> {
-        let mut process = stage.start(&trial.setup, place.clone(), Task::Drive(self.0))?;
+        let mut process = stage.start(&trial.setup, place.clone(), Task::Drive(self.0.clone()))?;
         let (start, most) = (Instant::now(), self.most());
         let (mut seen, mut memory) = (Seen::default(), Measures::default());
         let mut machine = MachineAccount::now();

@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn an_open_loop_is_served_by_a_ring_and_by_plain_calls() {
         for depth in [1, 8] {
-            let pace = Pace::Open { per_second: 400.0, arrivals: Arrivals::Even, seed: 1 };
+            let pace = Pace::Open { per_second: 400.0, arrivals: &Arrivals::EVEN, seed: 1 };
             let outcome = driven(1, depth, pace);
             let open = outcome.open.unwrap();
             assert_eq!(outcome.kinds[0].kept.len(), 400, "depth {depth}");

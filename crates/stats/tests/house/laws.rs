@@ -275,6 +275,7 @@ pub const LAWS: &[Law] = &[
             "experiment",
             "factor",
             "lab",
+            "load",
             "report",
             "results",
             "trust",

@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Whole seconds that a slope is looked for in.
 const SLOTS_FOR_SLOPE: usize = 10;
 
-/// Drives what is running, has it drained, and accounts for both.
+/// Drives what is running at a pace, has it drained, and accounts for both.
 ///
 /// # Errors
 /// What keeps the trial from being measured.
@@ -35,12 +35,13 @@ pub fn measure(
     running: &dyn Running,
     place: &Place,
     drive: &Drive,
+    pace: load::Pace,
     syncs: Option<&syncs::Counter>,
     output: &Output<'_>,
 ) -> Result<Measured, TrialError> {
     let drivers = running.drivers(drive.clients);
     open_files::suffice(drivers, running.files_per_driver()?).map_err(TrialError::User)?;
-    let plan = drive.plan(drivers, running.operations().len());
+    let plan = drive.plan(drivers, running.operations().len(), pace);
     let account = || Account::take(running, place.directory.as_deref(), syncs);
     let before = account()?;
     let connect = |share: &load::Share| running.driver(share, None);
@@ -88,7 +89,7 @@ impl load::Observer<TrialError> for Watch<'_, '_> {
         self.output.send(&Message::Driven(None));
         self.output.send(&match of_clients(self.running, self.drive, so_far) {
             Ok(mut measured) => {
-                let patience = self.drive.plan(1, 1).patience.as_secs();
+                let patience = self.drive.plan(1, 1, load::Pace::Closed).patience.as_secs();
                 measured.warnings.push(format!(
                     "its clients had not come home {patience} s after they were cut off, so that it \
                      could not be drained, and what it used is not known"

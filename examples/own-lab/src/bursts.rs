@@ -1,0 +1,13 @@
+//! The arrival process `bursts`: jobs come ten at a time, as from a script, and then none for a while.
+
+use bakeoff::load::Arrivals;
+
+/// How many come at once.
+const SIZE: u64 = 10;
+
+/// See the module.
+pub static BURSTS: Arrivals = Arrivals {
+    name: "bursts",
+    summary: "ten at once, in even gaps",
+    gap: |number, _| if number.is_multiple_of(SIZE) { SIZE as f64 } else { 0.0 },
+};
