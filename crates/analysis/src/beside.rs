@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use bakeoff_results::measure::CPU;
 use bakeoff_results::{Levels, Scope, TrialSummary};
 
-use crate::books::concurrency;
 use crate::comparison::Comparison;
 use crate::document::CellView;
+use crate::littles_law::concurrency;
 use crate::open_loop;
 
 /// From this share of the clients' time on, the harness is told apart from the engine.

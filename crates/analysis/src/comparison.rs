@@ -114,10 +114,10 @@ impl Verdict {
     }
 }
 
-impl From<bakeoff_stats::Verdict> for Verdict {
-    fn from(verdict: bakeoff_stats::Verdict) -> Self {
-        use bakeoff_stats::Verdict as From;
-        match verdict {
+impl From<bakeoff_stats::Decision> for Verdict {
+    fn from(decision: bakeoff_stats::Decision) -> Self {
+        use bakeoff_stats::Decision as From;
+        match decision {
             From::Faster => Self::Faster,
             From::Slower => Self::Slower,
             From::Same => Self::Same,
@@ -162,9 +162,9 @@ impl Comparison {
         let believed = self.p_adjusted.is_none_or(|p| p <= 1.0 - CONFIDENCE);
         let low = self.low.unwrap_or(0.0);
         let high = self.high.unwrap_or(f64::INFINITY);
-        let alone = bakeoff_stats::Verdict::of(low, high, MARGIN);
+        let alone = bakeoff_stats::Decision::of(low, high, MARGIN);
         let clear =
-            matches!(alone, bakeoff_stats::Verdict::Faster | bakeoff_stats::Verdict::Slower);
+            matches!(alone, bakeoff_stats::Decision::Faster | bakeoff_stats::Decision::Slower);
         self.verdict == Verdict::Undecided && clear && !believed
     }
 

@@ -6,7 +6,7 @@ use bakeoff_results::measure::{
 use bakeoff_results::{Measures, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
 
-use crate::books::concurrency;
+use crate::littles_law::concurrency;
 use crate::open_loop;
 
 /// What was left to write back after the trials of a cell.
@@ -73,22 +73,22 @@ fn drained(measures: &Measures) -> Option<f64> {
 impl DebtView {
     /// Of all trials of a cell; `None` where it is not known of each.
     pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Option<Self> {
-        let books: Vec<TrialDebt> =
+        let debts: Vec<TrialDebt> =
             trials.iter().map(|trial| TrialDebt::of(trial)).collect::<Option<_>>()?;
-        let number = books.len() as f64;
+        let number = debts.len() as f64;
         let mean = |of: fn(&TrialDebt) -> Option<f64>| {
-            let values: Option<Vec<f64>> = books.iter().map(of).collect();
+            let values: Option<Vec<f64>> = debts.iter().map(of).collect();
             values.map(|values| values.iter().sum::<f64>() / number)
         };
-        let clients: Option<Vec<(f64, f64)>> = books.iter().map(|it| it.clients).collect();
+        let clients: Option<Vec<(f64, f64)>> = debts.iter().map(|it| it.clients).collect();
         let (time, operations) = clients
             .map(|all| all.iter().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1)))
             .unzip();
-        let drains: f64 = books.iter().map(|it| it.concurrency * it.drain_s).sum();
-        let fresh: Option<Vec<bool>> = books.iter().map(|it| it.fresh).collect();
+        let drains: f64 = debts.iter().map(|it| it.concurrency * it.drain_s).sum();
+        let fresh: Option<Vec<bool>> = debts.iter().map(|it| it.fresh).collect();
         Some(Self {
             drain_s: mean(|it| Some(it.drain_s))?,
-            cut_off: books.iter().filter(|it| it.cut_off).count() as u32,
+            cut_off: debts.iter().filter(|it| it.cut_off).count() as u32,
             bytes: mean(|it| it.bytes),
             cpu_s: mean(|it| it.cpu_s),
             mean_s: time.zip(operations).map(|(time, operations)| time / operations),

@@ -6,7 +6,6 @@
 
 mod assemble;
 mod beside;
-mod books;
 mod bounds;
 mod cells;
 mod compare;
@@ -14,6 +13,7 @@ mod comparison;
 mod cost;
 mod debt;
 pub mod document;
+mod littles_law;
 mod open_loop;
 mod others;
 mod promises;
@@ -23,11 +23,11 @@ mod warning;
 mod warnings;
 
 pub use assemble::document;
-pub use books::{concurrency, littles_law};
 pub use comparison::{Comparison, RatioIs, Verdict};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;
 pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
+pub use littles_law::{concurrency, littles_law};
 pub use open_loop::OpenLoop;
 pub use promises::{Found, PromiseView, RuleView};
 pub use steady::steadiness;

@@ -36,12 +36,12 @@ pub(crate) fn judge(mut family: Vec<Case>) -> Vec<Comparison> {
     let tested: Vec<Estimate> = estimates.iter().flatten().copied().collect();
     let over = tested.iter().filter(|it| it.p.is_some()).count() as u32;
     let p: Vec<Option<f64>> = tested.iter().map(|estimate| estimate.p).collect();
-    let verdicts = holm::verdicts(&tested, MARGIN, CONFIDENCE);
+    let verdicts = holm::decisions(&tested, MARGIN, CONFIDENCE);
     let mut said = holm::adjust(&p).into_iter().zip(verdicts);
     for (case, estimate) in family.iter_mut().zip(&estimates) {
         if estimate.is_none() {
             // Nothing can be worked out: that its operations are too few is known all the same.
-            let verdict = bakeoff_stats::Verdict::Undecided;
+            let verdict = bakeoff_stats::Decision::Undecided;
             if !case.pairs.is_empty() {
                 case.comparison.verdict = verdict_of(&case.comparison, verdict);
             }
@@ -56,7 +56,7 @@ pub(crate) fn judge(mut family: Vec<Case>) -> Vec<Comparison> {
 }
 
 /// The word for a comparison, from what its interval and the family say.
-fn verdict_of(it: &Comparison, interval: bakeoff_stats::Verdict) -> Verdict {
+fn verdict_of(it: &Comparison, interval: bakeoff_stats::Decision) -> Verdict {
     if it.fewest_operations.is_none_or(|fewest| fewest < ENOUGH) {
         return Verdict::TooFew;
     }

@@ -8,7 +8,7 @@ mod power;
 use std::sync::LazyLock;
 
 use bakeoff_analysis::{Document, Warning, WarningKind, document};
-use bakeoff_results::{Applied, RunFolder, Setting};
+use bakeoff_results::{Applied, AppliedSetting, RunFolder};
 use data::{Trials, run};
 use power::cuts;
 
@@ -101,7 +101,7 @@ fn a_level_that_other_settings_give_is_told_and_not_taken() {
 #[test]
 fn the_users_own_settings_must_be_the_same() {
     let [mut timed, mut of_cuts] = documents();
-    let own = Setting { name: "sync".into(), value: "off".into(), reason: None };
+    let own = AppliedSetting { name: "sync".into(), value: "off".into(), reason: None };
     of_cuts.run.run.applied[1].settings.push(own.clone());
     let warning = left_out(&timed, &of_cuts);
     assert!(warning.ends_with("sync is off there, and its default here."), "{warning}");

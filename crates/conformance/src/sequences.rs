@@ -70,8 +70,8 @@ pub fn try_cases(engine: &dyn Engine, max_shrink_iters: u32) {
     }
 }
 
-/// What is wrong with an engine, for people.
-type Verdict = Result<(), String>;
+/// Nothing, or what is wrong with the engine, in words.
+type Checked = Result<(), String>;
 
 /// One database, from its creation over its last reopening to its end.
 struct Trial<'a> {
@@ -109,7 +109,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn run(&mut self, case: &Case) -> Verdict {
+    fn run(&mut self, case: &Case) -> Checked {
         let folder = crate::folder::of(self.engine);
         let open = |this: &Self| {
             this.engine.open(folder.path(), &this.terms, &this.schema, &this.statements)
@@ -134,7 +134,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Loads random rows into each table, in the order of their keys.
-    fn load(&mut self, database: &dyn Database, genes: &[Vec<u32>]) -> Verdict {
+    fn load(&mut self, database: &dyn Database, genes: &[Vec<u32>]) -> Checked {
         for table in 0..self.schema.tables.len() {
             for genes in genes {
                 let row = random::row(&self.schema.tables[table], &mut Genes::new(genes));
@@ -183,13 +183,13 @@ impl<'a> Trial<'a> {
         Ok(false)
     }
 
-    fn begin(&mut self, session: &mut dyn Session, access: Access) -> Verdict {
+    fn begin(&mut self, session: &mut dyn Session, access: Access) -> Checked {
         writeln!(self.trace, "begin {access:?}").map_err(words)?;
         self.open = Some(access);
         session.begin(access).map_err(words)
     }
 
-    fn commit(&mut self, session: &mut dyn Session) -> Verdict {
+    fn commit(&mut self, session: &mut dyn Session) -> Checked {
         self.trace.push_str("commit\n");
         self.scan(session)?;
         session.commit().map_err(words)?;
@@ -198,7 +198,7 @@ impl<'a> Trial<'a> {
         self.scan(session)
     }
 
-    fn rollback(&mut self, session: &mut dyn Session) -> Verdict {
+    fn rollback(&mut self, session: &mut dyn Session) -> Checked {
         self.trace.push_str("rollback\n");
         session.rollback().map_err(words)?;
         self.open = None;
@@ -207,7 +207,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs a random statement, and rolls back after an error, as the contract asks.
-    fn statement(&mut self, session: &mut dyn Session, genes: &mut Genes<'_>) -> Verdict {
+    fn statement(&mut self, session: &mut dyn Session, genes: &mut Genes<'_>) -> Checked {
         let number = genes.below(self.statements.len());
         let action = self.statements[number].action.clone();
         let parameters = random::parameters(&self.schema, &action, genes);
@@ -293,7 +293,7 @@ impl<'a> Trial<'a> {
         action: &Action,
         answer: &bakeoff_engines::Result<u64>,
         wanted: &Result<Answer, Duplicate>,
-    ) -> Verdict {
+    ) -> Checked {
         let matches = match (answer, wanted) {
             (Ok(count), Ok(wanted)) => {
                 let rows = ordered(action, cells(&self.rows));
@@ -308,7 +308,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Reads everything along every path, as the session should see it.
-    fn scan(&mut self, session: &mut dyn Session) -> Verdict {
+    fn scan(&mut self, session: &mut dyn Session) -> Checked {
         for number in self.scans..self.statements.len() {
             let action = self.statements[number].action.clone();
             let answer = session.run(number, &[], &mut self.rows);
@@ -319,7 +319,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Reads everything as somebody who is not in the transaction should see it.
-    fn scan_committed(&mut self, witness: &mut dyn Session) -> Verdict {
+    fn scan_committed(&mut self, witness: &mut dyn Session) -> Checked {
         let seen = std::mem::replace(&mut self.seen, self.committed.clone());
         let verdict = self.scan(witness).map_err(|what| format!("a witness: {what}"));
         self.seen = seen;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use bakeoff_engines::Claim;
 use bakeoff_experiment::{Cell, Experiment, WorkloadNames};
 use bakeoff_load::{Driver, Share};
-use bakeoff_results::{Measures, Setting};
+use bakeoff_results::{AppliedSetting, Measures};
 use bakeoff_workloads::{Claims, Findings};
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ pub trait Target: Send + Sync {
     }
 
     /// What its processes are opened with in a place, and that differs from their own defaults.
-    fn settings(&self, subject: &Value, place: &Place) -> Vec<Setting> {
+    fn settings(&self, subject: &Value, place: &Place) -> Vec<AppliedSetting> {
         let _ = (subject, place);
         Vec::new()
     }

@@ -19,8 +19,11 @@ pub fn is_behind(cell: &CellView) -> bool {
 /// The levels that did not keep up, each with in how many of its cells.
 pub fn behind(layout: &Layout<'_>) -> Option<String> {
     let clause = |level: &&str| {
-        let cells: Vec<&CellView> =
-            layout.settings.iter().filter_map(|setting| layout.cell(setting, level)).collect();
+        let cells: Vec<&CellView> = layout
+            .conditions
+            .iter()
+            .filter_map(|condition| layout.cell(condition, level))
+            .collect();
         let behind = cells.iter().filter(|cell| is_behind(cell)).count();
         let name = words::contender(layout.compare, level);
         (behind > 0).then(|| match cells.len() {

@@ -16,7 +16,7 @@ pub enum Block {
     /// title else.
     Heading(String),
     /// The sentence of the whole run.
-    Verdict(Verdict),
+    Headline(Headline),
     /// What leads to what follows; a terminal has no room for it.
     Lead(Words),
     /// What has to be known with the figures beside it.
@@ -41,7 +41,7 @@ pub enum Block {
 
 /// The sentence of the whole run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Verdict {
+pub struct Headline {
     /// The promises that were broken; empty where none was.
     pub broken: String,
     /// All the rest.

@@ -4,7 +4,7 @@ use bakeoff_analysis::CellView;
 
 use crate::behind;
 use crate::block::{Cell, Column, Kind, Look, Mark, Row, Table};
-use crate::layout::{Layout, Setting};
+use crate::layout::{Condition, Layout};
 use crate::promises;
 
 /// A column: its heading, shorter for a terminal (`None` where it has no room for it), and what is in
@@ -17,22 +17,22 @@ pub fn table<'a, const N: usize>(
     layout: &Layout<'a>,
     caption: &str,
     heads: &[Head; N],
-    marks: impl Fn(&Setting<'a>, &'a str) -> Vec<Mark>,
+    marks: impl Fn(&Condition<'a>, &'a str) -> Vec<Mark>,
     cells: impl Fn(&str, &CellView) -> Option<[String; N]>,
 ) -> Option<Table> {
     let mut columns = names(layout);
     columns.extend(heads.iter().map(|(name, short, kind)| Column::new(*kind, *name).short(*short)));
     let mut rows = Vec::new();
-    for setting in &layout.settings {
+    for condition in &layout.conditions {
         let mut repeated = false;
         for level in &layout.levels {
-            let cell = layout.cell(setting, level);
+            let cell = layout.cell(condition, level);
             let Some(cells) = cell.and_then(|cell| cells(level, cell)) else { continue };
             let cells = cells.into_iter().zip(heads).map(|(text, (_, _, kind))| match kind {
                 Kind::Verdict => Cell::verdict(text),
                 _ => text.into(),
             });
-            rows.push(row(layout, setting, level, repeated, marks(setting, level), cells));
+            rows.push(row(layout, condition, level, repeated, marks(condition, level), cells));
             repeated = true;
         }
     }
@@ -44,23 +44,23 @@ pub fn table<'a, const N: usize>(
 
 /// The columns that say which cell of the plan a row is of.
 pub fn names(layout: &Layout<'_>) -> Vec<Column> {
-    let setting = layout.varying.iter().map(|factor| Column::new(Kind::Setting, *factor));
-    setting.chain([Column::new(Kind::Name, layout.compare)]).collect()
+    let condition = layout.varying.iter().map(|factor| Column::new(Kind::Condition, *factor));
+    condition.chain([Column::new(Kind::Name, layout.compare)]).collect()
 }
 
 /// A row of a cell of the plan.
 pub fn row<'a>(
     layout: &Layout<'a>,
-    setting: &Setting<'a>,
+    condition: &Condition<'a>,
     level: &'a str,
     repeated: bool,
     marks: Vec<Mark>,
     cells: impl Iterator<Item = Cell>,
 ) -> Row {
     let name = Cell { style: Some(layout.style(level)), marks, ..level.into() };
-    let place = layout.place(setting).trim_start_matches(" with ").to_owned();
+    let place = layout.place(condition).trim_start_matches(" with ").to_owned();
     Row {
-        cells: setting.iter().map(|level| (*level).into()).chain([name]).chain(cells).collect(),
+        cells: condition.iter().map(|level| (*level).into()).chain([name]).chain(cells).collect(),
         place: Some(place).filter(|place| !repeated && !place.is_empty()),
         repeated,
         bad: false,
@@ -69,10 +69,10 @@ pub fn row<'a>(
 
 /// What is wrong with a cell as a whole, whatever is measured of it: that power cuts have broken its
 /// promise, and that it did not keep up with the rate that was offered.
-pub fn marks<'a>(layout: &Layout<'a>, setting: &Setting<'a>, level: &'a str) -> Vec<Mark> {
-    let broken = layout.broken(setting, level);
+pub fn marks<'a>(layout: &Layout<'a>, condition: &Condition<'a>, level: &'a str) -> Vec<Mark> {
+    let broken = layout.broken(condition, level);
     let broken = broken.map(|text| Mark { text, section: promises::SECTION });
-    let late = layout.cell(setting, level).is_some_and(behind::is_behind);
+    let late = layout.cell(condition, level).is_some_and(behind::is_behind);
     let late = late.then_some(Mark { text: behind::BEHIND, section: behind::SECTION });
     [broken, late].into_iter().flatten().collect()
 }

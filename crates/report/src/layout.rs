@@ -1,4 +1,4 @@
-//! A document laid out for reading: which levels stand against each other, at which settings.
+//! A document laid out for reading: which levels stand against each other, at which conditions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::words;
 const METRIC: &str = "mean_s";
 
 /// A level for each of the factors that vary beside the compared one, in their order.
-pub type Setting<'a> = Vec<&'a str>;
+pub type Condition<'a> = Vec<&'a str>;
 
 /// The axes of a document, and its cells and comparisons by their place on them.
 pub struct Layout<'a> {
@@ -26,10 +26,10 @@ pub struct Layout<'a> {
     /// The other factors that were given more than one level.
     pub varying: Vec<&'a str>,
     /// The combinations of their levels that were tried, in the plan's order.
-    pub settings: Vec<Setting<'a>>,
-    cells: HashMap<(Setting<'a>, &'a str), &'a CellView>,
-    comparisons: HashMap<(&'a str, Setting<'a>), Vec<&'a Comparison>>,
-    between: HashMap<(&'a str, Setting<'a>), Vec<&'a Comparison>>,
+    pub conditions: Vec<Condition<'a>>,
+    cells: HashMap<(Condition<'a>, &'a str), &'a CellView>,
+    comparisons: HashMap<(&'a str, Condition<'a>), Vec<&'a Comparison>>,
+    between: HashMap<(&'a str, Condition<'a>), Vec<&'a Comparison>>,
 }
 
 impl<'a> Layout<'a> {
@@ -51,9 +51,9 @@ impl<'a> Layout<'a> {
 
         let mut levels = distinct(trials().map(|trial| get(&trial.levels, compare)));
         levels.sort_by_key(|level| place(document, compare, level));
-        let mut settings = distinct(trials().map(|trial| pick(&trial.levels, &varying)));
-        settings.sort_by_key(|setting| {
-            varying.iter().zip(setting).map(|(f, l)| place(document, f, l)).collect::<Vec<_>>()
+        let mut conditions = distinct(trials().map(|trial| pick(&trial.levels, &varying)));
+        conditions.sort_by_key(|condition| {
+            varying.iter().zip(condition).map(|(f, l)| place(document, f, l)).collect::<Vec<_>>()
         });
 
         let cells = document
@@ -70,7 +70,7 @@ impl<'a> Layout<'a> {
             placed
         };
         let (comparisons, between) = (placed(&document.comparisons), placed(&document.between));
-        Self { document, compare, levels, varying, settings, cells, comparisons, between }
+        Self { document, compare, levels, varying, conditions, cells, comparisons, between }
     }
 
     /// The workload's operations, where anything was to be timed.
@@ -130,29 +130,29 @@ impl<'a> Layout<'a> {
     }
 
     /// What the valid trials of a cell have in common, if it has any.
-    pub fn cell(&self, setting: &Setting<'a>, level: &'a str) -> Option<&'a CellView> {
-        self.cells.get(&(setting.clone(), level)).copied().filter(|cell| cell.trials > 0)
+    pub fn cell(&self, condition: &Condition<'a>, level: &'a str) -> Option<&'a CellView> {
+        self.cells.get(&(condition.clone(), level)).copied().filter(|cell| cell.trials > 0)
     }
 
     /// A cell's figures of one operation.
     pub fn figures(
         &self,
         operation: &str,
-        setting: &Setting<'a>,
+        condition: &Condition<'a>,
         level: &'a str,
     ) -> Option<&'a OperationSummary> {
-        self.cell(setting, level)?.operations.iter().find(|o| o.name == operation)
+        self.cell(condition, level)?.operations.iter().find(|o| o.name == operation)
     }
 
     /// How a level stands against another, whichever of them the baseline is: above 1, it is slower.
     pub fn pair(
         &self,
         operation: &'a str,
-        setting: &Setting<'a>,
+        condition: &Condition<'a>,
         baseline: &str,
         level: &str,
     ) -> Option<Comparison> {
-        let key = (operation, setting.clone());
+        let key = (operation, condition.clone());
         let mut here = [&self.comparisons, &self.between]
             .into_iter()
             .filter_map(|placed| placed.get(&key))
@@ -164,29 +164,29 @@ impl<'a> Layout<'a> {
         })
     }
 
-    /// The comparisons of an operation at a setting with its baseline.
-    pub fn comparisons(&self, operation: &'a str, setting: &Setting<'a>) -> &[&'a Comparison] {
-        self.comparisons.get(&(operation, setting.clone())).map_or(&[], Vec::as_slice)
+    /// The comparisons of an operation at a condition with its baseline.
+    pub fn comparisons(&self, operation: &'a str, condition: &Condition<'a>) -> &[&'a Comparison] {
+        self.comparisons.get(&(operation, condition.clone())).map_or(&[], Vec::as_slice)
     }
 
     /// How a level stands against the run's baseline, if that is to be had.
     pub fn against_baseline(
         &self,
         operation: &'a str,
-        setting: &Setting<'a>,
+        condition: &Condition<'a>,
         level: &str,
     ) -> Option<&'a Comparison> {
-        self.comparisons(operation, setting).iter().copied().find(|c| c.level == level)
+        self.comparisons(operation, condition).iter().copied().find(|c| c.level == level)
     }
 
     /// What power cuts have shown of the promise of a cell, if it is broken.
-    pub fn broken(&self, setting: &Setting<'a>, level: &'a str) -> Option<&'static str> {
+    pub fn broken(&self, condition: &Condition<'a>, level: &'a str) -> Option<&'static str> {
         let of = |factor: &str| {
             let varying = self.varying.iter().position(|name| *name == factor);
             let factors = &self.document.run.run.factors;
             match varying {
                 _ if factor == self.compare => Some(level),
-                Some(at) => setting.get(at).copied(),
+                Some(at) => condition.get(at).copied(),
                 None => {
                     let known = factors.iter().find(|(name, _)| name == factor);
                     known.and_then(|(_, levels)| levels.first()).map(String::as_str)
@@ -198,9 +198,9 @@ impl<'a> Layout<'a> {
     }
 
     /// "with 4 clients and no neighbours"; empty when nothing varies.
-    pub fn place(&self, setting: &Setting<'a>) -> String {
+    pub fn place(&self, condition: &Condition<'a>) -> String {
         let words: Vec<String> =
-            self.varying.iter().zip(setting).map(|(f, l)| words::level(f, l)).collect();
+            self.varying.iter().zip(condition).map(|(f, l)| words::level(f, l)).collect();
         if words.is_empty() { String::new() } else { format!(" with {}", words::list(&words)) }
     }
 }
@@ -234,7 +234,7 @@ pub fn get<'a>(levels: &'a Levels, factor: &str) -> &'a str {
     levels.get(factor).map_or("", String::as_str)
 }
 
-fn pick<'a>(levels: &'a Levels, factors: &[&str]) -> Setting<'a> {
+fn pick<'a>(levels: &'a Levels, factors: &[&str]) -> Condition<'a> {
     factors.iter().map(|factor| get(levels, factor)).collect()
 }
 

@@ -30,7 +30,7 @@ mod verdict;
 mod words;
 
 pub use exporter::Exporter;
-pub use layout::{Layout, Setting};
+pub use layout::{Condition, Layout};
 pub use reports::Reports;
 pub use section::Section;
 pub use sentence::verdict;

@@ -52,8 +52,8 @@ fn blocks(blocks: &[Block]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Heading(text) => format!("### {}", escape(text)),
-        Block::Verdict(verdict) => {
-            let parts = [verdict.broken.as_str(), &verdict.rest];
+        Block::Headline(headline) => {
+            let parts = [headline.broken.as_str(), &headline.rest];
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             format!("**{}**", escape(&parts.join(" ")))
         }

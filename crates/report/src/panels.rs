@@ -1,18 +1,18 @@
 //! Which cells stand together in one chart.
 
-use crate::layout::{Layout, Setting};
+use crate::layout::{Condition, Layout};
 use crate::words;
 
 /// The factors that are load: a chart has a group of bars for each combination of their
 /// levels.
 pub const LOAD: [&str; 4] = ["clients", "neighbours", "rate", "depth"];
 
-/// The settings that share all levels but the load's: what one chart shows.
+/// The conditions that share all levels but the load's: what one chart shows.
 pub struct Panel<'a> {
     /// The levels that they share, of the factors that [`factors`] names.
     pub levels: Vec<&'a str>,
-    /// The settings, in order.
-    pub settings: Vec<Setting<'a>>,
+    /// The conditions, in order.
+    pub conditions: Vec<Condition<'a>>,
 }
 
 /// The factors that vary and are no load: there is a chart for each combination of their levels.
@@ -20,20 +20,20 @@ pub fn factors<'a>(layout: &Layout<'a>) -> Vec<&'a str> {
     layout.varying.iter().copied().filter(|factor| !LOAD.contains(factor)).collect()
 }
 
-/// The settings, chart by chart.
+/// The conditions, chart by chart.
 pub fn panels<'a>(layout: &Layout<'a>) -> Vec<Panel<'a>> {
     let mut panels: Vec<Panel> = Vec::new();
-    for setting in &layout.settings {
+    for condition in &layout.conditions {
         let levels: Vec<&str> = layout
             .varying
             .iter()
-            .zip(setting)
+            .zip(condition)
             .filter(|(factor, _)| !LOAD.contains(factor))
             .map(|(_, level)| *level)
             .collect();
         match panels.iter_mut().find(|panel| panel.levels == levels) {
-            Some(panel) => panel.settings.push(setting.clone()),
-            None => panels.push(Panel { levels, settings: vec![setting.clone()] }),
+            Some(panel) => panel.conditions.push(condition.clone()),
+            None => panels.push(Panel { levels, conditions: vec![condition.clone()] }),
         }
     }
     panels

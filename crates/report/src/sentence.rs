@@ -82,7 +82,7 @@ fn without_cases(layout: &Layout<'_>) -> String {
     let finished: Vec<&str> = contenders
         .iter()
         .copied()
-        .filter(|level| layout.settings.iter().any(|s| layout.cell(s, level).is_some()))
+        .filter(|level| layout.conditions.iter().any(|s| layout.cell(s, level).is_some()))
         .collect();
     match (finished.as_slice(), contenders.len()) {
         ([], 0) if layout.levels.is_empty() => "Nothing was measured: no trial has ended".into(),
@@ -110,14 +110,14 @@ fn without_cases(layout: &Layout<'_>) -> String {
 
 /// What the only level took, where that is one figure an operation.
 fn alone<'a>(layout: &Layout<'a>, only: &'a str) -> String {
-    let [setting] = layout.settings.as_slice() else { return String::new() };
-    if layout.cell(setting, only).is_some_and(behind::is_behind) {
+    let [condition] = layout.conditions.as_slice() else { return String::new() };
+    if layout.cell(condition, only).is_some_and(behind::is_behind) {
         return String::new();
     }
     let means: Vec<String> = layout
         .operations()
         .filter_map(|operation| {
-            let figures = layout.figures(operation, setting, only)?;
+            let figures = layout.figures(operation, condition, only)?;
             let over = if figures.unfinished > 0 { "over " } else { "" };
             let mean = words::seconds(figures.mean_s?);
             Some(format!("{operation} takes {over}{mean} on average"))
@@ -173,8 +173,8 @@ fn whereabouts<'a>(layout: &Layout<'a>, some: &[&Case<'a>], others: &[&Case<'a>]
         .varying
         .iter()
         .enumerate()
-        .filter(|(n, _)| sets_apart(&|case| case.setting[*n] == first.setting[*n]))
-        .map(|(n, factor)| words::level(factor, first.setting[n]))
+        .filter(|(n, _)| sets_apart(&|case| case.condition[*n] == first.condition[*n]))
+        .map(|(n, factor)| words::level(factor, first.condition[n]))
         .collect();
     let mut parts = Vec::new();
     if sets_apart(&|case| case.operation == first.operation) {
@@ -216,7 +216,7 @@ fn middle<'b, 'a>(won: &[&'b Case<'a>]) -> &'b Case<'a> {
 fn example<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
     let next = words::contender(layout.compare, case.next);
     let ratio = words::times(case.contrast.ratio, case.contrast.is);
-    let place = layout.place(&case.setting);
+    let place = layout.place(&case.condition);
     format!(
         "{} takes {next} {ratio} times as long on average ({}){place}",
         case.operation,
@@ -229,7 +229,7 @@ fn backing<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
     let Contrast { is, ends, blocks, .. } = case.contrast;
     let number = words::many(blocks as usize, "block");
     let over = layout
-        .figures(case.operation, &case.setting, case.next)
+        .figures(case.operation, &case.condition, case.next)
         .filter(|figures| figures.unfinished > 0)
         .and_then(|figures| Some(format!("over {}; ", words::seconds(figures.mean_s?))))
         .unwrap_or_default();
@@ -325,7 +325,7 @@ fn splits<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<String> {
     let factors = std::iter::once("operation").chain(layout.varying.iter().copied());
     let sentence = |(number, factor): (usize, &'a str)| {
         let level_of =
-            |case: &Case<'a>| if number == 0 { case.operation } else { case.setting[number - 1] };
+            |case: &Case<'a>| if number == 0 { case.operation } else { case.condition[number - 1] };
         let mut groups: Vec<(&str, Vec<&Case>)> = Vec::new();
         for case in cases {
             match groups.iter_mut().find(|(level, _)| *level == level_of(case)) {
@@ -415,7 +415,7 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
         closest.operation,
         words::times(closest.contrast.ratio, closest.contrast.is),
         backing(layout, closest),
-        layout.place(&closest.setting)
+        layout.place(&closest.condition)
     )
 }
 

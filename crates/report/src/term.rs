@@ -4,7 +4,7 @@ mod table;
 
 use bakeoff_analysis::Document;
 
-use crate::block::{Block, Finding, Tone, Verdict};
+use crate::block::{Block, Finding, Headline, Tone};
 use crate::section::{self, Part};
 use crate::{Exporter, Layout, Options, Result, Section};
 
@@ -40,7 +40,7 @@ impl Exporter for Terminal {
             out += &parts.iter().map(|part| lines.part(part)).collect::<String>();
         }
         for mut part in section::parts(first.as_ref(), &layout) {
-            part.blocks.sort_by_key(|block| matches!(block, Block::Verdict(_)));
+            part.blocks.sort_by_key(|block| matches!(block, Block::Headline(_)));
             out += &lines.part(&part);
         }
         Ok(out)
@@ -73,7 +73,7 @@ impl Lines {
     fn block(&self, block: &Block) -> String {
         match block {
             Block::Heading(title) => format!("\n{}", self.heading(title)),
-            Block::Verdict(verdict) => self.verdict(verdict),
+            Block::Headline(headline) => self.headline(headline),
             Block::Note(words) => format!("{}\n", self.fill(&words.text())),
             Block::Facts(facts) => {
                 let line = |(name, fact): &(String, String)| self.fill(&format!("{name}: {fact}"));
@@ -90,12 +90,12 @@ impl Lines {
         }
     }
 
-    fn verdict(&self, verdict: &Verdict) -> String {
+    fn headline(&self, headline: &Headline) -> String {
         let line = |text: &str, tone| match text {
             "" => String::new(),
             text => format!("\n{}\n", self.paint.bold(&self.paint.tone(tone, &self.fill(text)))),
         };
-        line(&verdict.broken, Tone::Bad) + &line(&verdict.rest, Tone::Plain)
+        line(&headline.broken, Tone::Bad) + &line(&headline.rest, Tone::Plain)
     }
 
     fn finding(&self, finding: &Finding) -> String {

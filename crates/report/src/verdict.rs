@@ -1,9 +1,9 @@
-//! Who is fastest at each operation and setting, by the words that the comparisons have.
+//! Who is fastest at each operation and condition, by the words that the comparisons have.
 
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{Comparison, Document, RatioIs};
 
-use crate::layout::{Layout, Setting};
+use crate::layout::{Condition, Layout};
 
 /// How much slower one level is than another.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,13 +33,13 @@ impl Contrast {
     }
 }
 
-/// What one operation at one setting says.
+/// What one operation at one condition says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case<'a> {
     /// The operation.
     pub operation: &'a str,
-    /// The setting.
-    pub setting: Setting<'a>,
+    /// The condition.
+    pub condition: Condition<'a>,
     /// The level with the shortest mean time, proven or not.
     pub leader: &'a str,
     /// The level that comes next to it.
@@ -69,13 +69,13 @@ pub enum Outcome {
     TooFew,
 }
 
-/// Every operation at every setting where at least two contenders can be held together.
+/// Every operation at every condition where at least two contenders can be held together.
 pub fn cases<'a>(layout: &Layout<'a>) -> Vec<Case<'a>> {
     let contenders = layout.contenders();
     layout
         .operations()
-        .flat_map(|operation| layout.settings.iter().map(move |setting| (operation, setting)))
-        .filter_map(|(operation, setting)| case(layout, &contenders, operation, setting))
+        .flat_map(|operation| layout.conditions.iter().map(move |condition| (operation, condition)))
+        .filter_map(|(operation, condition)| case(layout, &contenders, operation, condition))
         .collect()
 }
 
@@ -83,10 +83,10 @@ fn case<'a>(
     layout: &Layout<'a>,
     contenders: &[&'a str],
     operation: &'a str,
-    setting: &Setting<'a>,
+    condition: &Condition<'a>,
 ) -> Option<Case<'a>> {
     let contrast =
-        |fast: &str, slow: &str| Contrast::of(&layout.pair(operation, setting, fast, slow)?);
+        |fast: &str, slow: &str| Contrast::of(&layout.pair(operation, condition, fast, slow)?);
     // Each level, and how many of the others take as long or longer.
     let mut ranked: Vec<(&str, usize)> = contenders
         .iter()
@@ -108,7 +108,7 @@ fn case<'a>(
     let slower = rivals.iter().filter(|(_, c)| c.verdict == Verdict::Slower);
     Some(Case {
         operation,
-        setting: setting.clone(),
+        condition: condition.clone(),
         leader,
         next,
         contrast: first,

@@ -26,7 +26,7 @@ pub use disturbed::Disturbed;
 pub use error::Error;
 pub use files::{DATABASE, EXPERIMENT};
 pub use measure::{Measure, Measures, Reading, Scope, Unit};
-pub use power_cut::{Again, Cut, CutPlan, FileSystem, Judged, Promised, Verdict};
+pub use power_cut::{Again, AuditResult, Cut, CutPlan, FileSystem, Judged, Promised};
 pub use read::{Done, Snapshot, Window, Windows};
 pub use record::*;
 pub use run::*;

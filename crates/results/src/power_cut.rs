@@ -128,7 +128,7 @@ pub struct Judged {
     /// The second cut, where there was one.
     pub again: Option<Again>,
     /// What was found.
-    pub verdict: Verdict,
+    pub verdict: AuditResult,
     /// Where the image was kept, if it was.
     pub image: Option<String>,
 }
@@ -142,10 +142,10 @@ pub struct Again {
     pub in_time: bool,
 }
 
-/// What was found after a power cut. Counts are of transactions, for lost ones, holes and some
+/// What the audit of one crash image found. Counts are of transactions, for lost ones, holes and some
 /// phantoms, else of rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct AuditResult {
     /// Acknowledged and not there.
     pub lost: u64,
     /// How long before the cut the first of these was acknowledged, in seconds.
@@ -166,7 +166,7 @@ pub struct Verdict {
     pub examples: Vec<String>,
 }
 
-impl Verdict {
+impl AuditResult {
     /// Whether nothing but the last commits is missing.
     pub fn is_whole(&self) -> bool {
         let wrong = [self.phantom, self.torn, self.hole, self.index_broken];
@@ -205,10 +205,10 @@ mod tests {
 
     #[test]
     fn a_promise_is_broken_by_less_than_it_says() {
-        let clean = Verdict::default();
-        let lost = Verdict { lost: 2, oldest_lost_s: Some(0.9), ..clean.clone() };
-        let torn = Verdict { torn: 1, ..clean.clone() };
-        let corrupt = Verdict { corrupt: Some("it does not start".into()), ..clean.clone() };
+        let clean = AuditResult::default();
+        let lost = AuditResult { lost: 2, oldest_lost_s: Some(0.9), ..clean.clone() };
+        let torn = AuditResult { torn: 1, ..clean.clone() };
+        let corrupt = AuditResult { corrupt: Some("it does not start".into()), ..clean.clone() };
         for verdict in [&clean, &lost, &torn, &corrupt] {
             assert!(!verdict.breaks(Promised::Nothing));
         }
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn losses_are_bounded_by_their_age_and_by_their_number() {
-        let lost = Verdict { lost: 2, oldest_lost_s: Some(0.9), ..Verdict::default() };
+        let lost = AuditResult { lost: 2, oldest_lost_s: Some(0.9), ..AuditResult::default() };
         for (window_s, most_lost, broken) in [
             (None, None, false),
             (Some(1.0), None, false),
@@ -233,7 +233,7 @@ mod tests {
         ] {
             let promised = whole(window_s, most_lost);
             assert_eq!(lost.breaks(promised), broken, "{promised:?}");
-            assert!(!Verdict::default().breaks(promised));
+            assert!(!AuditResult::default().breaks(promised));
         }
     }
 

@@ -133,12 +133,12 @@ pub struct Applied {
     /// The memory level.
     pub memory: String,
     /// The settings.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<AppliedSetting>,
 }
 
 /// A setting that differs from an engine's own default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct AppliedSetting {
     /// Its name, as the engine's users write it.
     pub name: String,
     /// Its value, as they write it.

@@ -8,7 +8,7 @@
 //! whether a difference is believed, so that the chance of believing any that is not there stays
 //! below 1 - confidence for the whole family.
 
-use crate::paired::{Estimate, Verdict};
+use crate::paired::{Decision, Estimate};
 
 /// Adjusts p-values: a difference is believed at the level α if its adjusted p is at most α. A
 /// missing p (nothing was tested), or one that is no number, stays missing and does not count.
@@ -36,12 +36,12 @@ pub fn confident(family: &[Estimate], confidence: f64) -> Vec<bool> {
     adjust(&p).into_iter().map(|p| p.is_some_and(|p| p <= 1.0 - confidence)).collect()
 }
 
-/// The verdicts of a family: each as [`Estimate::verdict`] has it, but *faster* and *slower* only
-/// where the whole family leaves that difference [`confident`]; *undecided* instead.
-pub fn verdicts(family: &[Estimate], margin: f64, confidence: f64) -> Vec<Verdict> {
-    let temper = |(estimate, confident): (&Estimate, bool)| match estimate.verdict(margin) {
-        Verdict::Faster | Verdict::Slower if !confident => Verdict::Undecided,
-        verdict => verdict,
+/// The decisions of a family: each is [`Estimate::decision`]'s, except that *faster* and *slower*
+/// become *undecided* where the difference is not [`confident`] among the whole family.
+pub fn decisions(family: &[Estimate], margin: f64, confidence: f64) -> Vec<Decision> {
+    let temper = |(estimate, confident): (&Estimate, bool)| match estimate.decision(margin) {
+        Decision::Faster | Decision::Slower if !confident => Decision::Undecided,
+        decision => decision,
     };
     family.iter().zip(confident(family, confidence)).map(temper).collect()
 }
@@ -82,17 +82,17 @@ mod tests {
     /// Alone, p = 0.026 (t = 3.44 with 4 degrees of freedom) is believed; as the second of five,
     /// it counts as 4 · 0.026.
     #[test]
-    fn a_verdict_that_the_family_does_not_bear_is_undecided() {
+    fn a_decision_that_the_family_does_not_bear_is_undecided() {
         let of = |d: &[f64]| ratio_of_logs(d, CONFIDENCE).unwrap();
         let barely = of(&[0.2, 0.2, 0.9, 0.5, 0.9]);
         let strong = of(&[-0.65, -0.66, -0.64, -0.65, -0.65]);
         let same = of(&[0.001, -0.001, 0.002, 0.0, 0.001]);
         let single = of(&[3.0]);
         let noise = of(&[0.9, -0.2, 0.1, -0.3, 0.6]);
-        use Verdict::{Faster, Same, Slower, Undecided};
-        assert_eq!(verdicts(&[barely], MARGIN, CONFIDENCE), [Slower]);
+        use Decision::{Faster, Same, Slower, Undecided};
+        assert_eq!(decisions(&[barely], MARGIN, CONFIDENCE), [Slower]);
         assert_eq!(
-            verdicts(&[barely, strong, same, single, noise, noise], MARGIN, CONFIDENCE),
+            decisions(&[barely, strong, same, single, noise, noise], MARGIN, CONFIDENCE),
             [Undecided, Faster, Same, Undecided, Undecided, Undecided]
         );
         assert_eq!(confident(&[strong, single], CONFIDENCE), [true, false]);

@@ -1,4 +1,4 @@
-//! Pure functions over numbers: ratios with intervals, verdicts, warm-up, drift, shares.
+//! Pure functions over numbers: ratios with intervals, decisions, warm-up, drift, shares.
 //!
 //! Every formula names its source. The crate must never know what the numbers are: no database,
 //! no trial, no file, no clock, no randomness. A series is a slice of values that lie equally far
@@ -18,7 +18,7 @@ pub mod share;
 pub mod steady;
 pub mod warmup;
 
-pub use paired::{CONFIDENCE, Estimate, INTERIM_CONFIDENCE, MARGIN, Verdict};
+pub use paired::{CONFIDENCE, Decision, Estimate, INTERIM_CONFIDENCE, MARGIN};
 
 /// Why figures can't be worked out from what was given.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -48,7 +48,7 @@ pub struct Estimate {
 
 /// What an estimate says, for a value of which less is better (a latency).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum Decision {
     /// The interval lies wholly below 1 / (1 + margin).
     Faster,
     /// The interval lies wholly above 1 + margin.
@@ -57,12 +57,12 @@ pub enum Verdict {
     Same,
     /// None of these, or there is no interval.
     Undecided,
-    /// Undecided, because mean and Hodges-Lehmann estimate disagree: see [`Estimate::verdict`].
+    /// Undecided, because mean and Hodges-Lehmann estimate disagree: see [`Estimate::decision`].
     Spiky,
 }
 
-impl Verdict {
-    /// What an interval alone says; never [`Verdict::Spiky`].
+impl Decision {
+    /// What an interval alone says; never [`Decision::Spiky`].
     pub fn of(low: f64, high: f64, margin: f64) -> Self {
         let [low, high] = [low, high].map(|end| side(end, margin));
         match (low, high) {
@@ -177,11 +177,11 @@ impl Estimate {
     /// estimate lead to different conclusions (one lies beyond a margin and the other does not, or
     /// beyond the other margin), and not by a hair: the Hodges-Lehmann estimate lies outside the
     /// interval, or the two are further apart than the margin.
-    pub fn verdict(&self, margin: f64) -> Verdict {
-        let (Some(low), Some(high)) = (self.low, self.high) else { return Verdict::Undecided };
+    pub fn decision(&self, margin: f64) -> Decision {
+        let (Some(low), Some(high)) = (self.low, self.high) else { return Decision::Undecided };
         match self.is_spiky(low, high, margin) {
-            true => Verdict::Spiky,
-            false => Verdict::of(low, high, margin),
+            true => Decision::Spiky,
+            false => Decision::of(low, high, margin),
         }
     }
 
@@ -269,10 +269,10 @@ mod tests {
             (same.ratio, same.low, same.high, same.p),
             (1.0, Some(1.0), Some(1.0), Some(1.0))
         );
-        assert_eq!((same.hodges_lehmann, same.verdict(MARGIN)), (Some(1.0), Verdict::Same));
+        assert_eq!((same.hodges_lehmann, same.decision(MARGIN)), (Some(1.0), Decision::Same));
         let double = ratio(&[(2.0, 4.0); 2], CONFIDENCE).unwrap();
         assert_eq!((double.low, double.high, double.p), (Some(2.0), Some(2.0), Some(0.0)));
-        assert_eq!(double.verdict(MARGIN), Verdict::Slower);
+        assert_eq!(double.decision(MARGIN), Decision::Slower);
         assert!(double.precise_enough(MARGIN));
     }
 
@@ -281,7 +281,7 @@ mod tests {
         let single = ratio(&[(1.0, 9.0)], CONFIDENCE).unwrap();
         close(single.ratio, 9.0, 1e-12);
         assert_eq!((single.low, single.high, single.p), (None, None, None));
-        assert_eq!(single.verdict(MARGIN), Verdict::Undecided);
+        assert_eq!(single.decision(MARGIN), Decision::Undecided);
         assert!(!single.precise_enough(MARGIN));
     }
 
@@ -308,43 +308,43 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_lie_wholly_on_one_side_of_the_margins() {
-        let verdict = |low, high| estimate(low, high, None).verdict(MARGIN);
-        assert_eq!(verdict(0.5, 0.952), Verdict::Faster);
-        assert_eq!(verdict(0.5, 0.953), Verdict::Undecided);
-        assert_eq!(verdict(1.051, 3.0), Verdict::Slower);
+    fn decisions_lie_wholly_on_one_side_of_the_margins() {
+        let decision = |low, high| estimate(low, high, None).decision(MARGIN);
+        assert_eq!(decision(0.5, 0.952), Decision::Faster);
+        assert_eq!(decision(0.5, 0.953), Decision::Undecided);
+        assert_eq!(decision(1.051, 3.0), Decision::Slower);
         // Surely slower than 1, but perhaps by too little to matter.
-        assert_eq!(verdict(1.01, 1.2), Verdict::Undecided);
-        assert_eq!(verdict(0.96, 1.04), Verdict::Same);
+        assert_eq!(decision(1.01, 1.2), Decision::Undecided);
+        assert_eq!(decision(0.96, 1.04), Decision::Same);
         // Surely different from 1, by too little to matter.
-        assert_eq!(verdict(1.01, 1.04), Verdict::Same);
-        assert_eq!(verdict(0.953, 1.049), Verdict::Same);
+        assert_eq!(decision(1.01, 1.04), Decision::Same);
+        assert_eq!(decision(0.953, 1.049), Decision::Same);
         // Within 1 - 5 %, and beyond 5 % seen from the other level: 1 / 0.951 = 1.0515.
-        assert_eq!(verdict(0.951, 1.04), Verdict::Undecided);
-        assert_eq!(verdict(1.0 / 1.04, 1.0 / 0.951), Verdict::Undecided);
-        assert_eq!(verdict(0.5, 2.0), Verdict::Undecided);
+        assert_eq!(decision(0.951, 1.04), Decision::Undecided);
+        assert_eq!(decision(1.0 / 1.04, 1.0 / 0.951), Decision::Undecided);
+        assert_eq!(decision(0.5, 2.0), Decision::Undecided);
     }
 
     #[test]
     fn spiky_means_another_conclusion_by_more_than_a_hair() {
-        let verdict = |low, high, robust| estimate(low, high, Some(robust)).verdict(MARGIN);
+        let decision = |low, high, robust| estimate(low, high, Some(robust)).decision(MARGIN);
         // The mean says slower, the bulk of the pairs does not.
-        assert_eq!(verdict(1.06, 1.10, 1.01), Verdict::Spiky);
-        // Both say slower; by how much does not change the verdict.
-        assert_eq!(verdict(1.06, 1.10, 1.5), Verdict::Slower);
+        assert_eq!(decision(1.06, 1.10, 1.01), Decision::Spiky);
+        // Both say slower; by how much does not change the decision.
+        assert_eq!(decision(1.06, 1.10, 1.5), Decision::Slower);
         // A wide interval: 1.41 against 1.0.
-        assert_eq!(verdict(0.8, 2.5, 1.0), Verdict::Spiky);
+        assert_eq!(decision(0.8, 2.5, 1.0), Decision::Spiky);
         // On two sides of the margin, but next to each other.
-        assert_eq!(verdict(0.9, 1.23, 1.04), Verdict::Undecided);
+        assert_eq!(decision(0.9, 1.23, 1.04), Decision::Undecided);
     }
 
     #[test]
     fn one_spike_among_equal_pairs_is_spiky() {
         let mut pairs = [(1.0, 1.001); 8];
         pairs[3] = (1.0, 20.0);
-        assert_eq!(ratio(&pairs, CONFIDENCE).unwrap().verdict(MARGIN), Verdict::Spiky);
+        assert_eq!(ratio(&pairs, CONFIDENCE).unwrap().decision(MARGIN), Decision::Spiky);
         pairs[3] = (1.0, 0.999);
-        assert_eq!(ratio(&pairs, CONFIDENCE).unwrap().verdict(MARGIN), Verdict::Same);
+        assert_eq!(ratio(&pairs, CONFIDENCE).unwrap().decision(MARGIN), Decision::Same);
     }
 
     /// With four pairs one wild one is seen; with three it can't be told which is the wild one.
@@ -353,9 +353,9 @@ mod tests {
         let with = |n: usize| {
             let mut pairs = vec![(1.0, 1.001); n];
             pairs[1] = (1.0, 3.0);
-            ratio(&pairs, CONFIDENCE).unwrap().verdict(MARGIN)
+            ratio(&pairs, CONFIDENCE).unwrap().decision(MARGIN)
         };
-        assert_eq!((with(3), with(4)), (Verdict::Undecided, Verdict::Spiky));
+        assert_eq!((with(3), with(4)), (Decision::Undecided, Decision::Spiky));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use bakeoff_stats::paired::{ratio, ratio_of_logs};
 use bakeoff_stats::{
-    CONFIDENCE, Estimate, MARGIN, Verdict, canary, drift, holm, quantile, steady, warmup,
+    CONFIDENCE, Decision, Estimate, MARGIN, canary, drift, holm, quantile, steady, warmup,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -40,12 +40,12 @@ proptest! {
     #[test]
     fn swapping_the_levels_swaps_the_word(pairs in vec((0.9..1.1f64, 0.9..1.1f64), 2..12)) {
         let swapped: Vec<_> = pairs.iter().map(|&(a, b)| (b, a)).collect();
-        let expected = match estimate(&pairs).verdict(MARGIN) {
-            Verdict::Faster => Verdict::Slower,
-            Verdict::Slower => Verdict::Faster,
+        let expected = match estimate(&pairs).decision(MARGIN) {
+            Decision::Faster => Decision::Slower,
+            Decision::Slower => Decision::Faster,
             other => other,
         };
-        prop_assert_eq!(estimate(&swapped).verdict(MARGIN), expected);
+        prop_assert_eq!(estimate(&swapped).decision(MARGIN), expected);
     }
 
     #[test]
@@ -86,7 +86,7 @@ proptest! {
     fn nothing_panics(series in vec(any::<f64>(), 0..40), other in any::<f64>()) {
         let pairs: Vec<_> = series.iter().map(|&value| (value, other)).collect();
         for estimate in [ratio(&pairs, CONFIDENCE), ratio_of_logs(&series, other)].iter().flatten() {
-            estimate.verdict(MARGIN);
+            estimate.decision(MARGIN);
             estimate.precise_enough(MARGIN);
         }
         holm::adjust(&series.iter().copied().map(Some).collect::<Vec<_>>());

@@ -1,7 +1,7 @@
 //! The workload `ledger`: made to be checked after a power cut.
 //!
-//! Each client numbers its transactions 1, 2, 3 … Transaction *s* of client *c* is the same
-//! deed on every run of a seed (`deed.rs`): it adds an entry, moves an amount between two
+//! Each client numbers its transactions 1, 2, 3 … Transaction *s* of client *c* does the same
+//! on every run of a seed (`transaction.rs`): it adds an entry, moves an amount between two
 //! accounts that all clients share, writes, edits or removes a note, forgets an entry of long
 //! ago, and sets the client's progress to *s*. So the last number of each client says what every
 //! row of every table must be, and whatever else is found was lost, torn or never sent.
@@ -9,10 +9,10 @@
 mod audit;
 mod claims;
 mod client;
-mod deed;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
 use std::sync::Arc;
 
@@ -65,12 +65,12 @@ impl Workload for Ledger {
 
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
         let Parameters { scale, seed, text, .. } = parameters;
-        Box::new(Books::new(scale, *seed, Arc::clone(text)))
+        Box::new(PreparedLedger::new(scale, *seed, Arc::clone(text)))
     }
 }
 
 /// The ledger at a scale, ready to be loaded, worked on and audited.
-pub struct Books {
+pub struct PreparedLedger {
     accounts: i64,
     seed: u64,
     text: Arc<Text>,
@@ -78,7 +78,7 @@ pub struct Books {
     statements: Vec<Statement>,
 }
 
-impl Books {
+impl PreparedLedger {
     /// As [`Workload::prepare`] does it.
     ///
     /// # Panics
@@ -98,7 +98,7 @@ impl Books {
     ///
     /// # Panics
     /// When `number` is not below [`CLIENTS`].
-    pub fn bookkeeper<'a>(
+    pub fn observed_client<'a>(
         &'a self,
         number: usize,
         observer: Box<dyn CommitObserver + 'a>,
@@ -108,7 +108,7 @@ impl Books {
     }
 }
 
-impl Prepared for Books {
+impl Prepared for PreparedLedger {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -131,7 +131,7 @@ impl Prepared for Books {
 
     /// An audit works out again what a client did: that follows from the ledger's own seed.
     fn client(&self, number: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
-        Box::new(self.bookkeeper(number, Box::new(())))
+        Box::new(self.observed_client(number, Box::new(())))
     }
 
     fn audited(&self) -> Option<&dyn Audited> {
@@ -139,9 +139,9 @@ impl Prepared for Books {
     }
 }
 
-impl Audited for Books {
+impl Audited for PreparedLedger {
     fn claimant<'a>(&'a self, number: usize, claims: Box<dyn Claims + 'a>) -> Box<dyn Client + 'a> {
-        Box::new(self.bookkeeper(number, Box::new(Writer(claims))))
+        Box::new(self.observed_client(number, Box::new(Writer(claims))))
     }
 
     fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {

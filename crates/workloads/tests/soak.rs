@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_engines::{Database, Durability, Error, Terms};
 use bakeoff_workloads::Findings;
-use bakeoff_workloads::ledger::{Books, Claim, CommitObserver};
+use bakeoff_workloads::ledger::{Claim, CommitObserver, PreparedLedger};
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
@@ -124,20 +124,21 @@ fn soak(name: &str, administrator: fn(&Path) -> Box<dyn Administrator>) {
         available => available.expect("it is installed"),
     }
     let seconds = std::env::var("SOAK_SECONDS").map_or(10.0, |text| text.parse().expect("seconds"));
-    let books = Books::new("small", 7, Arc::new(Text::generated(7)));
+    let ledger = PreparedLedger::new("small", 7, Arc::new(Text::generated(7)));
     let folder = tempfile::tempdir().expect("a folder");
     let terms = Terms::new(Durability::None);
-    let database =
-        engine.open(folder.path(), &terms, books.schema(), books.statements()).expect("a database");
-    for table in 0..books.schema().tables.len() {
+    let database = engine
+        .open(folder.path(), &terms, ledger.schema(), ledger.statements())
+        .expect("a database");
+    for table in 0..ledger.schema().tables.len() {
         let mut loader = database.load(table).expect("a load");
-        books.rows(table, &mut |row| loader.row(row)).expect("rows");
+        ledger.rows(table, &mut |row| loader.row(row)).expect("rows");
         loader.finish().expect("loaded");
     }
     let mut administrator = administrator(folder.path());
     let before = administrator.connections().len();
     let mut memory = Vec::new();
-    let (stories, ended) = work(&books, &*database, seconds, &mut *administrator, &mut memory);
+    let (stories, ended) = work(&ledger, &*database, seconds, &mut *administrator, &mut memory);
 
     let start = Instant::now();
     while administrator.connections().len() > before {
@@ -145,7 +146,7 @@ fn soak(name: &str, administrator: fn(&Path) -> Box<dyn Administrator>) {
         thread::sleep(Duration::from_millis(20));
     }
     let claims: Vec<_> = stories.iter().map(|story| story.claim).collect();
-    let (findings, _) = books.compare(&*database, &claims).expect("an audit");
+    let (findings, _) = ledger.compare(&*database, &claims).expect("an audit");
     assert_eq!(findings, Findings::default());
     assert_eq!(database.check().expect("a check"), Vec::<String>::new());
     let sum = |of: fn(&Story) -> u64| stories.iter().map(of).sum::<u64>();
@@ -166,7 +167,7 @@ fn soak(name: &str, administrator: fn(&Path) -> Box<dyn Administrator>) {
 /// Has all clients work while the administrator ends connections and this process's memory is
 /// looked at. Returns what each client has to tell, and how many connections were ended.
 fn work(
-    books: &Books,
+    ledger: &PreparedLedger,
     database: &dyn Database,
     seconds: f64,
     administrator: &mut dyn Administrator,
@@ -174,7 +175,7 @@ fn work(
 ) -> (Vec<Story>, usize) {
     let over = &AtomicBool::new(false);
     thread::scope(|scope| {
-        let client = |number| scope.spawn(move || client(books, number, database, over));
+        let client = |number| scope.spawn(move || client(ledger, number, database, over));
         let clients: Vec<_> = (0..CLIENTS).map(client).collect();
         let (start, mut ended) = (Instant::now(), 0);
         while start.elapsed().as_secs_f64() < seconds {
@@ -193,9 +194,14 @@ fn work(
 }
 
 /// Works until all is over. A commit in doubt is resolved by its progress, which it reads next.
-fn client(books: &Books, number: usize, database: &dyn Database, over: &AtomicBool) -> Story {
+fn client(
+    ledger: &PreparedLedger,
+    number: usize,
+    database: &dyn Database,
+    over: &AtomicBool,
+) -> Story {
     let claim = Rc::new(Cell::new(Claim::default()));
-    let mut client = books.bookkeeper(number, Box::new(Memory(Rc::clone(&claim))));
+    let mut client = ledger.observed_client(number, Box::new(Memory(Rc::clone(&claim))));
     let (mut story, mut tally) = (Story::default(), Tally::default());
     let mut session = loop {
         match database.session() {

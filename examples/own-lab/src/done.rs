@@ -17,24 +17,24 @@ impl Section for Done {
 
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let mut rows = Vec::new();
-        for setting in &layout.settings {
+        for condition in &layout.conditions {
             for level in &layout.levels {
-                let Some(cell) = layout.cell(setting, level) else { continue };
+                let Some(cell) = layout.cell(condition, level) else { continue };
                 let operations: u64 = cell.operations.iter().map(|it| it.count).sum();
-                let names = setting.iter().chain([level]).map(|name| (*name).to_owned());
+                let names = condition.iter().chain([level]).map(|name| (*name).to_owned());
                 rows.push(Row::of(names.chain([cell.trials.to_string(), operations.to_string()])));
             }
         }
         if rows.is_empty() {
             return Vec::new();
         }
-        let settings = layout.varying.iter().map(|factor| Column::new(Kind::Setting, *factor));
+        let conditions = layout.varying.iter().map(|factor| Column::new(Kind::Condition, *factor));
         let own = [
             Column::new(Kind::Name, layout.compare),
             Column::new(Kind::Number, "trials"),
             Column::new(Kind::Number, "operations"),
         ];
-        let columns = settings.chain(own).collect();
+        let columns = conditions.chain(own).collect();
         let caption = "Operations of each cell, all trials together".into();
         vec![Block::Table(Table { caption, columns, rows, ..Table::default() })]
     }

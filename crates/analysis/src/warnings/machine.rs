@@ -9,7 +9,7 @@ use bakeoff_results::{Canary, Disturbed, Measure, Run, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
 use super::{Tally, part, percent};
-use crate::books::concurrency;
+use crate::littles_law::concurrency;
 use crate::warning::{Warning, WarningKind};
 
 /// The share of a processor that a client may use before it measures itself.

@@ -7,8 +7,8 @@ use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::steady::Steadiness;
 
 use super::{Tally, part, percent};
-use crate::books::{concurrency, littles_law};
 use crate::document::CellView;
+use crate::littles_law::{concurrency, littles_law};
 use crate::open_loop::OpenLoop;
 use crate::steady::steadiness;
 use crate::warning::{Warning, WarningKind};

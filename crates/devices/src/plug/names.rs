@@ -72,18 +72,18 @@ impl Step {
     }
 }
 
-/// What a change is.
+/// What a change does to names or attributes.
 #[derive(Clone, Debug)]
-pub(super) enum Deed {
-    /// A new thing with its first name.
+pub(super) enum Operation {
+    /// A new file or directory, with its first name.
     Create(Step),
-    /// A further name.
+    /// A further name for a file.
     Link(Step),
-    /// A name less.
+    /// A name is removed.
     Remove(Step),
-    /// One name goes, another comes, maybe in place of what it stood for; or two change places.
+    /// A file moves from one name to another, perhaps over a file that had it; or two exchange names.
     Rename([Step; 2]),
-    /// Other permissions or another owner.
+    /// The mode or the owner changes.
     Attributes(Ino, Attributes),
 }
 
@@ -92,7 +92,7 @@ pub(super) enum Deed {
 pub(super) struct Change {
     /// Its place in the order of all changes.
     pub number: u64,
-    pub deed: Deed,
+    pub operation: Operation,
 }
 
 /// Something that a change brings about and a later one may build on.
@@ -112,19 +112,19 @@ pub(super) enum Ground<'a> {
 
 impl Change {
     pub(super) fn steps(&self) -> &[Step] {
-        match &self.deed {
-            Deed::Create(step) | Deed::Link(step) | Deed::Remove(step) => {
+        match &self.operation {
+            Operation::Create(step) | Operation::Link(step) | Operation::Remove(step) => {
                 std::slice::from_ref(step)
             }
-            Deed::Rename(steps) => steps,
-            Deed::Attributes(..) => &[],
+            Operation::Rename(steps) => steps,
+            Operation::Attributes(..) => &[],
         }
     }
 
     /// What it speaks of, each as often as it does so.
     fn mentioned(&self) -> impl Iterator<Item = Ino> {
-        let itself = match self.deed {
-            Deed::Attributes(ino, _) => Some(ino),
+        let itself = match self.operation {
+            Operation::Attributes(ino, _) => Some(ino),
             _ => None,
         };
         self.steps().iter().flat_map(|step| [step.before, step.after]).flatten().chain(itself)
@@ -132,7 +132,7 @@ impl Change {
 
     /// Whether it changes the attributes of this.
     pub(super) fn is_of(&self, ino: Ino) -> bool {
-        matches!(self.deed, Deed::Attributes(changed, _) if changed == ino)
+        matches!(self.operation, Operation::Attributes(changed, _) if changed == ino)
     }
 
     /// Bytes of memory that it takes.
@@ -143,8 +143,8 @@ impl Change {
 
     /// What later changes may build on.
     fn brings<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = Ground<'a>> {
-        let made = match &self.deed {
-            Deed::Create(step) => step.after.filter(|ino| tree.is_dir(*ino)),
+        let made = match &self.operation {
+            Operation::Create(step) => step.after.filter(|ino| tree.is_dir(*ino)),
             _ => None,
         };
         let steps = self.steps().iter().flat_map(|step| {
@@ -172,7 +172,7 @@ impl Change {
     }
 
     fn moves(&self, tree: &Tree) -> Option<Ground<'static>> {
-        let Deed::Rename(steps) = &self.deed else { return None };
+        let Operation::Rename(steps) = &self.operation else { return None };
         let mut moved = steps.iter().filter_map(|step| step.after);
         moved.any(|ino| tree.is_dir(ino)).then_some(Ground::Moves)
     }
@@ -219,7 +219,7 @@ impl Tree {
 
     /// Makes a change in the tree.
     pub(super) fn apply(&mut self, change: &Change) {
-        if let Deed::Attributes(ino, attributes) = change.deed
+        if let Operation::Attributes(ino, attributes) = change.operation
             && let Some(node) = self.nodes.get_mut(&ino)
         {
             node.attributes = attributes;

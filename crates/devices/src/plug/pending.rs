@@ -7,7 +7,7 @@ use std::mem;
 use super::choice::Choice;
 use super::data::{Before, Edit};
 use super::image::Image;
-use super::names::{Attributes, Change, Deed, Kind, Place, Step, Tree, with_ground};
+use super::names::{Attributes, Change, Kind, Operation, Place, Step, Tree, with_ground};
 use super::{Contents, Ino, Keep, Metadata};
 
 /// A moment in the order of changes.
@@ -92,17 +92,17 @@ impl Pending {
     /// A new thing gets its first name: `open` with `O_CREAT`, `mkdir`, `symlink`, `mknod`.
     pub fn create(&mut self, place: Place<'_>, ino: Ino, kind: Kind, attributes: Attributes) {
         self.tree.add(ino, kind, attributes);
-        self.change(Deed::Create(Step::new(place, None, Some(ino))));
+        self.change(Operation::Create(Step::new(place, None, Some(ino))));
     }
 
     /// A file gets a further name.
     pub fn link(&mut self, place: Place<'_>, ino: Ino) {
-        self.change(Deed::Link(Step::new(place, None, Some(ino))));
+        self.change(Operation::Link(Step::new(place, None, Some(ino))));
     }
 
     /// A name goes: `unlink`, `rmdir`.
     pub fn remove(&mut self, place: Place<'_>, ino: Ino) {
-        self.change(Deed::Remove(Step::new(place, Some(ino), None)));
+        self.change(Operation::Remove(Step::new(place, Some(ino), None)));
     }
 
     /// A name changes, and maybe replaces what the new one stood for.
@@ -110,7 +110,7 @@ impl Pending {
         // Two names of one file: POSIX has rename do nothing.
         if from != to && replaced != Some(ino) {
             let steps = [Step::new(from, Some(ino), None), Step::new(to, replaced, Some(ino))];
-            self.change(Deed::Rename(steps));
+            self.change(Operation::Rename(steps));
         }
     }
 
@@ -119,13 +119,13 @@ impl Pending {
         if a_ino != b_ino {
             let steps =
                 [Step::new(a, Some(a_ino), Some(b_ino)), Step::new(b, Some(b_ino), Some(a_ino))];
-            self.change(Deed::Rename(steps));
+            self.change(Operation::Rename(steps));
         }
     }
 
     /// Permissions or the owner change.
     pub fn set_attributes(&mut self, ino: Ino, attributes: Attributes) {
-        self.change(Deed::Attributes(ino, attributes));
+        self.change(Operation::Attributes(ino, attributes));
     }
 
     /// `fsync` or `fdatasync` of a file. Gives the numbers whose content is no longer needed.
@@ -201,8 +201,8 @@ impl Pending {
         }
     }
 
-    fn change(&mut self, deed: Deed) {
-        let change = Change { number: self.next, deed };
+    fn change(&mut self, operation: Operation) {
+        let change = Change { number: self.next, operation };
         self.next += 1;
         self.bytes += change.weight();
         self.tree.mention(&change);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_load::{Pace, Plan};
-use bakeoff_results::{Measured, Verdict};
+use bakeoff_results::{AuditResult, Measured};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -161,7 +161,7 @@ pub enum Message {
         /// How many commits had been acknowledged.
         acknowledged: u64,
         /// What was found.
-        verdict: Verdict,
+        verdict: AuditResult,
     },
     /// The job is done; what was measured, if that was asked for.
     Done(Option<Box<Measured>>),

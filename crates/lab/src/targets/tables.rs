@@ -14,7 +14,7 @@ use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine
 use bakeoff_factor::Levels;
 use bakeoff_load::{Blocking, Client, Done, Driver, Interleaved, Pacer, Record, Share};
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_results::{Measures, Setting};
+use bakeoff_results::{AppliedSetting, Measures};
 use bakeoff_workloads::{self as workloads, Claims, Parameters, Prepared, Text, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -219,19 +219,20 @@ impl Target for Tables {
         engine.claim().map_err(|error| TrialError::Engine(error.to_string()))
     }
 
-    fn settings(&self, subject: &Value, place: &Place) -> Vec<Setting> {
+    fn settings(&self, subject: &Value, place: &Place) -> Vec<AppliedSetting> {
         let Ok((resolved, engine)) = self.parts(subject) else { return Vec::new() };
         let terms = terms(&resolved, place);
-        let noted = |setting: bakeoff_engines::Setting| Setting {
+        let noted = |setting: bakeoff_engines::Setting| AppliedSetting {
             name: setting.name,
             value: setting.value,
             reason: setting.reason.map(Into::into),
         };
-        let mut settings: Vec<Setting> = engine.settings(&terms).into_iter().map(noted).collect();
+        let mut settings: Vec<AppliedSetting> =
+            engine.settings(&terms).into_iter().map(noted).collect();
         // What is asked of somebody else's database is no setting of its server's.
         for (name, value) in terms.settings {
             if !settings.iter().any(|setting| setting.name == name) {
-                settings.push(Setting { name, value, reason: None });
+                settings.push(AppliedSetting { name, value, reason: None });
             }
         }
         settings

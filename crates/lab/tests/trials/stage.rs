@@ -20,7 +20,7 @@ use bakeoff_lab::procedures::{self, Outcome, Procedure};
 use bakeoff_lab::spec::{DiskSpec, MemoryLimit, TrialSpec};
 use bakeoff_lab::targets::Wanted;
 use bakeoff_lab::{Event, Program, Registry, Watch};
-use bakeoff_results::{Cut, Promised, Verdict};
+use bakeoff_results::{AuditResult, Cut, Promised};
 use tempfile::TempDir;
 
 /// How often the power is cut at most until a known fault must have shown.
@@ -237,7 +237,8 @@ impl Stage {
         let (name, cut) = (self.name, last.number + 1);
         println!("  {name} is caught by cut {cut}, {}", last.moment);
         for judged in last.broken() {
-            let Verdict { lost, phantom, torn, hole, index_broken, corrupt, .. } = &judged.verdict;
+            let AuditResult { lost, phantom, torn, hole, index_broken, corrupt, .. } =
+                &judged.verdict;
             let why: String = corrupt.as_deref().unwrap_or("none").chars().take(120).collect();
             println!(
                 "    {}: {lost} lost, {phantom} phantom, {torn} torn, {hole} hole, \

@@ -1,7 +1,7 @@
 //! Stores with one fault each, and one without.
 
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_results::{Cut, Verdict};
+use bakeoff_results::{AuditResult, Cut};
 
 use crate::Test;
 use crate::stage::{Stage, all_kept, breaks};
@@ -56,7 +56,7 @@ fn a_hasty_recovery_is_caught_by_a_second_cut() {
 }
 
 /// Whether something was found in an image of a cut.
-fn any(cut: &Cut, what: impl Fn(&Verdict) -> bool) -> bool {
+fn any(cut: &Cut, what: impl Fn(&AuditResult) -> bool) -> bool {
     cut.judged.iter().any(|judged| what(&judged.verdict))
 }
 

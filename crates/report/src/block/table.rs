@@ -55,7 +55,7 @@ pub enum Look {
     /// Rows that have nothing to do with each other.
     #[default]
     Plain,
-    /// Rows in groups that share a setting.
+    /// Rows in groups that share a condition.
     Figures,
     /// Rows of long cells, which stand below each other on a narrow screen.
     Promises,
@@ -92,8 +92,8 @@ impl Column {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Kind {
     /// A level that several rows share.
-    #[serde(rename = "setting")]
-    Setting,
+    #[serde(rename = "condition")]
+    Condition,
     /// What the row is of.
     #[serde(rename = "name")]
     Name,
@@ -138,7 +138,7 @@ pub enum Kind {
 impl Kind {
     /// Whether it says what a row is of, and is no figure.
     pub fn names_the_row(self) -> bool {
-        matches!(self, Self::Setting | Self::Name | Self::Level | Self::State)
+        matches!(self, Self::Condition | Self::Name | Self::Level | Self::State)
     }
 }
 
@@ -147,10 +147,10 @@ impl Kind {
 pub struct Row {
     /// A cell a column.
     pub cells: Vec<Cell>,
-    /// The setting of this row and those that follow, in words: a narrow screen has no room for its
+    /// The condition of this row and those that follow, in words: a narrow screen has no room for its
     /// columns.
     pub place: Option<String>,
-    /// Whether its setting is that of the row above.
+    /// Whether its condition is that of the row above.
     pub repeated: bool,
     /// Whether something is wrong with all that it says.
     pub bad: bool,

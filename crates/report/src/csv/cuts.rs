@@ -1,7 +1,7 @@
 //! A row a power cut and rule.
 
 use bakeoff_analysis::Document;
-use bakeoff_results::{Cut, Judged, Promised, Verdict};
+use bakeoff_results::{AuditResult, Cut, Judged, Promised};
 
 use super::{line, maybe};
 use crate::promises;
@@ -84,7 +84,7 @@ fn cut_fields(folder: Option<&str>, cut: &Cut) -> Vec<String> {
 
 fn judged_fields(cut: &Cut, judged: &Judged) -> Vec<String> {
     let verdict = &judged.verdict;
-    let Verdict { lost, phantom, torn, hole, index_broken, .. } = *verdict;
+    let AuditResult { lost, phantom, torn, hole, index_broken, .. } = *verdict;
     vec![
         judged.keep.clone(),
         maybe(judged.again.as_ref().map(|again| &again.moment)),

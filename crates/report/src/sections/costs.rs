@@ -7,7 +7,7 @@ use bakeoff_analysis::{CellView, CostView, Counter};
 use crate::block::{Block, Cell, Column, Folded, Kind, Row, Table};
 use crate::cell_rows::{self, Head};
 use crate::figures::{self, NONE};
-use crate::layout::{Layout, Setting};
+use crate::layout::{Condition, Layout};
 use crate::section::Section;
 use crate::words;
 
@@ -40,7 +40,7 @@ impl Section for Costs {
     /// that they were the cost of.
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let charted = layout.charted();
-        let marks = |setting: &_, level| cell_rows::marks(layout, setting, level);
+        let marks = |condition: &_, level| cell_rows::marks(layout, condition, level);
         // What does nothing costs nothing.
         let cells = |level: &str, cell: &CellView| {
             if layout.has_engines() && charted.contains(&level) { cells(cell) } else { None }
@@ -114,10 +114,11 @@ fn counted_by(layout: &Layout<'_>) -> String {
     sentences.join(" ")
 }
 
-/// What a level counted of itself at each setting, where something moved.
+/// What a level counted of itself at each condition, where something moved.
 fn counters<'a>(layout: &Layout<'a>, level: &'a str) -> Option<Block> {
-    let cell = |setting: &Setting<'a>| Some((setting.clone(), layout.cell(setting, level)?));
-    let cells: Vec<(Setting, &CellView)> = layout.settings.iter().filter_map(cell).collect();
+    let cell =
+        |condition: &Condition<'a>| Some((condition.clone(), layout.cell(condition, level)?));
+    let cells: Vec<(Condition, &CellView)> = layout.conditions.iter().filter_map(cell).collect();
     let moved = |(name, count): (&'a String, &u64)| (*count > 0).then_some(name.as_str());
     let names = cells.iter().flat_map(|(_, cell)| &cell.counters).filter_map(moved);
     let names: BTreeSet<&str> = names.collect();
@@ -129,7 +130,8 @@ fn counters<'a>(layout: &Layout<'a>, level: &'a str) -> Option<Block> {
         let means = cells.iter().map(|(_, cell)| mean(cell, name));
         Row::of([name.to_owned()].into_iter().chain(means))
     };
-    let place = |(setting, _): &(Setting, _)| Column::new(Kind::LongNumber, spot(layout, setting));
+    let place =
+        |(condition, _): &(Condition, _)| Column::new(Kind::LongNumber, spot(layout, condition));
     let caption = format!("{level}: while the clients ran, mean of the trials");
     let table = Table {
         caption: Cell { style: Some(layout.style(level)), ..caption.into() },
@@ -143,9 +145,9 @@ fn counters<'a>(layout: &Layout<'a>, level: &'a str) -> Option<Block> {
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
-/// Where a setting is, in words, for a heading.
-fn spot(layout: &Layout<'_>, setting: &Setting<'_>) -> String {
-    match layout.place(setting) {
+/// Where a condition is, in words, for a heading.
+fn spot(layout: &Layout<'_>, condition: &Condition<'_>) -> String {
+    match layout.place(condition) {
         none if none.is_empty() => "a trial".into(),
         place => place.trim_start_matches(" with ").into(),
     }

@@ -23,11 +23,11 @@ impl Section for Neighbours {
         if rows.is_empty() {
             return Vec::new();
         }
-        let setting = layout.varying.iter().map(|factor| Column::new(Kind::Setting, *factor));
+        let condition = layout.varying.iter().map(|factor| Column::new(Kind::Condition, *factor));
         let levels = layout.levels.iter().map(|level| Column::new(Kind::Number, *level));
         let table = Table {
             caption: "Neighbours’ requests a second".into(),
-            columns: setting.chain(levels).collect(),
+            columns: condition.chain(levels).collect(),
             rows,
             ..Table::default()
         };
@@ -54,13 +54,13 @@ fn lead(layout: &Layout<'_>) -> Words {
 
 fn rows(layout: &Layout<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
-    for setting in &layout.settings {
-        let rate = |level| Some(layout.cell(setting, level)?.neighbour_per_second);
+    for condition in &layout.conditions {
+        let rate = |level| Some(layout.cell(condition, level)?.neighbour_per_second);
         let rates: Vec<Option<f64>> = layout.levels.iter().map(|level| rate(level)).collect();
         if rates.iter().flatten().any(|rate| *rate > 0.0) {
-            let setting = setting.iter().map(|level| (*level).to_owned());
+            let condition = condition.iter().map(|level| (*level).to_owned());
             let rates = rates.into_iter().map(|rate| figures::text(rate, words::digits));
-            rows.push(Row::of(setting.chain(rates)));
+            rows.push(Row::of(condition.chain(rates)));
         }
     }
     rows

@@ -8,7 +8,7 @@ use bakeoff_results::OperationSummary;
 use crate::block::{Block, Cell, Charts, Column, Kind, Look, Row, Table, Tone, Words};
 use crate::cell_rows;
 use crate::figures::{NONE, latency_or_more};
-use crate::layout::{Layout, Setting};
+use crate::layout::{Condition, Layout};
 use crate::section::Section;
 use crate::verdict::Contrast;
 use crate::words;
@@ -86,7 +86,7 @@ fn is_cut_off(document: &Document, operation: &str) -> bool {
     all.filter(|it| it.name == operation).any(|it| it.unfinished > 0)
 }
 
-/// A row for each setting and level.
+/// A row for each condition and level.
 fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
     let mut columns = cell_rows::names(layout);
     columns.extend(COLUMNS.map(|(name, kind)| Column::new(kind, name)));
@@ -94,15 +94,15 @@ fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
         columns[layout.varying.len() + 1].name = "mean response".into();
     }
     let mut rows = Vec::new();
-    for setting in &layout.settings {
+    for condition in &layout.conditions {
         for (number, level) in layout.levels.iter().enumerate() {
-            let marks = cell_rows::marks(layout, setting, level);
-            let cells = cells(layout, operation, setting, level).into_iter();
+            let marks = cell_rows::marks(layout, condition, level);
+            let cells = cells(layout, operation, condition, level).into_iter();
             let cells = cells.zip(COLUMNS).map(|(text, (_, kind))| match kind {
                 Kind::Verdict => Cell::verdict(text),
                 _ => text.into(),
             });
-            rows.push(cell_rows::row(layout, setting, level, number > 0, marks, cells));
+            rows.push(cell_rows::row(layout, condition, level, number > 0, marks, cells));
         }
     }
     let table = Table {
@@ -121,11 +121,11 @@ fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
 fn cells<'a>(
     layout: &Layout<'a>,
     operation: &'a str,
-    setting: &Setting<'a>,
+    condition: &Condition<'a>,
     level: &'a str,
 ) -> [String; COLUMNS.len()] {
-    let figures = layout.figures(operation, setting, level);
-    let comparison = layout.against_baseline(operation, setting, level);
+    let figures = layout.figures(operation, condition, level);
+    let comparison = layout.against_baseline(operation, condition, level);
     let comparison = comparison.filter(|_| !layout.is_harness(level));
     let cut_off = figures.is_some_and(|figures| figures.unfinished > 0);
     let quantile =
@@ -145,7 +145,7 @@ fn cells<'a>(
         quantile(|f| f.p99_s),
         quantile(|f| f.service_mean_s),
         quantile(|f| f.service_p99_s),
-        layout.cell(setting, level).map_or(0, |cell| cell.trials).to_string(),
+        layout.cell(condition, level).map_or(0, |cell| cell.trials).to_string(),
     ]
 }
 
@@ -179,14 +179,14 @@ fn interval(comparison: &Comparison) -> String {
     text.unwrap_or_else(|| NONE.into())
 }
 
-/// A row for each setting and a column for each level.
+/// A row for each condition and a column for each level.
 fn compact<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
     let charted = layout.charted();
-    let setting = layout.varying.iter().map(|factor| Column::new(Kind::Setting, *factor));
+    let condition = layout.varying.iter().map(|factor| Column::new(Kind::Condition, *factor));
     let levels = charted.iter().map(|level| Column::new(Kind::Number, *level));
-    let row = |setting: &Setting<'a>| {
-        let cells = charted.iter().map(|level| compact_cell(layout, operation, setting, level));
-        Row::of(setting.iter().map(|level| (*level).into()).chain(cells))
+    let row = |condition: &Condition<'a>| {
+        let cells = charted.iter().map(|level| compact_cell(layout, operation, condition, level));
+        Row::of(condition.iter().map(|level| (*level).into()).chain(cells))
     };
     let baseline = &layout.document.run.run.baseline;
     let metric = layout.metric();
@@ -197,8 +197,8 @@ fn compact<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
     let service = if layout.is_open() { "; below, mean service time" } else { "" };
     Table {
         caption: format!("{shown}{service}").into(),
-        columns: setting.chain(levels).collect(),
-        rows: layout.settings.iter().map(row).collect(),
+        columns: condition.chain(levels).collect(),
+        rows: layout.conditions.iter().map(row).collect(),
         note: harness(layout, operation),
         ..Table::default()
     }
@@ -207,8 +207,8 @@ fn compact<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
 /// What an operation takes where nothing is done, in a line.
 fn harness(layout: &Layout<'_>, operation: &str) -> Option<String> {
     let line = |level: &&str| {
-        let mean = |setting| layout.figures(operation, setting, level)?.mean_s;
-        let most = layout.settings.iter().filter_map(mean).reduce(f64::max)?;
+        let mean = |condition| layout.figures(operation, condition, level)?.mean_s;
+        let most = layout.conditions.iter().filter_map(mean).reduce(f64::max)?;
         Some(format!("{level}, the harness alone: at most {}", words::seconds(most)))
     };
     let lines: Vec<String> = layout.hidden().iter().filter_map(line).collect();
@@ -219,11 +219,11 @@ fn harness(layout: &Layout<'_>, operation: &str) -> Option<String> {
 fn compact_cell<'a>(
     layout: &Layout<'a>,
     operation: &'a str,
-    setting: &Setting<'a>,
+    condition: &Condition<'a>,
     level: &'a str,
 ) -> Cell {
-    let figures = layout.figures(operation, setting, level);
-    let comparison = layout.against_baseline(operation, setting, level);
+    let figures = layout.figures(operation, condition, level);
+    let comparison = layout.against_baseline(operation, condition, level);
     let standing = standing(layout, level, figures, comparison);
     let Some(mean) = figures.and_then(|f| f.mean_s) else { return Cell::verdict(standing) };
     let cut_off = figures.is_some_and(|f| f.unfinished > 0);
@@ -238,7 +238,7 @@ fn compact_cell<'a>(
     // Of a disk people ask how much it serves.
     let rate = figures.filter(|_| !layout.has_engines());
     let rate = rate.map(|f| format!("{}/s", words::digits(f.per_second)));
-    let marks = cell_rows::marks(layout, setting, level);
+    let marks = cell_rows::marks(layout, condition, level);
     let wrong = marks.iter().map(|mark| mark.text.to_owned());
     let lines: Vec<String> =
         [text].into_iter().chain(service).chain(rate).chain(wrong.clone()).collect();

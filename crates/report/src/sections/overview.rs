@@ -3,7 +3,7 @@
 use bakeoff_analysis::Document;
 use bakeoff_results::{CutPlan, Machine, Run, Status};
 
-use crate::block::{Block, Verdict};
+use crate::block::{Block, Headline};
 use crate::layout::{self, Layout};
 use crate::section::Section;
 use crate::sentence;
@@ -22,8 +22,8 @@ impl Section for Overview {
         let document = layout.document;
         let [broken, rest] = sentence::verdict_parts(document);
         let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
-        let verdict = Block::Verdict(Verdict { broken, rest });
-        let mut blocks = vec![verdict, Block::Facts(facts.collect())];
+        let headline = Block::Headline(Headline { broken, rest });
+        let mut blocks = vec![headline, Block::Facts(facts.collect())];
         if !document.warnings.is_empty() {
             blocks.push(Block::Warnings(document.warnings.clone()));
         }

@@ -53,8 +53,8 @@ impl Section for Space {
 
 fn taken<'a>(layout: &Layout<'a>, panel: &Panel<'a>) -> Vec<Taken<'a>> {
     let of = |level: &&'a str| {
-        let bytes = |setting| layout.cell(setting, level)?.space_bytes;
-        let mut bytes: Vec<u64> = panel.settings.iter().filter_map(bytes).collect();
+        let bytes = |condition| layout.cell(condition, level)?.space_bytes;
+        let mut bytes: Vec<u64> = panel.conditions.iter().filter_map(bytes).collect();
         bytes.sort_unstable();
         let (least, most) = (*bytes.first()?, *bytes.last()?);
         Some(Taken { level, median: bytes[(bytes.len() - 1) / 2], least, most })
@@ -81,9 +81,9 @@ fn charts(layout: &Layout<'_>, panels: &[Panel<'_>], taken: &[Vec<Taken<'_>>]) -
 }
 
 fn table(layout: &Layout<'_>, panels: &[Panel<'_>], taken: &[Vec<Taken<'_>>]) -> Table {
-    let setting = panels::factors(layout).into_iter();
+    let condition = panels::factors(layout).into_iter();
     let mut columns: Vec<Column> =
-        setting.map(|factor| Column::new(Kind::Setting, factor)).collect();
+        condition.map(|factor| Column::new(Kind::Condition, factor)).collect();
     columns.push(Column::new(Kind::Name, layout.compare));
     columns.push(Column::new(Kind::Main, "median"));
     columns.extend(["least", "most"].map(|name| Column::new(Kind::Number, name)));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use bakeoff_analysis::{Attempts, Comparison, Document, RatioIs};
 use bakeoff_results::Status;
 
-use crate::layout::{self, Layout, Setting};
+use crate::layout::{self, Condition, Layout};
 use crate::verdict::{Case, Contrast, Outcome};
 use crate::words;
 
@@ -19,21 +19,22 @@ pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
     let mut slowest: Option<(f64, String)> = None;
     let mut cells = BTreeSet::new();
     for operation in layout.operations() {
-        for setting in &layout.settings {
-            let case = cases.iter().find(|it| it.operation == operation && it.setting == *setting);
+        for condition in &layout.conditions {
+            let case =
+                cases.iter().find(|it| it.operation == operation && it.condition == *condition);
             let told = |level: &str| {
                 case.is_some_and(|it| it.outcome == Outcome::Won && it.leader != level)
             };
             for level in layout.contenders().into_iter().filter(|level| !told(level)) {
-                let figures = layout.figures(operation, setting, level);
+                let figures = layout.figures(operation, condition, level);
                 let Some(mean) = figures.filter(|it| it.unfinished > 0).and_then(|it| it.mean_s)
                 else {
                     continue;
                 };
-                cells.insert((setting.clone(), level));
+                cells.insert((condition.clone(), level));
                 if slowest.as_ref().is_none_or(|(most, _)| mean > *most) {
                     let leader = case.map(|case| case.leader).filter(|leader| *leader != level);
-                    slowest = Some((mean, bound(layout, operation, setting, level, leader)));
+                    slowest = Some((mean, bound(layout, operation, condition, level, leader)));
                 }
             }
         }
@@ -52,14 +53,14 @@ pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
 fn bound<'a>(
     layout: &Layout<'a>,
     operation: &'a str,
-    setting: &Setting<'a>,
+    condition: &Condition<'a>,
     level: &'a str,
     leader: Option<&str>,
 ) -> String {
     let name = words::contender(layout.compare, level);
-    let mean = layout.figures(operation, setting, level).and_then(|it| it.mean_s);
+    let mean = layout.figures(operation, condition, level).and_then(|it| it.mean_s);
     let ratio = leader.and_then(|leader| {
-        let contrast = Contrast::of(&layout.pair(operation, setting, leader, level)?)?;
+        let contrast = Contrast::of(&layout.pair(operation, condition, leader, level)?)?;
         let times = words::times(contrast.ratio, contrast.is);
         let leader = words::contender(layout.compare, leader);
         (contrast.is == RatioIs::AtLeast).then(|| format!(", {times} times as long as {leader}"))
@@ -67,7 +68,7 @@ fn bound<'a>(
     format!(
         "{operation} takes {name} over {}{}{}",
         words::seconds(mean.unwrap_or_default()),
-        layout.place(setting),
+        layout.place(condition),
         ratio.unwrap_or_default()
     )
 }
@@ -78,7 +79,8 @@ pub fn fresh(layout: &Layout<'_>) -> Option<String> {
         return None;
     }
     let clause = |level: &&str| {
-        let debts = layout.settings.iter().filter_map(|setting| layout.cell(setting, level)?.debt);
+        let debts =
+            layout.conditions.iter().filter_map(|condition| layout.cell(condition, level)?.debt);
         let debts: Vec<_> = debts.collect();
         let fresh = debts.iter().filter(|debt| debt.fresh == Some(true)).count();
         let name = words::contender(layout.compare, level);
@@ -132,7 +134,7 @@ pub fn missing(layout: &Layout<'_>, cases: &[Case<'_>]) -> Option<String> {
     let missing: Vec<String> = layout
         .contenders()
         .into_iter()
-        .filter(|level| layout.settings.iter().all(|s| layout.cell(s, level).is_none()))
+        .filter(|level| layout.conditions.iter().all(|s| layout.cell(s, level).is_none()))
         .map(|level| words::contender(layout.compare, level))
         .collect();
     let verb = if missing.len() == 1 { "has" } else { "have" };

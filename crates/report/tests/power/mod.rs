@@ -6,7 +6,7 @@ mod words;
 use crate::sample::render;
 use bakeoff_analysis::{Document, Found, OtherCuts, RuleView};
 use bakeoff_report::{Options, Reports, Rows, verdict};
-use bakeoff_results::{Cut, FileSystem, Promised, Verdict};
+use bakeoff_results::{AuditResult, Cut, FileSystem, Promised};
 
 use crate::broken::broken;
 use crate::parse_csv;
@@ -231,7 +231,7 @@ fn where_nothing_can_be_read_nobody_says_that_nothing_is_lost() {
         *rule = RuleView { corrupt: 1, cuts: 1, keep: rule.keep.clone(), ..RuleView::default() };
     }
     for judged in &mut cut.judged {
-        judged.verdict = Verdict { corrupt: Some("gone".into()), ..Verdict::default() };
+        judged.verdict = AuditResult { corrupt: Some("gone".into()), ..AuditResult::default() };
     }
     // Another one, so that there is a picture.
     let mut other = broken("torn", "x");
@@ -253,7 +253,7 @@ fn on_both() -> Document {
         *rule = RuleView { intact: 1, cuts: 1, keep: rule.keep.clone(), ..RuleView::default() };
     }
     let mut whole = document.cuts[0].clone();
-    whole.judged.iter_mut().for_each(|judged| judged.verdict = Verdict::default());
+    whole.judged.iter_mut().for_each(|judged| judged.verdict = AuditResult::default());
     document.promises[0].file_system = FileSystem::Posix;
     document.cuts[0].file_system = FileSystem::Posix;
     document.promises.insert(0, sound);

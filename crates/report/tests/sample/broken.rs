@@ -1,21 +1,21 @@
 //! A run whose power was cut.
 
 use bakeoff_analysis::{Document, Found, PromiseView, RuleView};
-use bakeoff_results::{Cut, CutPlan, FileSystem, Judged, Promised, Verdict};
+use bakeoff_results::{AuditResult, Cut, CutPlan, FileSystem, Judged, Promised};
 
 use crate::sample::Sample;
 
 /// A cut of sqlite at strict that found less than was promised by one of two rules.
 fn cut(keep: &str, example: &str) -> Cut {
-    let torn = Verdict {
+    let torn = AuditResult {
         lost: 2,
         oldest_lost_s: Some(0.25),
         torn: 1,
         recovery_s: Some(0.004),
         examples: vec![example.into()],
-        ..Verdict::default()
+        ..AuditResult::default()
     };
-    let judged = [("prefix", Verdict::default()), (keep, torn)];
+    let judged = [("prefix", AuditResult::default()), (keep, torn)];
     Cut {
         engine: "sqlite".into(),
         durability: "strict".into(),

@@ -9,7 +9,7 @@ use bakeoff_analysis::{
 use bakeoff_report::{Options, Reports};
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, EngineFact, Levels, Machine, OperationSummary, Run, RunState, Setting, Status,
+    Applied, AppliedSetting, EngineFact, Levels, Machine, OperationSummary, Run, RunState, Status,
     TrialSummary,
 };
 
@@ -175,7 +175,7 @@ impl Sample {
             let known = self.factors.iter().find(|(name, _)| *name == factor);
             known.map_or(vec![default], |(_, levels)| levels.clone())
         };
-        let setting = |name: &str, value: &str, reason: Option<&str>| Setting {
+        let setting = |name: &str, value: &str, reason: Option<&str>| AppliedSetting {
             name: name.into(),
             value: value.into(),
             reason: reason.map(Into::into),

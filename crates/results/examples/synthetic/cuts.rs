@@ -1,19 +1,19 @@
 //! Synthetic power cuts. They say nothing of any engine.
 
-use bakeoff_results::{Again, Cut, FileSystem, Judged, Promised, Verdict};
+use bakeoff_results::{Again, AuditResult, Cut, FileSystem, Judged, Promised};
 
 /// Two power cuts of one engine: one that takes what may go, and one that takes too much.
 pub fn cuts() -> [Cut; 2] {
-    let lost = Verdict {
+    let lost = AuditResult {
         lost: 3,
         oldest_lost_s: Some(0.25),
         recovery_s: Some(0.5),
         examples: vec!["client 0: 5 to 7 were acknowledged and are lost".into()],
-        ..Verdict::default()
+        ..AuditResult::default()
     };
-    let torn = Verdict { torn: 2, corrupt: Some("a page is torn".into()), ..lost.clone() };
+    let torn = AuditResult { torn: 2, corrupt: Some("a page is torn".into()), ..lost.clone() };
     let again = Some(Again { moment: "within sync 3".into(), in_time: true });
-    let cut = |number, verdicts: [Verdict; 2]| Cut {
+    let cut = |number, verdicts: [AuditResult; 2]| Cut {
         engine: "alpha".into(),
         durability: "relaxed".into(),
         file_system: FileSystem::Ext4,
@@ -36,5 +36,5 @@ pub fn cuts() -> [Cut; 2] {
             .collect(),
         failed: None,
     };
-    [cut(0, [Verdict::default(), lost.clone()]), cut(1, [lost, torn])]
+    [cut(0, [AuditResult::default(), lost.clone()]), cut(1, [lost, torn])]
 }

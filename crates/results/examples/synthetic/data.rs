@@ -3,8 +3,8 @@
 
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, CutPlan, EngineFact, FileSystem, Levels, Machine, Measured, Operation, Run, Setting,
-    Slot, Trial, histogram,
+    Applied, AppliedSetting, CutPlan, EngineFact, FileSystem, Levels, Machine, Measured, Operation,
+    Run, Slot, Trial, histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -74,7 +74,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),
             memory: "unlimited".to_owned(),
-            settings: vec![Setting {
+            settings: vec![AppliedSetting {
                 name: "cache".to_owned(),
                 value: "256M".to_owned(),
                 reason: Some("its share of the memory".to_owned()),

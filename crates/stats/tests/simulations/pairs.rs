@@ -3,7 +3,7 @@
 //! A run is two levels, so many trials each, with 3 % of noise a trial.
 
 use crate::chance::{Chance, NOISE, estimate, share};
-use bakeoff_stats::{CONFIDENCE, Estimate, MARGIN, Verdict, holm, warmup};
+use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, holm, warmup};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Whether Welch's test, which knows no pairs, calls two samples different at 5 %.
@@ -98,11 +98,11 @@ fn a_family_of_equal_levels_stays_equal() {
 fn spikes_are_told_from_noise() {
     let mut chance = Chance::new(11);
     let noise =
-        share(4_000, || estimate(&chance.blocks(6, 1.05)).verdict(MARGIN) == Verdict::Spiky);
+        share(4_000, || estimate(&chance.blocks(6, 1.05)).decision(MARGIN) == Decision::Spiky);
     let stalled = share(1_000, || {
         let mut blocks = chance.blocks(8, 1.0);
         blocks[5].1 *= 10.0;
-        estimate(&blocks).verdict(MARGIN) == Verdict::Spiky
+        estimate(&blocks).decision(MARGIN) == Decision::Spiky
     });
     assert!(noise < 0.001, "{noise}");
     assert!(stalled > 0.9, "{stalled}");

@@ -4,14 +4,14 @@
 use crate::chance::{Chance, estimate, share};
 use bakeoff_stats::paired::CONFIDENCE;
 use bakeoff_stats::steady::{LARGEST_SLOPE, Slope, Steadiness, slope};
-use bakeoff_stats::{Estimate, MARGIN, Verdict, holm};
+use bakeoff_stats::{Decision, Estimate, MARGIN, holm};
 
 const BLOCKS: usize = 5;
 /// As many as a run of two operations at eight settings makes.
 const COMPARISONS: usize = 16;
 
-fn is_a_winner(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Faster | Verdict::Slower)
+fn is_a_winner(decision: &Decision) -> bool {
+    matches!(decision, Decision::Faster | Decision::Slower)
 }
 
 /// A "fastest" that is none, somewhere in 16 comparisons of two equal levels, in 5 blocks. Each judged
@@ -27,9 +27,9 @@ fn two_equal_levels_are_seldom_told_apart() {
         for _ in 0..RUNS {
             let family: Vec<Estimate> =
                 (0..COMPARISONS).map(|_| estimate(&chance.noisy_blocks(BLOCKS, 1.0, sd))).collect();
-            alone += u32::from(family.iter().any(|it| is_a_winner(&it.verdict(MARGIN))));
-            let verdicts = holm::verdicts(&family, MARGIN, CONFIDENCE);
-            together += u32::from(verdicts.iter().any(is_a_winner));
+            alone += u32::from(family.iter().any(|it| is_a_winner(&it.decision(MARGIN))));
+            let decisions = holm::decisions(&family, MARGIN, CONFIDENCE);
+            together += u32::from(decisions.iter().any(is_a_winner));
         }
         let [alone, together] = [alone, together].map(|n| f64::from(n) / f64::from(RUNS));
         println!("| {:.0} % | {:.1} % | {:.1} % |", 100.0 * sd, 100.0 * alone, 100.0 * together);
@@ -50,7 +50,7 @@ fn a_large_family_asks_for_more_blocks() {
             share(4_000, || {
                 let estimate = estimate(&chance.noisy_blocks(blocks, ratio, 0.05));
                 let believed = estimate.p.unwrap() * family <= 1.0 - CONFIDENCE;
-                believed && estimate.verdict(MARGIN) == Verdict::Slower
+                believed && estimate.decision(MARGIN) == Decision::Slower
             })
         });
         let texts = found.map(|found| format!("{:.0} %", 100.0 * found)).join(" | ");
@@ -85,11 +85,12 @@ fn two_equal_levels_beside_a_slow_baseline_are_seldom_told_apart() {
                 pair(&a, &b, 1.0),
             ]);
         }
-        let verdicts = holm::verdicts(&family, MARGIN, CONFIDENCE);
+        let decisions = holm::decisions(&family, MARGIN, CONFIDENCE);
         by_ends += u32::from(family.chunks(3).any(|it| is_a_winner(&by_their_ends(it[0], it[1]))));
-        direct_alone += u32::from(family.chunks(3).any(|it| is_a_winner(&it[2].verdict(MARGIN))));
-        together += u32::from(verdicts.chunks(3).any(|it| is_a_winner(&it[2])));
-        let faster = |at: usize| verdicts.chunks(3).filter(|it| it[at] == Verdict::Faster).count();
+        direct_alone += u32::from(family.chunks(3).any(|it| is_a_winner(&it[2].decision(MARGIN))));
+        together += u32::from(decisions.chunks(3).any(|it| is_a_winner(&it[2])));
+        let faster =
+            |at: usize| decisions.chunks(3).filter(|it| it[at] == Decision::Faster).count();
         found = [found[0] + faster(0), found[1] + faster(1)];
     }
     let of = |n: u32| f64::from(n) / f64::from(RUNS);
@@ -109,10 +110,10 @@ fn two_equal_levels_beside_a_slow_baseline_are_seldom_told_apart() {
 
 /// How two levels were held against each other before: by the far ends of their intervals against a
 /// third.
-fn by_their_ends(a: Estimate, b: Estimate) -> Verdict {
+fn by_their_ends(a: Estimate, b: Estimate) -> Decision {
     let ends = |it: Estimate| (it.low.unwrap(), it.high.unwrap());
     let ((low_a, high_a), (low_b, high_b)) = (ends(a), ends(b));
-    Verdict::of(low_b / high_a, high_b / low_a, MARGIN)
+    Decision::of(low_b / high_a, high_b / low_a, MARGIN)
 }
 
 /// A real difference of 25 % between two levels that are not the baseline, at 5 % of noise a trial:
@@ -128,8 +129,8 @@ fn direct_pairs_see_more_than_the_ends_of_two_intervals() {
         let pair = |x: usize, y: usize| {
             estimate(&blocks.iter().map(|block| (block[x], block[y])).collect::<Vec<_>>())
         };
-        by_ends += u32::from(by_their_ends(pair(0, 1), pair(0, 2)) == Verdict::Slower);
-        direct += u32::from(pair(1, 2).verdict(MARGIN) == Verdict::Slower);
+        by_ends += u32::from(by_their_ends(pair(0, 1), pair(0, 2)) == Decision::Slower);
+        direct += u32::from(pair(1, 2).decision(MARGIN) == Decision::Slower);
     }
     let [by_ends, direct] = [by_ends, direct].map(|n| f64::from(n) / 20.0);
     println!("25 % slower: found by the ends in {by_ends:.0} %, by direct pairs in {direct:.0} %");
@@ -186,12 +187,12 @@ fn noise_is_no_rise() {
 }
 
 /// The word of a comparison as it was, with a margin from 0.95 to 1.05.
-fn linear(low: f64, high: f64) -> Verdict {
+fn linear(low: f64, high: f64) -> Decision {
     match () {
-        () if high < 0.95 => Verdict::Faster,
-        () if low > 1.05 => Verdict::Slower,
-        () if low >= 0.95 && high <= 1.05 => Verdict::Same,
-        () => Verdict::Undecided,
+        () if high < 0.95 => Decision::Faster,
+        () if low > 1.05 => Decision::Slower,
+        () if low >= 0.95 && high <= 1.05 => Decision::Same,
+        () => Decision::Undecided,
     }
 }
 
@@ -199,12 +200,12 @@ fn linear(low: f64, high: f64) -> Verdict {
 /// never does now.
 #[test]
 fn swapping_two_levels_swaps_the_word() {
-    let swapped = |verdict| match verdict {
-        Verdict::Faster => Verdict::Slower,
-        Verdict::Slower => Verdict::Faster,
+    let swapped = |decision| match decision {
+        Decision::Faster => Decision::Slower,
+        Decision::Slower => Decision::Faster,
         other => other,
     };
-    let changed = |word: fn(f64, f64) -> Verdict| {
+    let changed = |word: fn(f64, f64) -> Decision| {
         let mut chance = Chance::new(35);
         share(4_000, || {
             let estimate = estimate(&chance.noisy_blocks(BLOCKS, 1.04, 0.005));
@@ -212,7 +213,7 @@ fn swapping_two_levels_swaps_the_word() {
             word(1.0 / high, 1.0 / low) != swapped(word(low, high))
         })
     };
-    let [before, after] = [changed(linear), changed(|low, high| Verdict::of(low, high, MARGIN))];
+    let [before, after] = [changed(linear), changed(|low, high| Decision::of(low, high, MARGIN))];
     println!(
         "swapping changes the word in {:.1} % before, {:.1} % now",
         100.0 * before,
@@ -232,7 +233,7 @@ fn spikes_are_told_from_noise_with_four_pairs() {
             share(2_000, || {
                 let mut blocks = chance.noisy_blocks(pairs, truth, sd);
                 blocks[1].1 *= stall;
-                estimate(&blocks).verdict(MARGIN) == Verdict::Spiky
+                estimate(&blocks).decision(MARGIN) == Decision::Spiky
             })
         };
         let noise = [(1.0, 0.03), (1.0, 0.1), (1.0, 0.2), (2.0, 0.2)]

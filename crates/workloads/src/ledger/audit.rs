@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_engines::{Access, Database, Error, Result, Rows, Session, Value};
 
-use super::deed::{KEPT, Note, token};
-use super::{BALANCE, Books, tables};
+use super::transaction::{KEPT, Note, token};
+use super::{BALANCE, PreparedLedger, tables};
 use crate::Findings;
 
 /// How many findings are told in words; all are counted.
@@ -35,7 +35,7 @@ struct Found {
     notes: BTreeMap<Key, (i64, String, String)>,
 }
 
-/// A note as the deeds left it: who wrote it last, with what.
+/// A note as the transactions left it: who wrote it last, with what.
 type Notes<'a> = BTreeMap<i64, (i64, &'a str, &'a str)>;
 
 impl Findings {
@@ -71,7 +71,7 @@ impl Findings {
     }
 }
 
-impl Books {
+impl PreparedLedger {
     /// Reads everything and holds it against the claims, one a client, from 0. Nobody else uses the
     /// database meanwhile. What is wrong, and what each client lost first.
     ///
@@ -107,21 +107,23 @@ impl Books {
         Ok((findings, first_lost))
     }
 
-    /// Applies a client's deeds to the balances; the notes that they leave.
+    /// Applies a client's transactions to the balances; the notes that they leave.
     fn replay(&self, client: i64, progress: i64, balances: &mut [i64]) -> Notes<'_> {
         let mut notes = Notes::new();
         for sequence in 1..=progress {
-            let deed = self.deed(client, sequence);
-            balances[deed.giver as usize] -= deed.amount;
-            balances[deed.taker as usize] += deed.amount;
-            match deed.note {
+            let transaction = self.transaction(client, sequence);
+            balances[transaction.giver as usize] -= transaction.amount;
+            balances[transaction.taker as usize] += transaction.amount;
+            match transaction.note {
                 Note::Put { title, content } => {
-                    notes.insert(deed.slot, (sequence, title, content));
+                    notes.insert(transaction.slot, (sequence, title, content));
                 }
                 Note::Edit { title, content } => {
-                    notes.entry(deed.slot).and_modify(|note| *note = (sequence, title, content));
+                    notes
+                        .entry(transaction.slot)
+                        .and_modify(|note| *note = (sequence, title, content));
                 }
-                Note::Remove => drop(notes.remove(&deed.slot)),
+                Note::Remove => drop(notes.remove(&transaction.slot)),
             }
         }
         notes
@@ -139,8 +141,9 @@ impl Books {
         let expected = (progress - KEPT + 1).max(1)..=progress;
         for (&(_, sequence), entry) in found.entries.range((client, i64::MIN)..=(client, i64::MAX))
         {
-            let deed = self.deed(client, sequence);
-            let right = [token(client, sequence), deed.giver, deed.taker, deed.amount];
+            let transaction = self.transaction(client, sequence);
+            let right =
+                [token(client, sequence), transaction.giver, transaction.taker, transaction.amount];
             if sequence < 1 || sequence > claim.sent.max(progress) || *entry != right {
                 findings.phantom(|| format!("client {client}: entry {sequence} was never sent so"));
             } else if sequence > progress {
@@ -196,12 +199,12 @@ impl Books {
 
     /// Whether that transaction would have written that note.
     fn wrote(&self, client: i64, slot: i64, sequence: i64, title: &str, content: &str) -> bool {
-        let deed = self.deed(client, sequence);
-        let note = match deed.note {
+        let transaction = self.transaction(client, sequence);
+        let note = match transaction.note {
             Note::Put { title, content } | Note::Edit { title, content } => (title, content),
             Note::Remove => return false,
         };
-        sequence >= 1 && deed.slot == slot && note == (title, content)
+        sequence >= 1 && transaction.slot == slot && note == (title, content)
     }
 
     fn audit_accounts(&self, expected: &[i64], found: &Found, findings: &mut Findings) {

@@ -2,8 +2,8 @@
 
 use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
 
-use super::deed::{Note, token};
-use super::{BALANCE, Books, tables};
+use super::transaction::{Note, token};
+use super::{BALANCE, PreparedLedger, tables};
 use crate::{Client, End, Tally, transaction};
 
 const TRANSACT: usize = 0;
@@ -25,9 +25,9 @@ impl CommitObserver for () {
     fn acknowledged(&mut self, _: i64) {}
 }
 
-/// A client: works through its deeds, and checks what it reads as it goes.
+/// A client: works through its transactions, and checks what it reads as it goes.
 pub struct LedgerClient<'a> {
-    books: &'a Books,
+    ledger: &'a PreparedLedger,
     number: i64,
     observer: Box<dyn CommitObserver + 'a>,
     /// Its last acknowledged transaction; unknown before the first, and after one that is in doubt.
@@ -38,15 +38,15 @@ pub struct LedgerClient<'a> {
 
 impl<'a> LedgerClient<'a> {
     pub(super) fn new(
-        books: &'a Books,
+        ledger: &'a PreparedLedger,
         number: i64,
         observer: Box<dyn CommitObserver + 'a>,
     ) -> Self {
-        Self { books, number, observer, last: None, operations: 0, rows: Rows::new() }
+        Self { ledger, number, observer, last: None, operations: 0, rows: Rows::new() }
     }
 
     fn transact(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
-        let (books, number, last) = (self.books, self.number, self.last.take());
+        let (ledger, number, last) = (self.ledger, self.number, self.last.take());
         let (observer, rows) = (&mut self.observer, &mut self.rows);
         let done = transaction(session, tally, |session| {
             session.run(tables::PROGRESS_OF, &[number.into()], rows)?;
@@ -55,7 +55,7 @@ impl<'a> LedgerClient<'a> {
                 let text = format!("its progress is {progress} after transaction {last:?}");
                 return Err(misread(number, &text));
             }
-            books.apply(number, progress + 1, session, rows)?;
+            ledger.apply(number, progress + 1, session, rows)?;
             observer.sent(progress + 1);
             Ok(End::Commit(progress + 1))
         })?;
@@ -71,7 +71,7 @@ impl<'a> LedgerClient<'a> {
         let ended = session.rollback();
         read?;
         ended?;
-        let (sum, all) = (self.rows.int(0, 0), self.books.accounts * BALANCE);
+        let (sum, all) = (self.rows.int(0, 0), self.ledger.accounts * BALANCE);
         if sum != Some(all) {
             let text = format!("the accounts hold {sum:?} together instead of {all}");
             return Err(misread(self.number, &text));
@@ -84,8 +84,8 @@ fn misread(client: i64, text: &str) -> Error {
     Error::engine(format!("client {client} misread: {text}"))
 }
 
-impl Books {
-    /// Runs a deed's statements inside a transaction.
+impl PreparedLedger {
+    /// Runs the statements of transaction `sequence`; the caller begins and commits it.
     fn apply(
         &self,
         client: i64,
@@ -93,17 +93,28 @@ impl Books {
         session: &mut dyn Session,
         rows: &mut Rows,
     ) -> Result<()> {
-        let deed = self.deed(client, sequence);
-        let [c, s, slot] = [client, sequence, deed.slot].map(Value::Int);
-        let entry = [c, s, token(client, sequence).into(), deed.giver.into(), deed.taker.into()];
-        session.run(tables::NEW_ENTRY, &[&entry[..], &[deed.amount.into()]].concat(), rows)?;
+        let transaction = self.transaction(client, sequence);
+        let [c, s, slot] = [client, sequence, transaction.slot].map(Value::Int);
+        let entry = [
+            c,
+            s,
+            token(client, sequence).into(),
+            transaction.giver.into(),
+            transaction.taker.into(),
+        ];
+        session.run(
+            tables::NEW_ENTRY,
+            &[&entry[..], &[transaction.amount.into()]].concat(),
+            rows,
+        )?;
         // In the order of the accounts, so that clients seldom wait for each other in a circle.
-        let mut moves = [(deed.giver, -deed.amount), (deed.taker, deed.amount)];
+        let mut moves =
+            [(transaction.giver, -transaction.amount), (transaction.taker, transaction.amount)];
         moves.sort_unstable();
         for (account, amount) in moves {
             session.run(tables::ADD_TO_ACCOUNT, &[amount.into(), account.into()], rows)?;
         }
-        match deed.note {
+        match transaction.note {
             Note::Put { title, content } => {
                 let note = [c, slot, s, title.into(), content.into()];
                 session.run(tables::PUT_NOTE, &note, rows)?;
@@ -114,7 +125,7 @@ impl Books {
             }
             Note::Remove => drop(session.run(tables::REMOVE_NOTE, &[c, slot], rows)?),
         }
-        if let Some(old) = deed.forgets {
+        if let Some(old) = transaction.forgets {
             session.run(tables::FORGET_ENTRY, &[c, old.into()], rows)?;
         }
         session.run(tables::SET_PROGRESS, &[s, c], rows).map(drop)

@@ -22,43 +22,43 @@ impl CommitObserver for Memory {
 
 /// A ledger on SQLite, and what its one client claims after some operations.
 struct Desk {
-    books: Books,
+    ledger: PreparedLedger,
     _folder: tempfile::TempDir,
     database: Box<dyn Database>,
     claim: Claim,
 }
 
 /// A loaded ledger.
-fn open(engine: &str, folder: &std::path::Path, books: &Books) -> Box<dyn Database> {
+fn open(engine: &str, folder: &std::path::Path, ledger: &PreparedLedger) -> Box<dyn Database> {
     let engine = bakeoff_engines::find(engine).unwrap();
     let terms = Terms::new(Durability::None);
-    let database = engine.open(folder, &terms, books.schema(), books.statements()).unwrap();
-    for table in 0..books.schema().tables.len() {
+    let database = engine.open(folder, &terms, ledger.schema(), ledger.statements()).unwrap();
+    for table in 0..ledger.schema().tables.len() {
         let mut loader = database.load(table).unwrap();
-        books.rows(table, &mut |row| loader.row(row)).unwrap();
+        ledger.rows(table, &mut |row| loader.row(row)).unwrap();
         loader.finish().unwrap();
     }
     database
 }
 
 fn desk(operations: usize) -> Desk {
-    let books = Books::new("small", 7, Arc::new(Text::generated(7)));
+    let ledger = PreparedLedger::new("small", 7, Arc::new(Text::generated(7)));
     let folder = tempfile::tempdir().unwrap();
-    let database = open("sqlite", folder.path(), &books);
+    let database = open("sqlite", folder.path(), &ledger);
     let claim = Rc::new(Cell::new(Claim::default()));
     let mut session = database.session().unwrap();
-    let mut client = books.bookkeeper(0, Box::new(Memory(Rc::clone(&claim))));
+    let mut client = ledger.observed_client(0, Box::new(Memory(Rc::clone(&claim))));
     for _ in 0..operations {
         let operation = client.choose();
         client.perform(operation, &mut *session, &mut Tally::default()).unwrap();
     }
     drop((client, session));
-    Desk { books, _folder: folder, database, claim: claim.get() }
+    Desk { ledger, _folder: folder, database, claim: claim.get() }
 }
 
 impl Desk {
     fn audit(&self) -> Findings {
-        self.books.compare(&*self.database, &[self.claim]).unwrap().0
+        self.ledger.compare(&*self.database, &[self.claim]).unwrap().0
     }
 
     /// Changes a row behind the ledger's back.
@@ -84,7 +84,7 @@ fn an_acknowledged_transaction_that_is_not_there_is_lost() {
     let mut desk = desk(150);
     let last = desk.claim.acknowledged;
     desk.claim = Claim { sent: last + 3, acknowledged: last + 2 };
-    let (findings, first_lost) = desk.books.compare(&*desk.database, &[desk.claim]).unwrap();
+    let (findings, first_lost) = desk.ledger.compare(&*desk.database, &[desk.claim]).unwrap();
     assert_eq!((findings.lost, first_lost), (2, vec![(0, last + 1)]));
     assert_eq!(findings.torn + findings.hole + findings.phantom, 0, "{findings:?}");
 }
@@ -113,7 +113,7 @@ fn a_part_of_a_transaction_is_torn() {
 fn a_gap_is_a_hole() {
     let desk = desk(300);
     let last = desk.claim.acknowledged;
-    // A deed whose note was overwritten later leaves no other trace.
+    // A transaction whose note was overwritten later leaves no other trace.
     desk.tamper(tables::FORGET_ENTRY, &[0.into(), (last - 90).into()]);
     let findings = desk.audit();
     assert_eq!((findings.hole, findings.lost), (1, 0), "{findings:?}");
@@ -132,15 +132,15 @@ fn a_changed_row_is_a_phantom() {
 #[test]
 fn clients_that_work_at_once_leave_whole_books() {
     for name in ["sqlite", "lmdb", "fjall"] {
-        let books = &Books::new("small", 7, Arc::new(Text::generated(7)));
+        let ledger = &PreparedLedger::new("small", 7, Arc::new(Text::generated(7)));
         let folder = tempfile::tempdir().unwrap();
-        let database = open(name, folder.path(), books);
+        let database = open(name, folder.path(), ledger);
         let database = &*database;
         std::thread::scope(|scope| {
             for number in 0..4 {
                 scope.spawn(move || {
                     let mut session = database.session().unwrap();
-                    let mut client = books.client(number, 4, 1);
+                    let mut client = ledger.client(number, 4, 1);
                     for _ in 0..200 {
                         let operation = client.choose();
                         client.perform(operation, &mut *session, &mut Tally::default()).unwrap();
@@ -150,6 +150,6 @@ fn clients_that_work_at_once_leave_whole_books() {
         });
         let done = 200 - 200 / 16;
         let claims = [Claim { sent: done, acknowledged: done }; 4];
-        assert_eq!(books.compare(database, &claims).unwrap().0, Findings::default(), "{name}");
+        assert_eq!(ledger.compare(database, &claims).unwrap().0, Findings::default(), "{name}");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use bakeoff_load::{self as load, Clock, Driver, Nanos, Operation, Pacer, Record, Share};
-use bakeoff_results::Verdict;
+use bakeoff_results::AuditResult;
 use bakeoff_workloads::Claims;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -129,15 +129,15 @@ pub fn audit(
 }
 
 /// Of an image that can't be opened.
-fn corrupt(reason: &str) -> Verdict {
-    Verdict { corrupt: Some(shortened(reason)), ..Verdict::default() }
+fn corrupt(reason: &str) -> AuditResult {
+    AuditResult { corrupt: Some(shortened(reason)), ..AuditResult::default() }
 }
 
 /// What an audit found, with the age of the oldest loss; it took `recovery` to open the image.
-fn verdict(audit: Audit, recovery: Duration, off_at_ns: u64) -> Verdict {
+fn verdict(audit: Audit, recovery: Duration, off_at_ns: u64) -> AuditResult {
     let Audit { faults, findings } = audit;
     let age = |at: u64| off_at_ns.saturating_sub(at) as f64 / 1e9;
-    Verdict {
+    AuditResult {
         lost: findings.lost,
         oldest_lost_s: findings.oldest_lost_at_ns.map(age),
         phantom: findings.phantom,

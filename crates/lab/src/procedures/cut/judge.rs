@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bakeoff_devices::plug::Keep;
 use bakeoff_folders::Dir;
-use bakeoff_results::{Cut, FileSystem, Judged, Verdict};
+use bakeoff_results::{AuditResult, Cut, FileSystem, Judged};
 
 use super::again::Interrupted;
 use super::source::Source;
@@ -67,10 +67,10 @@ impl Bench<'_, '_> {
     }
 
     /// Recovers, checks and audits an image, in a process of its own with a time limit.
-    fn audit(&self, staged: &Staged, gone: &Gone) -> Result<(u64, Verdict), TrialError> {
+    fn audit(&self, staged: &Staged, gone: &Gone) -> Result<(u64, AuditResult), TrialError> {
         let process = self.auditor(staged, gone)?;
         let process = process.go()?;
-        let corrupt = |reason| (0, Verdict { corrupt: Some(reason), ..Verdict::default() });
+        let corrupt = |reason| (0, AuditResult { corrupt: Some(reason), ..AuditResult::default() });
         let answer = match self.first_message(&process) {
             Ok(answer) => answer,
             Err(reason) if reason.stops_the_run() => return Err(reason),

@@ -1,5 +1,5 @@
 //! Splits a client thread's processor time between bakeoff and the engine it calls into, and keeps
-//! the books on what it writes.
+//! count of what it writes.
 //!
 //! An embedded engine works on its caller's thread, so the kernel can't tell the two apart. On one
 //! operation in a few the thread's processor clock is read before and after each call into the
@@ -47,7 +47,7 @@ impl Split {
 /// A session that can be metered.
 pub struct Metered<'a> {
     inner: Box<dyn Session + 'a>,
-    books: Writes<'a>,
+    writes: Writes<'a>,
     /// Operations until the next one is metered, and how many were.
     until: u64,
     metered: u64,
@@ -58,8 +58,8 @@ pub struct Metered<'a> {
 impl<'a> Metered<'a> {
     /// Nothing metered yet. `writing` says of each statement whether it writes.
     pub fn new(inner: Box<dyn Session + 'a>, writing: &'a [bool]) -> Self {
-        let books = Writes::new(writing);
-        Self { inner, books, until: 1, metered: 0, metering: false, split: Split::default() }
+        let writes = Writes::new(writing);
+        Self { inner, writes, until: 1, metered: 0, metering: false, split: Split::default() }
     }
 
     /// Runs one whole operation on the session, metered if it is its turn.
@@ -85,7 +85,7 @@ impl<'a> Metered<'a> {
 
     /// What was written so far.
     pub fn written(&self) -> Written {
-        self.books.written()
+        self.writes.written()
     }
 
     fn call<T>(&mut self, call: impl FnOnce(&mut dyn Session) -> T) -> T {
@@ -102,27 +102,27 @@ impl<'a> Metered<'a> {
 impl Session for Metered<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.call(|session| session.begin(access))?;
-        self.books.begun();
+        self.writes.begun();
         Ok(())
     }
 
     fn run(&mut self, statement: usize, values: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
         let count = self.call(|session| session.run(statement, values, rows))?;
-        self.books.ran(statement, values, count);
+        self.writes.ran(statement, values, count);
         Ok(count)
     }
 
     fn commit(&mut self) -> Result<()> {
         let ended = self.call(|session| session.commit());
         match ended {
-            Ok(()) => self.books.committed(),
-            Err(_) => self.books.undone(),
+            Ok(()) => self.writes.committed(),
+            Err(_) => self.writes.undone(),
         }
         ended
     }
 
     fn rollback(&mut self) -> Result<()> {
-        self.books.undone();
+        self.writes.undone();
         self.call(|session| session.rollback())
     }
 }

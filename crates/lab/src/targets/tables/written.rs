@@ -91,26 +91,26 @@ mod tests {
 
     #[test]
     fn only_what_changed_a_row_and_was_committed_counts() {
-        let mut books = Writes::new(&[false, true]);
+        let mut writes = Writes::new(&[false, true]);
         let one = Written { commits: 1, bytes: 22 };
-        books.begun();
-        books.ran(0, &VALUES, 5);
-        books.committed();
-        assert_eq!(books.written(), Written::default(), "it only read");
-        books.begun();
-        books.ran(1, &VALUES, 0);
-        books.committed();
-        assert_eq!(books.written(), Written::default(), "it changed no row");
-        books.begun();
-        books.ran(1, &VALUES, 1);
-        books.undone();
-        assert_eq!(books.written(), Written::default(), "it was undone");
-        books.begun();
-        books.ran(1, &VALUES, 1);
-        books.ran(1, &VALUES, 1);
-        books.committed();
-        assert_eq!(books.written(), one, "two rows, one commit");
-        books.ran(1, &VALUES, 1);
-        assert_eq!(books.written(), one.plus(Written { commits: 1, bytes: 11 }));
+        writes.begun();
+        writes.ran(0, &VALUES, 5);
+        writes.committed();
+        assert_eq!(writes.written(), Written::default(), "it only read");
+        writes.begun();
+        writes.ran(1, &VALUES, 0);
+        writes.committed();
+        assert_eq!(writes.written(), Written::default(), "it changed no row");
+        writes.begun();
+        writes.ran(1, &VALUES, 1);
+        writes.undone();
+        assert_eq!(writes.written(), Written::default(), "it was undone");
+        writes.begun();
+        writes.ran(1, &VALUES, 1);
+        writes.ran(1, &VALUES, 1);
+        writes.committed();
+        assert_eq!(writes.written(), one, "two rows, one commit");
+        writes.ran(1, &VALUES, 1);
+        assert_eq!(writes.written(), one.plus(Written { commits: 1, bytes: 11 }));
     }
 }

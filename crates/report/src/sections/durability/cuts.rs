@@ -72,7 +72,7 @@ fn lane(told: &Told<'_>) -> Lane {
     let of_rule = |keep: &str| {
         let judged = |cut: &&Cut| {
             let of_rule = cut.judged.iter().filter(|judged| judged.keep == keep);
-            let dot = |verdict: &bakeoff_results::Verdict| {
+            let dot = |verdict: &bakeoff_results::AuditResult| {
                 Some((verdict.oldest_lost_s?, verdict.breaks(cut.promised)))
             };
             of_rule.filter_map(|judged| dot(&judged.verdict)).collect::<Vec<_>>()

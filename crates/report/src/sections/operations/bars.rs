@@ -2,7 +2,7 @@
 
 use crate::block::Chart;
 use crate::chart::{Bar, Group, Grouped, Ratio};
-use crate::layout::{Layout, Setting};
+use crate::layout::{Condition, Layout};
 use crate::panels::{self, Panel};
 use crate::verdict::Contrast;
 use crate::words;
@@ -35,24 +35,24 @@ fn grouped<'a>(
     let levels = layout.charted();
     let is_load = |factor: &&str| panels::LOAD.contains(factor);
     let groups: Vec<Group> = panel
-        .settings
+        .conditions
         .iter()
-        .map(|setting| Group {
+        .map(|condition| Group {
             labels: layout
                 .varying
                 .iter()
-                .zip(setting)
+                .zip(condition)
                 .filter(|(factor, _)| is_load(factor))
                 .map(|(_, level)| (*level).into())
                 .collect(),
             bars: levels
                 .iter()
                 .map(|level| Bar {
-                    seconds: layout.figures(operation, setting, level).and_then(|f| f.mean_s),
+                    seconds: layout.figures(operation, condition, level).and_then(|f| f.mean_s),
                     cut_off: layout
-                        .figures(operation, setting, level)
+                        .figures(operation, condition, level)
                         .is_some_and(|f| f.unfinished > 0),
-                    ratio: ratio(layout, operation, setting, level),
+                    ratio: ratio(layout, operation, condition, level),
                 })
                 .collect(),
         })
@@ -79,9 +79,9 @@ fn grouped<'a>(
 fn ratio<'a>(
     layout: &Layout<'a>,
     operation: &'a str,
-    setting: &Setting<'a>,
+    condition: &Condition<'a>,
     level: &str,
 ) -> Option<Ratio> {
-    let contrast = Contrast::of(layout.against_baseline(operation, setting, level)?)?;
+    let contrast = Contrast::of(layout.against_baseline(operation, condition, level)?)?;
     Some(Ratio { ratio: contrast.ratio, is: contrast.is, ends: contrast.ends })
 }

@@ -1,4 +1,4 @@
-//! Whether a trial's books balance: all of the clients' time should be in some latency.
+//! Little's law: in a closed loop all of the clients' time has to be in some latency.
 
 use bakeoff_results::measure::CONCURRENCY;
 use bakeoff_results::{Scope, TrialSummary};

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use super::Books;
+use super::PreparedLedger;
 use crate::stream;
 
 /// So many entries of a client are kept; an older one is forgotten for each that is new.
@@ -15,7 +15,7 @@ const CONTENT: usize = 1500;
 
 /// One transaction's changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deed<'a> {
+pub struct Transaction<'a> {
     /// The accounts between which the amount moves; never the same.
     pub giver: i64,
     pub taker: i64,
@@ -44,9 +44,9 @@ pub fn token(client: i64, sequence: i64) -> i64 {
     ((sequence * 1024 + client).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64)) & i64::MAX
 }
 
-impl Books {
+impl PreparedLedger {
     /// Transaction `sequence` (from 1) of a client.
-    pub(super) fn deed(&self, client: i64, sequence: i64) -> Deed<'_> {
+    pub(super) fn transaction(&self, client: i64, sequence: i64) -> Transaction<'_> {
         let number = (client as u64) << 40 | sequence as u64;
         let mut random = stream(self.seed, number);
         let giver = random.random_range(0..self.accounts);
@@ -62,6 +62,6 @@ impl Books {
             _ => Note::Put { title, content },
         };
         let forgets = (sequence > KEPT).then(|| sequence - KEPT);
-        Deed { giver, taker, amount, slot, note, forgets }
+        Transaction { giver, taker, amount, slot, note, forgets }
     }
 }
