@@ -1,4 +1,4 @@
-//! The compared factor's levels against each other, paired inside blocks.
+//! Compares the levels of the compared factor, in pairs inside blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::OpenLoop;
 use crate::verdict::{Case, Figure, judge};
 
-/// What of an operation of a trial is compared.
+/// The figures of a trial's operation that are compared.
 pub(crate) type Mean = fn(&OperationSummary) -> Option<f64>;
 
 /// Blocks that differ in nothing but the repetition.

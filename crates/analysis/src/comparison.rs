@@ -1,4 +1,4 @@
-//! Two levels of the compared factor against each other, and the words for it.
+//! A comparison of two levels of the compared factor, and its verdict.
 
 use bakeoff_results::Levels;
 use bakeoff_stats::{CONFIDENCE, MARGIN};

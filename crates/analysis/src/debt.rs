@@ -1,4 +1,5 @@
-//! What a target had put off when its clients stopped, and what it took to write that back.
+//! The debt of a trial: the work that its target had put off when the clients stopped, and the cost
+//! of doing it.
 
 use bakeoff_results::measure::{
     DRAIN, DRAIN_CPU, DRAIN_CUT_OFF, DRAIN_WRITTEN, OPERATIONS, WRITTEN_BACK,
@@ -31,7 +32,7 @@ pub struct DebtView {
     pub fresh: Option<bool>,
 }
 
-/// What of a trial is summed up.
+/// The figures of a trial that are summed up.
 struct TrialDebt {
     drain_s: f64,
     cut_off: bool,

@@ -86,7 +86,9 @@ fn compared(run: &Run, other: &Run, promise: &PromiseView) -> Result<Vec<String>
     }
     let [here, there] = [run, other].map(|run| opened(run, promise));
     if here.is_empty() || there.is_empty() {
-        return Ok(vec!["what it was opened with is not known of both runs".to_owned()]);
+        return Ok(vec![
+            "the settings it was opened with are not recorded for both runs".to_owned(),
+        ]);
     }
     let own = differing(&here, &there, true);
     match own.is_empty() {

@@ -1,4 +1,4 @@
-//! What the power cuts of an engine at a level of durability come to.
+//! Sums up the power cuts of each engine at each level of durability: whether the promise was kept.
 
 use bakeoff_results::{Cut, FileSystem, Judged, Promised, Run};
 use bakeoff_stats::quantile::median;

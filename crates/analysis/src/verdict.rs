@@ -1,4 +1,4 @@
-//! The words for comparisons: the one place where they are decided.
+//! Verdicts: the one place where they are decided.
 //!
 //! Table, chart, sentence and JSON all take theirs from here.
 

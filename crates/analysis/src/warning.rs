@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
-    /// Where it is so, figures say nothing of what is compared.
+    /// The figures concerned say nothing about what is compared.
     Voids,
-    /// Where it is so, figures are worth less than they look.
+    /// The figures concerned are worth less than they look.
     Weakens,
     /// No figure is wrong; a reader should know it all the same.
     Notes,
@@ -64,35 +64,35 @@ kinds! {
     NotKeptUp, "not-kept-up", Voids, "a cell did not keep up with the rate that was offered";
     ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor";
     ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor";
-    ClientsBusy, "clients-busy", Voids, "bakeoff’s clients used most of the processors that they could";
-    LeftOut, "left-out", Weakens, "cells could not be had and were not run";
+    ClientsBusy, "clients-busy", Voids, "bakeoff’s clients used most of the processor time that they could have";
+    LeftOut, "left-out", Weakens, "cells could not be run";
     TrialsFailed, "trials-failed", Weakens, "trials failed";
-    TrialsNotCounted, "trials-not-counted", Weakens, "trials ended and do not count";
-    ExternalServer, "external-server", Weakens, "somebody else runs a server of the run";
+    TrialsNotCounted, "trials-not-counted", Weakens, "trials ended, but do not count";
+    ExternalServer, "external-server", Weakens, "an engine is on a server that somebody else runs";
     WithoutTls, "without-tls", Weakens, "what is sent to a server crosses the network without TLS";
     NotVerified, "not-verified", Weakens, "the certificate of a server is not verified";
     BusyAtStart, "busy-at-start", Weakens, "the machine was busy when the run began";
-    Disturbed, "disturbed", Weakens, "blocks count that were measured while the machine was disturbed";
+    Disturbed, "disturbed", Weakens, "blocks that were measured while the machine was disturbed count all the same";
     MachineShared, "machine-shared", Weakens, "others used the machine’s processors while the clients ran";
     MachineDrifted, "machine-drifted", Weakens, "the machine itself changed during the run";
     Noise, "noise", Weakens, "a level that was entered twice differs from itself";
     CutOff, "cut-off", Weakens, "operations were still running when their trial was cut off";
-    DrainCutOff, "drain-cut-off", Weakens, "what was put off took longer to write back than the clients had run";
-    WindowWentOn, "window-went-on", Weakens, "a window went on to have ten of each operation";
+    DrainCutOff, "drain-cut-off", Weakens, "a drain took longer than the clients had run";
+    WindowWentOn, "window-went-on", Weakens, "a window went on until ten operations of each kind had ended";
     Stalled, "stalled", Weakens, "a trial’s mean is far from its cell’s";
     Errors, "errors", Weakens, "operations ended in an error";
-    NeighboursStarved, "neighbours-starved", Weakens, "neighbours got less than beside another level of the block";
+    NeighboursStarved, "neighbours-starved", Weakens, "neighbours got less done than beside another level of the block";
     DiskLate, "disk-late", Weakens, "the virtual disk did not keep its model’s time";
     DiskTooFast, "disk-too-fast", Weakens, "the modelled disk is about as fast as a virtual one can be";
     TimeMissing, "time-missing", Weakens, "the latencies do not add up to the clients’ time";
-    WarmUp, "warm-up", Weakens, "the start is unlike the rest for longer than what is left out of it";
+    WarmUp, "warm-up", Weakens, "the start of a trial is unlike the rest for longer than the warm-up that is left out";
     NotSettled, "not-settled", Weakens, "the operations a second had not settled when a trial ended";
     WarmUpDecides, "warm-up-decides", Weakens, "verdicts would differ if the warm-up counted";
-    TooFewOperations, "too-few-operations", Weakens, "there are too few of an operation in a trial for a word on it";
-    FewOperations, "few-operations", Weakens, "there are so few of an operation in a trial that its mean is rough";
-    CannotTellSettled, "cannot-tell-settled", Notes, "it cannot be told whether the operations a second had settled";
+    TooFewOperations, "too-few-operations", Weakens, "a trial has too few operations of a kind for a verdict";
+    FewOperations, "few-operations", Weakens, "a trial has so few operations of a kind that their mean is rough";
+    CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     Retries, "retries", Notes, "transactions were run again after a conflict";
-    QuantileLeftOut, "quantile-left-out", Notes, "there are too few of an operation in a cell for its p99";
+    QuantileLeftOut, "quantile-left-out", Notes, "a cell has too few operations of a kind for their p99";
     SetAside, "set-aside", Notes, "trials were set aside, and their blocks run again";
     CutsLeftOut, "cuts-left-out", Notes, "another run’s power cuts say nothing of an engine in this one";
 }
@@ -104,7 +104,7 @@ kinds! {
 pub struct Warning {
     /// What it is about.
     pub kind: WarningKind,
-    /// What is so, in a sentence.
+    /// What happened, in a sentence.
     pub text: String,
     /// What to do about it, in a sentence, where there is something.
     pub remedy: Option<String>,

@@ -1,4 +1,4 @@
-//! What is looked for in a run that a reader should be warned of.
+//! Looks through a run for all that a reader should be warned of.
 
 mod figures;
 mod lost;
@@ -62,7 +62,7 @@ pub(crate) fn all(
     warnings
 }
 
-/// How often something is so, and where it is worst.
+/// How often something occurs, and where it is worst.
 struct Tally<'a> {
     times: usize,
     of: usize,

@@ -423,8 +423,8 @@ fn each_trouble_brings_its_warning_alone() {
             },
             &[TooFewOperations, QuantileLeftOut],
             &[
-                "in 8 of 32 trials there are fewer than 20 of an operation",
-                "no word for it but “too few”",
+                "in 8 of 32 trials there are fewer than 20 operations of a kind",
+                "so that the verdict is “too few”",
                 "fewest (12) at engine beta",
                 "--seconds 34 would bring 20 of each there",
                 "the p99 is left out for 1 of 8",
@@ -439,8 +439,8 @@ fn each_trouble_brings_its_warning_alone() {
             },
             &[FewOperations, QuantileLeftOut],
             &[
-                "in 8 of 32 trials there are fewer than 100 of an operation",
-                "its mean is rough",
+                "in 8 of 32 trials there are fewer than 100 operations of a kind",
+                "their mean is rough",
                 "fewest (40) at engine beta",
                 "--seconds 50 would bring 100 of each there",
             ],

@@ -127,5 +127,8 @@ fn settings_that_are_not_known_are_told() {
     timed.run.run.applied.clear();
     timed.take_cuts("cuts-1", &of_cuts);
     let [taken] = timed.other_cuts.as_slice() else { panic!("{:?}", timed.warnings) };
-    assert_eq!(taken.differences, ["what it was opened with is not known of both runs"]);
+    assert_eq!(
+        taken.differences,
+        ["the settings it was opened with are not recorded for both runs"]
+    );
 }

@@ -1,4 +1,4 @@
-//! What writes reports in a format.
+//! Exporters: each writes reports in one format.
 
 use bakeoff_analysis::Document;
 

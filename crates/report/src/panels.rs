@@ -1,4 +1,4 @@
-//! Which cells stand together in one chart.
+//! Which cells are in one chart.
 
 use crate::layout::{Condition, Layout};
 use crate::words;

@@ -104,10 +104,10 @@ pub fn kept(document: &Document) -> Option<String> {
     let said = match (kept, told(false).count()) {
         (0, 0) => "no promise was put to the test".into(),
         (0, _) => return None,
-        (1, 0) => format!("the only promise stood {cuts}"),
-        (2, 0) => format!("both promises stood {cuts}"),
-        (kept, 0) => format!("all {} stood {cuts}", words::many(kept, "promise")),
-        (kept, _) => format!("{} stood {cuts}", words::many(kept, "other promise")),
+        (1, 0) => format!("the only promise withstood {cuts}"),
+        (2, 0) => format!("both promises withstood {cuts}"),
+        (kept, 0) => format!("all {} withstood {cuts}", words::many(kept, "promise")),
+        (kept, _) => format!("{} withstood {cuts}", words::many(kept, "other promise")),
     };
     Some(said + &but)
 }

@@ -82,8 +82,8 @@ pub(super) fn untrimmed(
     let mut levels = first.levels.clone();
     levels.insert(first.factor.clone(), first.level.clone());
     let text = format!(
-        "over whole trials, their warm-up counted, {} of {} verdicts would differ; the first is {} \
-         at {}: {} instead of {}",
+        "if the warm-up counted, {} of {} verdicts would differ; the first is {} at {}: {} \
+         instead of {}",
         differ.len(),
         trimmed.len(),
         first.operation,
@@ -97,9 +97,9 @@ pub(super) fn untrimmed(
 /// Each operation is looked at alone: the rarest has as much to say as the others. Below [`ENOUGH`]
 /// there is no word for it, below [`FEW`] its mean is rough: the graver of the two is told.
 pub(super) fn few_in_trials(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let no_word = "so that there is no word for it but “too few”";
+    let no_word = "so that the verdict is “too few”";
     below(run, counted, ENOUGH, no_word, WarningKind::TooFewOperations).or_else(|| {
-        below(run, counted, FEW, "so that its mean is rough", WarningKind::FewOperations)
+        below(run, counted, FEW, "so that their mean is rough", WarningKind::FewOperations)
     })
 }
 
@@ -130,7 +130,7 @@ fn below(
         None => "longer trials (--seconds) show how many there are".into(),
     };
     let text = format!(
-        "in {} there are fewer than {wanted} of an operation, {so}; fewest ({}) at {}",
+        "in {} there are fewer than {wanted} operations of a kind, {so}; the fewest ({}) at {}",
         part(few.len(), counted.len()),
         rarest(slowest).unwrap_or_default(),
         place(run, &slowest.levels)

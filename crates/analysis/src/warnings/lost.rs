@@ -1,4 +1,5 @@
-//! Trials that say nothing, and engines of which little is known.
+//! Warnings about trials that failed or do not count, and engines on servers that somebody else
+//! runs.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,9 @@ pub(super) fn left_out(run: &Run) -> Option<Warning> {
     let cells: Vec<String> = cells.collect();
     (!cells.is_empty()).then(|| {
         let cells = cells.join("; ");
-        let text = format!("what can't be had was not run, and is compared with nothing: {cells}");
+        let text = format!(
+            "cells that are not possible were not run and are compared with nothing: {cells}"
+        );
         Warning::new(WarningKind::LeftOut, text)
     })
 }

@@ -68,7 +68,7 @@ pub(super) fn drifted(canaries: &[Canary]) -> Option<Warning> {
     (!changes.is_empty()).then(|| {
         let text = format!(
             "the machine itself changed during the run ({} at its end); comparisons inside blocks \
-             bear that, figures of cells do not",
+             are still sound, figures of cells are not",
             changes.join(", ")
         );
         Warning::new(WarningKind::MachineDrifted, text)
@@ -98,9 +98,9 @@ pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Warni
     };
     Tally::of_trials(counted, unfair).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} the clients' threads waited for a processor over {} of their time, or {} points \
-             longer than at another level of the block, at worst {}, at {at}: there the machine was \
-             slow rather than what is compared",
+            "in {} the clients' threads waited for a processor over {} of their time, or {} \
+             points longer than at another level of the block, at worst {}, at {at}: there the \
+             machine was slow, not what is compared",
             part(n, m),
             percent(WAITED),
             (UNFAIR * 100.0).round(),
@@ -120,9 +120,9 @@ pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<War
     let above = |trial| share(trial).filter(|share| *share > WAITED).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} the threads of an engine's processes or of the disk's daemon waited for a processor \
-             for over {} of the clients' time, at worst {}, at {at}: there the machine was slow rather \
-             than what is compared",
+            "in {} the threads of an engine's processes or of the disk's daemon waited for a \
+             processor for over {} of the clients' time, at worst {}, at {at}: there the machine \
+             was slow, not what is compared",
             part(n, m),
             percent(WAITED),
             percent(worst)
@@ -232,10 +232,10 @@ pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> 
     let latest_us = late.fold(0.0, f64::max).ceil();
     Tally::of_trials(counted, slowed).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} the modelled disk is about as fast as a file system in user \
-             space can be, at worst its answers took {worst:.1} times what the model says, at \
-             {at}: there its mean latencies are too long by up to {latest_us} µs, its rates are too low, \
-             and what clients wait for a processor comes on top",
+            "in {} the modelled disk is about as fast as a file system in user space can be, at \
+             worst its answers took {worst:.1} times what the model says, at {at}: there its mean \
+             latencies are too long by up to {latest_us} µs, its rates are too low, and the time \
+             that clients wait for a processor is added to that",
             part(n, m)
         );
         Warning::new(WarningKind::DiskTooFast, text)
@@ -254,8 +254,8 @@ pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<Warni
     let above = |trial| share(trial).filter(|share| *share > CLIENT_BUSY).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} bakeoff's clients used over {} of the processors that they could, at worst {}, at \
-             {at}: there the clients are measured more than what serves them",
+            "in {} bakeoff's clients used over {} of the processor time that they could have, at \
+             worst {}, at {at}: there the figures measure the clients more than what serves them",
             part(n, m),
             percent(CLIENT_BUSY),
             percent(worst)

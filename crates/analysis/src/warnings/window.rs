@@ -18,13 +18,14 @@ pub(super) fn went_on(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
         |trial| Some(end(trial)).filter(|end| *end > LONGER * run.seconds).unwrap_or_default();
     Tally::of_trials(counted, longer).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} the window went on after its {} s, to have ten of each operation, at worst until \
-             {worst:.0} s, at {at}: faster levels of the block were watched for a shorter time",
+            "in {} the window went on after its {} s until ten operations of each kind had ended, \
+             at worst until {worst:.0} s, at {at}: faster levels of the block were measured for a \
+             shorter time",
             part(n, m),
             run.seconds
         );
         Warning::new(WarningKind::WindowWentOn, text)
-            .remedy(format!("--seconds {worst:.0} watches all alike"))
+            .remedy(format!("--seconds {worst:.0} measures all levels for the same time"))
     })
 }
 
@@ -36,9 +37,9 @@ pub(super) fn drain_cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<Warn
     };
     Tally::of_trials(counted, after).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} what had been put off took longer to write back than the clients had run, over \
-             {} s at {at}, and was cut off there: such a debt grows for as long as clients run, and \
-             the figures are of a time in which it was not paid",
+            "in {} the drain took longer than the clients had run, over {} s at {at}, and was cut \
+             off there: such a debt grows for as long as clients run, and the figures leave its \
+             cost out",
             part(n, m),
             // No more than it was.
             (worst * 10.0).floor() / 10.0
@@ -56,8 +57,9 @@ pub(super) fn warm_up(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     };
     Tally::of_trials(counted, beyond).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} the start is unlike the rest for longer than the tenth that is left out, at worst \
-             for {worst:.0} s, at {at}: nothing was cut for it",
+            "in {} the start is unlike the rest for longer than the tenth that is left out as \
+             warm-up, at worst for {worst:.0} s, at {at}: what comes after that tenth counts all \
+             the same",
             part(n, m)
         );
         Warning::new(WarningKind::WarmUp, text).remedy("a longer --seconds leaves out more")

@@ -103,7 +103,8 @@ pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<Warning> {
              grow with the length of the trial",
             percent(worst)
         );
-        Warning::new(WarningKind::NotKeptUp, text).remedy("offer less to learn what it can serve")
+        Warning::new(WarningKind::NotKeptUp, text)
+            .remedy("offer a lower rate to learn what it can serve")
     })
 }
 
@@ -131,8 +132,8 @@ pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<Warning
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the latencies do not add up to the clients' time, at worst by {}, at {at}: \
-             clients waited for something that is in no latency, or operations are long beside the \
-             trial",
+             clients waited for something that is in no latency, or operations are long compared \
+             with the trial",
             part(n, m),
             percent(worst)
         );
@@ -158,8 +159,8 @@ pub(super) fn unsteady(run: &Run, counted: &[&TrialSummary]) -> [Option<Warning>
     });
     let unknown = is(Steadiness::CannotTell).say(run, |n, m, _, at| {
         let text = format!(
-            "of {} it cannot be told whether {} had settled, first at {at}: the operations a second \
-             vary so much that a rise or fall of a tenth would not show",
+            "of {} it cannot be told whether {} had settled, first at {at}: the operations a \
+             second vary so much that a rise or fall of a tenth would not show",
             part(n, m),
             if n == 1 { "it" } else { "they" }
         );

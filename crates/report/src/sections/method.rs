@@ -48,10 +48,11 @@ fn trials(layout: &Layout<'_>) -> Words {
     let run = &layout.document.run.run;
     let loops = match (layout.has_both_loops(), layout.is_open()) {
         (true, _) => {
-            "Where there is a rate, operations are due at it, whether or not those before them have \
-             ended, and times count from when they were due; elsewhere clients wait for each operation \
-             before they send the next, and times count from when it was sent. The two answer different \
-             questions: only the first contain the wait for a free client."
+            "Where there is a rate, operations are due at it, whether or not those before them \
+             have ended, and times count from when they were due; elsewhere clients wait for each \
+             operation before they send the next, and times count from when it was sent. The two \
+             answer different questions: only the times from when an operation was due contain \
+             the wait for a free client."
         }
         (_, true) => {
             "Its operations are due at a rate, whether or not those before them have ended; times count \
@@ -97,12 +98,13 @@ fn figures() -> Words {
 fn verdicts(run: &Run) -> Words {
     Words::default()
         .marked(
-            "*Faster* and *slower* mean that the whole interval lies beyond 5 % (above 1.05, or below 1 / \
-             1.05), *same* that it lies within, *undecided* neither. All comparisons of this page, of \
-             every operation at every setting, are adjusted for their number (Holm’s method): a \
-             difference must be the clearer, the more is compared. *Too few* means that some trial has \
-             fewer than 20 of the operation, *spiky* that two ways of estimating the ratio disagree, so \
-             that the interval can’t be trusted, *no pair* that no block has a figure of ",
+            "*Faster* and *slower* mean that the whole interval lies beyond 5 % (above 1.05, or \
+             below 1 / 1.05), *same* that it lies within, *undecided* neither. All comparisons of \
+             this page, of every operation under every condition, are adjusted for their number \
+             (Holm’s method): the more is compared, the clearer a difference must be. *Too few* \
+             means that some trial has fewer than 20 of the operation, *spiky* that two ways of \
+             estimating the ratio disagree, so that the interval can’t be trusted, *no pair* that \
+             no block has a figure of ",
         )
         .plain(&run.baseline)
         .marked(

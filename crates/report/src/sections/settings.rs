@@ -76,7 +76,7 @@ struct Differing {
     name: String,
     /// Its value.
     value: String,
-    /// The durability or memory levels at which it is so; empty where it always is.
+    /// The durability or memory levels at which it applies; empty if it applies at all.
     at: String,
     /// Why.
     reason: String,

@@ -129,7 +129,7 @@ fn only_where_every_image_is_corrupt_nothing_could_be_counted() {
     (promise.kept, promise.broken, promise.promised) = (None, 0, Promised::Nothing);
     let rule = |corrupt| RuleView { keep: "torn".into(), cuts: 20, corrupt, ..RuleView::default() };
     for (corrupt, told, other) in [
-        (20, "left nothing that losses could be counted by", "lost nothing"),
+        (20, "left nothing from which losses could be counted", "lost nothing"),
         (1, "lost nothing that could be counted", "left nothing"),
         (0, "cut lost nothing.", "counted"),
     ] {

@@ -90,7 +90,7 @@ fn failed() -> Document {
         Warning::new(
             WarningKind::MachineDrifted,
             "the machine itself changed during the run (synced append 9 % slower at its end); \
-             comparisons inside blocks bear that, figures of cells do not",
+             comparisons inside blocks are still sound, figures of cells are not",
         ),
         Warning::new(
             WarningKind::Retries,
@@ -112,7 +112,7 @@ fn open() -> Document {
              due had not started when the time was over, at engine sqlite, clients 1, neighbours 0: \
              response times there only grow with the length of the trial",
         )
-        .remedy("offer less to learn what it can serve"),
+        .remedy("offer a lower rate to learn what it can serve"),
     ];
     document
 }

@@ -81,7 +81,7 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
         None => match uncounted(promise) {
             Uncounted::None => "lost nothing".into(),
             Uncounted::Some => "lost nothing that could be counted".into(),
-            Uncounted::All => "left nothing that losses could be counted by".into(),
+            Uncounted::All => "left nothing from which losses could be counted".into(),
         },
     };
     match promise.promised {
