@@ -17,6 +17,7 @@ use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use bakeoff_lab::place::memory::Group;
 use bakeoff_lab::place::{Place, ProcessGroup, page_cache};
 use bakeoff_lab::process::job::{Job, Task};
+use bakeoff_testkit::needs;
 use tempfile::TempDir;
 
 /// The command under test.
@@ -35,28 +36,13 @@ fn launcher() -> Launcher {
     Launcher { program: BAKEOFF.into(), arguments: vec!["disk-daemon".into()] }
 }
 
-/// Says past the test harness, which keeps what a test that passes prints to itself, that one was
-/// skipped; in CI none may be.
-fn skip(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{why}");
-    let line = format!("skipped: {why}\n");
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-}
-
 /// Whether memory can be limited here, and a disk mounted if one is wanted.
 fn can(disk: bool) -> bool {
-    if let Err(why) = bakeoff_lab::try_memory_limit() {
-        skip(&why);
+    if needs(bakeoff_lab::try_memory_limit()).is_none() {
         return false;
     }
     let folder = folder();
-    match bakeoff_lab::try_virtual_disk(&launcher(), folder.path()) {
-        Err(why) if disk => {
-            skip(&why);
-            false
-        }
-        _ => true,
-    }
+    !disk || needs(bakeoff_lab::try_virtual_disk(&launcher(), folder.path())).is_some()
 }
 
 /// A folder on a disk. The system's temporary folder may be in memory, and can't be told to forget.

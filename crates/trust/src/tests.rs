@@ -3,24 +3,15 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 
-use super::*;
+use bakeoff_testkit::{NOBODY, is_root, needs_root};
 
-const NOBODY: u32 = 65534;
+use super::*;
 
 /// A folder to make others in, without links on the way.
 fn place() -> (tempfile::TempDir, PathBuf) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().canonicalize().unwrap();
     (place, path)
-}
-
-fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
-        eprintln!("skipped: only root can make what belongs to another user");
-    }
-    root
 }
 
 /// A folder of that mode, whatever the mask.
@@ -52,7 +43,7 @@ fn a_folder_is_made_with_those_above_it_and_closed_to_others() {
 #[test]
 fn who_else_may_write_decides() {
     let (_place, path) = place();
-    let root = rustix::process::geteuid().is_root();
+    let root = is_root();
     for (mode, alone, holds) in [
         (0o755, true, true),
         (0o700, true, true),
@@ -70,7 +61,7 @@ fn who_else_may_write_decides() {
 /// Such a list, of one more user who may do all: acl(5), and the kernel's posix_acl_xattr.h.
 #[test]
 fn a_list_of_access_shows_in_the_mode() {
-    if !is_root() {
+    if !needs_root("make what belongs to another user") {
         return;
     }
     let (_place, path) = place();
@@ -103,7 +94,7 @@ fn a_list_of_access_shows_in_the_mode() {
 
 #[test]
 fn owners_of_folders_and_links_are_looked_at_on_the_whole_way() {
-    if !is_root() {
+    if !needs_root("make what belongs to another user") {
         return;
     }
     let (_place, path) = place();

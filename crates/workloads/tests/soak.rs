@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_engines::{Database, Durability, Error, Terms};
+use bakeoff_testkit::needs;
 use bakeoff_workloads::Findings;
 use bakeoff_workloads::ledger::{Claim, CommitObserver, PreparedLedger};
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
@@ -117,11 +118,8 @@ struct Story {
 fn soak(name: &str, administrator: fn(&Path) -> Box<dyn Administrator>) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let engine = bakeoff_engines::find(name).expect("an engine");
-    match engine.available() {
-        Err(missing) if std::env::var_os("CI").is_none() => {
-            return eprintln!("left out: {missing}");
-        }
-        available => available.expect("it is installed"),
+    if needs(engine.available()).is_none() {
+        return;
     }
     let seconds = std::env::var("SOAK_SECONDS").map_or(10.0, |text| text.parse().expect("seconds"));
     let ledger = PreparedLedger::new("small", 7, Arc::new(Text::generated(7)));

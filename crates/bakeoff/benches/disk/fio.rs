@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use bakeoff_testkit::is_root;
 use serde_json::Value;
 
 /// A job: fio's own words, without the dashes.
@@ -34,7 +35,7 @@ pub(crate) struct Reached {
 pub(crate) fn have(program: &str) -> bool {
     let works =
         || Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success());
-    if !works() && rustix::process::geteuid().is_root() {
+    if !works() && is_root() {
         let _ = Command::new("apt-get").args(["install", "-y", "-q", program]).output();
     }
     works()

@@ -6,23 +6,12 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use bakeoff_testkit::{NOBODY, is_root, needs, needs_root};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
+use super::on_disks::can_mount;
 use super::{Place, wait_until};
-
-/// Whether disks can be mounted here: a test can't go on without. Where all tests must run, it
-/// fails instead.
-fn can_mount() -> bool {
-    match bakeoff_disk::daemon::can_mount() {
-        Ok(()) => true,
-        Err(error) if std::env::var_os("CI").is_some() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            false
-        }
-    }
-}
 
 /// A place with a backing folder `b` and a mountpoint `m`; what is mounted on it goes with it.
 struct Disks(Place);
@@ -244,9 +233,7 @@ fn faults_strike_on_demand() {
 
 /// A script in a world of its own, whose mounts nobody else sees or sweeps; `$0` is bakeoff.
 fn in_its_own_world(disks: &Disks, script: &str) -> Option<super::Done> {
-    if !rustix::process::geteuid().is_root() {
-        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
-        eprintln!("skipped: a world of its own needs root");
+    if !needs_root("make a world of its own") {
         return None;
     }
     let mut command = std::process::Command::new("unshare");
@@ -332,15 +319,14 @@ fn another_user_s_disk_is_told_from_none() {
     let Some(disks) = Disks::new() else { return };
     let place = &disks.0;
     disks.mount("null");
-    if rustix::process::geteuid().is_root() {
+    if is_root() {
         use std::os::unix::process::CommandExt;
         let at = place.path("m");
         let mut command = place.command(&["disk", "unmount", at.to_str().unwrap()]);
-        let output = command.env_remove("XDG_RUNTIME_DIR").uid(65534).gid(65534).output();
-        match output {
-            Ok(output) => drop(super::Done(output).code(3).says(&["a disk of user 0", "root"])),
-            // Where nobody may go into the build's folder.
-            Err(error) => eprintln!("skipped: {error}"),
+        let output = command.env_remove("XDG_RUNTIME_DIR").uid(NOBODY).gid(NOBODY).output();
+        // Nobody may not go into every build's folder.
+        if let Some(output) = needs(output) {
+            super::Done(output).code(3).says(&["a disk of user 0", "root"]);
         }
     }
     place.run(&["disk", "unmount", "m"]).code(0);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_results::measure::*;
+use bakeoff_testkit::{needs, needs_root};
 
 use super::{Place, measured, trials, wait_until};
 
@@ -23,19 +24,12 @@ model = "raid10:4×hdd-7200"
 cache = "16M"
 "#;
 
-/// Whether virtual disks can be had: not everywhere, but always in CI.
+/// Whether virtual disks can be had.
 pub fn can_mount() -> bool {
     let place = tempfile::tempdir().unwrap();
     let program = env!("CARGO_BIN_EXE_bakeoff").into();
     let launcher = Launcher { program, arguments: vec!["disk-daemon".into()] };
-    match bakeoff_lab::try_virtual_disk(&launcher, place.path()) {
-        Ok(()) => true,
-        Err(reason) => {
-            assert!(std::env::var_os("CI").is_none(), "{reason}");
-            eprintln!("skipped: {reason}");
-            false
-        }
-    }
+    needs(bakeoff_lab::try_virtual_disk(&launcher, place.path())).is_some()
 }
 
 /// Whether anything is mounted below a folder.
@@ -145,9 +139,7 @@ fn without_fuse(place: &Place, arguments: &[&str]) -> Option<super::Done> {
     let mut command = std::process::Command::new("unshare");
     command.args(["--mount", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_bakeoff")]);
     command.args(arguments).current_dir(place.path(".")).env("XDG_RUNTIME_DIR", place.path("."));
-    if !rustix::process::geteuid().is_root() {
-        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
-        eprintln!("skipped: /dev/fuse can't be covered without root");
+    if !needs_root("cover /dev/fuse") {
         return None;
     }
     Some(super::Done(command.output().unwrap()))

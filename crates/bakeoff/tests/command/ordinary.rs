@@ -3,7 +3,8 @@
 use bakeoff_results::Scope;
 use bakeoff_results::measure::*;
 
-use super::others::{NOBODY, is_root};
+use bakeoff_testkit::{NOBODY, is_root, skip};
+
 use super::{Place, measured};
 
 /// Trials of an engine, one after the other, and their clients. Of a server whose processes come and
@@ -35,9 +36,8 @@ fn every_trial_of_every_engine_is_measured_without_root() {
         let terms = ["--repetitions", &count, "--seconds", "0.5", "--clients", clients];
         let same = ["--neighbours", "0", "--durability", "relaxed", "--noise-floor", "false"];
         let done = place.run_as(user, &[&run[..], &terms, &same].concat());
-        let missing = done.err().contains("apt-get install");
-        if missing && std::env::var_os("CI").is_none() {
-            eprintln!("skipped: {engine} is not installed");
+        if done.err().contains("apt-get install") {
+            skip(format_args!("{engine} is not installed: {}", done.err()));
             continue;
         }
         let done = done.code(0);
@@ -66,9 +66,8 @@ fn a_virtual_disk_is_mounted_without_root() {
     } else {
         place.run_as(user, &run)
     };
-    if done.err().contains("can be had") && std::env::var_os("CI").is_none() {
-        eprintln!("skipped: {}", done.err());
-        return;
+    if done.err().contains("can be had") {
+        return skip(done.err());
     }
     done.code(0);
     let document = place.json("r");

@@ -6,10 +6,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
+use bakeoff_testkit::{NOBODY, is_root, needs_root};
+
 use super::{Done, Place, SMALL};
 
-/// An ordinary user, and another one.
-pub const NOBODY: u32 = 65534;
+/// An ordinary user who is not nobody.
 const SOMEBODY: u32 = 1;
 
 /// A folder where everybody may write and nobody can touch what is another's, as `/tmp`.
@@ -17,16 +18,6 @@ fn sticky() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
     folder
-}
-
-/// Whether this test may make what belongs to others; in continuous integration it may.
-pub fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
-        eprintln!("skipped: only root can make what belongs to another user");
-    }
-    root
 }
 
 /// A folder that belongs to a user.
@@ -98,7 +89,7 @@ fn text(path: &Path) -> String {
 
 #[test]
 fn an_empty_folder_that_somebody_else_made_is_no_run_folder() {
-    if !is_root() {
+    if !needs_root("make what belongs to another user") {
         return;
     }
     let (place, everybody) = (Place::new(), sticky());
@@ -129,7 +120,7 @@ fn an_empty_folder_that_somebody_else_made_is_no_run_folder() {
 fn a_folder_that_others_can_write_is_refused_until_it_is_closed() {
     let place = Place::new();
     place.write("small.toml", SMALL);
-    let root = rustix::process::geteuid().is_root();
+    let root = is_root();
     let open = place.path("open");
     fs::create_dir(&open).unwrap();
     let modes: &[(u32, &str)] =
@@ -147,7 +138,7 @@ fn a_folder_that_others_can_write_is_refused_until_it_is_closed() {
 
 #[test]
 fn root_does_not_go_on_with_somebody_else_s_run() {
-    if !is_root() {
+    if !needs_root("make what belongs to another user") {
         return;
     }
     let place = Place::of(NOBODY);
@@ -256,7 +247,7 @@ fn an_unrelated_run_sweeps_nothing_but_what_the_killed_one_made() {
 
 #[test]
 fn an_output_goes_through_no_link_of_somebody_else_s() {
-    if !is_root() {
+    if !needs_root("make what belongs to another user") {
         return;
     }
     for user in [0, NOBODY] {
@@ -300,7 +291,7 @@ fn an_output_goes_through_no_link_of_somebody_else_s() {
 
 #[test]
 fn doctor_makes_nothing_in_a_folder_that_somebody_else_decides_over() {
-    if !is_root() {
+    if !needs_root("make what belongs to another user") {
         return;
     }
     let (place, everybody) = (Place::new(), sticky());

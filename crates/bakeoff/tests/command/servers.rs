@@ -4,8 +4,9 @@ use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 
 use bakeoff_results::measure::{CPU, MEMORY_LIMIT};
+use bakeoff_testkit::{NOBODY, needs, needs_root};
 
-use super::others::NOBODY;
+use super::on_disks::can_mount;
 use super::{Place, measured, wait_until};
 
 /// A trial that is as short as can be.
@@ -22,23 +23,14 @@ const SHORT: [&str; 10] = [
     "2",
 ];
 
-/// Whether these engines are installed; says so where they are not, and fails where they must be.
+/// Whether these engines are installed.
 pub fn installed(engines: &[&str]) -> bool {
-    let missing = engines.iter().find_map(|name| {
-        let engine = bakeoff_engines::find(name).expect("it is an engine");
-        engine.available().err()
-    });
-    let Some(missing) = missing else { return true };
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
-    eprintln!("skipped: {missing}");
-    false
+    let find = |name: &&str| bakeoff_engines::find(name).expect("it is an engine");
+    engines.iter().map(find).all(|engine| needs(engine.available()).is_some())
 }
 
 fn limited() -> bool {
-    let Err(reason) = bakeoff_lab::try_memory_limit() else { return true };
-    assert!(std::env::var_os("CI").is_none(), "{reason}");
-    eprintln!("skipped: {reason}");
-    false
+    needs(bakeoff_lab::try_memory_limit()).is_some()
 }
 
 /// Every trial of a run with its engine.
@@ -301,8 +293,7 @@ fn servers_run_in(place: &Place, folder: &str) {
     if !installed(&["mariadb:innodb", "mariadb:rocksdb", "postgres"]) {
         return;
     }
-    let disk = std::path::Path::new("/dev/fuse").exists();
-    assert!(disk || std::env::var_os("CI").is_none(), "there is no /dev/fuse");
+    let disk = can_mount();
     place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
     for disk in ["host", "null"].into_iter().take(if disk { 2 } else { 1 }) {
         let out = format!("{folder}/{disk}");
@@ -351,7 +342,7 @@ fn servers_run_in_a_folder_with_a_long_path() {
 #[test]
 fn servers_run_in_a_folder_with_a_long_path_for_an_ordinary_user() {
     const ENGINES: &str = "mariadb:innodb,mariadb:rocksdb";
-    if !rustix::process::geteuid().is_root() || !installed(&["mariadb:innodb", "mariadb:rocksdb"]) {
+    if !needs_root("be another user") || !installed(&["mariadb:innodb", "mariadb:rocksdb"]) {
         return;
     }
     let place = Place::of(NOBODY);

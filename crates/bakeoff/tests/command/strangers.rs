@@ -9,27 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use bakeoff_testkit::{NOBODY, needs_root};
 use rustix::mount::{MountFlags, mount};
 
 use super::on_disks::can_mount;
 use super::{Done, Place};
 
-/// A user that is neither root nor the one who tests.
-pub const STRANGER: u32 = 65534;
 /// What a command of a disk takes at most, waiting for nobody.
 const SOON: Duration = Duration::from_secs(30);
 /// Bytes that such a command has in memory at most.
 const LITTLE: u64 = 200 << 20;
-
-/// Whether this is root, as in CI: only root can be another user.
-pub fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        assert!(std::env::var_os("CI").is_none(), "CI runs as root");
-        eprintln!("skipped: only root can be somebody else");
-    }
-    root
-}
 
 /// A command that ends soon and takes little memory.
 fn soon(mut command: Command) -> Done {
@@ -97,7 +86,7 @@ fn what_is_no_note_among_the_notes_is_neither_waited_for_nor_read() {
 /// The same of an ordinary user, who can't mount everywhere.
 #[test]
 fn an_ordinary_user_is_not_held_up_either() {
-    if !is_root() {
+    if !needs_root("be somebody else") {
         return;
     }
     let (place, notes) = place();
@@ -106,19 +95,19 @@ fn an_ordinary_user_is_not_held_up_either() {
     let theirs = notes.join("2.json");
     fs::write(&theirs, "{}").unwrap();
     give(&place);
-    chown(&theirs, Some(STRANGER - 1), None).unwrap();
+    chown(&theirs, Some(NOBODY - 1), None).unwrap();
     let stat = soon(as_stranger(&place, &["disk", "stat", "m"]));
     stat.code(3).says(&["no virtual disk is mounted"]);
     assert!(theirs.exists());
     // One's own that says nothing is removed.
-    chown(&theirs, Some(STRANGER), None).unwrap();
+    chown(&theirs, Some(NOBODY), None).unwrap();
     soon(as_stranger(&place, &["disk", "stat", "m"])).code(3);
     assert!(!theirs.exists());
 }
 
 #[test]
 fn another_user_s_note_is_not_believed() {
-    if !is_root() {
+    if !needs_root("be somebody else") {
         return;
     }
     let (place, notes) = place();
@@ -130,7 +119,7 @@ fn another_user_s_note_is_not_believed() {
     });
     let note = notes.join("0.json");
     fs::write(&note, text.to_string()).unwrap();
-    chown(&note, Some(STRANGER), Some(STRANGER)).unwrap();
+    chown(&note, Some(NOBODY), Some(NOBODY)).unwrap();
     soon(place.command(&["disk", "stat", "m"])).code(3).says(&["no virtual disk"]);
     assert!(victim.join(".bakeoff-disk").exists(), "a stranger had it removed");
     assert!(note.exists(), "it is the stranger's");
@@ -152,7 +141,7 @@ impl Foreign {
         let at = place.path("at").canonicalize().unwrap();
         let daemon = File::options().read(true).write(true).open("/dev/fuse").unwrap();
         let fd = daemon.as_raw_fd();
-        let data = format!("fd={fd},rootmode=40000,user_id={STRANGER},group_id={STRANGER}");
+        let data = format!("fd={fd},rootmode=40000,user_id={NOBODY},group_id={NOBODY}");
         let (name, data) = (format!("bakeoff-disk:{}", socket.display()), CString::new(data));
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
         mount(name, &at, "fuse.bakeoff", flags, data.unwrap().as_c_str()).unwrap();
@@ -168,7 +157,7 @@ impl Drop for Foreign {
 
 /// Gives a place to a stranger, with all that is in it.
 pub fn give(place: &Place) {
-    let owner = format!("{STRANGER}:{STRANGER}");
+    let owner = format!("{NOBODY}:{NOBODY}");
     let given = Command::new("chown").args(["-hR", &owner]).arg(place.path("")).status();
     assert!(given.unwrap().success());
 }
@@ -176,7 +165,7 @@ pub fn give(place: &Place) {
 /// bakeoff as a stranger starts it in a place.
 pub fn as_stranger(place: &Place, arguments: &[&str]) -> Command {
     let mut command = Command::new("setpriv");
-    let [uid, gid] = ["--reuid", "--regid"].map(|flag| format!("{flag}={STRANGER}"));
+    let [uid, gid] = ["--reuid", "--regid"].map(|flag| format!("{flag}={NOBODY}"));
     command.args([&*uid, &*gid, "--clear-groups", "--", env!("CARGO_BIN_EXE_bakeoff")]);
     command.args(arguments).current_dir(place.path("")).env("XDG_RUNTIME_DIR", place.path(""));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -185,7 +174,7 @@ pub fn as_stranger(place: &Place, arguments: &[&str]) -> Command {
 
 #[test]
 fn a_stranger_s_mount_is_not_asked_what_it_is() {
-    if !is_root() || !can_mount() {
+    if !needs_root("be somebody else") || !can_mount() {
         return;
     }
     let (place, _) = place();
@@ -217,7 +206,7 @@ fn a_folder_of_notes_that_somebody_else_made_or_can_write_is_refused() {
         command.env("TMPDIR", &temporary).env_remove("XDG_RUNTIME_DIR");
         soon(command)
     };
-    let user = if user == 0 { STRANGER } else { user };
+    let user = if user == 0 { NOBODY } else { user };
     let folder = temporary.join(format!("bakeoff-{user}"));
     ask().code(3);
     assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
@@ -227,7 +216,7 @@ fn a_folder_of_notes_that_somebody_else_made_or_can_write_is_refused() {
     symlink("/proc", &folder).unwrap();
     ask().code(1).says(&[&folder.to_string_lossy(), "no folder"]);
     fs::remove_file(&folder).unwrap();
-    if user == STRANGER {
+    if user == NOBODY {
         fs::create_dir(&folder).unwrap();
         fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
         ask().code(1).says(&[&folder.to_string_lossy(), "user 0", "XDG_RUNTIME_DIR"]);
@@ -237,7 +226,7 @@ fn a_folder_of_notes_that_somebody_else_made_or_can_write_is_refused() {
 
 #[test]
 fn root_keeps_its_notes_in_run_and_nowhere_that_others_share() {
-    if !is_root() {
+    if !needs_root("be somebody else") {
         return;
     }
     let place = Place::new();
@@ -245,7 +234,7 @@ fn root_keeps_its_notes_in_run_and_nowhere_that_others_share() {
         fs::create_dir(place.path(name)).unwrap();
         fs::set_permissions(place.path(name), Permissions::from_mode(0o1777)).unwrap();
     }
-    chown(place.path("theirs"), Some(STRANGER), Some(STRANGER)).unwrap();
+    chown(place.path("theirs"), Some(NOBODY), Some(NOBODY)).unwrap();
     fs::create_dir(place.path("theirs/roots")).unwrap();
     let script = r#"
         mount -t tmpfs none /run

@@ -18,6 +18,7 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bakeoff_testkit::needs_root;
 use sweep::Outcome;
 
 /// What the parts that are tried by default are chosen by.
@@ -61,18 +62,13 @@ fn say(line: &str) {
 }
 
 /// Whether this process may supervise another one's calls, and mount disks.
-fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        assert!(setting("CI").is_none(), "only root can supervise what mounts a disk");
-        say("skipped: only root can supervise what mounts a disk");
-    }
-    root
+fn can_supervise() -> bool {
+    needs_root("supervise what mounts a disk")
 }
 
 #[test]
 fn every_call_fails_once() {
-    if !is_root() {
+    if !can_supervise() {
         return;
     }
     let mut faults = sweep::faults(&sweep::record(), SEED);
@@ -109,7 +105,7 @@ fn every_call_fails_once() {
 
 #[test]
 fn killed_at_any_moment() {
-    if !is_root() {
+    if !can_supervise() {
         return;
     }
     let kills = setting("BAKEOFF_KILLS").map_or(KILLS, |it| it.parse().expect("a number"));

@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 use bakeoff_engines::mysql;
 use bakeoff_lab::place::memory::Group;
 use bakeoff_servers::{Launch, Server};
+use bakeoff_testkit::needs;
 
-use super::{Stage, can, skip};
+use super::{Stage, can};
 
 const LIMIT: u64 = 192 << 20;
 
@@ -46,8 +47,8 @@ fn a_server_is_held_on(model: &str) {
     if !can(model != "host") {
         return;
     }
-    if let Err(why) = mysql::SERVER.find() {
-        return skip(&why.to_string());
+    if needs(mysql::SERVER.find()).is_none() {
+        return;
     }
     let places = super::folder();
     let runtime = |name: &str| {

@@ -17,15 +17,6 @@ use postgres::Postgres;
 use server::Database;
 use tarantool::Tarantool;
 
-/// What keeps a test from running: in CI a failure, elsewhere a line that says so.
-fn skip(why: &str) {
-    use std::io::Write;
-    assert!(std::env::var_os("CI").is_none(), "{why}");
-    let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    // The harness shows no print of a test that passes, but this.
-    let _ = writeln!(std::io::stderr(), "{test} is skipped: {why}");
-}
-
 #[test]
 fn innodb() {
     story::tell(&MariaDb::INNODB, "null");

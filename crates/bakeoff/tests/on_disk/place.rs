@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use bakeoff_devices::plug::Keep;
 use bakeoff_disk::control::Control;
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
+use bakeoff_testkit::needs;
 use tempfile::TempDir;
 
 /// The command under test.
@@ -29,17 +30,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// Mounts a disk of a model, its timing off. None where that can't be done; then it has said so.
+    /// Mounts a disk of a model, its timing off. None where that can't be done.
     pub fn new(model: &str) -> Option<Self> {
         let folder = temporary();
         let backing = made(folder.path().join("backing"));
         if std::env::var_os("ON_DISK").is_some_and(|place| place == "folder") {
             return Some(Self { disk: None, timed: false, path: backing, cuts: 0, folder });
         }
-        if !Path::new("/dev/fuse").exists() {
-            crate::skip("there is no /dev/fuse");
-            return None;
-        }
+        needs(bakeoff_disk::daemon::can_mount())?;
         let mountpoint = made(folder.path().join("disk"));
         let timed = model != "null";
         let disk = mounted(&backing, &mountpoint, model);

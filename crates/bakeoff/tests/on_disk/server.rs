@@ -9,7 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, geteuid, kill_process, test_kill_process};
+use bakeoff_testkit::is_root;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
 
 use crate::place;
@@ -86,7 +87,7 @@ impl Home {
     pub fn new(database: &dyn Database, disk: &Path) -> Self {
         let folder = place::temporary();
         let (data, run) = (disk.join("data"), folder.path().join("run"));
-        let user = geteuid().is_root().then(|| database.user());
+        let user = is_root().then(|| database.user());
         let home = Self { data, run, user, _folder: folder };
         let mut make = Command::new("install");
         make.args(["-d", "-m", "700"]);

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::plug::Keep;
+use bakeoff_testkit::skip;
 
 use crate::place::Place;
 use crate::server::{Client, Database, Home, Server};
@@ -52,7 +53,7 @@ pub fn tell(database: &dyn Database, model: &str) {
 pub fn cut(database: &dyn Database) -> Option<Vec<u32>> {
     let mut place = place(database, "null")?;
     if place.is_folder() {
-        crate::skip("a folder has no power to cut");
+        skip("a folder has no power to cut");
         return None;
     }
     let home = Home::new(database, place.path());
@@ -78,7 +79,7 @@ pub fn cut(database: &dyn Database) -> Option<Vec<u32>> {
 fn place(database: &dyn Database, model: &str) -> Option<Place> {
     let programs = database.programs();
     if let Some(missing) = programs.iter().find(|program| !program.exists()) {
-        crate::skip(&format!("there is no {}", missing.display()));
+        skip(format_args!("there is no {}", missing.display()));
         return None;
     }
     Place::new(model)

@@ -31,7 +31,7 @@ impl Real {
     /// # Errors
     /// What this machine lacks for it.
     pub fn mount() -> Result<Self, String> {
-        if !rustix::process::geteuid().is_root() {
+        if !bakeoff_testkit::is_root() {
             return Err("only root can mount an ext4".to_owned());
         }
         let folders = tempfile::tempdir().unwrap();

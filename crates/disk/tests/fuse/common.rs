@@ -1,15 +1,15 @@
 //! A disk that is mounted for a test.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
+use bakeoff_disk::daemon;
 use bakeoff_disk::executor::{self, Executor};
 use bakeoff_disk::fuse::{self, ServeOptions, Session};
 use bakeoff_disk::volume::{Volume, VolumeOptions};
+use bakeoff_testkit::{is_root, needs};
 use tempfile::TempDir;
 
 /// A mounted disk; unmounted and removed at the end.
@@ -22,15 +22,10 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Mounts an empty one. `None` where this machine can't mount, which it says; in CI it must.
+    /// Mounts an empty one. `None` where this machine can't mount.
     pub fn mount(model: &str) -> Option<Self> {
-        if let Err(why) = can_mount() {
-            assert!(std::env::var_os("CI").is_none(), "CI must be able to mount: {why}");
-            let line = format!("skipped: {why}\n");
-            // Past the test harness, which keeps what a test that passes prints to itself.
-            std::io::stderr().write_all(line.as_bytes()).unwrap();
-            return None;
-        }
+        needs(daemon::can_mount())?;
+        needs(helper())?;
         let folders = tempfile::tempdir().unwrap();
         for folder in ["backing", "mount"] {
             std::fs::create_dir(folders.path().join(folder)).unwrap();
@@ -77,15 +72,9 @@ fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Session) {
     (volume, session.unwrap())
 }
 
-/// Why this machine can't mount, if it can't.
-fn can_mount() -> Result<(), String> {
-    let opened = File::options().read(true).write(true).open("/dev/fuse");
-    opened.map_err(|error| format!("/dev/fuse can't be opened: {error}"))?;
+/// Sees that there is what an ordinary user mounts by.
+fn helper() -> Result<(), &'static str> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let helper = std::env::split_paths(&path).any(|folder| folder.join("fusermount3").exists());
-    if rustix::process::geteuid().is_root() || helper {
-        Ok(())
-    } else {
-        Err("not root, and there is no fusermount3 (package fuse3)".to_owned())
-    }
+    let has = std::env::split_paths(&path).any(|folder| folder.join("fusermount3").exists());
+    (is_root() || has).then_some(()).ok_or("not root, and there is no fusermount3 (package fuse3)")
 }

@@ -4,9 +4,10 @@
 //! there, which takes a minute or two; elsewhere the test is skipped then.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use bakeoff_testkit::{in_ci, skip};
 
 use crate::common::Disk;
 
@@ -33,7 +34,7 @@ copy_file_range = 1
 /// Operations: 100,000 in CI, which take half a minute; `BAKEOFF_FSX_OPERATIONS` sets another
 /// number.
 fn operations() -> String {
-    let usual = if std::env::var_os("CI").is_some() { "100000" } else { "10000" };
+    let usual = if in_ci() { "100000" } else { "10000" };
     std::env::var("BAKEOFF_FSX_OPERATIONS").unwrap_or_else(|_| usual.to_owned())
 }
 
@@ -50,10 +51,8 @@ fn program() -> Option<PathBuf> {
 
 fn install() -> Option<PathBuf> {
     let what = ["install", "fsx", "--version", "0.3.2", "--locked", "--root"];
-    if std::env::var_os("CI").is_none() {
-        let line = format!("skipped: no fsx; cargo {} target/fsx\n", what.join(" "));
-        // Past the test harness, which keeps what a test that passes prints to itself.
-        std::io::stderr().write_all(line.as_bytes()).unwrap();
+    if !in_ci() {
+        skip(format_args!("no fsx; cargo {} target/fsx", what.join(" ")));
         return None;
     }
     let installed = Command::new(env!("CARGO")).args(what).arg(root()).status().unwrap();

@@ -22,6 +22,7 @@ use bakeoff_devices::plug::Metadata;
 use bakeoff_disk::daemon;
 use bakeoff_disk::mount::{self, Error, Launcher, MountOptions, Mounted};
 use bakeoff_disk::table;
+use bakeoff_testkit::needs;
 use tempfile::TempDir;
 
 type Test = (&'static str, fn());
@@ -62,9 +63,7 @@ fn run(arguments: &[String]) -> ExitCode {
         tests.for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
-    if let Err(why) = daemon::can_mount() {
-        assert!(std::env::var_os("CI").is_none(), "CI must be able to mount: {why}");
-        println!("skipped: {why}");
+    if needs(daemon::can_mount()).is_none() {
         return ExitCode::SUCCESS;
     }
     let mut all_passed = true;

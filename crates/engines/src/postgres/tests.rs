@@ -2,6 +2,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use bakeoff_testkit::needs;
 use postgres::Client;
 use tempfile::TempDir;
 
@@ -27,17 +28,9 @@ fn statements() -> [Statement; 2] {
         .map(|action| Statement { name: "one".into(), action })
 }
 
-/// Whether there is a server to test with; says so when there is none, and fails where there has
-/// to be one.
+/// Whether there is a server to test with.
 fn installed() -> bool {
-    match POSTGRES.available() {
-        Ok(()) => true,
-        Err(missing) if std::env::var_os("CI").is_none() => {
-            eprintln!("left out: {missing}");
-            false
-        }
-        Err(missing) => panic!("{missing}"),
-    }
+    needs(POSTGRES.available()).is_some()
 }
 
 fn open(folder: &Path, terms: &Terms) -> Result<Box<dyn Database>> {

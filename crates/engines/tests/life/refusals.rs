@@ -3,9 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 
 use bakeoff_servers::{Error, Server};
-use rustix::process::geteuid;
+use bakeoff_testkit::{AS_NOBODY, is_root, needs_root};
 
-use crate::{Home, ORDINARY, Program, again, installed, open};
+use crate::{Home, Program, again, installed, open};
 
 /// Its number among the capabilities.
 const CAP_SYS_ADMIN: u32 = 21;
@@ -70,7 +70,7 @@ fn a_setting_that_is_ours_is_refused() {
 fn a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it() {
     let mut home = Home::new();
     home.launch.directory.push("mariadb:innodb");
-    if geteuid().is_root() {
+    if is_root() {
         for program in installed() {
             home.launch.directory.set_file_name(format!("{program}:"));
             Server::initialise(&program, &home.launch).expect("it sees a shorter one");
@@ -88,17 +88,16 @@ fn a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it() {
 fn a_path_that_the_server_takes_for_several_is_refused_for_an_ordinary_user() {
     let name =
         "refusals::a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it";
-    again(ORDINARY, name);
+    again(&AS_NOBODY, name);
 }
 
 /// In a container that denies root its mounts.
 #[test]
 fn a_folder_that_the_servers_user_can_not_reach_is_named() {
-    if !geteuid().is_root() {
-        eprintln!("skipped: only root's servers run as somebody else");
+    if !needs_root("run servers as somebody else") {
         return;
     }
-    again(&["--bounding-set=-sys_admin"], "refusals::without_mounts");
+    again(&["setpriv", "--bounding-set=-sys_admin"], "refusals::without_mounts");
 }
 
 /// What [`a_folder_that_the_servers_user_can_not_reach_is_named`] starts: a test by name only.
@@ -107,7 +106,7 @@ fn without_mounts() {
     let status = std::fs::read_to_string("/proc/self/status").expect("the kernel has it");
     let bounds = status.lines().find_map(|line| line.strip_prefix("CapBnd:")).expect("a line");
     let bounds = u64::from_str_radix(bounds.trim(), 16).expect("a number");
-    if !geteuid().is_root() || bounds & (1 << CAP_SYS_ADMIN) != 0 {
+    if !is_root() || bounds & (1 << CAP_SYS_ADMIN) != 0 {
         return;
     }
     for program in installed() {

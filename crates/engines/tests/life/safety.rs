@@ -6,18 +6,15 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use bakeoff_servers::Server;
-use rustix::process::{Gid, Uid, geteuid};
+use bakeoff_testkit::{AS_NOBODY, needs_root};
+use rustix::process::{Gid, Uid};
 
 use crate::client::{must, table};
-use crate::{Home, ORDINARY, again, installed};
+use crate::{Home, again, installed};
 
-/// Whether this is root; says so where it is not.
+/// Whether this is root.
 fn root() -> bool {
-    let root = geteuid().is_root();
-    if !root {
-        eprintln!("skipped: only root has something to give away");
-    }
-    root
+    needs_root("give something away")
 }
 
 /// Root's own file in a folder outside of a server's.
@@ -175,7 +172,7 @@ fn a_path_that_is_longer_than_the_address_of_a_socket_will_do() {
 
 #[test]
 fn a_path_that_is_longer_than_the_address_of_a_socket_will_do_for_an_ordinary_user() {
-    again(ORDINARY, "safety::a_path_that_is_longer_than_the_address_of_a_socket_will_do");
+    again(&AS_NOBODY, "safety::a_path_that_is_longer_than_the_address_of_a_socket_will_do");
 }
 
 #[test]

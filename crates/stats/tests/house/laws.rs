@@ -89,6 +89,16 @@ pub const LAWS: &[Law] = &[
         but: &[],
     },
     Law {
+        of: "testkit",
+        on: &[],
+        never: &[
+            never("another crate of this workspace", &[], &["bakeoff_"]),
+            never("engine", CLIENTS, ENGINES),
+            never("disk or trial", &["fuser"], &["disk", "trial", "experiment", "workload"]),
+        ],
+        but: &[],
+    },
+    Law {
         of: "load",
         on: &["stats"],
         never: &[
@@ -161,7 +171,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "conformance",
-        on: &["engines"],
+        on: &["engines", "testkit"],
         never: &[never("measured for", &["hdrhistogram"], &["latency", "histogram", "workload"])],
         but: &[],
     },

@@ -7,6 +7,7 @@ use bakeoff_engines::statement::{Path, Read};
 use bakeoff_engines::{
     Access, Action, Database, ENGINES, Home, Result, Rows, Session, Statement, Value,
 };
+use bakeoff_testkit::needs;
 use bakeoff_workloads::{Prepared, Tally};
 
 use crate::{load, prepare};
@@ -203,21 +204,14 @@ fn balance(engine: &str, clients: usize, operations: usize) -> usize {
     watching_twice(watches)
 }
 
-/// The engines that store something, by what they are; those that are not installed are left out,
-/// but for the machines that must have them.
+/// The engines that store something and are installed, by what they are.
 fn real_engines(homes: &[Home]) -> impl Iterator<Item = &'static str> {
     ENGINES.iter().filter_map(|engine| {
         let about = engine.about();
         if about.name == "null" || !homes.contains(&about.home) {
             return None;
         }
-        match engine.available() {
-            Err(missing) if std::env::var_os("CI").is_none() => {
-                eprintln!("left out: {missing}");
-                None
-            }
-            available => Some(available.map(|()| about.name).expect("it is installed")),
-        }
+        needs(engine.available()).map(|()| about.name)
     })
 }
 

@@ -1,0 +1,81 @@
+//! What a machine lacks: a test is skipped then, but not in CI, where all of them must run.
+
+use std::fmt::Display;
+use std::io::Write;
+
+/// Whether this is continuous integration, which sets the variable `CI`.
+pub fn in_ci() -> bool {
+    std::env::var_os("CI").is_some()
+}
+
+/// Says that the test that calls this is skipped, wholly or in part, and why.
+///
+/// # Panics
+/// In CI.
+#[track_caller]
+pub fn skip(why: impl Display) {
+    assert!(!in_ci(), "CI may skip nothing: {why}");
+    let thread = std::thread::current();
+    let line = match thread.name() {
+        Some(test) if test != "main" => format!("skipped: {test}: {why}\n"),
+        _ => format!("skipped: {why}\n"),
+    };
+    // Past the test harness, which keeps to itself what a test prints that passes.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// What a test needs; without it, the test is skipped for the reason that the error gives.
+///
+/// # Panics
+/// In CI, without it.
+#[track_caller]
+pub fn needs<T>(found: Result<T, impl Display>) -> Option<T> {
+    found.map_err(skip).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Output};
+
+    /// Where this is set, [`skipping`] does what its name says.
+    const MARK: &str = "BAKEOFF_TESTKIT_SKIPS";
+
+    #[test]
+    fn skipping() {
+        if std::env::var_os(MARK).is_some() {
+            assert_eq!(needs(Err::<u8, _>("there is no ladder")), None);
+        }
+    }
+
+    /// This program, which runs [`skipping`] and lacks what it needs.
+    fn run(ci: Option<&str>) -> Output {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["skip::tests::skipping", "--exact"]).env(MARK, "1").env_remove("CI");
+        command.envs(ci.map(|ci| ("CI", ci))).output().unwrap()
+    }
+
+    #[test]
+    fn a_skipped_test_passes_and_says_why_although_the_harness_shows_nothing_of_it() {
+        let done = run(None);
+        assert!(done.status.success(), "{done:?}");
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(said, "skipped: skip::tests::skipping: there is no ladder\n");
+    }
+
+    #[test]
+    fn in_ci_it_fails_for_that_reason() {
+        // However it is set.
+        for ci in ["true", "1", ""] {
+            let done = run(Some(ci));
+            assert!(!done.status.success(), "{done:?}");
+            let said = String::from_utf8(done.stdout).unwrap();
+            assert!(said.contains("CI may skip nothing: there is no ladder"), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_handed_on() {
+        assert_eq!(needs(Ok::<_, String>(7)), Some(7));
+    }
+}
