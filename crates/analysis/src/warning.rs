@@ -71,6 +71,7 @@ kinds! {
     ExternalServer, "external-server", Weakens, "an engine is on a server that somebody else runs";
     WithoutTls, "without-tls", Weakens, "what is sent to a server crosses the network without TLS";
     NotVerified, "not-verified", Weakens, "the certificate of a server is not verified";
+    DebugBuild, "debug-build", Weakens, "bakeoff was built without optimisation";
     BusyAtStart, "busy-at-start", Weakens, "the machine was busy when the run began";
     Disturbed, "disturbed", Weakens, "blocks that were measured while the machine was disturbed count all the same";
     MachineShared, "machine-shared", Weakens, "others used the machine’s processors while the clients ran";

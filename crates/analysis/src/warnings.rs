@@ -30,6 +30,7 @@ pub(crate) fn all(
     let singles = [
         lost::left_out(run),
         lost::external(run),
+        machine::debug_build(run),
         machine::began_busy(run),
         machine::disturbed(counted, blocks),
         machine::shared(run, counted),

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bakeoff_engines::{Access, Database, Engine, Error};
 
-use crate::TERMS;
 use crate::bank::{self, Teller};
 use crate::model::cells;
+use crate::terms;
 
 const THREADS: usize = 4;
 const ROUNDS: i64 = 60;
@@ -18,7 +18,7 @@ const ROUNDS: i64 = 60;
 /// Opens a bank with so many accounts of one balance, and lets `body` work in it.
 fn with_bank(engine: &dyn Engine, accounts: i64, balance: i64, body: impl FnOnce(&dyn Database)) {
     let folder = crate::folder::of(engine);
-    let database = bank::open(engine, folder.path(), &TERMS);
+    let database = bank::open(engine, folder.path(), &terms(engine));
     let mut teller = Teller::new(&*database);
     for number in 0..accounts {
         teller.run(bank::PUT, &[number, balance]);

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use bakeoff_engines::{Engine, Home, Schema};
 use tempfile::TempDir;
 
-use crate::TERMS;
+use crate::terms;
 
 /// A server's folder that was opened once.
 struct Model {
@@ -35,7 +35,7 @@ pub fn of(engine: &dyn Engine) -> TempDir {
 
 fn model(engine: &dyn Engine) -> Model {
     let folder = tempfile::tempdir().expect("a folder");
-    drop(engine.open(folder.path(), &TERMS, &Schema::default(), &[]).expect("open"));
+    drop(engine.open(folder.path(), &terms(engine), &Schema::default(), &[]).expect("open"));
     let folder = folder.keep();
     // Its input ends with this process.
     let mut remover = Command::new("sh");

@@ -17,13 +17,29 @@ pub mod sequences;
 pub mod survival;
 pub mod warm;
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use bakeoff_engines::{About, Durability, Engine, Terms};
 use bakeoff_testkit::needs;
 
-/// The terms of most checks: what a power cut does is not seen from inside the machine.
-pub const TERMS: Terms = Terms::new(Durability::None);
+/// The terms of most checks, the weakest level that an engine gives: what a power cut does is not
+/// seen from inside the machine.
+///
+/// # Panics
+/// When it gives none.
+pub fn terms(engine: &dyn Engine) -> Terms {
+    Terms::new(*given(engine).first().expect("an engine gives a level"))
+}
+
+/// The levels of durability that an engine gives, the weakest first.
+pub fn given(engine: &dyn Engine) -> Vec<Durability> {
+    Durability::ALL.into_iter().filter(|level| engine.gives(*level).is_ok()).collect()
+}
+
+/// How long one check of one engine may take. The longest takes a minute on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The variable that names the engine that alone is tried, where there is one.
 pub const ALONE: &str = "CONFORMANCE_ENGINE";
@@ -43,24 +59,46 @@ pub const TRANSACTIONAL: Of = |about| about.stores && about.rolls_back;
 /// them it failed. One that is not installed is skipped, and said.
 ///
 /// # Panics
-/// When it fails on one of them, or, in CI, when one is not installed.
+/// When it fails on one of them or does not end on it, or, in CI, when one is not installed.
 pub fn on(engines: &[&'static dyn Engine], of: Of, check: Check) {
     let alone = std::env::var(ALONE).ok();
-    let chosen: Vec<&dyn Engine> = match &alone {
+    let chosen: Vec<&'static dyn Engine> = match &alone {
         Some(level) => vec![bakeoff_engines::find_among(engines, level).expect("an engine")],
         None => engines.to_vec(),
     };
-    let mut failed = Vec::new();
-    for engine in chosen.into_iter().filter(|engine| of(&engine.about())) {
-        let name = engine.about().name;
-        if needs(engine.available()).is_none() {
-            continue;
-        }
-        if thread::scope(|scope| scope.spawn(|| check(engine)).join()).is_err() {
-            failed.push(name);
-        }
-    }
+    let chosen = chosen.into_iter().filter(|engine| of(&engine.about()));
+    let installed = chosen.filter(|engine| needs(engine.available()).is_some());
+    let failed: Vec<String> =
+        installed.filter_map(|engine| failure(PATIENCE, engine, check)).collect();
     assert!(failed.is_empty(), "it fails on {}", failed.join(", "));
+}
+
+/// Which engine it is that the check fails on, if it does.
+fn failure(patience: Duration, engine: &'static dyn Engine, check: Check) -> Option<String> {
+    let name = engine.about().name;
+    match ends(patience, move || check(engine)) {
+        Some(Ok(())) => None,
+        Some(Err(_)) => Some(name.to_owned()),
+        None => Some(format!(
+            "{name} (it does not end within {patience:?}: in this suite a reader never waits for a \
+             writer, nor the other way round; see bakeoff_engines::Session)"
+        )),
+    }
+}
+
+/// How it ends in a thread of its own, unless it takes longer: a thread that hangs can't be ended, and
+/// goes with the process.
+fn ends(patience: Duration, check: impl FnOnce() + Send + 'static) -> Option<thread::Result<()>> {
+    let (ended, end) = mpsc::channel();
+    let checking = thread::spawn(move || {
+        // It goes when the thread ends, however that is.
+        let _ended: mpsc::Sender<()> = ended;
+        check();
+    });
+    match end.recv_timeout(patience) {
+        Err(RecvTimeoutError::Timeout) => None,
+        Ok(()) | Err(RecvTimeoutError::Disconnected) => Some(checking.join()),
+    }
 }
 
 /// Makes a test of each check, of the engines in a slice. It stands at the root of a file of tests,
@@ -93,4 +131,25 @@ macro_rules! suite {
             }
         )*)*
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_engines::null::Null;
+
+    use super::*;
+
+    fn never_ends(_: &dyn Engine) {
+        loop {
+            thread::park();
+        }
+    }
+
+    #[test]
+    fn a_check_that_does_not_end_fails_with_what_it_may_be() {
+        let said = failure(Duration::from_millis(10), &Null, never_ends).unwrap();
+        assert!(said.starts_with("null (it does not end within 10ms: "), "{said}");
+        assert_eq!(failure(PATIENCE, &Null, |_| ()), None);
+        assert_eq!(failure(PATIENCE, &Null, |_| panic!("as it should")).unwrap(), "null");
+    }
 }

@@ -13,7 +13,7 @@ use bakeoff_engines::{Access, Durability, Engine, Terms};
 
 use crate::bank::{self, Teller};
 use crate::model::{Cell, Row, cells};
-use crate::{ALONE, TERMS};
+use crate::{ALONE, given};
 
 /// Tells a process that it is the one to be killed: where, and under which durability.
 const FOLDER: &str = "CONFORMANCE_FOLDER";
@@ -32,13 +32,10 @@ pub fn acknowledged_commits_survive_a_kill(engine: &dyn Engine) {
 pub fn survive_a_kill(engine: &dyn Engine, test: &str) {
     if let (Some(folder), Ok(level)) = (std::env::var_os(FOLDER), std::env::var(DURABILITY)) {
         let durability = Durability::parse(&level).expect("a durability");
-        commit_for_ever(engine, Path::new(&folder), &Terms { durability, ..TERMS });
+        commit_for_ever(engine, Path::new(&folder), &Terms::new(durability));
     }
-    for promise in engine.about().promises {
-        if promise.settings.is_none() {
-            continue;
-        }
-        let terms = Terms { durability: promise.durability, ..TERMS };
+    for durability in given(engine) {
+        let terms = Terms::new(durability);
         let folder = crate::folder::of(engine);
         let mut last = 0;
         for round in 0..ROUNDS {

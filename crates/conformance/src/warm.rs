@@ -7,7 +7,7 @@ use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::statement::{Path, Read};
 use bakeoff_engines::{Action, Database, Engine, Rows, Schema, Statement, Value};
 
-use crate::{TERMS, folder};
+use crate::{folder, terms};
 
 const ROWS: i64 = 3000;
 /// Every so many rows have a text that no page holds.
@@ -22,8 +22,9 @@ const FETCHES: [&str; 3] =
 pub fn is_warm_when_all_was_read(engine: &dyn Engine) {
     let folder = folder::of(engine);
     let (schema, statements) = (schema(), statements());
-    let open =
-        |folder: &FilePath| engine.open(folder, &TERMS, &schema, &statements).expect("a database");
+    let open = |folder: &FilePath| {
+        engine.open(folder, &terms(engine), &schema, &statements).expect("a database")
+    };
     fill(&*open(folder.path()));
     let database = open(folder.path());
     database.warm().expect("warm");

@@ -42,34 +42,29 @@ impl Engine for Fjall {
             name: "fjall",
             summary: "fjall: log-structured merge trees in Rust, optimistic transactions",
             promises: [
-                Promise {
-                    durability: Durability::None,
-                    settings: Some("PersistMode::Buffer at every commit"),
-                    source: "commits go to the system's buffers, and to the disk when a memtable \
+                Promise::new(
+                    Durability::None,
+                    "PersistMode::Buffer at every commit",
+                    "commits go to the system's buffers, and to the disk when a memtable \
                              is flushed; nothing is promised after a power cut (docs.rs/fjall, \
                              PersistMode)",
-                    window: None,
-                    most_lost: None,
-                },
-                Promise {
-                    durability: Durability::Relaxed,
-                    settings: Some("PersistMode::Buffer at every commit, SyncData every second"),
-                    source: "as none, and a thread syncs the journal every second, so a power cut \
+                ),
+                Promise::new(
+                    Durability::Relaxed,
+                    "PersistMode::Buffer at every commit, SyncData every second",
+                    "as none, and a thread syncs the journal every second, so a power cut \
                              costs what was committed since; the journal's batches are \
                              checksummed and recovered in order (docs.rs/fjall, PersistMode and \
                              Database::persist)",
-                    window: Some(Duration::from_secs(1)),
-                    most_lost: None,
-                },
-                Promise {
-                    durability: Durability::Strict,
-                    settings: Some("PersistMode::SyncData at every commit"),
-                    source: "the journal is synced with fdatasync before a commit returns \
+                )
+                .within(Duration::from_secs(1)),
+                Promise::new(
+                    Durability::Strict,
+                    "PersistMode::SyncData at every commit",
+                    "the journal is synced with fdatasync before a commit returns \
                              (docs.rs/fjall, PersistMode); fdatasync writes all that is needed \
                              to read the data again (fdatasync(2))",
-                    window: None,
-                    most_lost: None,
-                },
+                ),
             ],
             home: Home::Process,
             stores: true,

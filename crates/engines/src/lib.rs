@@ -144,7 +144,8 @@ pub struct Promise {
     pub durability: Durability,
     /// The engine's settings that give it, as its users write them; `None` when it can't be had.
     pub settings: Option<&'static str>,
-    /// What the engine's documentation says they promise, in our words, and where it says so.
+    /// What the engine's documentation says they promise, in our words, and where it says so; why
+    /// not, of a level that can't be had.
     pub source: &'static str,
     /// How long before a power cut a commit is at most acknowledged that it may take; of
     /// [`Durability::Relaxed`] alone, where `source` says so.
@@ -155,9 +156,24 @@ pub struct Promise {
 }
 
 impl Promise {
+    /// A level that an engine has by these settings, and what `source` says of them.
+    pub const fn new(durability: Durability, settings: &'static str, source: &'static str) -> Self {
+        Self { durability, settings: Some(settings), source, window: None, most_lost: None }
+    }
+
+    /// A level that an engine can't give, and why: a clause that follows "it has no such level:".
+    pub const fn lacking(durability: Durability, why: &'static str) -> Self {
+        Self { durability, settings: None, source: why, window: None, most_lost: None }
+    }
+
     /// The promise with the time that its source tells of.
-    const fn within(self, window: Duration) -> Self {
+    pub const fn within(self, window: Duration) -> Self {
         Self { window: Some(window), ..self }
+    }
+
+    /// The promise with the number of commits that its source tells of.
+    pub const fn losing_at_most(self, commits: u64) -> Self {
+        Self { most_lost: Some(commits), ..self }
     }
 }
 
@@ -261,8 +277,11 @@ pub trait Engine: Send + Sync {
     /// Why it does not, and what would change that.
     fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
         let promises = self.about().promises;
-        let given = promises.iter().any(|it| it.durability == durability && it.settings.is_some());
-        if given { Ok(()) } else { Err("it has no such level".into()) }
+        match promises.iter().find(|it| it.durability == durability) {
+            Some(Promise { settings: Some(_), .. }) => Ok(()),
+            Some(promise) => Err(format!("it has no such level: {}", promise.source)),
+            None => Err("it has no such level".into()),
+        }
     }
 
     /// Tries, before anything is loaded, whether it can be: its program is there, or the server that
@@ -402,7 +421,10 @@ pub enum Access {
 /// One client's connection.
 ///
 /// A transaction sees its own writes and nobody's unfinished ones, and takes effect as a whole or
-/// not at all. Rows that a writing transaction changes, or reads `for_update`, are its own until
+/// not at all. Readers and writers don't wait for each other: a transaction reads while another
+/// session, be it on the same thread, has written and not committed, and a commit does not wait for
+/// those who read. (So one lock around the whole database, held for a transaction, will not do; an
+/// engine that can't undo a transaction is free of this.) Rows that a writing transaction changes, or reads `for_update`, are its own until
 /// it ends: two transactions that would overwrite each other's work follow one another, or one
 /// of them ends in [`Error::Conflict`]. A statement outside `begin` and `commit` is a transaction
 /// of its own. After an error in a transaction the only call that is allowed is `rollback`.

@@ -37,32 +37,27 @@ impl Engine for Lmdb {
             name: "lmdb",
             summary: "LMDB: a memory-mapped copy-on-write B+ tree; caches in the page cache alone",
             promises: [
-                Promise {
-                    durability: Durability::None,
-                    settings: Some("MDB_NOSYNC"),
-                    source: "commits are left to the system to write; a crash may lose or break \
+                Promise::new(
+                    Durability::None,
+                    "MDB_NOSYNC",
+                    "commits are left to the system to write; a crash may lose or break \
                              anything, unless the file system keeps the order of writes \
                              (lmdb.h, MDB_NOSYNC)",
-                    window: None,
-                    most_lost: None,
-                },
-                Promise {
-                    durability: Durability::Relaxed,
-                    settings: Some("MDB_NOMETASYNC"),
-                    source: "one flush a commit instead of two: a crash may undo the last \
+                ),
+                Promise::new(
+                    Durability::Relaxed,
+                    "MDB_NOMETASYNC",
+                    "one flush a commit instead of two: a crash may undo the last \
                              transaction and breaks nothing; LMDB has nothing cheaper that \
                              keeps the file whole (lmdb.h, MDB_NOMETASYNC)",
-                    window: None,
-                    most_lost: Some(1),
-                },
-                Promise {
-                    durability: Durability::Strict,
-                    settings: Some("default (data and meta page are flushed at every commit)"),
-                    source: "a commit is on the disk when it returns (lmdb.h, mdb_txn_commit \
+                )
+                .losing_at_most(1),
+                Promise::new(
+                    Durability::Strict,
+                    "default (data and meta page are flushed at every commit)",
+                    "a commit is on the disk when it returns (lmdb.h, mdb_txn_commit \
                              without MDB_NOSYNC and MDB_NOMETASYNC)",
-                    window: None,
-                    most_lost: None,
-                },
+                ),
             ],
             home: Home::Process,
             stores: true,

@@ -18,13 +18,8 @@ pub struct Null;
 
 impl Engine for Null {
     fn about(&self) -> About {
-        let promise = |durability| Promise {
-            durability,
-            settings: Some("nothing is stored"),
-            source: "answers as if it kept the promise; use it to measure the harness only",
-            window: None,
-            most_lost: None,
-        };
+        let source = "answers as if it kept the promise; use it to measure the harness only";
+        let promise = |durability| Promise::new(durability, "nothing is stored", source);
         About {
             name: "null",
             summary: "does nothing: what the harness itself costs",

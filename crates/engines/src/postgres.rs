@@ -139,30 +139,25 @@ impl Engine for Postgres {
 
 /// How the durability levels are had, by a private server and elsewhere.
 const PROMISES: [Promise; 3] = [
-    Promise {
-        durability: Durability::None,
-        settings: Some("fsync=off, synchronous_commit=off"),
-        source: "never syncs: a crash of the system may corrupt the database beyond recovery \
+    Promise::new(
+        Durability::None,
+        "fsync=off, synchronous_commit=off",
+        "never syncs: a crash of the system may corrupt the database beyond recovery \
                  (postgresql.org/docs/current/runtime-config-wal.html#GUC-FSYNC)",
-        window: None,
-        most_lost: None,
-    },
-    Promise {
-        durability: Durability::Relaxed,
-        settings: Some("synchronous_commit=off, wal_writer_delay=200ms"),
-        source: "a crash may take the commits of the last 3 x wal_writer_delay, 0.6 s, and leaves \
+    ),
+    Promise::new(
+        Durability::Relaxed,
+        "synchronous_commit=off, wal_writer_delay=200ms",
+        "a crash may take the commits of the last 3 x wal_writer_delay, 0.6 s, and leaves \
                  the rest consistent (postgresql.org/docs/current/wal-async-commit.html)",
-        window: Some(Duration::from_millis(600)),
-        most_lost: None,
-    },
-    Promise {
-        durability: Durability::Strict,
-        settings: Some("fsync=on, synchronous_commit=on, full_page_writes=on"),
-        source: "answers a commit when its log is synced \
+    )
+    .within(Duration::from_millis(600)),
+    Promise::new(
+        Durability::Strict,
+        "fsync=on, synchronous_commit=on, full_page_writes=on",
+        "answers a commit when its log is synced \
                  (postgresql.org/docs/current/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT)",
-        window: None,
-        most_lost: None,
-    },
+    ),
 ];
 
 /// A private server and its data.

@@ -56,31 +56,24 @@ pub struct Sqlite;
 
 impl Engine for Sqlite {
     fn about(&self) -> About {
-        let promise = |durability, settings, source| Promise {
-            durability,
-            settings: Some(settings),
-            source,
-            window: None,
-            most_lost: None,
-        };
         About {
             name: "sqlite",
             summary: "SQLite in the process, with a write-ahead log",
             promises: [
-                promise(
+                Promise::new(
                     Durability::None,
                     "journal_mode=WAL, synchronous=OFF",
                     "never syncs: a power cut may lose commits or corrupt the file \
                      (sqlite.org/pragma.html#pragma_synchronous)",
                 ),
-                promise(
+                Promise::new(
                     Durability::Relaxed,
                     "journal_mode=WAL, synchronous=NORMAL, and wal_checkpoint(PASSIVE) every second",
                     "syncs the log at a checkpoint only, so one a second bounds what a power cut \
                      takes; the file stays consistent (sqlite.org/wal.html)",
                 )
                 .within(Duration::from_secs(1)),
-                promise(
+                Promise::new(
                     Durability::Strict,
                     "journal_mode=WAL, synchronous=FULL",
                     "syncs the log after each commit \

@@ -175,3 +175,15 @@ proptest! {
         prop_assert_eq!(Level::read(ENGINES, &backwards).map(|it| it.name()), Ok(level.name()));
     }
 }
+
+/// The laws of the house forbid engines' names to crates that must not know them.
+#[test]
+fn the_laws_of_the_house_know_every_engine_by_its_name() {
+    let laws = include_str!("../../stats/tests/house/laws.rs");
+    for engine in ENGINES {
+        for part in engine.about().name.split(':') {
+            let listed = [format!("\"{part}\","), format!("\"\\\"{part}\\\"\",")];
+            assert!(listed.iter().any(|it| laws.contains(it)), "`ENGINES` there lacks {part}");
+        }
+    }
+}

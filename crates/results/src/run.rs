@@ -53,6 +53,10 @@ pub struct Run {
     pub command: String,
     /// bakeoff's version.
     pub version: String,
+    /// Whether bakeoff was built without optimisation (Rust's `debug_assertions`): it and the engines
+    /// that are built into it are slower than they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub debug_build: bool,
     /// When it started, in seconds since 1970.
     pub started_s: f64,
     /// The machine.

@@ -293,6 +293,7 @@ mod tests {
             machine: Machine::default(),
             engines: Vec::new(),
             harness_s: 5e-8,
+            debug_build: false,
             load: None,
             neighbour_alone_per_second: None,
             text: String::new(),

@@ -135,6 +135,7 @@ fn the_neighbours_rate_is_noted_and_nothing_else_changes() {
     let (_dir, path) = folder();
     let run = bakeoff_results::Run {
         harness_s: 5e-8,
+        debug_build: false,
         load: None,
         estimated_s: None,
         left_out: Vec::new(),

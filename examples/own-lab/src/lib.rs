@@ -2,9 +2,10 @@
 //! arrival process, a section of reports and a format that are nobody else's. Nothing of bakeoff
 //! itself was changed for it.
 //!
-//! Copy this folder, put your engine in the place of [`log_store`], and begin with
-//! `cargo test`, which holds it to the contract of engines, then with
-//! `cargo run -- run power-cut --engine logstore --cuts 10`.
+//! Copy this folder's sources (`docs/architecture.md`, "A program of one's own", has the `Cargo.toml`
+//! for them), put your engine in the place of [`log_store`], and begin with `cargo test`, which holds
+//! it to the contract of engines, then with
+//! `cargo run --release -- run power-cut --engine logstore --cuts 10`.
 
 pub mod bursts;
 pub mod done;

@@ -32,34 +32,24 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// Keys that a scan takes out of memory at once.
 const BATCH: usize = 64;
 
-const fn promise(
-    durability: Durability,
-    settings: &'static str,
-    source: &'static str,
-    window: Option<Duration>,
-) -> Promise {
-    Promise { durability, settings: Some(settings), source, window, most_lost: None }
-}
-
 impl Engine for LogStore {
     fn about(&self) -> About {
         About {
             name: "logstore",
             summary: "a small log-structured store, as an example",
             promises: [
-                promise(Durability::None, "no sync", "commits are in the system's buffers", None),
-                promise(
+                Promise::new(Durability::None, "no sync", "commits are in the system's buffers"),
+                Promise::new(
                     Durability::Relaxed,
                     "fdatasync every second",
                     "a power cut costs what was committed since the last sync; records have \
                      checksums and are recovered in order",
-                    Some(SYNC_EVERY),
-                ),
-                promise(
+                )
+                .within(SYNC_EVERY),
+                Promise::new(
                     Durability::Strict,
                     "fdatasync at every commit",
                     "the log is synced before a commit returns",
-                    None,
                 ),
             ],
             home: Home::Process,

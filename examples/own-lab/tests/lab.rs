@@ -1,5 +1,6 @@
 //! What this lab has added is there in every command, without a change to bakeoff.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -111,4 +112,37 @@ fn ten_power_cuts_leave_what_its_engine_has_promised() {
     printed(place.path(), &[&cuts[..], &only].concat());
     let json = printed(place.path(), &["report", "r", "--format", "json"]);
     assert_eq!(json.matches("\"kept\": true").count(), 2, "both promises are kept");
+}
+
+/// The names and versions of the packages that a lock file has.
+fn locked(file: &Path) -> BTreeSet<(String, String)> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let value = |line: &str| Some(line.split_once(" = ")?.1.trim_matches('"').to_owned());
+    let packages = text.split("[[package]]\n").skip(1).map(str::lines);
+    packages
+        .map(|mut it| (value(it.next().unwrap()).unwrap(), value(it.next().unwrap()).unwrap()))
+        .collect()
+}
+
+/// The `Cargo.toml` on the page is that of a program outside of the workspace, which then has the
+/// dependencies that the workspace is tested with.
+#[test]
+fn a_program_outside_of_the_workspace_is_put_together_as_the_page_says() {
+    let bakeoff = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let page = std::fs::read_to_string(bakeoff.join("docs/architecture.md")).unwrap();
+    let manifest = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let manifest = manifest.unwrap().replace("../bakeoff", bakeoff.to_str().unwrap());
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir(place.path().join("src")).unwrap();
+    std::fs::write(place.path().join("src/lib.rs"), "").unwrap();
+    std::fs::write(place.path().join("Cargo.toml"), manifest).unwrap();
+    let lock = place.path().join("Cargo.lock");
+    std::fs::copy(bakeoff.join("Cargo.lock"), &lock).unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--format-version=1", "--offline"]).current_dir(place.path());
+    let Output { status, stderr, .. } = cargo.output().unwrap();
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let (own, tested) = (locked(&lock), locked(&bakeoff.join("Cargo.lock")));
+    let other: Vec<_> = own.difference(&tested).map(|(name, _)| name).collect();
+    assert_eq!(other, ["my-lab"]);
 }

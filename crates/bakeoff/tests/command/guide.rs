@@ -170,9 +170,9 @@ fn the_message_on_the_page_is_what_is_printed() {
     let blocks = EXPERIMENTS.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
     let shown = blocks.into_iter().find(|block| block.starts_with("error:"));
     let place = super::Place::new();
-    place.write("mine.toml", "workload = \"redmine\"\nengine = [\"sqlite\", \"lmbd\"]\n");
+    place.write("mine.toml", "workload = \"redmine\"\ndurability = [\"strict\", \"relaxd\"]\n");
     let printed = place.run(&["run", "mine.toml"]).code(2).err();
-    assert_eq!(shown.expect("the page shows a message"), printed);
+    assert_eq!(shown.expect("the page shows a message"), printed, "docs/experiments.md");
 }
 
 /// The commands that run a preset, as they are shown, each in a line of its own.

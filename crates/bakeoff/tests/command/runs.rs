@@ -1,5 +1,6 @@
 //! Runs that go to their end, and the reports of them.
 
+use bakeoff_engines::ENGINES;
 use bakeoff_results::measure::*;
 
 use super::{Place, SMALL, measured};
@@ -213,7 +214,7 @@ fn redmine_runs_on_every_engine_with_neighbours() {
 #[test]
 fn lists_and_doctor_know_every_engine() {
     let place = Place::new();
-    let engines = ["sqlite", "lmdb", "fjall", "null"];
+    let engines: Vec<&str> = ENGINES.iter().map(|engine| engine.about().name).collect();
     place.run(&["list", "engines"]).code(0).says(&engines).says(&["strict", "synchronous=FULL"]);
     place.run(&["list"]).code(0).says(&[
         "redmine",

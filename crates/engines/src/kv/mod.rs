@@ -40,7 +40,8 @@ pub trait Store: Send + Sync + Sized + 'static {
     where
         Self: 's;
 
-    /// Starts a reading transaction.
+    /// Starts a reading transaction. It waits for no writer, and no writer waits for it: see
+    /// [`crate::Session`].
     ///
     /// # Errors
     /// The store's own.

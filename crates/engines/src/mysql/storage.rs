@@ -122,13 +122,7 @@ impl Storage {
             Self::RocksDb => ROCKSDB,
             Self::Aria => ARIA,
         };
-        let promise = |durability, (settings, source)| Promise {
-            durability,
-            settings: Some(settings),
-            source,
-            window: None,
-            most_lost: None,
-        };
+        let promise = |durability, (settings, source)| Promise::new(durability, settings, source);
         [
             promise(Durability::None, none),
             promise(Durability::Relaxed, relaxed).within(Duration::from_secs(1)),

@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bakeoff_engines::statement::{Action, Bound, Order, Scope};
 use bakeoff_engines::{
-    About, Access, Database, Engine, Loader, Result, Rows, Schema, Session, Statement, Terms, Value,
+    About, Access, Database, Durability, Engine, Error, Loader, Promise, Result, Rows, Schema,
+    Session, Statement, Terms, Value,
 };
 
 use crate::{Check, concurrency, quickest, sequences, survival};
@@ -30,6 +31,8 @@ enum Fault {
     IgnoresLimits,
     IgnoresOrder,
     IncludesBounds,
+    /// No fault: it says that it lacks a level of durability, and does not open at it.
+    Lacks(Durability),
 }
 
 /// SQLite, but for the fault.
@@ -37,7 +40,11 @@ struct Broken(Fault);
 
 impl Engine for Broken {
     fn about(&self) -> About {
-        About { name: "broken", ..quickest().about() }
+        let about = About { name: "broken", ..quickest().about() };
+        let Fault::Lacks(level) = self.0 else { return about };
+        let lacking = Promise::lacking(level, "this file");
+        let without = |it: Promise| if it.durability == level { lacking } else { it };
+        About { promises: about.promises.map(without), ..about }
     }
 
     fn version(&self) -> String {
@@ -51,6 +58,7 @@ impl Engine for Broken {
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
+        self.gives(terms.durability).map_err(Error::Usage)?;
         let mut schema = schema.clone();
         if self.0 == Fault::ForgetsUnique {
             let indexes = schema.tables.iter_mut().flat_map(|table| &mut table.indexes);
@@ -253,6 +261,17 @@ fn faults_are_found() {
         assert!(!finds(check, Fault::Nothing), "{name}: found a fault where there is none");
         for fault in faults {
             assert!(finds(check, *fault), "{name}: {fault:?} was not found");
+        }
+    }
+}
+
+#[test]
+fn a_level_that_an_engine_does_not_give_is_not_asked_of_it() {
+    for level in [Durability::None, Durability::Relaxed, Durability::Strict] {
+        let checks: [Check; 3] =
+            [random, sequences::refuses_misuse, concurrency::adding_loses_no_increment];
+        for check in checks {
+            check(&Broken(Fault::Lacks(level)));
         }
     }
 }

@@ -4,7 +4,7 @@
 use bakeoff_engines::{Access, Engine, Value};
 
 use crate::bank::{self, Teller};
-use crate::{Of, TERMS, on};
+use crate::{Of, on, terms};
 
 /// The engines that it is for.
 pub const OF: Of = |about| !about.stores;
@@ -16,7 +16,7 @@ fn answers_as_documented() {
 
 fn makes_up_what_it_answers(engine: &dyn Engine) {
     let folder = tempfile::tempdir().expect("a folder");
-    let database = bank::open(engine, folder.path(), &TERMS);
+    let database = bank::open(engine, folder.path(), &terms(engine));
     let mut teller = Teller::new(&*database);
     teller.session.begin(Access::Write).expect("begin");
     assert_eq!(teller.run(bank::TICKETS_BY_KEY, &[]), 1, "one row, when there is no limit");

@@ -4,7 +4,7 @@
 use bakeoff_engines::{Access, Engine, Error};
 
 use crate::bank::{self, Teller};
-use crate::{Of, TERMS, folder, on};
+use crate::{Of, folder, on, terms};
 
 /// The engines that it is for.
 pub const OF: Of = |about| about.stores && !about.rolls_back;
@@ -16,7 +16,7 @@ fn a_rollback_says_that_it_can_undo_nothing() {
 
 fn says_that_it_can_undo_nothing(engine: &dyn Engine) {
     let folder = folder::of(engine);
-    let database = bank::open(engine, folder.path(), &TERMS);
+    let database = bank::open(engine, folder.path(), &terms(engine));
     let mut teller = Teller::new(&*database);
     teller.session.begin(Access::Write).expect("begin");
     teller.session.rollback().expect("there is nothing to undo");

@@ -7,7 +7,7 @@ mod forgetful;
 mod irrevocable;
 
 use bakeoff_conformance::{Check, Of, TRANSACTIONAL, bank, folder, sequences, survival};
-use bakeoff_conformance::{TERMS, concurrency};
+use bakeoff_conformance::{concurrency, terms};
 use bakeoff_engines::{About, ENGINES, Engine};
 
 bakeoff_conformance::suite!(ENGINES);

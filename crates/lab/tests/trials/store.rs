@@ -70,13 +70,7 @@ pub fn with(fault: Fault) -> &'static Store {
 
 impl Engine for Store {
     fn about(&self) -> About {
-        let promise = |durability| Promise {
-            durability,
-            settings: Some("none: it has one way"),
-            source: "this file",
-            window: None,
-            most_lost: None,
-        };
+        let promise = |durability| Promise::new(durability, "none: it has one way", "this file");
         About {
             name: self.name,
             summary: "a small store of the tests",

@@ -295,6 +295,7 @@ impl Sample {
             machine: machine(),
             engines: self.engines.iter().map(|engine| settings_of(engine)).collect(),
             harness_s: 5e-8,
+            debug_build: false,
             load: None,
             neighbour_alone_per_second: Some(7336.0),
             text: "generated from seed 42".into(),

@@ -58,6 +58,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             password_in_url: false,
         }],
         harness_s: 5e-8,
+        debug_build: false,
         load: None,
         neighbour_alone_per_second: Some(800.0),
         text: "none".to_owned(),

@@ -118,6 +118,7 @@ fn describe_run(
         planned: possible.plan.trials() as u32,
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
+        debug_build: cfg!(debug_assertions),
         started_s: now_s(),
         machine,
         engines: engine_facts(registry, experiment),
