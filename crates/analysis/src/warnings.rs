@@ -123,6 +123,11 @@ fn percent(share: f64) -> String {
 
 /// "2 of 32 trials".
 fn part(number: usize, of: usize) -> String {
-    let noun = if of == 1 { "trial" } else { "trials" };
-    format!("{number} of {of} {noun}")
+    part_of(number, of, "trial")
+}
+
+/// "2 of 32 cells", "1 of 1 cell".
+fn part_of(number: usize, of: usize, noun: &str) -> String {
+    let plural = if of == 1 { "" } else { "s" };
+    format!("{number} of {of} {noun}{plural}")
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::quantile;
 
-use super::{Tally, part, percent, place};
+use super::{Tally, part, part_of, percent, place};
 use crate::compare::{self, Mean};
 use crate::comparison::Comparison;
 use crate::document::CellView;
@@ -32,9 +32,10 @@ pub(super) fn noise(run: &Run, noise: &[Comparison]) -> Option<Warning> {
         _ => 0.0,
     };
     Tally::of(noise, |comparison| &comparison.levels, off).say(run, |n, m, worst, at| {
+        let part = part_of(n, m, "comparison");
         let text = format!(
-            "a level entered twice differs from itself in {n} of {m} comparisons, at worst by {} \
-             or more, at {at} (one in twenty is off by chance)",
+            "a level entered twice differs from itself in {part}, at worst by {} or more, at {at} \
+             (one in twenty is off by chance)",
             percent(worst)
         );
         Warning::new(WarningKind::Noise, text).remedy("take differences of that size for noise")
@@ -58,10 +59,11 @@ pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) 
     }
     let above = |(_, off): &(&Levels, f64)| if *off > STALLED { *off } else { 0.0 };
     Tally::of(furthest, |(levels, _)| levels, above).say(run, |n, m, worst, at| {
+        let part = part_of(n, m, "cell");
         let text = format!(
-            "in {n} of {m} cells a trial's mean is more than twice the cell's, or less than half of \
-             it, at worst by a factor of {worst:.1}, at {at}: that trial, or the machine under it, \
-             was not like the others"
+            "in {part} a trial's mean is more than twice the cell's, or less than half of it, at \
+             worst by a factor of {worst:.1}, at {at}: that trial, or the machine under it, was \
+             not like the others"
         );
         Warning::new(WarningKind::Stalled, text).remedy("look at its trials one by one")
     })
@@ -147,9 +149,10 @@ pub(super) fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<Warning>
         Some(lack(item)).filter(|lack| *lack > 1.0).unwrap_or_default()
     };
     Tally::of(all, |(cell, _)| &cell.levels, above).say(run, |n, m, worst, at| {
+        let part = part_of(n, m, "operation");
         let text = format!(
-            "the p99 is left out for {n} of {m} operations of cells: fewer than {needed} of them \
-             back it, fewest at {at}"
+            "the p99 is left out for {part} of cells: fewer than {needed} of them back it, fewest \
+             at {at}"
         );
         let warning = Warning::new(WarningKind::QuantileLeftOut, text);
         if needed as f64 / worst < SURE_OF_QUANTILE {

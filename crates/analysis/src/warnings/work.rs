@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::steady::Steadiness;
 
-use super::{Tally, part, percent};
+use super::{Tally, part, part_of, percent};
 use crate::document::CellView;
 use crate::littles_law::{concurrency, littles_law};
 use crate::open_loop::OpenLoop;
@@ -47,10 +47,11 @@ pub(super) fn unsynced(
         share().filter(|share| *share < SYNCED).map_or(0.0, |share| 1.0 - share)
     };
     Tally::of(strict, |cell| &cell.levels, missing).say(run, |n, m, worst, at| {
+        let part = part_of(n, m, "strict cell");
         let text = format!(
-            "in {n} of {m} strict cells the engine did not sync for its commits, at worst it made \
-             {:.2} of the syncs that its clients' commits need at least, at {at}: a power cut would \
-             take commits that it had acknowledged",
+            "in {part} the engine did not sync for its commits, at worst it made {:.2} of the \
+             syncs that its clients' commits need at least, at {at}: a power cut would take \
+             commits that it had acknowledged",
             1.0 - worst
         );
         Warning::new(WarningKind::NotSynced, text).remedy(
@@ -97,10 +98,11 @@ pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<Warning> {
         false => open.share_not_started().max(f64::MIN_POSITIVE),
     };
     Tally::of(open, |(cell, _)| &cell.levels, lag).say(run, |n, m, worst, at| {
+        let part = part_of(n, m, "cell");
         let text = format!(
-            "{n} of {m} cells did not keep up with the rate that was offered, at worst {} of what \
-             was due had not started when the time was over, at {at}: response times there only \
-             grow with the length of the trial",
+            "{part} did not keep up with the rate that was offered, at worst {} of what was due \
+             had not started when the time was over, at {at}: response times there only grow with \
+             the length of the trial",
             percent(worst)
         );
         Warning::new(WarningKind::NotKeptUp, text)
