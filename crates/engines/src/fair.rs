@@ -59,8 +59,8 @@ pub fn keep_level(fair: &[Setting], own: &[(String, String)]) -> Result<(), Stri
     match own.iter().find(|(name, _)| level(name)) {
         None => Ok(()),
         Some((name, value)) => Err(format!(
-            "{name}={value} among the settings of your own: the level of durability sets it; leave \
-             it out, and choose the level by `durability`"
+            "your settings have {name}={value}, which the level of durability sets; leave it out, \
+             and choose the level by `durability`"
         )),
     }
 }

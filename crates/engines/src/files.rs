@@ -1,4 +1,4 @@
-//! What a server leaves to the system, on its disk.
+//! Puts on the disk what a server leaves to the system to write.
 
 use std::path::Path;
 

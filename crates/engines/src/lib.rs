@@ -50,7 +50,7 @@ pub enum Error {
     Duplicate(String),
     /// The connection was lost while a commit was under way: the transaction may have taken effect
     /// or not, and nobody can tell without looking. Running it again could do its work twice.
-    #[error("in doubt: {0}")]
+    #[error("it is not known whether the commit took effect: {0}")]
     InDoubt(String),
     /// The contract was not kept by the caller.
     #[error("misuse of an engine: {0}")]
@@ -215,8 +215,8 @@ pub type Claim = Box<dyn Send>;
 /// What is said where another bakeoff has the claim.
 fn claimed() -> Error {
     Error::Usage(
-        "another bakeoff uses this database, and would find its tables dropped: wait until it has \
-         ended, or name another database"
+        "another bakeoff is using this database, and its tables would be dropped: wait until it \
+         has ended, or name another database"
             .into(),
     )
 }

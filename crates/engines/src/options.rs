@@ -105,7 +105,8 @@ fn option(engine: &dyn Engine, piece: &str) -> Result<(String, String), String> 
     let takes_settings = about.home == Home::Server;
     if declared.is_empty() && !takes_settings {
         return Err(format!(
-            "`{0}` takes no options: it is built in, and set as it is compared\nwrite `{0}` alone",
+            "`{0}` takes no options: it is built in, and its levels of `durability` and `memory` \
+             set it up\nwrite `{0}` alone",
             about.name
         ));
     }
@@ -116,12 +117,14 @@ fn option(engine: &dyn Engine, piece: &str) -> Result<(String, String), String> 
         ));
     };
     if value.is_empty() || value.contains(char::is_control) {
-        return Err(format!("the value of the option `{name}` is a line of text"));
+        return Err(format!(
+            "the value of the option `{name}` has to be one line of text, not empty"
+        ));
     }
     if let Some(apart) = [",", "@", ":/"].into_iter().find(|apart| value.contains(*apart)) {
         return Err(format!(
-            "the value of the option `{name}` has a `{apart}`, which has a meaning of its own in a \
-             level\na setting may have it in a file, below [settings.\"{}\"]",
+            "the value of the option `{name}` holds `{apart}`, which a level gives a meaning of \
+             its own\nset it in a file instead, below [settings.\"{}\"]",
             about.name
         ));
     }

@@ -342,8 +342,8 @@ fn confirm_durability(client: &mut Client, wanted: Durability) -> Result<()> {
         if found != value {
             let level = wanted.name();
             return Err(Error::Usage(format!(
-                "the server runs with {name}={found}, and durability {level} is {name}={value}: \
-                 set it so, or ask for another level"
+                "the server runs with {name}={found}, and durability {level} needs \
+                 {name}={value}: change the setting, or ask for another level"
             )));
         }
     }

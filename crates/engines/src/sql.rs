@@ -20,7 +20,7 @@ mod text;
 /// its owner's; the beginning of every [`Mark`].
 pub const MADE_BY: &str = "made by bakeoff";
 
-/// Whose SQL is written.
+/// The server whose dialect of SQL is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// SQLite: nulls first, rows stored in their key's order on demand.

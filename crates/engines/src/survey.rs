@@ -73,16 +73,21 @@ pub(crate) fn words(error: Error) -> String {
 
 /// Why so many tables, `first` among them, keep a database from being used: they are somebody's.
 pub(crate) fn others(count: usize, first: &str) -> Error {
-    Error::Usage(format!(
-        "the database holds {count} tables that are not {MADE_BY}, {first} for one: \
-         name a database of its own, empty"
-    ))
+    let tables = match count {
+        1 => format!("a table that is not {MADE_BY}, {first}"),
+        _ => format!("{count} tables that are not {MADE_BY}, {first} for one"),
+    };
+    Error::Usage(format!("the database holds {tables}: name an empty database of its own"))
 }
 
 /// Why so many tables of bakeoff's own are in the way.
 pub(crate) fn ours(count: usize) -> Error {
+    let tables = match count {
+        1 => "a table that was".to_owned(),
+        _ => format!("{count} tables that were"),
+    };
     Error::Usage(format!(
-        "the database holds {count} tables {MADE_BY} before, by a run or by a load that failed: \
-         allow their reuse (--reuse), which drops them, or name an empty database"
+        "the database holds {tables} {MADE_BY} before, in a run or in a load that failed: --reuse \
+         drops such tables; or name an empty database"
     ))
 }

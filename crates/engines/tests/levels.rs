@@ -45,7 +45,7 @@ fn what_is_wrong_with_a_level_is_said_with_what_is_valid() {
         ("mariadb:innodb/compression=lz4", &["`lz4`", "valid: none, zlib"]),
         ("postgres/path=opt/pg", &["`opt/pg`", "from the root on"]),
         ("postgres/path=", &["value of the option `path`"]),
-        ("postgres/work_mem=1MB\n", &["is a line of text"]),
+        ("postgres/work_mem=1MB\n", &["has to be one line of text"]),
         ("postgres/work_mem=1,2", &["`work_mem` has a `,`", "[settings.\"postgres\"]"]),
         ("postgres/path=/a@b", &["has a `@`"]),
         ("postgres/search_path=a://b", &["has a `:/`"]),

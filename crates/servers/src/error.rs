@@ -56,8 +56,8 @@ pub enum Error {
     },
     /// The path of the server's temporary files has a letter that would end it.
     #[error(
-        "{kind} takes {} for several folders, at each '{separator}': choose a folder without \
-         that letter by --out",
+        "{kind} reads {} as several folders, since it holds '{separator}': choose a folder \
+         without that character by --out",
         .path.display()
     )]
     Separator {

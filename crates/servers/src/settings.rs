@@ -35,7 +35,10 @@ pub enum Why {
     Network,
     /// Who may come in, and as whom.
     Access,
-    /// Nobody has looked at it, and it takes more than a number or a choice.
+    /// A value that is neither a number nor a choice, of a setting that nobody has looked at: it may be
+    /// a file or a command.
+    Value,
+    /// A name that sounds like more than a number, of a setting that nobody has looked at.
     Unknown,
 }
 
@@ -48,7 +51,12 @@ impl fmt::Display for Why {
             Self::Files => "has the server read or write files elsewhere",
             Self::Network => "connects the server with other machines",
             Self::Access => "says who may come in, or as whom",
-            Self::Unknown => "is unknown to bakeoff, and is more than a number, true or false",
+            Self::Value => {
+                "has a value that bakeoff can't judge: it is neither a number nor true or false"
+            }
+            Self::Unknown => {
+                "is unknown to bakeoff, and by its name more than a number, true or false"
+            }
         })
     }
 }
@@ -97,9 +105,12 @@ impl Review {
         if let Some(standing) = self.abbreviated(bare) {
             return standing;
         }
-        match is_plain(value) && !is_suspicious(bare) {
-            true => Standing::Free,
-            false => Standing::Trusted(Why::Unknown),
+        if is_suspicious(bare) {
+            Standing::Trusted(Why::Unknown)
+        } else if is_plain(value) {
+            Standing::Free
+        } else {
+            Standing::Trusted(Why::Value)
         }
     }
 

@@ -1,4 +1,4 @@
-//! Shared memory of a server's own: what a killed one leaves of it goes with its last process.
+//! Shared memory of a server's own, which is freed with its last process, even a killed one.
 
 use std::ffi::CStr;
 use std::io;

@@ -237,11 +237,11 @@ fn unknown(name: &str, form: &Form) -> Wrong {
         || name.len() > 40
         || !name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
     {
-        return format!("has a parameter that there is not; valid: {valid}");
+        return format!("has an unknown parameter; valid: {valid}");
     }
     let distance = |known: &str| strsim::osa_distance(&lower, known);
     let nearest = form.parameters.iter().min_by_key(|known| distance(known));
     let nearest = nearest.filter(|known| distance(known) <= known.len().max(3) / 3);
     let meant = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
-    format!("has the parameter {name}, which there is not{meant}; valid: {valid}")
+    format!("has the unknown parameter {name}{meant}; valid: {valid}")
 }

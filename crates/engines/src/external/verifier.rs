@@ -1,4 +1,4 @@
-//! What is asked of a server's certificate.
+//! The checks of a server's certificate.
 
 use std::sync::Arc;
 

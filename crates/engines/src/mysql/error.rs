@@ -1,4 +1,4 @@
-//! What a server says, in the contract's terms.
+//! A server's errors as errors of the contract.
 
 use mysql::{DriverError, Error as Failure};
 

@@ -1,4 +1,4 @@
-//! What was reviewed of MariaDB's settings: 10.6 to 10.11, with InnoDB, MyRocks and Aria.
+//! The review of MariaDB's settings: 10.6 to 10.11, with InnoDB, MyRocks and Aria.
 
 use bakeoff_servers::{Review, Why};
 
@@ -113,7 +113,7 @@ mod tests {
             ("innodb_flush_method", "O_DIRECT", Free),
             ("slow_query_log", "ON", Free),
             ("of_tomorrow", "9", Free),
-            ("of_tomorrow", "word", Trusted(Why::Unknown)),
+            ("of_tomorrow", "word", Trusted(Why::Value)),
             ("tomorrows_port", "9", Trusted(Why::Unknown)),
         ];
         for (name, value, wanted) in cases {

@@ -1,4 +1,4 @@
-//! What a private MariaDB server gets, each with its reason.
+//! The settings of a private MariaDB server, each with its reason.
 
 use super::Storage;
 use crate::fair::{Setting, Share};

@@ -225,8 +225,8 @@ pub(super) fn confirm(server: &mut Conn, storage: Storage, wanted: Durability) -
     let differs = |name: &str, value: &str| {
         let (found, level) = (found(name), wanted.name());
         Err(Error::Usage(format!(
-            "the server runs with {name}={found}, and durability {level} is {name}={value}: \
-             set it so, or ask for another level"
+            "the server runs with {name}={found}, and durability {level} needs {name}={value}: \
+             change the setting, or ask for another level"
         )))
     };
     for (name, value) in storage.durable(wanted) {

@@ -63,7 +63,7 @@ pub(super) fn bulk_loads(server: &mut Conn) -> Result<()> {
     if loads == Some(true) {
         return Ok(());
     }
-    Err(Error::Usage("the server takes no bulk loads: SET GLOBAL local_infile = ON".into()))
+    Err(Error::Usage("the server does not allow bulk loads: SET GLOBAL local_infile = ON".into()))
 }
 
 /// Whether the server has the storage engine.

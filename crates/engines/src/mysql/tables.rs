@@ -84,8 +84,8 @@ pub(super) fn drop_ours(server: &mut Conn, found: &[Found]) -> Result<()> {
     let dropped = tables(server).and_then(|now| {
         match found.iter().find(|it| it.mark().is_none() || !now.contains(it)) {
             Some(Found { name, .. }) => Err(Error::Usage(format!(
-                "the table {name} was changed while it was to be dropped, so nothing was: look who \
-                 else uses the database, or name a database of its own, empty"
+                "the table {name} was changed just before it was to be dropped, so no table was \
+                 dropped: look who else uses the database, or name an empty database of its own"
             ))),
             None => run(server, [format!("DROP TABLE {}", list(""))]),
         }
@@ -143,7 +143,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Its mark, if it is ours and as it was made.
+    /// Its mark, if bakeoff made it and nobody changed it since.
     fn mark(&self) -> Option<Mark> {
         Mark::of(&self.comment, &self.name, self.columns.iter().map(String::as_str))
     }

@@ -1,4 +1,4 @@
-//! What is done between trials: draining, checking, counting.
+//! Upkeep beside the clients' work: draining, checking, counting.
 
 use std::thread;
 use std::time::{Duration, Instant};

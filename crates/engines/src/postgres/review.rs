@@ -1,4 +1,4 @@
-//! What was reviewed of PostgreSQL's settings: 13 to 18.
+//! The review of PostgreSQL's settings: 13 to 18.
 
 use bakeoff_servers::{Review, Why};
 
@@ -71,7 +71,7 @@ mod tests {
             ("random_page_cost", "1.1", Free),
             ("wal_sync_method", "fdatasync", Free),
             ("enable_seqscan", "OFF", Free),
-            ("some.extension", "/x", Trusted(Why::Unknown)),
+            ("some.extension", "/x", Trusted(Why::Value)),
         ];
         for (name, value, wanted) in cases {
             assert_eq!(REVIEW.standing(name, value), wanted, "{name}={value}");

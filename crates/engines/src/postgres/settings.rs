@@ -1,4 +1,4 @@
-//! What PostgreSQL gets, each with its reason.
+//! The settings of PostgreSQL, each with its reason.
 
 use crate::fair::{Setting, Share};
 use crate::{Durability, Terms};

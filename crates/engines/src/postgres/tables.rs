@@ -77,8 +77,8 @@ pub(super) fn drop_ours(change: &mut Transaction<'_>, found: &[Relation]) -> Res
     let changed = |it: &&Relation| it.mark().is_none() || !now.contains(it);
     if let Some(Relation { name, .. }) = found.iter().find(changed) {
         return Err(Error::Usage(format!(
-            "the table {name} was changed while it was to be dropped, so nothing was: look who \
-             else uses the database, or name a database of its own, empty"
+            "the table {name} was changed just before it was to be dropped, so no table was \
+             dropped: look who else uses the database, or name an empty database of its own"
         )));
     }
     for Relation { name, .. } in found {
@@ -102,7 +102,7 @@ pub(super) struct Relation {
 }
 
 impl Relation {
-    /// Its mark, if it is ours and as it was made.
+    /// Its mark, if bakeoff made it and nobody changed it since.
     fn mark(&self) -> Option<Mark> {
         let columns = self.columns.iter().map(String::as_str);
         Mark::of(&self.comment, &self.name, columns).filter(|_| self.is_table)

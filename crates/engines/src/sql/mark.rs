@@ -1,4 +1,4 @@
-//! What a table's comment says: that bakeoff made it, and as what.
+//! The mark in a table's comment, which says that bakeoff made the table, and with which columns.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,4 @@
-//! What SQLite gets, each with its reason.
+//! The settings of SQLite, each with its reason.
 
 use crate::fair::{Setting, Share};
 use crate::{Durability, Terms};

@@ -85,7 +85,7 @@ fn one_bakeoff_at_a_time_claims_a_database() {
     let ours = elsewhere(folder, "ours", "hidden");
     let claim = ours.claim().expect("nobody uses it");
     let said = ours.claim().map(drop).expect_err("it is used").to_string();
-    assert!(said.contains("another bakeoff uses this database"), "{said}");
+    assert!(said.contains("another bakeoff is using this database"), "{said}");
     drop(elsewhere(folder, "theirs", "hidden").claim().expect("another database"));
     drop(claim);
     // The server learns of the end of a connection a moment after it.

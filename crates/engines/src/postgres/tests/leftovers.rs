@@ -105,7 +105,7 @@ fn one_bakeoff_at_a_time_claims_a_database() {
     let (_folder, _private, ours) = somebodys();
     let claim = ours.claim().expect("nobody uses it");
     let said = ours.claim().map(drop).expect_err("it is used").to_string();
-    assert!(said.contains("another bakeoff uses this database"), "{said}");
+    assert!(said.contains("another bakeoff is using this database"), "{said}");
     drop(claim);
     // The server learns of the end of a connection a moment after it.
     let free = || ours.claim().is_ok();
