@@ -104,7 +104,7 @@ impl Engines {
     /// any file may have it.
     pub fn asks_for_trust(&self, level: &str) -> Option<String> {
         if is_url(level) {
-            return Some(format!("the file has bakeoff connect to `{level}`"));
+            return Some(format!("the file makes bakeoff connect to `{level}`"));
         }
         if engine(level) == level {
             return None;
@@ -138,8 +138,10 @@ impl Engines {
             return Err(Problem::new(title).help("set them on the server").help(valid));
         }
         one_of("engine", name, &self.names())?;
-        let title =
-            format!("`{name}` takes no settings: it is built in, and set as it is compared");
+        let title = format!(
+            "`{name}` takes no settings: it is built in, and its levels of `durability` and \
+             `memory` set it up"
+        );
         Err(Problem::new(title).help("leave the table out").help(valid))
     }
 
@@ -155,7 +157,7 @@ impl Engines {
                 Err(Problem::new(asking(engine, name, &why)).help("leave it out").help(TRUST))
             }
             Standing::Reserved => {
-                let title = format!("the setting `{name}` of `{engine}` is bakeoff's own to set");
+                let title = format!("bakeoff sets `{name}` of `{engine}` itself");
                 Err(Problem::new(title).help("leave it out"))
             }
             Standing::Free | Standing::Trusted(_) => Ok(()),

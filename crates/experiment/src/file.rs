@@ -216,7 +216,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Puts the entry of a key that is no factor into a layer.
+    /// Puts the entry of a key that is not a factor into a layer.
     fn set_plain(&self, layer: &mut Layer, name: &str, value: &Value<'_>) -> Result<(), Problem> {
         match name {
             "name" => layer.name = Some(run_name(string(name, value)?)?),
@@ -309,7 +309,7 @@ fn string<'v>(name: &str, value: &'v Value<'_>) -> Result<&'v str, Problem> {
     value.get_ref().as_str().ok_or_else(|| wrong_type(name, "a string", value))
 }
 
-/// What a list holds; what is no list is taken for one of itself.
+/// The entries of a list; a single value counts as a list of one.
 fn items<'v, 'a>(value: &'v Value<'a>) -> &'v [Value<'a>] {
     match value.get_ref() {
         DeValue::Array(array) => &array[..],
@@ -374,8 +374,10 @@ pub(crate) fn text(folder: &Path, path: &Path) -> Result<PathBuf, Problem> {
     let path = std::path::absolute(folder.join(path))
         .map_err(|error| Problem::new(format!("can't tell where the file is: {error}")))?;
     if path.to_str().is_none() {
-        return Err(Problem::new("the path of the text file is not UTF-8")
-            .help("an experiment is kept as TOML, which is: rename the file or a folder over it"));
+        return Err(Problem::new("the path of the text file is not UTF-8").help(
+            "the run folder keeps the path in TOML, which has to be UTF-8: rename the file or the \
+             folder above it",
+        ));
     }
     Ok(path)
 }

@@ -8,7 +8,7 @@ use crate::message::{Place, Problem, Source};
 use crate::secret::begins_plainly;
 use crate::{Factor, Vocabulary, WorkloadNames, cuts, file};
 
-/// What flags say; each takes the place of what the file says.
+/// What the flags say; each overrides what the file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     /// The levels of factors of the lab's own, as each factor's flag gives them: separated by commas.
@@ -56,6 +56,28 @@ impl Changes {
             text.split_once('=').is_some_and(|(name, _)| name.trim() == factor.name())
         };
         self.factors.iter().any(|(given, _)| *given == factor) || self.named.iter().any(named)
+    }
+
+    /// The flags that were given, by their names.
+    pub fn flags(&self) -> Vec<String> {
+        let own = self.factors.iter().map(|(factor, _)| format!("--{}", factor.name()));
+        let named = self.named.iter().map(|text| format!("--factor {text}"));
+        let others = [
+            ("--compare", self.compare.is_some()),
+            ("--text", self.text.is_some()),
+            ("--seconds", self.seconds.is_some()),
+            ("--repetitions", self.repetitions.is_some()),
+            ("--seed", self.seed.is_some()),
+            ("--quick", self.quick),
+            ("--noise-floor", self.noise_floor.is_some()),
+            ("--cuts", self.cuts.is_some()),
+            ("--keep", self.keep.is_some()),
+            ("--file-system", self.file_system.is_some()),
+            ("--cut-recovery", self.cut_recovery.is_some()),
+            ("--cut-number", self.cut_number.is_some()),
+        ];
+        let others = others.into_iter().filter(|(_, given)| *given);
+        own.chain(named).chain(others.map(|(flag, _)| flag.to_owned())).collect()
     }
 
     /// What they say as a layer over an experiment with that workload; notes what is wrong.

@@ -24,7 +24,7 @@ pub(crate) const DISKS: &str = "disks";
 /// The table of the settings of servers.
 pub(crate) const SETTINGS: &str = "settings";
 
-/// Whether the name is a key's that is no factor.
+/// Whether the name is a key that is not a factor.
 pub(crate) fn is_key(name: &str) -> bool {
     KEYS.contains(&name) || [QUICK, DISKS, SETTINGS].contains(&name)
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-/// What stands in the place of what is not shown.
+/// What is shown in place of a password.
 const HIDDEN: &str = "***";
 
 /// What may not be shown of a text.

@@ -1,4 +1,4 @@
-//! The names that are valid in an experiment. What they name is known to others.
+//! The names that are valid in an experiment. Other crates know what they name.
 
 use crate::factor::{Own, Valid};
 use crate::factors::rate;

@@ -77,7 +77,7 @@ fn name(text: &str) -> Result<String, Problem> {
 fn text(name: &str, value: &Value<'_>) -> Result<String, Problem> {
     match value.get_ref() {
         DeValue::String(text) if text.contains(char::is_control) => {
-            Err(Problem::new(format!("the value of `{name}` is one line of text")))
+            Err(Problem::new(format!("the value of `{name}` has to be one line of text")))
         }
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(integer) => Ok(decimal(integer)),

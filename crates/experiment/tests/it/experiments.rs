@@ -280,7 +280,7 @@ fn a_database_in_a_file_is_connected_to_only_when_a_flag_names_it_or_the_file_is
     load(toml, &Changes::default()).expect("it is not run");
     let quick = Changes { quick: true, ..Changes::default() };
     let refused = load(toml, &quick).expect_err("a stranger's").to_string();
-    for text in ["has bakeoff connect to `mysql://me@host/db`", "my.toml:4:", "--engine LEVELS"] {
+    for text in ["makes bakeoff connect to `mysql://me@host/db`", "my.toml:4:", "--engine LEVELS"] {
         assert!(refused.contains(text), "{text:?} is not in:\n{refused}");
     }
     assert!(refused.contains("--trust-experiment") && !refused.contains("secret"), "{refused}");
@@ -324,11 +324,7 @@ fn what_is_wrong_with_a_levels_options_is_told_at_its_place() {
             "unknown engine `mariadb:inodb`",
             "did you mean `mariadb:innodb`",
         ),
-        (
-            "mariadb:innodb/port=1",
-            "the setting `port` of `mariadb:innodb` is bakeoff's own",
-            "leave",
-        ),
+        ("mariadb:innodb/port=1", "bakeoff sets `port` of `mariadb:innodb` itself", "leave"),
     ];
     for (level, title, help) in cases {
         let toml = format!("workload = \"redmine\"\nengine = [\"lmdb\", \"{level}\"]\n");

@@ -178,7 +178,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("settings.\"mariadb:innodb\" = 1", "`mariadb:innodb` has to be a table", ""),
     ("settings.\"mariadb:innodb\".--a = 1", "`--a` can't be a setting's name", "without dashes"),
     ("settings.\"mariadb:innodb\".a = [1]", "`a` has to be a string, a number, true or", ""),
-    ("settings.\"mariadb:innodb\".a = \"b\\nc\"", "the value of `a` is one line", ""),
+    ("settings.\"mariadb:innodb\".a = \"b\\nc\"", "the value of `a` has to be one line", ""),
     ("settings.\"mariadb:innodb\" = { a-b = 1, a_b = 2 }", "`a_b` is twice among", "leave one"),
     (
         "settings.\"mariadb:innodb\".run-command = \"a\"",
@@ -187,7 +187,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ),
     (
         "settings.\"mariadb:innodb\".Port = 1",
-        "`port` of `mariadb:innodb` is bakeoff's own",
+        "bakeoff sets `port` of `mariadb:innodb` itself",
         "leave",
     ),
     ("scale = \"smal\"", "unknown scale `smal`", "did you mean `small`?"),
