@@ -21,11 +21,11 @@ pub enum Level {
     Share(f64),
 }
 
-/// A text that is no level.
+/// A text that is not a level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` neighbours can't be had: write 0 for none, x1 to x{MOST_STREAMS} for streams, or 1% to \
-     100% of the rate that one stream reaches alone"
+    "`{0}` is no level of neighbours: write 0 for none, x1 to x{MOST_STREAMS} for streams, or 1% \
+     to 100% of the rate that one stream reaches alone"
 )]
 pub struct LevelError(String);
 

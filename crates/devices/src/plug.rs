@@ -116,7 +116,7 @@ impl Metadata {
 
 /// A text that is neither.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no way in which names become durable: write ordered or posix")]
+#[error("`{0}` is no mode of metadata: write ordered or posix")]
 pub struct MetadataError(String);
 
 impl FromStr for Metadata {
@@ -134,7 +134,7 @@ impl fmt::Display for Metadata {
     }
 }
 
-/// A text that is none of the rules.
+/// A text that is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no rule for what a power cut leaves: write drop-all, prefix, subset or torn")]
 pub struct KeepError(String);

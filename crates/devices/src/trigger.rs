@@ -1,4 +1,4 @@
-//! When the power is to go by itself.
+//! When an armed power cut happens.
 
 use std::time::Duration;
 

@@ -249,7 +249,10 @@ impl Disk {
     fn on(&self) -> Result<(), Error> {
         if self.volume.is_off() {
             let at = self.note.mountpoint.display();
-            return Err(Error::Failed(format!("the power of {at} is off: nothing can be set")));
+            return Err(Error::Failed(format!(
+                "the power of {at} is off, so nothing can be changed: unmount it (bakeoff disk \
+                 unmount {at}) and mount it again"
+            )));
         }
         Ok(())
     }
@@ -266,7 +269,11 @@ impl Disk {
     fn set_timing(&self, on: bool) -> Result<(), Error> {
         self.on()?;
         if on && self.null {
-            return Err(Error::Usage("the null device takes no time: it has no timing".into()));
+            return Err(Error::Usage(
+                "the model `null` takes no time, so timing can't be turned on: mount another \
+                 model (bakeoff list disks)"
+                    .into(),
+            ));
         }
         if on && !self.executor.timing() {
             // What was written while nobody had to wait is not to be written once somebody has.
@@ -285,7 +292,7 @@ impl Disk {
         self.cut(wanted)
     }
 
-    /// The power off, if it is on, and an image.
+    /// Cuts the power, if it is on, and makes an image.
     fn cut(&self, wanted: &Image) -> Result<(), Error> {
         let keep = wanted.keep.parse().map_err(Error::usage)?;
         let folder = self.image_folder(&wanted.folder)?;

@@ -1,4 +1,4 @@
-//! Why something could not be done with a disk, as all say it who do something with one.
+//! The error that everything that works with disks returns.
 
 use std::path::Path;
 

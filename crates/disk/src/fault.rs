@@ -60,7 +60,7 @@ pub enum FaultRule {
     Off,
 }
 
-/// A text that is no fault.
+/// A text that is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is no fault: {why}; write read:N:EIO:PATH (or write or fsync, or ENOSPC), full:BYTES \

@@ -1,4 +1,4 @@
-//! The process behind a mount: how it is started, told what to mount, and heard.
+//! Starts the process behind a mount, tells it what to mount, and reads its answer.
 //!
 //! It gets the options as one line of JSON on its standard input and answers with one on its standard
 //! output. The other end of this is [`crate::daemon::launched`].

@@ -1,4 +1,4 @@
-//! What is to be mounted, and whether it can be.
+//! The options of a mount, and whether they are possible.
 
 use std::path::{Path, PathBuf};
 
@@ -72,8 +72,8 @@ impl MountOptions {
 /// Sees that a device can have such neighbours.
 pub(crate) fn check_neighbours(null: bool, level: Level) -> Result<(), Error> {
     if null && level != Level::None {
-        let why = "the null device has no queue that neighbours could be in: take 0 neighbours, or \
-                   another model (bakeoff list disks)";
+        let why = "the model `null` has no queue, so it can't have neighbours: give it 0 of them, \
+                   or take another model (bakeoff list disks)";
         return Err(Error::Usage(why.into()));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Files and folders that may be believed: one's own, or root's.
+//! Files and folders that can be trusted: one's own, or root's.
 //!
 //! Whoever else can write where something is looked for may have put a link, a pipe that nobody
 //! writes to or a device there. So everything is opened without following a link or waiting, and

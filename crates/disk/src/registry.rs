@@ -1,4 +1,5 @@
-//! What bakeoff has to remember on this machine, so that what a killed one left can be found.
+//! The registry of this machine's mounts: notes by which a later bakeoff finds what a killed one
+//! left.
 //!
 //! Each mount has a note in a folder of its user's. Its daemon holds a lock on the note; the lock
 //! goes with the process, so a note that can be locked tells of a mount whose daemon is gone. Whoever

@@ -1,4 +1,4 @@
-//! The kernel's table of mounts, and how something is taken out of it.
+//! The kernel's table of mounts, and how a mount is removed from it.
 
 use std::ffi::OsString;
 use std::io;

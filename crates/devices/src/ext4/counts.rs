@@ -1,4 +1,4 @@
-//! What was asked of the file system, and what it asked of the device.
+//! Counters: requests to the file system, and its requests to the device.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What of the file system is a disk's to choose.
+//! The parameters of the file system that a disk's description can set.
 
 use serde::{Deserialize, Serialize};
 use toml::Table;

@@ -14,7 +14,7 @@ use super::{Ino, Keep, Metadata, PAGE, SECTOR};
 pub(super) struct Choice {
     /// Whether each change of names or attributes is kept.
     pub changes: Vec<bool>,
-    /// What becomes of each change of a file.
+    /// What an image gets of each change of a file.
     pub edits: HashMap<Ino, Vec<Fate>>,
 }
 

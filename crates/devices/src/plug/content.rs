@@ -1,4 +1,4 @@
-//! What a file holds in some state, told by where each stretch of its bytes is to be had.
+//! The content of a file in some state, as the sources of its ranges of bytes.
 
 use std::collections::BTreeMap;
 use std::io;

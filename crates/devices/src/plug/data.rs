@@ -57,7 +57,7 @@ struct Lost {
     mended: Vec<Range<u64>>,
 }
 
-/// What becomes of a pending change in an image.
+/// What an image gets of a pending change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Dropped,

@@ -63,7 +63,7 @@ pub enum Problem {
     #[error("{0} is given twice")]
     Twice(String),
     /// A device that can't be.
-    #[error("no such {model} can be: {reason}")]
+    #[error("this {model} is not possible: {reason}")]
     Absurd {
         /// The model.
         model: String,
@@ -73,7 +73,7 @@ pub enum Problem {
         reason: String,
     },
     /// A part of the stroke of a device that has none.
-    #[error("the used fraction is for hard disks, and {0} is none: leave it out")]
+    #[error("the used fraction is for hard disks, and {0} is not one: leave it out")]
     NoStroke(String),
     /// A family's model without a size of it.
     #[error(transparent)]

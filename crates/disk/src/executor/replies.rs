@@ -1,4 +1,4 @@
-//! The threads that tell who waited: an answer that takes long must not make the next one late.
+//! The threads that send replies: one that takes long must not make the next one late.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Terms of FUSE into those of a volume, and back.
+//! Converts FUSE's types to a volume's, and back.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

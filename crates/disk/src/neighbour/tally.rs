@@ -1,4 +1,4 @@
-//! What neighbours did.
+//! Counts what neighbours did.
 
 use std::time::{Duration, Instant};
 

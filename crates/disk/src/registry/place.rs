@@ -1,4 +1,4 @@
-//! Where a user's notes are: a folder that nobody else can write, nor put another one in its place.
+//! Where a user's notes are: a folder that nobody else can write to or replace.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};

@@ -1,4 +1,4 @@
-//! How far off the moment is at which the power is to go by itself.
+//! The countdown to an armed power cut.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;

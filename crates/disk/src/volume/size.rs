@@ -1,4 +1,4 @@
-//! What changes a file's size or its blocks, and not by writing.
+//! Changes of a file's size or blocks other than by writing.
 
 use bakeoff_devices::plug::Before;
 use rustix::fs::{FallocateFlags, SeekFrom};
