@@ -38,7 +38,7 @@ fn in_threads(database: &dyn Database, count: usize, body: impl Fn(i64, Teller<'
     });
 }
 
-/// Clients that read a number and write it back, one higher, overwrite nobody's.
+/// Clients that read a number and write it back, one higher, never overwrite each other's.
 pub fn read_then_write_loses_no_increment(engine: &dyn Engine) {
     with_bank(engine, 1, 0, |database| {
         in_threads(database, THREADS, |_, mut teller| {
@@ -56,7 +56,7 @@ pub fn read_then_write_loses_no_increment(engine: &dyn Engine) {
     });
 }
 
-/// Clients that add to a number in one statement lose nobody's.
+/// Clients that add to a number in one statement lose no addition.
 pub fn adding_loses_no_increment(engine: &dyn Engine) {
     with_bank(engine, 2, 0, |database| {
         in_threads(database, THREADS, |number, mut teller| {

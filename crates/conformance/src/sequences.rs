@@ -1,4 +1,4 @@
-//! Random databases, loads, statements and transactions, each answer held against the model's.
+//! Random databases, loads, statements and transactions, each answer compared with the model's.
 
 use std::fmt::Write;
 

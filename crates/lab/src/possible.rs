@@ -78,7 +78,7 @@ impl Possible {
             return Ok(());
         }
         let what = match self.plan.blocks.is_empty() {
-            true => "nothing of this experiment can be had",
+            true => "nothing in this experiment can be run",
             false => "nothing is left to compare",
         };
         let reasons: Vec<String> = self.left_out.iter().map(line).collect();

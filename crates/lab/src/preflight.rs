@@ -128,9 +128,11 @@ impl Preflight<'_> {
         let levels = self.experiment.levels(Factor::DISK).join(", ");
         // The plug that is pulled is a virtual disk's.
         let what = if cuts {
-            format!("no power can be cut, since no disk {levels} can be had: {why}")
+            format!("no power can be cut, since the disk {levels} can't be had: {why}")
         } else {
-            format!("no disk {levels} can be had: {why}; without virtual disks: --disk {HOST}")
+            format!(
+                "the disk {levels} can't be had: {why}; to run without virtual disks: --disk {HOST}"
+            )
         };
         Some(MachineError::Place(what).into())
     }

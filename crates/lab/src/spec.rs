@@ -76,7 +76,7 @@ pub fn resolve(
     let disk = disk(registry.models(), experiment, cell)?;
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
-        let why = "the disk has no queue for neighbours to stand in";
+        let why = "the disk `null` has no queue, so it can't have neighbours";
         return Err(Refusal::of(cell, &[Factor::DISK, Factor::NEIGHBOURS], why));
     }
     let trial = TrialSpec {

@@ -1,4 +1,4 @@
-//! What has the drivers stop.
+//! Tells drivers to stop.
 
 use std::sync::atomic::{
     AtomicBool, AtomicU64,

@@ -1,4 +1,4 @@
-//! What a drive came to.
+//! The outcome of a drive.
 
 use std::time::Duration;
 

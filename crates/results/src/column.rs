@@ -1,4 +1,5 @@
-//! What stands in a column: taken for nothing that it is not, and no more of it than a run can have.
+//! Reads the values of a column: checks their types, and that there are no more of them than a run
+//! can have.
 
 use hdrhistogram::Histogram;
 use rusqlite::Row;

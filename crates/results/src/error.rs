@@ -9,8 +9,8 @@ use rusqlite::ErrorCode;
 pub enum Error {
     /// The folder for a new run holds something.
     #[error(
-        "{} exists and is not empty; name another folder with --out, or go on with the run \
-         in it: --resume {}", .0.display(), .0.display()
+        "{} exists and is not empty; name another folder with --out, or go on with the run in it: \
+         bakeoff run --resume {}", .0.display(), .0.display()
     )]
     Exists(PathBuf),
     /// Somebody else decides what is in the folder, or has written a file in it.
@@ -26,8 +26,8 @@ pub enum Error {
         cause: String,
     },
     /// The folder, or a file in it, can't be read.
-    #[error("cannot read {}: {cause}; copy the folder to where you may read and write it, or have \
-        the run finished: --resume {}", path.display(), dir(path).display())]
+    #[error("cannot read {}: {cause}; copy the folder to a place where you may read and write it, \
+             or finish the run: bakeoff run --resume {}", path.display(), dir(path).display())]
     CannotRead {
         /// What was to be read.
         path: PathBuf,
@@ -43,8 +43,8 @@ pub enum Error {
         why: String,
     },
     /// The run was written by a bakeoff that keeps its results in another form.
-    #[error("{} has form {found}, and this bakeoff reads forms up to {known}; use the bakeoff that \
-        wrote it", path.display())]
+    #[error("{} has form {found}, and this bakeoff reads forms up to {known}; use the bakeoff \
+             that wrote it", path.display())]
     OtherForm {
         /// The file.
         path: PathBuf,
@@ -54,10 +54,9 @@ pub enum Error {
         known: i64,
     },
     /// The run is to go on, and was begun by a bakeoff that kept its results in an earlier form.
-    #[error("the run in {} was begun by an earlier bakeoff, which measured other things and kept \
-        them in another form, so that trials of both can't stand in one run; start a new run with \
-        --out, or go on with the bakeoff that began it. What is there can be read: \
-        bakeoff report {}", dir.display(), dir.display())]
+    #[error("an earlier bakeoff began the run in {}; it measured other things, so this one can't \
+             add trials to that run: start a new run with --out, or go on with the bakeoff that \
+             began it. To read what is there: bakeoff report {}", dir.display(), dir.display())]
     OlderForm {
         /// The run folder.
         dir: PathBuf,
@@ -72,8 +71,8 @@ pub enum Error {
         why: String,
     },
     /// The run folder holds what bakeoff never writes, or more than it ever does.
-    #[error("{} is refused: {why}; bakeoff never writes that, and reads nothing of it: ask for the \
-        folder as `bakeoff run` left it", path.display())]
+    #[error("{} is refused: {why}; bakeoff never writes that, so it reads nothing of the file: \
+             ask for the folder as `bakeoff run` left it", path.display())]
     Refused {
         /// The file.
         path: PathBuf,
@@ -96,13 +95,13 @@ pub enum Error {
     Busy(PathBuf),
     /// There is no room left.
     #[error("no space left for {}; every trial committed so far is kept: free some space, then \
-        --resume {}", path.display(), dir(path).display())]
+             bakeoff run --resume {}", path.display(), dir(path).display())]
     Full {
         /// What was to be written.
         path: PathBuf,
     },
     /// The caller handed over what can't be kept.
-    #[error("cannot keep the trial: {0}")]
+    #[error("cannot store the trial: {0}")]
     Unfit(String),
     /// Whatever else SQLite says.
     #[error("{}: {cause}", path.display())]

@@ -1,4 +1,4 @@
-//! What a run folder gives back.
+//! Reads a run folder.
 
 use hdrhistogram::Histogram;
 use rusqlite::{OptionalExtension, Row, Statement, Transaction};

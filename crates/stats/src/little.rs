@@ -1,4 +1,4 @@
-//! Whether the books balance: Little's law.
+//! Little's law: whether the latencies account for all of the clients' time.
 
 /// The mean number of operations under way, from their latencies, over the number of clients:
 /// sum of latencies / (window · clients), both times in one unit. Near 1 for clients that always

@@ -1,4 +1,4 @@
-//! What the kernel accounts to a device and a folder.
+//! The kernel's accounts of a device and a folder.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! What the kernel accounts to a process, and to all that came of it.
+//! The kernel's accounts of a process and its descendants.
 
 use std::collections::BTreeMap;
 use std::fs;

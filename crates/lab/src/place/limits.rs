@@ -1,4 +1,4 @@
-//! What limits the groups of processes of a place: each group its own limit and its own account.
+//! The limits of a place's groups of processes: each group has its own limit and its own account.
 
 use bakeoff_results::Measured;
 use bakeoff_results::measure::{MEMORY_CACHED, MEMORY_LIMIT, MEMORY_PEAK, Measures, Scope};

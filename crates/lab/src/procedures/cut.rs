@@ -181,7 +181,7 @@ impl Bench<'_, '_> {
             match message {
                 Message::Failed(reason) => return Err(reason),
                 Message::Stopped { at_ns, reason } if at_ns < off.at_ns => {
-                    let what = "a client failed before the power did";
+                    let what = "a client failed before the power was cut";
                     return Err(TrialError::Engine(format!("{what}: {reason}")));
                 }
                 _ => {}

@@ -20,7 +20,7 @@ impl<'a> Output<'a> {
         let line = serde_json::to_string(message).expect("a message is plain data");
         let mut output = self.0.lock().expect("nobody panics while sending");
         if let Err(error) = writeln!(output, "{line}").and_then(|()| output.flush()) {
-            let _ = writeln!(std::io::stderr(), "it can't say how it goes: {error}");
+            let _ = writeln!(std::io::stderr(), "it can't report to bakeoff: {error}");
             std::process::exit(1);
         }
     }

@@ -178,7 +178,9 @@ fn pass_on(output: impl Read, to: &Sender<Message>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         tracing::trace!(line, "process says");
         let message = serde_json::from_str(&line).unwrap_or_else(|error| {
-            Message::Failed(TrialError::process(format!("it said {line:?}: {error}")))
+            Message::Failed(TrialError::process(format!(
+                "its process sent {line:?}, which can't be read: {error}"
+            )))
         });
         if to.send(message).is_err() {
             return;

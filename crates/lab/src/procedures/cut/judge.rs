@@ -1,4 +1,4 @@
-//! What a cut left by each rule.
+//! Audits what a cut left, by each rule.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;

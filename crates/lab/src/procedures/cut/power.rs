@@ -1,4 +1,4 @@
-//! The power going while a process is at work.
+//! Cuts the power while a process works.
 
 use std::time::{Duration, Instant};
 

@@ -91,7 +91,7 @@ impl load::Observer<TrialError> for Watch<'_, '_> {
             Ok(mut measured) => {
                 let patience = self.drive.plan(1, 1, load::Pace::Closed).patience.as_secs();
                 measured.warnings.push(format!(
-                    "its clients had not come home {patience} s after they were cut off, so that it \
+                    "its clients had not stopped {patience} s after they were cut off, so that it \
                      could not be drained, and what it used is not known"
                 ));
                 Message::Done(Some(Box::new(measured)))
