@@ -15,13 +15,14 @@ use factors::OwnFactors;
 
 use crate::Lab;
 use crate::log::Level;
+use crate::output::{self, program};
 
 /// Finds out which database engine, how much memory, which disk and which durability setting an
 /// application needs, and what each change buys.
 #[derive(Debug, Parser)]
 #[command(version, about, disable_help_subcommand = true)]
 pub struct Cli {
-    /// Say on standard error what is done, step by step (BAKEOFF_LOG likewise)
+    /// Log each step to standard error (or set BAKEOFF_LOG)
     #[arg(long, global = true, value_enum, value_name = "LEVEL")]
     pub log: Option<Level>,
     /// What to do.
@@ -43,8 +44,18 @@ impl Cli {
                 report.mut_arg("format", |format| format.value_parser(formats))
             })
             .mut_subcommand("run", |run| factors::described(run, &vocabulary));
+        let command = by_own_name(command.name(program().leak() as &str));
         Self::from_arg_matches(&command.try_get_matches()?)
     }
+}
+
+/// Help that names commands of this program, and not of `bakeoff`.
+fn by_own_name(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| match arg.get_help().map(|help| help.to_string()) {
+        Some(help) => arg.help(output::by_own_name(&help)),
+        None => arg,
+    });
+    command.mut_subcommands(by_own_name)
 }
 
 /// What bakeoff can do.
@@ -56,7 +67,7 @@ pub enum Command {
     Report(Report),
     /// List what there is to choose from
     List(List),
-    /// Say what this machine can run, and what brings what it can't
+    /// Say what this machine can run, and how to install or allow the rest
     Doctor(Doctor),
     /// Mount a virtual disk, look at it, change it, pull its plug
     #[command(subcommand)]
@@ -64,7 +75,7 @@ pub enum Command {
     /// A trial's own process; bakeoff starts it for itself
     #[command(hide = true)]
     Trial,
-    /// A mounted disk's own process, likewise
+    /// A mounted disk's own process; bakeoff starts it for itself
     #[command(hide = true)]
     DiskDaemon,
 }
@@ -89,7 +100,7 @@ pub struct Run {
     )]
     pub factors: Vec<String>,
 
-    /// The factor whose levels stand against each other (engine, where the workload has it)
+    /// The factor whose levels are compared (engine, if the workload has it)
     #[arg(long, value_name = "FACTOR")]
     pub compare: Option<String>,
     /// Take the workload's text from this file (UTF-8)
@@ -104,20 +115,19 @@ pub struct Run {
     /// The seed of rows, clients and order
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub seed: Option<u64>,
-    /// Enter the baseline twice to measure the noise floor, or don't
+    /// Whether the baseline runs twice, to measure the noise floor
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub noise_floor: Option<bool>,
-    /// How often the power is cut of each engine at each durability level, after the trials; 0 for
-    /// never
+    /// How many power cuts each engine gets at each durability level, after the trials; 0 for none
     #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
           value_parser = cuts)]
     pub cuts: Option<u32>,
-    /// What a cut may leave of what was not synced, each judged by itself: drop-all, prefix,
-    /// subset, torn
+    /// What a power cut may leave of unsynced writes: drop-all, prefix, subset, torn, or a list; each
+    /// cut is audited by each rule
     #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
     pub keep: Option<String>,
-    /// What the file system promises of names: what one with a journal does (ext4, the default), or
-    /// what POSIX does and no more (posix): a name is there once its folder was synced. A list makes
+    /// What the file system promises of file names: what a journal gives (ext4, the default), or only
+    /// what POSIX promises, that a name is durable once its folder was synced (posix). A list makes
     /// each cut on both
     #[arg(long, value_name = "KINDS", help_heading = "Power cuts")]
     pub file_system: Option<String>,
@@ -125,7 +135,7 @@ pub struct Run {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
           help_heading = "Power cuts")]
     pub cut_recovery: Option<bool>,
-    /// Make this one cut again, and no trial
+    /// Make only the power cut of this number, and no trials
     #[arg(long, value_name = "I", help_heading = "Power cuts", allow_hyphen_values = true,
           value_parser = cut_number)]
     pub cut_number: Option<u32>,
@@ -133,7 +143,7 @@ pub struct Run {
     #[arg(long, help_heading = "Power cuts")]
     pub keep_images: bool,
 
-    /// The experiment's quick version: a few minutes
+    /// Run the experiment's quick version: a few minutes
     #[arg(long)]
     pub quick: bool,
 
@@ -143,18 +153,18 @@ pub struct Run {
     /// Go on with an interrupted run
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
-    /// Take a database of a URL that holds tables of an earlier run, and drop them; other tables
-    /// are never touched
+    /// Allow a database (given by its URL) that holds tables of an earlier run, and drop those
+    /// tables; other tables are never touched
     #[arg(long)]
     pub reuse: bool,
-    /// Let the experiment's file have servers run commands, load code and use files elsewhere, and
-    /// name databases by their URLs: it is then as much a program as any that you run
+    /// Let the experiment's file make servers run commands, load code and use files elsewhere, and
+    /// name databases by their URLs. Trust such a file as you trust a program that you run
     #[arg(long)]
     pub trust_experiment: bool,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the verdict alone, and what failed
+    /// Print only the verdict and what failed
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -215,17 +225,17 @@ fn seed(text: &str) -> Result<u64, String> {
 pub struct Report {
     /// The run folder
     pub dir: PathBuf,
-    /// The form of the report (that of FILE's ending, else term)
+    /// The format of the report (by default that of FILE's ending, else term)
     #[arg(long)]
     pub format: Option<String>,
-    /// What the rows of --format csv are (trials; cuts where there is no trial)
+    /// What each row of --format csv is (by default a trial, or a power cut if there are no trials)
     #[arg(long, value_enum, value_name = "WHAT")]
     pub rows: Option<Rows>,
-    /// Take what the power cuts of the run in this folder, too, found of this run's engines at its
-    /// durability levels; may be given several times
+    /// Add what the power cuts of another run, in this folder, found about the same engines at the
+    /// same durability levels; may be given several times
     #[arg(long, value_name = "DIR")]
     pub cuts: Vec<PathBuf>,
-    /// Where to write it (standard output)
+    /// Where to write it (by default to standard output)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -242,16 +252,16 @@ impl Report {
 /// What rows are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Rows {
-    /// A trial and operation
+    /// A row for each trial and operation
     Trials,
-    /// A power cut, and a rule for what it leaves
+    /// A row for each power cut and rule
     Cuts,
 }
 
 /// `bakeoff list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// What to list; everything when left out
+    /// What to list (by default everything)
     #[arg(value_enum)]
     pub what: Option<Listed>,
 }
@@ -261,7 +271,7 @@ pub struct List {
 pub enum Listed {
     /// Experiments that are built in
     Presets,
-    /// Engines, and what they do for each durability level
+    /// Engines, and their settings for each durability level
     Engines,
     /// Workloads, their scales and operations
     Workloads,
@@ -286,16 +296,16 @@ pub struct Doctor {
 pub enum Disk {
     /// Mount a folder as a disk that behaves like a device of another kind
     Mount(DiskMount),
-    /// Say what a mounted disk is and has done
+    /// Show a mounted disk's model and counters
     Stat(DiskStat),
-    /// Change who else is on a mounted disk, or whether it takes its time
+    /// Change a mounted disk's neighbours, or turn its timing on or off
     Set(DiskSet),
-    /// Pull the plug: the mount fails for good, and what a real disk would hold is written aside;
-    /// again, for another image of the same moment
+    /// Cut a disk's power: all calls fail from then on, and what a real disk would hold is written to
+    /// a crash image. Cut again for another image of the same moment
     Cut(DiskCut),
-    /// Have the plug pulled by itself: at a write or a sync to come, or after a time
+    /// Cut a disk's power later: at a coming write or sync, or after a time
     Arm(DiskArm),
-    /// Let the n-th read, write or sync of a file fail, or the disk be full; or no longer
+    /// Make the n-th read, write or sync of a file fail, or make the disk full; or stop that
     Fault(DiskFault),
     /// Unmount a disk
     Unmount(DiskUnmount),
@@ -306,7 +316,7 @@ pub enum Disk {
 pub struct DiskMount {
     /// The folder that holds the files
     pub backing: PathBuf,
-    /// The empty folder where they are to be seen
+    /// The empty folder to mount them on
     pub mountpoint: PathBuf,
     /// The device (see `bakeoff list disks`)
     #[arg(long, value_name = "LEVEL")]
@@ -320,17 +330,17 @@ pub struct DiskMount {
     /// How much of a hard disk's stroke is in use (1.0)
     #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]
     pub used_fraction: Option<f64>,
-    /// What makes names durable: with one journal any commit all of them, in the order of their
-    /// changes (ordered), or a sync of their folder and nothing else (posix)
+    /// What makes file names durable: any commit of the one journal, in the order of their changes
+    /// (ordered), or only a sync of their folder (posix)
     #[arg(long, value_name = "MODE", default_value_t)]
     pub metadata: Metadata,
     /// Whether the device takes its time
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub timing: Switch,
-    /// Keep the backing files out of the page cache: memory for the mounted ones alone
+    /// Keep the backing files out of the page cache, so that only the mounted files take memory
     #[arg(long)]
     pub uncached: bool,
-    /// Stay until it is unmounted, or Ctrl-C unmounts it
+    /// Stay in the foreground until it is unmounted; Ctrl-C unmounts it, too
     #[arg(long)]
     pub foreground: bool,
 }
@@ -349,7 +359,7 @@ pub enum Switch {
 pub struct DiskStat {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
-    /// As JSON
+    /// Print JSON, with all figures
     #[arg(long)]
     pub json: bool,
 }
@@ -372,13 +382,14 @@ pub struct DiskSet {
 pub struct DiskCut {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
-    /// What survives of what was not synced: drop-all, prefix, subset, torn
+    /// What survives of unsynced writes: drop-all, prefix, subset, torn
     #[arg(long, value_name = "RULE")]
     pub keep: Keep,
-    /// Which of the possible outcomes
+    /// The seed, which chooses one of the possible outcomes
     #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = seed)]
     pub seed: u64,
-    /// An empty or new folder for what is left (the backing folder's name with -crash)
+    /// An empty or new folder for the crash image (by default beside the backing folder, under its
+    /// name with -crash)
     #[arg(long, value_name = "DIR")]
     pub image: Option<PathBuf>,
 }
@@ -392,17 +403,17 @@ pub struct DiskArm {
     pub moment: Moment,
 }
 
-/// When the power is to go, counted from now: one of them.
+/// When the power is cut, counted from now: one of them.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Moment {
-    /// Within the N-th write, of whatever file
+    /// During the N-th write, to any file
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = nth)]
     pub at_write: Option<u64>,
-    /// Within the N-th sync, of whatever file or folder: it fails
+    /// During the N-th sync, of any file or folder; that sync fails
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = nth)]
     pub at_sync: Option<u64>,
-    /// After so many milliseconds
+    /// After this many milliseconds
     #[arg(long, value_name = "MS", allow_hyphen_values = true, value_parser = milliseconds)]
     pub after_ms: Option<u64>,
 }
@@ -412,8 +423,9 @@ pub struct Moment {
 pub struct DiskFault {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
-    /// read:N:EIO:PATH (or write or fsync, or ENOSPC) for the N-th call to come of what fits PATH, a
-    /// path in the disk with * and ?; full:BYTES or full:off; off for no more faults
+    /// read:N:EIO:PATH (or write or fsync; or ENOSPC): the N-th such call from now on that matches
+    /// PATH fails, where PATH is a path in the disk and may have * and ?. full:BYTES or full:off. off:
+    /// no more faults
     pub rule: String,
 }
 

@@ -127,7 +127,8 @@ impl Failure {
         let full = matches!(error, LabError::Trial(TrialError::Machine(MachineError::Full { .. })));
         if let Some(folder) = folder.filter(|_| full) {
             let folder = folder.display();
-            message += &format!("\nwhat is finished is kept: bakeoff run --resume {folder}");
+            message +=
+                &format!("\nfinished trials are kept; to go on: bakeoff run --resume {folder}");
         }
         Self::new(exit, message)
     }

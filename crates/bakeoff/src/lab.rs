@@ -101,8 +101,10 @@ impl Lab {
         problems.extend_from_slice(&self.taken);
         if !problems.is_empty() {
             let lines = problems.iter().map(|problem| format!("\n  {problem}"));
-            let message =
-                format!("this program is put together wrong:{}", lines.collect::<String>());
+            let message = format!(
+                "this program registers things that can't be together:{}",
+                lines.collect::<String>()
+            );
             output::say(&message);
             return Exit::Failed.into();
         }

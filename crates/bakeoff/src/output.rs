@@ -1,5 +1,6 @@
 //! What bakeoff prints and writes.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -119,10 +120,29 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// The commands that messages name.
+const COMMANDS: [&str; 5] = ["run", "report", "list", "doctor", "disk"];
+
+/// What this program is called: `bakeoff`, or as a program of one's own is.
+pub fn program() -> String {
+    let called = std::env::args_os().next().map(PathBuf::from);
+    let name = called.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
+    name.unwrap_or("bakeoff").to_owned()
+}
+
+/// A text that names commands of `bakeoff`, with those of this program in their place.
+pub fn by_own_name(text: &str) -> String {
+    let program = program();
+    let renamed = |text: String, command: &&str| {
+        text.replace(&format!("bakeoff {command}"), &format!("{program} {command}"))
+    };
+    COMMANDS.iter().fold(text.to_owned(), renamed)
+}
+
 /// Says something on standard error, control characters made visible. Where that is closed or full
 /// nobody hears it, and nothing else becomes of that.
 pub fn say(text: impl fmt::Display) {
-    let text = text.to_string();
+    let text = by_own_name(&text.to_string());
     let _ = io::stderr().write_all(format!("{}\n", visible(&text)).as_bytes());
 }
 

@@ -47,6 +47,17 @@ fn everything_of_its_own_is_listed() {
 }
 
 #[test]
+fn it_names_itself_and_not_bakeoff() {
+    let place = place();
+    assert!(printed(place.path(), &["--version"]).starts_with("own-lab "));
+    let help = printed(place.path(), &["run", "--help"]);
+    assert!(help.contains("`own-lab list presets`") && !help.contains("bakeoff list"), "{help}");
+    let said = run(place.path(), &["run"]).stderr;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("`own-lab list presets`") && !said.contains("bakeoff list"), "{said}");
+}
+
+#[test]
 fn its_engine_runs_its_workload_with_its_factor_on_its_device_into_its_report() {
     let place = place();
     let disk = if has_disks(place.path()) { "flash" } else { "host" };

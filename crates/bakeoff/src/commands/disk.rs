@@ -18,7 +18,7 @@ use super::disk_daemon;
 use crate::Lab;
 use crate::cli::{self, Switch};
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{by_own_name, print};
 
 /// Does what is asked of a disk, after what killed daemons left is gone.
 pub fn run(lab: &Lab, what: &cli::Disk) -> Result<Exit, Failure> {
@@ -56,7 +56,8 @@ fn mount(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), Failure> {
     }
     mount::detach(&disk_daemon::launcher()?, &options)?;
     let at = arguments.mountpoint.display();
-    print(&format!("{at} is a disk now; bakeoff disk unmount {at} ends it\n"))
+    let text = format!("{at} is a disk now; to unmount it: bakeoff disk unmount {at}\n");
+    print(&by_own_name(&text))
 }
 
 fn say_mounted(disk: &Note) -> io::Result<()> {
@@ -127,7 +128,7 @@ fn fault(arguments: &cli::DiskFault) -> Result<(), Failure> {
 
 fn unmount(arguments: &cli::DiskUnmount) -> Result<(), Failure> {
     mount::unmount(&arguments.mountpoint)?;
-    print(&format!("{} is a disk no longer\n", arguments.mountpoint.display()))
+    print(&format!("{} is unmounted\n", arguments.mountpoint.display()))
 }
 
 /// The folder for a crash image if none is named.

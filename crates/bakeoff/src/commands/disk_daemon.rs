@@ -21,7 +21,7 @@ pub fn run(lab: &Lab) -> Result<Exit, Failure> {
 /// This program as such a process.
 pub fn launcher() -> Result<Launcher, Failure> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::new(Exit::Failed, format!("bakeoff does not find itself: {error}"))
+        Failure::new(Exit::Failed, format!("bakeoff can't find its own program file: {error}"))
     })?;
     Ok(Launcher { program, arguments: vec!["disk-daemon".into()] })
 }

@@ -1,4 +1,4 @@
-//! `bakeoff doctor`: what this machine can run, found out by trying, and what mends what it can't.
+//! `bakeoff doctor`: tries what this machine can run, and says what to do about the rest.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +18,7 @@ use bakeoff_lab::Registry;
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{plain, print};
+use crate::output::{by_own_name, plain, print};
 
 /// Strict commits that are timed for each engine.
 const COMMITS: u32 = 20;
@@ -83,7 +83,7 @@ impl Findings {
     ) -> Result<(), Failure> {
         match result {
             Ok(text) => return print(&format!("ok       {what}: {text}\n")),
-            Err(text) => print(&format!("missing  {what}: {text}\n"))?,
+            Err(text) => print(&by_own_name(&format!("missing  {what}: {text}\n")))?,
         }
         match needed {
             Needed::Yes => self.needed.push(what.to_owned()),
@@ -94,20 +94,20 @@ impl Findings {
 
     fn conclude(self, registry: &Registry) -> Result<Exit, Failure> {
         if !self.needed.is_empty() {
-            print(&format!(
-                "\n`bakeoff run redmine --quick` does not run here for want of {}. To look at \
-                 another folder: bakeoff doctor DIR\n",
+            print(&by_own_name(&format!(
+                "\n`bakeoff run redmine --quick` can't run here, since this is missing: {}. To \
+                 look at another folder: bakeoff doctor DIR\n",
                 self.needed.join(", ")
-            ))?;
+            )))?;
             return Ok(Exit::Failed);
         }
         if !self.other.is_empty() {
             // Of engines, servers alone are not needed.
             let server = self.other.iter().any(|what| what.starts_with("engine "));
             let brings = if server { servers(registry) } else { String::new() };
-            print(&format!(
-                "\n`bakeoff run redmine --quick` needs nothing that is missing.{brings}\n"
-            ))?;
+            print(&by_own_name(&format!(
+                "\n`bakeoff run redmine --quick` can run here without what is missing.{brings}\n"
+            )))?;
         }
         Ok(Exit::Done)
     }
@@ -123,7 +123,7 @@ fn servers(registry: &Registry) -> String {
             }
         }
     }
-    format!(" All servers on Debian: apt-get install {}", packages.join(" "))
+    format!(" To install all servers on Debian: apt-get install {}", packages.join(" "))
 }
 
 fn machine(folder: &Path) -> Result<String, String> {

@@ -47,9 +47,9 @@ pub fn check_passwords(folder: &RunFolder, engines: &[EngineFact]) -> Result<(),
     Err(Failure::new(
         Exit::Usage,
         format!(
-            "the run in {} began with a password in the URL of {}, and a password is kept \
-             nowhere; give it again: in MYSQL_PWD or PGPASSWORD, in ~/.pgpass, or by --engine with \
-             the levels as they were",
+            "the run in {} began with a password in the URL of {}, and bakeoff keeps no password; \
+             give it again: in MYSQL_PWD or PGPASSWORD, in ~/.pgpass, or by --engine with the \
+             levels as they were",
             folder.dir().display(),
             names.join(" and ")
         ),

@@ -1,4 +1,4 @@
-//! What a run is going to do, and roughly how long it takes: `bakeoff run --dry-run`.
+//! The plan of a run, and roughly how long it takes: `bakeoff run --dry-run`.
 
 use bakeoff_experiment::{Block, Cuts, Experiment};
 use bakeoff_lab::possible::line as refused;
@@ -40,8 +40,8 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
         );
         if estimate.most_s > MUCH_LONGER * estimate.trials_s {
             total += &format!(
-                "a trial waits for ten operations of each kind: where these are slow, it takes \
-                 longer, all of them {} at most\n",
+                "a trial goes on until ten operations of each kind have ended: if they are slow, \
+                 the trials take longer, {} at most\n",
                 span(rounded(estimate.most_s))
             );
         }

@@ -19,7 +19,7 @@ const WIDTH: usize = 100;
 pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
     let format = arguments.format(&lab.reports);
     if arguments.rows.is_some() && format != "csv" {
-        return Err(Failure::new(Exit::Usage, "--rows goes with --format csv"));
+        return Err(Failure::new(Exit::Usage, "--rows needs --format csv"));
     }
     let mut document = document(&arguments.dir)?;
     take_cuts(&mut document, arguments)?;
@@ -53,7 +53,7 @@ fn take_cuts(document: &mut Document, arguments: &cli::Report) -> Result<(), Fai
             let cut = other.promises.iter().map(|it| format!("{} {}", it.engine, it.durability));
             let cut = cut.collect::<Vec<_>>().join(", ");
             return usage(format!(
-                "none of what the run in {name} cut the power of is in {run}: {cut}"
+                "the run in {name} cut the power of {cut}, and the run in {run} has none of these"
             ));
         }
     }

@@ -19,7 +19,7 @@ use super::{disk_daemon, external, plan, report, trial};
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, say, write_here};
+use crate::output::{by_own_name, print, say, write_here};
 use crate::progress::Progress;
 use crate::stop;
 
@@ -92,7 +92,7 @@ pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
 fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
     let Asked { registry, arguments, .. } = asked;
     let possible = &Possible::of(registry, experiment);
-    print(&visible(&plan::describe(registry, experiment, possible)))?;
+    print(&visible(&by_own_name(&plan::describe(registry, experiment, possible))))?;
     possible.suffices().map_err(usage)?;
     let out = arguments.out.as_deref().or(arguments.resume.as_deref()).unwrap_or(Path::new("."));
     let folder = above(out);

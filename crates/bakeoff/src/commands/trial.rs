@@ -16,7 +16,7 @@ pub fn run(lab: &Lab) -> Result<Exit, Failure> {
 /// This program as such a process.
 pub fn program() -> Result<Program, Failure> {
     let path = std::env::current_exe().map_err(|error| {
-        Failure::new(Exit::Failed, format!("bakeoff does not find itself: {error}"))
+        Failure::new(Exit::Failed, format!("bakeoff can't find its own program file: {error}"))
     })?;
     Ok(Program { path, arguments: vec!["trial".into()] })
 }

@@ -92,7 +92,7 @@ fn an_edited_experiment_and_a_damaged_database_are_refused() {
     place.write("small.toml", SMALL);
     place.run(&["run", "small.toml", "--out", "r", "--repetitions", "1"]).code(0);
     let flags = ["run", "--resume", "r", "--seconds", "9"];
-    place.run(&flags).code(2).says(&["leave out the flags"]);
+    place.run(&flags).code(2).says(&["leave out --seconds"]);
     for another in ["redmine", "nowhere.toml", "small.toml"] {
         let named = ["run", another, "--resume", "r"];
         place.run(&named).code(2).says(&[&format!("leave out `{another}`")]);
@@ -193,9 +193,15 @@ fn doctor_asks_for_no_more_than_the_quick_run_needs_and_says_what_blocks_it() {
     if super::on_disks::can_mount() {
         // The quick run's neighbours are on its virtual disk.
         let done = place.run(&["doctor", "large"]).code(0);
-        done.says(&["missing  neighbours: ", "redmine --quick` needs nothing that is missing"]);
+        done.says(&[
+            "missing  neighbours: ",
+            "redmine --quick` can run here without what is missing",
+        ]);
     }
     let done = place.run(&["doctor", "small"]).code(1);
     assert!(!done.out().contains("--out on another disk"), "{}", done.out());
-    done.says(&["redmine --quick` does not run here for want of room", "bakeoff doctor DIR"]);
+    done.says(&[
+        "redmine --quick` can't run here, since this is missing: room",
+        "bakeoff doctor DIR",
+    ]);
 }

@@ -119,7 +119,7 @@ fn a_disk_is_mounted_looked_at_changed_and_unmounted() {
     assert!(busy > Duration::from_millis(20) && free < Duration::from_secs(2), "{busy:?} {free:?}");
     assert_eq!(disks.stat()["timing"], false);
 
-    place.run(&["disk", "unmount", "m"]).code(0).says(&["m is a disk no longer"]);
+    place.run(&["disk", "unmount", "m"]).code(0).says(&["m is unmounted"]);
     disks.assert_clean();
     assert_eq!(fs::read_to_string(place.path("b/free")).unwrap(), "a text");
 }

@@ -152,7 +152,7 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
         let mut command = place.command(&[&resume[..], more].concat());
         Done(command.env("MYSQL_PWD", "s3cr/t+Word").output().unwrap())
     };
-    with_password(&[]).code(2).says(&["has bakeoff connect to", "--trust-experiment"]);
+    with_password(&[]).code(2).says(&["makes bakeoff connect to", "--trust-experiment"]);
     with_password(&["--trust-experiment"]).code(0);
     let without = place.run(&[&resume[..], &["--trust-experiment"]].concat());
     without.code(2).says(&["began with a password", &shown, "MYSQL_PWD", "--engine"]);
@@ -161,7 +161,7 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     // Another bakeoff that uses it is left alone.
     let url = theirs.url(&format!("me:{PASSWORD}"));
     let claim = bakeoff_engines::urls::find(&url).unwrap().claim().unwrap();
-    run("claimed", &["--reuse"]).code(5).says(&["another bakeoff uses this database"]);
+    run("claimed", &["--reuse"]).code(5).says(&["another bakeoff is using this database"]);
     drop(claim);
 
     // What is not bakeoff's is never touched, whatever it says of itself.
@@ -199,7 +199,7 @@ fn what_a_server_elsewhere_can_not_have_is_in_the_plan_and_not_run() {
         let line = format!("not run: {shown} × {level} (1 trial): ");
         for more in [&[][..], &["--dry-run"]] {
             let done = run("a", &url, &[flags, more].concat()).code(2);
-            done.says(&["nothing of this experiment can be had", &line, why]);
+            done.says(&["nothing in this experiment can be run", &line, why]);
         }
         assert!(!place.path("a").exists(), "nothing was begun");
     }
@@ -266,7 +266,7 @@ fn all_that_keeps_a_run_from_beginning_is_told_at_once_before_anything_is_loaded
     let problems = [
         "4 things keep this run from beginning",
         "lacks the rights CREATE, ALTER, INDEX, DROP, UPDATE, DELETE, LOCK TABLES to the database bench: GRANT",
-        "tables that are not made by bakeoff, thesis for one",
+        "the database holds a table that is not made by bakeoff, thesis:",
         "missing",
         "no connection to the server",
     ];

@@ -107,7 +107,7 @@ fn neighbours_are_in_the_disk_s_own_queue() {
     planned.code(0).says(&["9 trials in 6 blocks", line]);
     let flags = ["--disk", "null", "--neighbours", "x1", "--out", "null", "--repetitions", "1"];
     let done = place.run(&[&["run", "disks.toml"], &flags[..]].concat());
-    done.code(2).says(&["nothing of this experiment can be had", "no queue"]);
+    done.code(2).says(&["nothing in this experiment can be run", "no queue"]);
     assert!(!place.path("null").exists(), "nothing was begun");
 }
 

@@ -23,7 +23,7 @@ fn an_engine_that_keeps_its_promise_ends_well_and_one_cut_can_be_repeated() {
     let flags = flags.into_iter().chain(["--cut-recovery"]);
     let arguments: Vec<&str> = CUTS.into_iter().chain(flags).collect();
     let done = place.run(&arguments).code(0);
-    done.says(&["The only promise stood 2 power cuts", "the power went again in 8"]);
+    done.says(&["The only promise withstood 2 power cuts", "the power went again in 8"]);
     place.assert_clean("r");
     let document = place.json("r");
     let cuts = document["cuts"].as_array().unwrap();
@@ -74,7 +74,7 @@ fn a_cut_on_each_file_system_is_made_recorded_and_resumed() {
     }
     let flags = ["--durability", "strict", "--keep", "torn", "--file-system", "ext4,posix"];
     let run = [&CUTS[..], &flags, &["--out", "r"]].concat();
-    place.run(&run).code(0).says(&["Both promises stood 4 power cuts"]);
+    place.run(&run).code(0).says(&["Both promises withstood 4 power cuts"]);
     let kept = std::fs::read_to_string(place.path("r/experiment.toml")).unwrap();
     assert!(kept.contains("file_system = [\"ext4\", \"posix\"]"), "{kept}");
     let made = |folder: &str| {
@@ -179,7 +179,7 @@ fn a_server_whose_power_is_cut_keeps_strict() {
     let place = Place::new();
     let flags = ["--engine", "postgres", "--durability", "strict", "--keep", "torn"];
     let arguments = [&CUTS[..2], &flags, &CUTS[4..], &["--out", "r"]].concat();
-    place.run(&arguments).code(0).says(&["The only promise stood 2 power cuts"]);
+    place.run(&arguments).code(0).says(&["The only promise withstood 2 power cuts"]);
     place.assert_clean("r");
     let document = place.json("r");
     assert!(of(&document, "cuts").iter().any(|cut| cut["acknowledged"].as_u64() > Some(0)));

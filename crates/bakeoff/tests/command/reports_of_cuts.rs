@@ -52,7 +52,7 @@ fn what_power_cuts_found_can_be_had_in_every_form_and_beside_the_latencies_of_an
         return;
     }
     let place = Place::new();
-    place.run(&CUTS).code(0).says(&["All 4 promises stood 8 power cuts."]);
+    place.run(&CUTS).code(0).says(&["All 4 promises withstood 8 power cuts."]);
 
     let rows = place.run(&["report", "cuts", "--format", "csv"]).code(0).out();
     assert_eq!(rows.lines().count(), 9, "a header, and a row a cut and rule: {rows}");
@@ -85,7 +85,7 @@ fn what_power_cuts_found_can_be_had_in_every_form_and_beside_the_latencies_of_an
     place.run(&["run", "timed.toml", "--quiet", "--out", "timed"]).code(0);
     // Markdown does not break a sentence into lines.
     let both = ["report", "timed", "--cuts", "cuts", "--format", "md"];
-    place.run(&both).code(0).says(&["both promises stood 4 power cuts", "| kept |", "in cuts"]);
+    place.run(&both).code(0).says(&["both promises withstood 4 power cuts", "| kept |", "in cuts"]);
     lose(&place, "cuts");
     // A report that is written has done what was asked for, whatever it says.
     place.run(&both).code(0).says(&["sqlite broke its promise at strict in 1 of 2 power cuts"]);

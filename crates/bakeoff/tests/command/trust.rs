@@ -20,7 +20,7 @@ fn a_setting_that_is_a_program_is_refused_before_any_server_starts() {
         ("postgres", archive.as_str(), "has the server run a command"),
         ("postgres", "Shared-Preload-Libraries = \"x\"", "has the server load code"),
         ("postgres", "temp_tablespaces = \"x\"", "read or write files elsewhere"),
-        ("postgres", "of_tomorrow = \"/etc/passwd\"", "is unknown to bakeoff"),
+        ("postgres", "of_tomorrow = \"/etc/passwd\"", "has a value that bakeoff can't judge"),
         ("mariadb:innodb", "plugin-load-add = \"handlersocket\"", "has the server load code"),
         ("mariadb:innodb", "loose_init_fil = \"/tmp/x.sql\"", "run statements of its own"),
         ("mariadb:aria", "log_bin = true", "read or write files elsewhere"),
@@ -68,7 +68,7 @@ fn a_program_that_the_file_names_is_not_run() {
     // What bakeoff sets itself is nobody's.
     for level in ["postgres/port=1", "mariadb:innodb/skip_networking=0"] {
         let named = [&run[..], &["--engine", level, "--trust-experiment"]].concat();
-        place.run(&named).code(2).says(&["is bakeoff's own to set"]);
+        place.run(&named).code(2).says(&["bakeoff sets `", "` itself"]);
     }
 }
 
@@ -93,7 +93,7 @@ fn no_file_opens_a_server_to_the_network_whether_it_is_trusted_or_not() {
         place.write("evil.toml", &file(engine, settings));
         for more in [&[][..], &["--trust-experiment"]] {
             let run = [&["run", "evil.toml", "--out", "r"], more].concat();
-            place.run(&run).code(2).says(&["is bakeoff's own to set", "leave it out"]);
+            place.run(&run).code(2).says(&["bakeoff sets `", "` itself", "leave it out"]);
             assert!(!place.path("r").exists(), "{settings}");
         }
     }
@@ -105,8 +105,8 @@ fn neither_a_name_nor_a_value_is_more_than_one_setting() {
     let cases = [
         ("\"work_mem=1MB\\narchive_command\" = 1", "can't be a setting's name"),
         ("\"work_mem -c archive_command\" = 1", "can't be a setting's name"),
-        ("work_mem = \"1MB\\narchive_command=touch\"", "is one line of text"),
-        ("work_mem = \"1MB\\u0000\"", "is one line of text"),
+        ("work_mem = \"1MB\\narchive_command=touch\"", "has to be one line of text"),
+        ("work_mem = \"1MB\\u0000\"", "has to be one line of text"),
     ];
     for (settings, why) in cases {
         place.write("evil.toml", &file("postgres", settings));

@@ -25,8 +25,8 @@ impl Asked<'_> {
     pub fn new_experiment(&self) -> Result<Experiment, Failure> {
         let Some(name) = &self.arguments.experiment else {
             return Err(usage(
-                "nothing is named that is to be run: give PRESET|FILE.toml, a preset (see `bakeoff \
-                 list presets`) or a file of your own, or go on with a run: --resume DIR",
+                "say what to run: PRESET|FILE.toml, which is a preset (see `bakeoff list \
+                 presets`) or a file of your own; or go on with a run: --resume DIR",
             ));
         };
         let experiment =
@@ -45,8 +45,8 @@ impl Asked<'_> {
     pub fn resumed_experiment(&self, dir: &Path) -> Result<Experiment, Failure> {
         let refuse = |what: &str| {
             Err(usage(format!(
-                "--resume goes on with the experiment in {}; leave out {what}, or start a new run \
-                 without --resume",
+                "--resume goes on with the experiment in {} as it is: leave out {what}, or start \
+                 a new run without --resume",
                 dir.display()
             )))
         };
@@ -64,7 +64,7 @@ impl Asked<'_> {
         if changes == Changes::default() || load(&changes, true).is_ok_and(same) {
             return load(&changes, arguments.trust_experiment);
         }
-        refuse("the flags that change it")
+        refuse(&changes.flags().join(", "))
     }
 
     /// A preset whose disk nobody chose runs on the host's where no virtual one can be had, and says so.
@@ -101,7 +101,8 @@ impl Asked<'_> {
         ];
         match given.into_iter().find(|(_, given)| *given && experiment.cuts.is_none()) {
             Some((flag, _)) => Err(usage(format!(
-                "{flag} is of power cuts, and no power is cut: add --cuts N, or leave {flag} out"
+                "{flag} is for power cuts, and this run makes none: add --cuts N, or leave {flag} \
+                 out"
             ))),
             None => Ok(()),
         }

@@ -12,7 +12,7 @@ use super::{above, now_s, usage};
 use crate::cli;
 use crate::commands::external;
 use crate::exit::{Exit, Failure};
-use crate::output::quote;
+use crate::output::{program, quote};
 
 pub fn create_folder(
     asked: Asked<'_>,
@@ -52,8 +52,9 @@ pub fn check_terms(
         Err(Failure::new(
             Exit::Folder,
             format!(
-                "the run in {} began with {what} {then}, and this is {now}; trials of both can't \
-                 stand in one run: start a new one with --out, or bring back what it began with",
+                "{what} changed after the run in {} began: it was {then}, and is {now} now. One \
+                 run can't hold trials of both: start a new run with --out, or bring back what it \
+                 was",
                 folder.dir().display()
             ),
         ))
@@ -65,15 +66,19 @@ pub fn check_terms(
         // Where a password comes from may change, and how a server is spoken to is in its name.
         let told = |fact: &EngineFact| (fact.version.clone(), fact.settings.clone(), fact.stores);
         if then.name != now.name || told(then) != told(now) {
-            return differs(&then.name, &then.version, &now.version);
+            let told = |fact: &EngineFact| match then.version == now.version {
+                true => fact.settings.iter().map(|(level, it)| format!("{level}: {it}")).collect(),
+                false => vec![fact.version.clone()],
+            };
+            return differs(&then.name, &told(then).join("; "), &told(now).join("; "));
         }
     }
     if began.left_out != now.left_out {
         let cells = |run: &Run| {
             let cells: Vec<String> = run.left_out.iter().map(line).collect();
-            if cells.is_empty() { "all of its cells".into() } else { cells.join("; ") }
+            if cells.is_empty() { "all cells".into() } else { cells.join("; ") }
         };
-        return differs("this", &cells(began), &cells(&now));
+        return differs("what can be run", &cells(began), &cells(&now));
     }
     let machine = |run: &Run| {
         let machine = &run.machine;
@@ -138,7 +143,7 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     let cuts = experiment.cuts.as_ref()?;
     let disk = experiment.cut_disk()?;
     let clients = experiment.cut_clients();
-    let mut command = vec!["bakeoff".into(), "run".into()];
+    let mut command = vec![program(), "run".into()];
     command.push(quote(arguments.experiment.as_deref().unwrap_or_default()));
     if arguments.quick {
         command.push("--quick".into());
@@ -198,5 +203,5 @@ fn engine_facts(registry: &Registry, experiment: &Experiment) -> Vec<EngineFact>
 /// The command as it was given, quoted for a shell.
 fn command_line() -> String {
     let arguments = std::env::args().skip(1).map(|it| quote(&without_passwords(&it)));
-    std::iter::once("bakeoff".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+    std::iter::once(program()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
