@@ -74,7 +74,7 @@ impl Left {
             match row.get_ref(column)? {
                 ValueRef::Text(value) | ValueRef::Blob(value) => bytes += value.len() as u64,
                 ValueRef::Real(value) if !value.is_finite() => {
-                    return Err(unreadable(column, format!("{value} is no figure")));
+                    return Err(unreadable(column, format!("{value} is not a figure")));
                 }
                 _ => {}
             }

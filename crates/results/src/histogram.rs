@@ -98,7 +98,7 @@ fn check_head(bytes: &[u8]) -> Result<(), String> {
     }
     let head = || Some((word(0)?, word(4)?, word(12)?, long(16)?));
     match head() {
-        Some((cookie, ..)) if cookie != COOKIE => Err("a blob is no histogram".to_owned()),
+        Some((cookie, ..)) if cookie != COOKIE => Err("a blob is not a histogram".to_owned()),
         Some((_, length, ..)) if length as usize > bytes.len() => {
             Err("a histogram is cut short".to_owned())
         }

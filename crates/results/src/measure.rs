@@ -127,10 +127,11 @@ measures! {
     CONCURRENCY = "concurrency", Count, [Clients],
         "operations that can be in flight at once: clients times queue depth";
     IN_FLIGHT = "in-flight", Count, [Clients],
-        "operations that count and were under way when the window ended: they were followed";
+        "operations that count and were in flight when the window ended: they were followed to \
+         their end";
     OFFERED = "offered", PerSecond, [Clients, Neighbours],
-        "operations a second that were to start: of clients in an open loop, of neighbours that \
-         arrive by themselves";
+        "operations a second that were to start: the clients' in an open loop, those of \
+         neighbours that arrive by themselves";
     DUE = "due", Count, [Clients], "operations that were due in an open loop until the window ended";
     NOT_STARTED = "not-started", Count, [Clients],
         "operations that were due in an open loop and had not started when the window ended";
@@ -145,21 +146,21 @@ measures! {
          those in the drain: on a virtual disk they are the daemon's";
     DRAIN_CPU = "drain-cpu", Seconds, [Database], "processor seconds in the drain";
     DRAIN = "drain", Seconds, [Trial],
-        "seconds that it took to write back what had been put off when the clients stopped, on the \
-         same disk beside the same neighbours";
+        "seconds that the engine took, after the clients had stopped, to write back what it had \
+         put off, on the same disk beside the same neighbours";
     DRAIN_CUT_OFF = "drain-cut-off", Count, [Trial],
         "1 where the drain took longer than the clients had run, so that the disk took no more time \
          from then on and `drain` is a lower bound";
     WRITTEN_BACK = "written-back", Count, [Trial],
-        "what it wrote back of what it puts off while the clients ran, in pages, bytes or tables of \
-         its own counters: 0 where it only ran up debts";
+        "put-off work that the engine did while the clients ran, in pages, bytes or tables of its \
+         own counters: 0 where it only ran up debts";
     WARM_UP = "warm-up", Seconds, [Trial],
-        "seconds at the start that are unlike the rest by MSER-5; missing where they are none, or it \
-         can't tell";
+        "seconds at the start that are unlike the rest by MSER-5; missing where there are none, \
+         or MSER-5 can't tell";
     RUN_DELAY = "run-delay", Seconds, [Clients, Database, DiskDaemon],
         "seconds that threads were ready to run and had no processor, all threads together";
     FOREIGN_CPU = "foreign-cpu", Seconds, [Machine],
-        "processor seconds that processes which are not bakeoff's used while the clients ran";
+        "processor seconds that processes other than bakeoff's used while the clients ran";
     STEAL = "steal", Seconds, [Machine],
         "processor seconds that other virtual machines had instead of this one";
     PRESSURE_CPU = "pressure-cpu", Share, [Machine],
@@ -176,9 +177,9 @@ measures! {
          will send for them";
     DRAIN_WRITTEN = "drain-written", Bytes, [Database, Disk, Device], "bytes sent to storage in the drain, as `written`";
     WORK_WRITTEN = "work-written", Bytes, [Trial],
-        "bytes that went to the device for the clients' work, those of the drain among them: what a \
-         virtual disk's device was given, or the lesser of what the kernel counted for the engine's \
-         processes and of what anybody wrote to the whole device";
+        "bytes that went to the device for the clients' work, the drain included: what a virtual \
+         disk's device was given, or the lesser of what the kernel counted for the engine's \
+         processes and what anybody wrote to the whole device";
     HOST_WRITES = "host-writes", Count, [Disk], "writes to files in the virtual disk";
     HOST_WRITTEN = "host-written", Bytes, [Disk], "bytes of these";
     READS = "reads", Count, [Disk], "reads that reached the device, without the neighbours'";
@@ -202,8 +203,8 @@ measures! {
     MEMORY_CACHED = "memory-cached", Bytes, [Database], "its files in the page cache when the clients stopped";
     SPACE = "space", Bytes, [Trial], "size on disk after the drain";
     SETTLED = "settled", Share, [Trial],
-        "of an earlier bakeoff: 1 where the throughput had no slope of over 10 % of the mean in the \
-         window, 0 where it had, whatever the noise";
+        "only in runs of an earlier bakeoff: 1 where the throughput had no slope of over 10 % of \
+         the mean in the window, 0 where it had, whatever the noise";
     RISE = "rise", Share, [Trial],
         "by how much the straight line through the operations a second rises from one end of the \
          window to the other, as a share of their mean; below 0 where it falls; missing where the \

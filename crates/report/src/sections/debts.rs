@@ -13,13 +13,16 @@ use crate::words;
 pub struct Debts;
 
 /// What the figures mean, for a reader.
-const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flush and to compact, a log \
-     to checkpoint) was written back after the clients had stopped, on the same disk beside the same \
-     neighbours. Mean: clients × the time that they ran ÷ operations, of all kinds; with the debt: \
-     the same with the time of the drain. A drain that took longer than the clients had run was cut \
-     off there: it took over that long, so that the mean with the debt is over twice the other. Fresh: by its own counters the engine had written back \
-     nothing of what it owes while the clients ran, so that its figures are those of a fresh \
-     database, and not of one that has been in use for long.";
+const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flush and to compact, a \
+                         log to checkpoint) was written back after the clients had stopped, on \
+                         the same disk beside the same neighbours. Mean: clients × the time that \
+                         they ran ÷ operations, of all kinds; with the debt: the same with the \
+                         time of the drain. A drain that took longer than the clients had run was \
+                         cut off there: it took over that long, so that the mean with the debt is \
+                         over twice the other. Fresh: by its own counters the engine had written \
+                         back nothing of what it put off while the clients ran, so that its \
+                         figures are those of a fresh database, and not of one that has been in \
+                         use for long.";
 
 const COLUMNS: [Head; 6] = [
     ("time to write it back", Some("drain"), Kind::Main),

@@ -90,10 +90,10 @@ pub fn fresh(layout: &Layout<'_>) -> Option<String> {
         })
     };
     let names: Vec<String> = layout.contenders().iter().filter_map(clause).collect();
-    let (verb, owe) = if names.len() == 1 { ("has", "it owes") } else { ("have", "they owe") };
+    let (verb, who) = if names.len() == 1 { ("has", "it") } else { ("have", "they") };
     (!names.is_empty()).then(|| {
         let names = words::list(&names);
-        format!("all this on a fresh database: {names} {verb} written back nothing of what {owe}")
+        format!("all this on a fresh database: {names} {verb} written back nothing of what {who} put off")
     })
 }
 

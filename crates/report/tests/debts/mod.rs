@@ -29,7 +29,7 @@ fn the_sentence_says_which_figures_are_of_a_fresh_database() {
     }
     let told = verdict(&document);
     let clause = "all this on a fresh database: sqlite and lmdb (in 1 of 2 cells) have written back \
-                  nothing of what they owe";
+                  nothing of what they put off";
     assert!(told.contains(clause), "{told}");
     for format in ["html", "md", "term"] {
         let text = text(&document, format);
