@@ -24,8 +24,8 @@ pub enum Level {
 /// A text that is not a level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no level of neighbours: write 0 for none, x1 to x{MOST_STREAMS} for streams, or 1% \
-     to 100% of the rate that one stream reaches alone"
+    "`{0}` is not a level of neighbours: write 0 for none, x1 to x{MOST_STREAMS} for streams, or \
+     1% to 100% of the rate that one stream reaches alone"
 )]
 pub struct LevelError(String);
 

@@ -116,7 +116,7 @@ impl Metadata {
 
 /// A text that is neither.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no mode of metadata: write ordered or posix")]
+#[error("`{0}` is not a mode of metadata: write ordered or posix")]
 pub struct MetadataError(String);
 
 impl FromStr for Metadata {
@@ -136,7 +136,7 @@ impl fmt::Display for Metadata {
 
 /// A text that is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no rule for what a power cut leaves: write drop-all, prefix, subset or torn")]
+#[error("`{0}` is not a rule for what a power cut leaves: write drop-all, prefix, subset or torn")]
 pub struct KeepError(String);
 
 impl FromStr for Keep {

@@ -389,7 +389,7 @@ fn folders(options: &MountOptions, spec: &Spec) -> Result<Note, Error> {
     let (given, backing) = (&options.backing, options.backing.canonicalize());
     let backing = backing.map_err(|error| wrong(given, &format!("the backing folder: {error}")))?;
     if !backing.is_dir() {
-        return Err(wrong(given, &"it is no folder; the files of the disk are kept in one"));
+        return Err(wrong(given, &"it is not a folder; the files of the disk are kept in one"));
     }
     let access =
         rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
@@ -412,7 +412,7 @@ fn folders(options: &MountOptions, spec: &Spec) -> Result<Note, Error> {
         return Err(wrong(given, &why));
     }
     if !mountpoint.is_dir() {
-        return Err(wrong(given, &"it is no folder; a disk is mounted on an empty one"));
+        return Err(wrong(given, &"it is not a folder; a disk is mounted on an empty one"));
     }
     if mountpoint.starts_with(&backing) || backing.starts_with(&mountpoint) {
         let why = format!("{} and the mountpoint may not be inside each other", backing.display());

@@ -63,8 +63,8 @@ pub enum FaultRule {
 /// A text that is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no fault: {why}; write read:N:EIO:PATH (or write or fsync, or ENOSPC), full:BYTES \
-     or off"
+    "`{text}` is not a fault: {why}; write read:N:EIO:PATH (or write or fsync, or ENOSPC), \
+     full:BYTES or off"
 )]
 pub struct FaultError {
     text: String,
@@ -80,7 +80,7 @@ impl FromStr for FaultRule {
             Some(("full", "off")) => Ok(Self::Full(None)),
             Some(("full", bytes)) => size_of(bytes)
                 .map(|bytes| Self::Full(Some(bytes)))
-                .ok_or_else(|| format!("`{bytes}` is no number of bytes, as 4096, 20M or 2G")),
+                .ok_or_else(|| format!("`{bytes}` is not a number of bytes, as 4096, 20M or 2G")),
             _ => call(text).map(Self::Call),
         };
         rule.map_err(|why| FaultError { text: text.to_owned(), why })
@@ -289,7 +289,7 @@ mod tests {
             ("read:1:EIO:/m/log", "no path fits `/m/log`: it starts in the disk's root"),
             ("read:1:EIO:../log", "no path fits"),
             ("read:1:EIO:a//log", "no path fits"),
-            ("full:20X", "`20X` is no number of bytes, as 4096, 20M"),
+            ("full:20X", "`20X` is not a number of bytes, as 4096, 20M"),
             ("stat:1:EIO:x", "none of `stat`"),
         ] {
             let error = text.parse::<FaultRule>().unwrap_err().to_string();

@@ -83,8 +83,8 @@ pub(crate) fn launch(
         let _ = registry::sweep();
         let (program, seconds) = (program.display(), PATIENCE.as_secs());
         return Err(Error::Failed(format!(
-            "{program} did not say within {seconds} s that the disk is mounted; try again, and look \
-             whether the machine is busy"
+            "{program} did not report within {seconds} s that the disk is mounted; see whether \
+             the machine is busy, and try again"
         )));
     }
     let mut lines = BufReader::new(output).lines().map_while(Result::ok);

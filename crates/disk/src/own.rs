@@ -41,7 +41,7 @@ pub fn file(folder: impl AsFd, name: &Path) -> io::Result<File> {
     let opened = rustix::fs::openat(folder, name, flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&opened)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(denied("it is no regular file"));
+        return Err(denied("it is not a regular file"));
     }
     check(&stat).map(|()| opened.into())
 }

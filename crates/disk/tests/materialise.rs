@@ -89,7 +89,7 @@ fn read_folder(to: &Path, image: &Image<'_>, expected: &Picture) -> Result<usize
         let real = to.join(path.trim_start_matches('/'));
         let meta = fs::symlink_metadata(&real).map_err(|e| format!("{path}: {e}"))?;
         if *numbers.entry(*ino).or_insert(meta.ino()) != meta.ino() {
-            return Err(format!("{path} is no hard link"));
+            return Err(format!("{path} is not a hard link"));
         }
         let kind = &image.item(*ino).unwrap().kind;
         let right = match kind {

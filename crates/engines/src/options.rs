@@ -112,7 +112,7 @@ fn option(engine: &dyn Engine, piece: &str) -> Result<(String, String), String> 
     }
     let Some((name, value)) = piece.split_once('=').filter(|_| begins_option(piece)) else {
         return Err(format!(
-            "`{piece}` is no option: an option is NAME=VALUE, its name in small letters\n{}",
+            "`{piece}` is not an option: an option is NAME=VALUE, its name in small letters\n{}",
             valid(&declared, takes_settings)
         ));
     };

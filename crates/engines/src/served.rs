@@ -28,7 +28,9 @@ fn folder(text: &str) -> std::result::Result<String, String> {
         // Without what says nothing in it.
         return Ok(path.components().collect::<PathBuf>().display().to_string());
     }
-    Err(format!("`{text}` is no folder's whole path\nwrite it from the root on, as /opt/server"))
+    Err(format!(
+        "`{text}` is not the whole path of a folder\nwrite it from the root on, as /opt/server"
+    ))
 }
 
 /// The server of an engine, as a level has it.

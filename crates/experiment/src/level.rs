@@ -74,7 +74,7 @@ pub(crate) fn canonical(
     if alias.is_empty() || !alias.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
         // What stands there in a URL that is wrong may be a piece of its password.
         let shown = if base.contains(":/") { "…" } else { alias };
-        return Err(Problem::new(format!("`{shown}` is no alias"))
+        return Err(Problem::new(format!("`{shown}` is not an alias"))
             .help("an alias is made of letters, digits and dashes: `LEVEL@again`"));
     }
     Ok(format!("{}{ALIAS}{alias}", vocabulary.canonical(factor, base)?))

@@ -90,7 +90,7 @@ impl Dir {
                 let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
                 let what = match found.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
                     Ok(FileType::Symlink) => "is a link, which is not followed",
-                    _ => "is no folder",
+                    _ => "is not a folder",
                 };
                 let text = format!("{} {what}", path.display());
                 Err(io::Error::new(io::ErrorKind::NotADirectory, text))
@@ -174,14 +174,14 @@ impl Dir {
     fn open_file(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
         // A device is not even opened, where it is not swapped in this very moment.
         if self.look(name)?.is_some_and(|entry| entry.kind != Kind::File) {
-            return Err(self.refusal(name, "is no file with data"));
+            return Err(self.refusal(name, "is not a file with data"));
         }
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(self, name, flags, Mode::RUSR | Mode::WUSR)
             .map_err(|error| at(&self.path.join(name), error))?;
         let stat = rustix::fs::fstat(&file).map_err(|error| at(&self.path.join(name), error))?;
         if Kind::of(&stat) != Kind::File {
-            return Err(self.refusal(name, "is no file with data"));
+            return Err(self.refusal(name, "is not a file with data"));
         }
         Ok(file.into())
     }

@@ -92,7 +92,7 @@ fn wait_for_go(input: &mut dyn BufRead) -> Result<(), TrialError> {
     let mut line = String::new();
     match input.read_line(&mut line) {
         Ok(_) if line.trim() == GO => Ok(()),
-        _ => Err(TrialError::process("the lab went away")),
+        _ => Err(TrialError::process("bakeoff itself has ended")),
     }
 }
 

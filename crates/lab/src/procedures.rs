@@ -165,7 +165,9 @@ impl Stage<'_> {
         loop {
             if heard.elapsed() > GRACE {
                 let seconds = GRACE.as_secs();
-                return Err(TrialError::process(format!("loading said nothing for {seconds} s")));
+                return Err(TrialError::process(format!(
+                    "loading made no progress for {seconds} s"
+                )));
             }
             self.go_on()?;
             match process.receive(PATIENCE) {

@@ -46,7 +46,7 @@ pub enum Error {
         owner: u32,
     },
     /// A file is wanted, and something else is there.
-    #[error("{path} is no file of its own: look where it comes from, and remove it: rm {path}",
+    #[error("{path} is not a file of its own: look where it comes from, and remove it: rm {path}",
         path = path.display())]
     NoFile {
         /// What is there.

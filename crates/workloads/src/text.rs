@@ -189,7 +189,7 @@ fn fingerprint(bytes: &[u8]) -> u64 {
 /// Opens a file, without waiting for somebody to write into a pipe.
 fn open(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     File::open(path)
 }

@@ -35,7 +35,7 @@ static PAYLOAD: Declared = Declared {
     default: "100",
     canonical: |text| match text.parse::<usize>() {
         Ok(bytes @ 1..=65_536) => Ok(bytes.to_string()),
-        _ => Err(format!("`{text}` is no size of a payload\nvalid: 1 to 65536 bytes")),
+        _ => Err(format!("`{text}` is not a size of a payload\nvalid: 1 to 65536 bytes")),
     },
 };
 

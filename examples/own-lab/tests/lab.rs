@@ -106,7 +106,7 @@ fn a_wrong_level_of_its_factor_is_told_at_its_place() {
     let done = run(place.path(), &["run", "mine.toml", "--dry-run"]);
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2));
-    for part in ["`much` is no size of a payload", "mine.toml:3:17", "valid: 1 to 65536 bytes"] {
+    for part in ["`much` is not a size of a payload", "mine.toml:3:17", "valid: 1 to 65536 bytes"] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
 }

@@ -225,7 +225,7 @@ fn faults_strike_on_demand() {
     assert_eq!(disks.stat()["faults"], serde_json::json!([]));
 
     fault("lightning").code(2).says(&["lightning", "read:N:EIO:PATH"]);
-    fault("full:20X").code(2).says(&["`20X` is no number of bytes"]);
+    fault("full:20X").code(2).says(&["`20X` is not a number of bytes"]);
     fault("read:1:EIO:/elsewhere/log").code(2).says(&["starts in the disk's root"]);
     place.run(&["disk", "unmount", "m"]).code(0);
     disks.assert_clean();

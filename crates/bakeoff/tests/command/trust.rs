@@ -186,6 +186,6 @@ fn a_text_without_end_is_not_waited_for() {
     for text in ["pipe", "/dev/zero", "."] {
         let file = format!("workload = \"redmine\"\nengine = \"sqlite\"\ntext = \"{text}\"\n");
         place.write("evil.toml", &file);
-        place.run(&["run", "evil.toml", "--out", "r"]).code(2).says(&["it is no file", "name"]);
+        place.run(&["run", "evil.toml", "--out", "r"]).code(2).says(&["it is not a file", "name"]);
     }
 }

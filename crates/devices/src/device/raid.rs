@@ -31,8 +31,8 @@ pub(crate) fn listed() -> Listed {
 /// A number of disks that no array has, or an array of arrays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a RAID-10 needs an even number of disks from 2 to {MOST_DISKS}, each of one model that is no \
-     array itself, written like `raid10:4×hdd-7200`"
+    "a RAID-10 needs an even number of disks from 2 to {MOST_DISKS}, each of one model that is \
+     not an array itself, written like `raid10:4×hdd-7200`"
 )]
 pub struct WrongArray;
 

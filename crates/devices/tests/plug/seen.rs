@@ -23,7 +23,7 @@ pub fn picture(image: &Image<'_>, store: &Store) -> Result<Picture, String> {
         }
         if picture.insert(path, (ino, item.attributes.mode, bytes)).is_some() || picture.len() > 999
         {
-            return Err("the image is no tree".into());
+            return Err("the image is not a tree".into());
         }
     }
     Ok(picture)

@@ -45,7 +45,7 @@ fn make(place: &Path, user: u32) -> io::Result<()> {
     let there = fs::symlink_metadata(place)?;
     let another = "have it removed, or set XDG_RUNTIME_DIR to a folder of your own";
     let why = if !there.is_dir() {
-        format!("{at} is no folder: {another}")
+        format!("{at} is not a folder: {another}")
     } else if there.uid() != user {
         format!("{at} belongs to user {}: {another}", there.uid())
     } else if there.mode() & 0o077 != 0 {

@@ -66,7 +66,7 @@ impl Model {
     fn entries_mut(&mut self, folder: Id) -> &mut BTreeMap<String, Id> {
         match &mut self.things[folder] {
             Thing::Folder(entries) => entries,
-            other => panic!("{other:?} is no folder"),
+            other => panic!("{other:?} is not a folder"),
         }
     }
 
@@ -201,14 +201,14 @@ impl Model {
     pub fn data(&mut self, id: Id) -> &mut Vec<u8> {
         match &mut self.things[id] {
             Thing::File { data, .. } => data,
-            other => panic!("{other:?} is no file"),
+            other => panic!("{other:?} is not a file"),
         }
     }
 
     pub fn chmod(&mut self, id: Id, bits: u32) {
         match &mut self.things[id] {
             Thing::File { mode, .. } => *mode = bits,
-            other => panic!("{other:?} is no file"),
+            other => panic!("{other:?} is not a file"),
         }
     }
 

@@ -105,7 +105,7 @@ fn take_apart(rest: &str, form: &Form) -> Result<Address, Wrong> {
         return Err("has a character that can't stand in one as it is".into());
     }
     if rest.matches('@').count() > 1 {
-        return Err("has more than one @: the one before the host stands as it is".into());
+        return Err("has more than one @: write only the one before the host as it is".into());
     }
     let (rest, engine) = match rest.split_once('#') {
         Some((rest, engine)) => (rest, Some(engine)),
@@ -143,7 +143,9 @@ fn take_apart(rest: &str, form: &Form) -> Result<Address, Wrong> {
         },
         parameters: parameters(query, form)?,
         engine: match engine {
-            Some(_) if !form.has_engine => return Err("has a #, and nothing may follow one".into()),
+            Some(_) if !form.has_engine => {
+                return Err("has a #, which the URL of such a database can't have".into());
+            }
             Some(engine) if !engine.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
                 return Err("has more than a storage engine behind its #".into());
             }
@@ -160,12 +162,12 @@ fn given(missing: &str, text: String) -> Result<String, Wrong> {
 fn decoded(what: &str, text: &str) -> Result<String, Wrong> {
     let hex = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|it| it.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(hex) {
-        return Err(format!("has {what} with a % that two hexadecimal digits don't follow"));
+        return Err(format!("has {what} with a % without two hexadecimal digits after it"));
     }
     let text = percent_decode_str(text).decode_utf8();
     match text {
         Ok(text) if !text.contains('\0') => Ok(text.into_owned()),
-        _ => Err(format!("has {what} that is no text in UTF-8")),
+        _ => Err(format!("has {what} that is not UTF-8 text")),
     }
 }
 
@@ -195,7 +197,7 @@ fn host_and_port(text: &str) -> Result<(Host, Option<u16>), Wrong> {
     };
     let number = |port: &str| match port.parse::<u16>() {
         Ok(number) if number > 0 && port.bytes().all(|byte| byte.is_ascii_digit()) => Ok(number),
-        _ => Err("has a port that is none of 1 to 65535".to_owned()),
+        _ => Err("has a port that is not a number from 1 to 65535".to_owned()),
     };
     Ok((host, port.map(number).transpose()?))
 }

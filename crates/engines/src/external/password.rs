@@ -133,7 +133,7 @@ fn read(path: &Path) -> Result<String, String> {
     let file = is_file.then(|| File::open(path).map_err(unreadable)).transpose()?;
     let about = file.as_ref().map(|file| file.metadata().map_err(unreadable)).transpose()?;
     let (Some(file), Some(about)) = (file, about) else {
-        return Err(format!("the password file {shown} is no file\ngive the path of a file"));
+        return Err(format!("the password file {shown} is not a file\ngive the path of a file"));
     };
     if about.len() > MOST_BYTES {
         return Err(format!(
@@ -189,6 +189,6 @@ mod tests {
         }
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
         assert_eq!(of_file(&path), Ok(Secret::new("word")));
-        assert!(of_file(Path::new("/dev/zero")).unwrap_err().contains("is no file"));
+        assert!(of_file(Path::new("/dev/zero")).unwrap_err().contains("is not a file"));
     }
 }

@@ -154,7 +154,7 @@ impl Tls {
 impl Terms {
     fn prepare(&self) -> Result<(Arc<ClientConfig>, ServerName<'static>), String> {
         let name = ServerName::try_from(self.host.clone())
-            .map_err(|_| format!("{} is no name that a certificate can have", self.host))?;
+            .map_err(|_| format!("{} is not a name that a certificate can have", self.host))?;
         let config = match self.transport {
             Transport::Verified => verifier::by_name(self.roots()?),
             Transport::Authority => verifier::by_authority(self.roots()?),

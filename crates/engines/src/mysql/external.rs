@@ -67,7 +67,7 @@ impl External {
         let known = || Storage::ALL.map(Storage::name).join(", ");
         let storage = Storage::of(address.engine.as_deref().unwrap_or("InnoDB"));
         let storage = storage.ok_or_else(|| {
-            format!("the URL names a storage engine after its # that is none of {}", known())
+            format!("the URL names an unknown storage engine after its #\nvalid: {}", known())
         })?;
         address.engine = Some(storage.name().into());
         address.port = address.port.filter(|port| *port != PORT);
@@ -140,8 +140,8 @@ fn transport(address: &Address) -> std::result::Result<Transport, String> {
         Some("DISABLED") if by_socket => Transport::Local,
         Some("DISABLED") => Transport::without_tls(&address.host),
         Some("REQUIRED") if authority.is_some() => {
-            return Err("ssl-mode=REQUIRED looks at no certificate, and ssl-ca names one\n\
-                        write ssl-mode=VERIFY_IDENTITY, or leave ssl-ca out"
+            return Err("ssl-mode=REQUIRED ignores certificates, but ssl-ca names one\nwrite \
+                        ssl-mode=VERIFY_IDENTITY, or leave ssl-ca out"
                 .into());
         }
         Some("REQUIRED") => Transport::Unverified,
@@ -157,8 +157,8 @@ fn transport(address: &Address) -> std::result::Result<Transport, String> {
                 .into());
         }
         Some(_) => {
-            return Err("the URL has an ssl-mode that there is not\n\
-                        valid: DISABLED, REQUIRED, VERIFY_IDENTITY"
+            return Err("the URL's ssl-mode has a value that is not valid\nvalid: DISABLED, \
+                        REQUIRED, VERIFY_IDENTITY"
                 .into());
         }
         None if by_socket => Transport::Local,
@@ -171,7 +171,7 @@ fn transport(address: &Address) -> std::result::Result<Transport, String> {
             .into());
     }
     if !transport.is_tls() && authority.is_some() {
-        return Err("the URL has an ssl-ca and goes without TLS\nleave one of them out".into());
+        return Err("the URL has an ssl-ca, but goes without TLS\nleave one of them out".into());
     }
     Ok(transport)
 }

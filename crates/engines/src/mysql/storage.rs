@@ -139,7 +139,7 @@ const COMPRESSION: EngineOption = EngineOption {
     syntax: "none or zlib",
     canonical: |text| match text {
         "none" | "zlib" => Ok(text.to_owned()),
-        _ => Err(format!("`{text}` is no compression of InnoDB's pages\nvalid: none, zlib")),
+        _ => Err(format!("`{text}` is not a compression of InnoDB's pages\nvalid: none, zlib")),
     },
     trust: None,
 };

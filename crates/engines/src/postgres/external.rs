@@ -155,9 +155,11 @@ fn transport(address: &Address) -> std::result::Result<Transport, String> {
                 .into());
         }
         Some(_) => {
-            return Err("the URL has an sslmode that there is not\n\
-                        valid: disable, require, verify-ca, verify-full"
-                .into());
+            return Err(
+                "the URL's sslmode has a value that is not valid\nvalid: disable, require, \
+                 verify-ca, verify-full"
+                    .into(),
+            );
         }
         None if authority.is_some() => Transport::Verified,
         None => Transport::usual(&address.host),
@@ -169,7 +171,9 @@ fn transport(address: &Address) -> std::result::Result<Transport, String> {
             .into());
     }
     if !transport.is_tls() && authority.is_some() {
-        return Err("the URL has an sslrootcert and goes without TLS\nleave one of them out".into());
+        return Err(
+            "the URL has an sslrootcert, but goes without TLS\nleave one of them out".into()
+        );
     }
     Ok(transport)
 }

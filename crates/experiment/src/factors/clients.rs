@@ -30,6 +30,6 @@ fn canonical(text: &str) -> Result<String, Problem> {
              measure its scheduler"
         ))
         .help(range)),
-        Err(_) => Err(Problem::new(format!("`{text}` is no number of clients")).help(range)),
+        Err(_) => Err(Problem::new(format!("`{text}` is not a number of clients")).help(range)),
     }
 }

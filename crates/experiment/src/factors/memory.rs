@@ -74,7 +74,7 @@ fn canonical(text: &str) -> Result<String, Problem> {
     if let Some(memory) = Memory::parse(text) {
         return Ok(memory.to_string());
     }
-    let mut problem = Problem::new(format!("`{text}` is no level of `memory`"));
+    let mut problem = Problem::new(format!("`{text}` is not a level of `memory`"));
     let upper = text.to_ascii_uppercase().replace(' ', "");
     let short = upper.trim_end_matches('B').trim_end_matches('I');
     // A number without a unit is one of bytes, or of what its writer had in mind.

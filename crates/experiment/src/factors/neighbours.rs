@@ -63,7 +63,7 @@ fn canonical(text: &str) -> Result<String, Problem> {
     }
     let lower = text.to_ascii_lowercase().replace(' ', "");
     let meant = [lower.clone(), format!("x{lower}"), format!("x{}", lower.trim_end_matches('x'))];
-    let mut problem = Problem::new(format!("`{text}` is no level of `neighbours`"));
+    let mut problem = Problem::new(format!("`{text}` is not a level of `neighbours`"));
     if matches!(lower.as_str(), "0%" | "x0" | "none" | "off") {
         problem = problem.help("did you mean `0`?");
     } else if let Some(meant) = meant.iter().find_map(|text| Neighbours::parse(text)) {

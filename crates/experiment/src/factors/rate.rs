@@ -84,7 +84,7 @@ pub(crate) fn canonical(text: &str, arrivals: &[ArrivalNames]) -> Result<String,
         Some(rate) => return Ok(rate.to_string()),
         None => {}
     }
-    let mut problem = Problem::new(format!("`{text}` is no level of `rate`"));
+    let mut problem = Problem::new(format!("`{text}` is not a level of `rate`"));
     let lower = text.to_lowercase().replace(' ', "");
     let (word, rate) = parted(&lower);
     if per_second(rate) == Some(0.0) {

@@ -71,8 +71,9 @@ fn no_cuts(workload: &str, reason: &str) -> Problem {
 }
 
 fn nothing_to_run() -> Problem {
-    Problem::new("with 0 repetitions there is nothing to run")
-        .help("give --repetitions (or the key) 1 to 1000; 0 is for power cuts alone, beside `cuts`")
+    Problem::new("with 0 repetitions there is nothing to run").help(
+        "give --repetitions (or the key) 1 to 1000; 0 is only for a run of power cuts, with `cuts`",
+    )
 }
 
 fn nothing_to_cut(engine: &str) -> Problem {
@@ -92,6 +93,7 @@ fn our_own(example: &str) -> Problem {
          the machine with it"
     ))
     .help(format!(
-        "a virtual disk loses its power alone: `disk = \"{example}\"`, or `--disk {example}`"
+        "use a virtual disk, which can lose its power by itself: `disk = \"{example}\"`, or \
+         `--disk {example}`"
     ))
 }

@@ -25,7 +25,7 @@ pub const DEPTH: Factor = Factor::Declared(&Declared {
 fn depth(text: &str) -> Result<String, String> {
     match text.parse() {
         Ok(depth @ 1..=1024) => Ok(format!("{depth}")),
-        _ => Err(format!("`{text}` is no depth\nvalid: 1 to 1024")),
+        _ => Err(format!("`{text}` is not a depth\nvalid: 1 to 1024")),
     }
 }
 
@@ -102,7 +102,7 @@ fn variant(text: &str) -> Result<Variant, String> {
         match (piece.split_once('='), options.last_mut()) {
             (Some((name, value)), _) => options.push((name.to_owned(), value.to_lowercase())),
             (None, Some((_, value))) => *value = format!("{value}/{piece}"),
-            (None, None) => return Err(format!("`{piece}` is no option\nwrite NAME=VALUE")),
+            (None, None) => return Err(format!("`{piece}` is not an option\nwrite NAME=VALUE")),
         }
     }
     options.sort();

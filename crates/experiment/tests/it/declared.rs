@@ -113,10 +113,10 @@ fn an_unknown_factor_is_shown_with_the_nearest() {
 #[test]
 fn a_wrong_level_is_told_as_its_declaration_says() {
     let key = message(&format!("{FILES}depth = [1, 2000]\n"), &Changes::default());
-    assert_under(&key, "`2000` is no depth", "depth = [1, 2000]", "2000");
+    assert_under(&key, "`2000` is not a depth", "depth = [1, 2000]", "2000");
     assert!(key.contains("help: valid: 1 to 1024"), "{key}");
     let flag = message(FILES, &named(&["depth=1,0"]));
-    assert_under(&flag, "`0` is no depth", "--factor depth=1,0", "0");
+    assert_under(&flag, "`0` is not a depth", "--factor depth=1,0", "0");
     let twice = message(FILES, &named(&["depth=1,01"]));
     assert_under(&twice, "`1` is twice among the levels of `depth`", "--factor depth=1,01", "01");
     let empty = message(FILES, &named(&["depth="]));

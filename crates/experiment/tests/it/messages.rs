@@ -69,7 +69,7 @@ fn all_that_is_wrong_is_said_at_once() {
         &Changes { seconds: Some(0.1), compare: Some("engin".to_owned()), ..Changes::default() },
     );
     let expected = "\
-error: `2GB` is no level of `memory`
+error: `2GB` is not a level of `memory`
  --> my.toml:3:10
   |
 3 | memory = \"2GB\"
@@ -111,51 +111,51 @@ error: a trial can't last 0.1 seconds
 const LINES: &[(&str, &str, &str)] = &[
     ("clients = 0", "with 0 clients there is nothing to measure", "valid: 1 to 1024"),
     ("clients = [1, 10_000]", "10000 clients are too many", "valid: 1 to 1024"),
-    ("clients = \"four\"", "`four` is no number of clients", "valid: 1 to 1024"),
-    ("clients = -1", "`-1` is no number of clients", "valid: 1 to 1024"),
+    ("clients = \"four\"", "`four` is not a number of clients", "valid: 1 to 1024"),
+    ("clients = -1", "`-1` is not a number of clients", "valid: 1 to 1024"),
     ("clients = 1.5", "`clients` has to be a string, a whole number, or a list", ""),
     ("clients = []", "`clients` has no level", "valid: 1 to 1024"),
     ("clients = [1, \"01\"]", "`1` is twice among the levels of `clients`", "leave one out"),
     ("clients = \"1@b\"", "`clients` is not compared", "write `1`, or compare by `clients`"),
     ("clients = [[1]]", "and this is a list", ""),
-    ("neighbours = 4", "`4` is no level of `neighbours`", "did you mean `x4`?"),
-    ("neighbours = \"4x\"", "`4x` is no level of `neighbours`", "did you mean `x4`?"),
-    ("neighbours = \"25 %\"", "`25 %` is no level", "did you mean `25%`?"),
-    ("neighbours = \"0%\"", "`0%` is no level of `neighbours`", "did you mean `0`?"),
-    ("neighbours = \"101%\"", "`101%` is no level", "1% to 100%"),
-    ("memory = \"512\"", "`512` is no level of `memory`", "did you mean `512M`?"),
-    ("memory = \"1.5G\"", "`1.5G` is no level of `memory`", "as 512M or 2G"),
-    ("memory = \"0M\"", "`0M` is no level of `memory`", "valid: unlimited"),
-    ("memory = 1073741824", "no level of `memory`", "did you mean `1G`?"),
-    ("memory = \"off\"", "`off` is no level of `memory`", "did you mean `unlimited`?"),
-    ("rate = 200", "`200` is no level of `rate`", "did you mean `200/s`?"),
-    ("rate = \"12000/min\"", "`12000/min` is no level", "did you mean `200/s`?"),
-    ("rate = \"100 /Minute\"", "is no level of `rate`", "did you mean `1.667/s`?"),
-    ("rate = \"200/s:poisson\"", "is no level of `rate`", "did you mean `poisson:200/s`?"),
-    ("rate = \"poisson:200\"", "is no level of `rate`", "did you mean `poisson:200/s`?"),
-    ("rate = \"Poisson200/s\"", "is no level of `rate`", "did you mean `poisson:200/s`?"),
-    ("rate = \"poison:200/s\"", "is no level of `rate`", "did you mean `poisson:200/s`?"),
-    ("rate = \"pair:9/s\"", "`pair:9/s` is no level of `rate`", "did you mean `pairs:9/s`?"),
-    ("rate = \"pairs\"", "is no level of `rate`", "or `poisson:200/s`, or `pairs:200/s`"),
+    ("neighbours = 4", "`4` is not a level of `neighbours`", "did you mean `x4`?"),
+    ("neighbours = \"4x\"", "`4x` is not a level of `neighbours`", "did you mean `x4`?"),
+    ("neighbours = \"25 %\"", "`25 %` is not a level", "did you mean `25%`?"),
+    ("neighbours = \"0%\"", "`0%` is not a level of `neighbours`", "did you mean `0`?"),
+    ("neighbours = \"101%\"", "`101%` is not a level", "1% to 100%"),
+    ("memory = \"512\"", "`512` is not a level of `memory`", "did you mean `512M`?"),
+    ("memory = \"1.5G\"", "`1.5G` is not a level of `memory`", "as 512M or 2G"),
+    ("memory = \"0M\"", "`0M` is not a level of `memory`", "valid: unlimited"),
+    ("memory = 1073741824", "is not a level of `memory`", "did you mean `1G`?"),
+    ("memory = \"off\"", "`off` is not a level of `memory`", "did you mean `unlimited`?"),
+    ("rate = 200", "`200` is not a level of `rate`", "did you mean `200/s`?"),
+    ("rate = \"12000/min\"", "`12000/min` is not a level", "did you mean `200/s`?"),
+    ("rate = \"100 /Minute\"", "is not a level of `rate`", "did you mean `1.667/s`?"),
+    ("rate = \"200/s:poisson\"", "is not a level of `rate`", "did you mean `poisson:200/s`?"),
+    ("rate = \"poisson:200\"", "is not a level of `rate`", "did you mean `poisson:200/s`?"),
+    ("rate = \"Poisson200/s\"", "is not a level of `rate`", "did you mean `poisson:200/s`?"),
+    ("rate = \"poison:200/s\"", "is not a level of `rate`", "did you mean `poisson:200/s`?"),
+    ("rate = \"pair:9/s\"", "`pair:9/s` is not a level of `rate`", "did you mean `pairs:9/s`?"),
+    ("rate = \"pairs\"", "is not a level of `rate`", "or `poisson:200/s`, or `pairs:200/s`"),
     (
         "rate = \"bursts:9/s\"",
-        "is no level of `rate`",
+        "is not a level of `rate`",
         "200/s in even gaps; poisson:200/s in random gaps; pairs",
     ),
     ("rate = []", "`rate` has no level", "0.001/s to 1000000/s: 200/s in even gaps; poisson"),
-    ("rate = \"open:9ops/s\"", "is no level of `rate`", "did you mean `9/s`?"),
-    ("rate = \"1e3/s\"", "`1e3/s` is no level of `rate`", "valid: closed; or an open loop"),
+    ("rate = \"open:9ops/s\"", "is not a level of `rate`", "did you mean `9/s`?"),
+    ("rate = \"1e3/s\"", "`1e3/s` is not a level of `rate`", "valid: closed; or an open loop"),
     ("rate = \"0/s\"", "at a rate of `0/s` no operation ever starts", "0.001/s to 1000000/s"),
     ("rate = \"poisson:0/s\"", "no operation ever starts", "valid: closed; or an open loop"),
-    ("rate = \"2000000/s\"", "is no level of `rate`", "0.001/s to 1000000/s"),
-    ("rate = \"open\"", "`open` is no level of `rate`", "an open loop has a rate: `200/s`"),
-    ("rate = \"poisson\"", "is no level of `rate`", "an open loop has a rate: `200/s`"),
-    ("rate = \"unlimited\"", "is no level of `rate`", "did you mean `closed`?"),
+    ("rate = \"2000000/s\"", "is not a level of `rate`", "0.001/s to 1000000/s"),
+    ("rate = \"open\"", "`open` is not a level of `rate`", "an open loop has a rate: `200/s`"),
+    ("rate = \"poisson\"", "is not a level of `rate`", "an open loop has a rate: `200/s`"),
+    ("rate = \"unlimited\"", "is not a level of `rate`", "did you mean `closed`?"),
     ("rate = 0.5", "`rate` has to be a string, a whole number, or a list", ""),
     ("depth = 1", "the workload `redmine` has no factor `depth`", "valid: engine, durability"),
     ("compare = \"depth\"", "the workload `redmine` has no factor `depth`", "valid: engine"),
-    ("neighbours = \"x65\"", "`x65` is no level", "x1 to x64"),
-    ("neighbours = \"x+1\"", "`x+1` is no level", "x1 to x64"),
+    ("neighbours = \"x65\"", "`x65` is not a level", "x1 to x64"),
+    ("neighbours = \"x+1\"", "`x+1` is not a level", "x1 to x64"),
     ("durability = \"Strict\"", "unknown durability `Strict`", "did you mean `strict`?"),
     ("disk = \"hdd-720\"", "unknown disk `hdd-720`", "did you mean `hdd-7200`?"),
     ("disk = \"ssd\"", "unknown disk `ssd`", "valid: host, hdd-7200, ebs-gp2:SIZE"),
@@ -363,7 +363,7 @@ fn a_url_that_is_wrong_is_shown_without_its_password() {
     };
     let list = "mysq://me:secret@host/db,mysql:/me:secret@host,mysql://me:secret@host/db@";
     let message = shown(GOOD, &flag(list));
-    for part in ["is of no known kind", "`…` is no alias"] {
+    for part in ["is of no known kind", "`…` is not an alias"] {
         assert!(message.contains(part), "{message}");
     }
     // What a comma in a password leaves behind it is no engine of its own.
@@ -393,7 +393,7 @@ fn a_url_that_is_wrong_is_shown_without_its_password() {
 #[test]
 fn an_alias_needs_letters() {
     let toml = "workload = \"redmine\"\nengine = [\"sqlite\", \"sqlite@\"]\n";
-    assert!(message(toml, &Changes::default()).starts_with("error: `` is no alias"));
+    assert!(message(toml, &Changes::default()).starts_with("error: `` is not an alias"));
 }
 
 #[test]

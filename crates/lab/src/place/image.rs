@@ -64,7 +64,7 @@ fn copy_folder(from: &Dir, to: &Dir, sync: Sync, stop: &AtomicBool) -> io::Resul
                 rustix::fs::symlinkat(target, to, name)?;
             }
             Kind::Special => {
-                let what = "is a pipe, a socket or a device, which is no data: remove it";
+                let what = "is a pipe, a socket or a device, which is not data: remove it";
                 return Err(from.refusal(name, what));
             }
         }

@@ -48,7 +48,7 @@ static DEPTH: Declared = Declared {
         Ok(_) => {
             Err(format!("a client can't have {text} requests in flight\nvalid: 1 to {DEEPEST}"))
         }
-        Err(_) => Err(format!("`{text}` is no depth\nvalid: 1 to {DEEPEST}")),
+        Err(_) => Err(format!("`{text}` is not a depth\nvalid: 1 to {DEEPEST}")),
     },
 };
 
@@ -61,7 +61,9 @@ static BLOCK: Declared = Declared {
     canonical: |text| match block_bytes(text) {
         Some(bytes) if bytes % (1 << 20) == 0 => Ok(format!("{}M", bytes >> 20)),
         Some(bytes) => Ok(format!("{}K", bytes >> 10)),
-        None => Err(format!("`{text}` is no size of a block\nvalid: 4K to 1M, a multiple of 4K")),
+        None => {
+            Err(format!("`{text}` is not a size of a block\nvalid: 4K to 1M, a multiple of 4K"))
+        }
     },
 };
 

@@ -56,7 +56,7 @@ pub fn remove_work(parent: &Folder, name: &OsStr, noted: Option<Identity>) -> io
     let path = parent.path().join(name);
     let path = path.display();
     let refuse = |why: &str| {
-        let text = format!("{path} {why}: look what it is, and remove it: rm -r {path}");
+        let text = format!("{path} {why}: find out what it is, then remove it: rm -r {path}");
         Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
     };
     let folder = match open(parent, name) {

@@ -83,7 +83,11 @@ impl Bench<'_, '_> {
         let found = match answer {
             Some(Message::Audited { acknowledged, verdict }) => (acknowledged, verdict),
             Some(Message::Failed(reason)) => return Err(reason),
-            Some(other) => return Err(TrialError::process(format!("its process sent {other:?}"))),
+            Some(other) => {
+                return Err(TrialError::process(format!(
+                    "its process sent an unexpected message: {other:?}"
+                )));
+            }
             None => return Ok(corrupt(process.exit_report())),
         };
         process.end();

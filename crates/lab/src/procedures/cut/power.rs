@@ -80,7 +80,9 @@ impl Bench<'_, '_> {
         match self.first_message(&process)? {
             Some(Message::Ready) => Ok(process),
             Some(Message::Failed(reason)) => Err(reason),
-            Some(other) => Err(TrialError::process(format!("its process sent {other:?}"))),
+            Some(other) => Err(TrialError::process(format!(
+                "its process sent an unexpected message: {other:?}"
+            ))),
             None => Err(TrialError::process(process.exit_report())),
         }
     }
