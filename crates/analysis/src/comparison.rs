@@ -58,7 +58,7 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
-/// What a ratio is.
+/// Whether a ratio is exact or a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RatioIs {
@@ -70,7 +70,7 @@ pub enum RatioIs {
     AtMost,
 }
 
-/// What a comparison says, with a margin of 5 %.
+/// The verdict of a comparison, with a margin of 5 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {

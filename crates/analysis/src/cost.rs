@@ -40,7 +40,7 @@ pub struct Cost {
     pub syncs: Option<Syncs>,
 }
 
-/// How often an engine had something made durable.
+/// How often an engine synced something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Syncs {
     /// Who counted.

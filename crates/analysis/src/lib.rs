@@ -36,5 +36,5 @@ pub use warnings::unprotected;
 
 pub use bakeoff_stats::steady::Steadiness;
 
-/// What comes of reading a run folder.
+/// The result of reading a run folder.
 pub type Result<T> = bakeoff_results::Result<T>;

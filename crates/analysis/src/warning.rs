@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How much a finding stands to suffer, the worst first.
+/// How much a warning takes from the worth of figures, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
@@ -31,7 +31,8 @@ impl Weight {
 /// A line a kind: its name, its code, its weight, and when a run has it.
 macro_rules! kinds {
     ($($name:ident, $code:literal, $weight:ident, $about:literal;)*) => {
-        /// What a warning is about. Among kinds of a weight what is told first stands first.
+        /// The kind of a warning. Kinds of one weight are listed in the order in which they are
+        /// shown.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum WarningKind {
             $(#[doc = $about] $name,)*
@@ -98,7 +99,7 @@ kinds! {
     CutsLeftOut, "cuts-left-out", Notes, "another run’s power cuts say nothing of an engine in this one";
 }
 
-/// What a reader should know of a run as a whole: for each kind one, with how often it is so and where
+/// A warning about a run as a whole: at most one of each kind, with how often it occurs and where
 /// it is worst.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]

@@ -30,7 +30,7 @@ pub use accuracy::{Accuracy, Quantiles, SLOW};
 use replies::Replies;
 use schedule::Schedule;
 
-/// What is called when work is done.
+/// The callback for work that is done.
 pub type Then = Box<dyn FnOnce() + Send>;
 
 /// What a ticker has to do, and when it is to be called again at the latest.

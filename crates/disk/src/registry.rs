@@ -39,7 +39,7 @@ const SOCKET: &str = "socket";
 /// How often a note is written again when the folder of notes has just gone.
 const ATTEMPTS: u32 = 100;
 
-/// What a note says.
+/// A note of a mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// The daemon's process.

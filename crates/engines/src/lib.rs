@@ -209,7 +209,7 @@ pub struct About {
     pub packages: &'static [&'static str],
 }
 
-/// What keeps other bakeoffs off a database while it is there.
+/// A claim on a database: while it exists, other bakeoffs can't use that database.
 pub type Claim = Box<dyn Send>;
 
 /// What is said where another bakeoff has the claim.

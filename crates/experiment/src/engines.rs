@@ -19,7 +19,7 @@ pub struct Engines {
 /// and how to mend it in the lines after that.
 pub type Reader = Arc<dyn Fn(&str) -> Result<Variant, String> + Send + Sync>;
 
-/// What may be said of a level that gives an engine options.
+/// A level that gives an engine options, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// The level in its canonical form.
@@ -45,7 +45,7 @@ pub enum Standing {
     Reserved,
 }
 
-/// What may be said of one engine.
+/// What an experiment may say of one engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineNames {
     /// Its name.

@@ -23,7 +23,7 @@ pub struct Vocabulary {
     pub trusts: bool,
 }
 
-/// What may be said of one workload.
+/// What an experiment may say of one workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadNames {
     /// Its name.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use bakeoff_disk::neighbour;
 use serde::{Deserialize, Serialize};
 
-/// Why a trial or a power cut came to nothing. Its text is whole.
+/// Why a trial or a power cut failed. Its text is the whole message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum TrialError {
     /// What is tested failed.
@@ -22,7 +22,7 @@ pub enum TrialError {
     Machine(#[from] MachineError),
 }
 
-/// What a machine can fail at.
+/// A failure of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum MachineError {
     /// The disk has too little room.

@@ -45,7 +45,7 @@ pub trait Procedure {
     fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError>;
 }
 
-/// What came of a procedure.
+/// The outcome of a procedure.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// A trial was measured.

@@ -18,7 +18,7 @@ use crate::recorder::{BATCHES, Batch, Channel, Recorder, Sample, Tally, new_samp
 use crate::schedule::Begun;
 use crate::{Clock, Driver, Nanos, Pace, Share, cpu};
 
-/// Why a drive came to nothing; `E` is what making a driver may end in.
+/// Why a drive failed; `E` is what making a driver may end in.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError<E> {
     /// A driver could not be made, so that none was started.
@@ -57,8 +57,8 @@ pub enum DriveError<E> {
     },
 }
 
-/// Who looks on while drivers run, on the thread that called. A closure is one that is shown the
-/// progress.
+/// Watches the drivers run, on the calling thread. A closure that takes the progress is an
+/// observer.
 pub trait Observer<E> {
     /// All drivers are there; they start when this returns.
     ///

@@ -49,7 +49,7 @@ pub struct Operation {
     pub done: Done,
 }
 
-/// What one operation came to.
+/// How one operation ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// How often a part of it had to be run again; that time is inside its latency.
@@ -69,7 +69,7 @@ pub trait Client {
     fn operate(&mut self, kind: usize) -> Done;
 }
 
-/// Which clients a driver has to stand for.
+/// The clients that a driver runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
     /// The driver's number, from 0.

@@ -87,7 +87,7 @@ impl Outcome {
     }
 }
 
-/// What came of an open loop's schedule.
+/// How an open loop's schedule was kept.
 #[derive(Clone, Debug)]
 pub struct OpenLoop {
     /// How many operations were due a second.

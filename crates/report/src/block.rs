@@ -109,7 +109,7 @@ pub struct Chart {
     pub svg: String,
 }
 
-/// What was found of something.
+/// A finding about one thing.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// Of what.
@@ -124,7 +124,7 @@ pub struct Finding {
     pub again: Option<String>,
 }
 
-/// What a reader opens who wants to know more.
+/// Details that a reader can open.
 #[derive(Clone, Debug, Serialize)]
 pub struct Folded {
     /// What it is.

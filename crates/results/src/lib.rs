@@ -34,5 +34,5 @@ pub use store::RunFolder;
 pub use summary::{OperationSummary, TrialSummary};
 pub use text::visible;
 
-/// What comes of working on a run folder.
+/// The result of work on a run folder.
 pub type Result<T> = std::result::Result<T, Error>;

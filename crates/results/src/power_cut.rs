@@ -68,7 +68,7 @@ impl CutPlan {
     }
 }
 
-/// What a level of durability says of a power cut.
+/// What a level of durability promises for a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promised {

@@ -34,8 +34,7 @@ pub struct Trial {
     pub measured: Option<Measured>,
 }
 
-/// What a trial measured. The process that runs it hands this very thing on, and this very thing is
-/// stored.
+/// What a trial measured. The trial's process sends this value, and the run folder stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// How long the clients ran.

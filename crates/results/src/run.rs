@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::power_cut::CutPlan;
 use crate::record::Levels;
 
-/// What the run was made on.
+/// The machine that the run was made on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The operating system's name and version.
@@ -176,7 +176,7 @@ fn yes() -> bool {
     true
 }
 
-/// How what is sent to a server that somebody else runs, and back, is protected on its way.
+/// How a connection to a server that somebody else runs is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 pub use error::Error;
 
-/// What comes of asking for a folder.
+/// The result of asking for a folder.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Whom this process trusts: itself and root.

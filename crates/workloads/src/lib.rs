@@ -67,7 +67,7 @@ pub trait Workload: Send + Sync {
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared>;
 }
 
-/// What a workload's rows and clients follow from.
+/// What determines a workload's rows and clients.
 #[derive(Clone, Debug)]
 pub struct Parameters<'a> {
     /// A name out of [`Workload::scales`].
@@ -144,7 +144,7 @@ pub trait Audited {
     ) -> Result<Findings>;
 }
 
-/// Who takes a client's claims: a place that a power cut leaves alone.
+/// Stores a client's claims in a place that no power cut reaches.
 pub trait Claims {
     /// Takes a record. When it returns, the record outlives the client's process.
     fn claim(&mut self, record: &[u8]);

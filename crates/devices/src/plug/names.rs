@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use super::Ino;
 
-/// Who may do what with a file.
+/// A file's mode and owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// Permission bits, as of `chmod`.

@@ -47,7 +47,7 @@ impl Tally {
     }
 }
 
-/// What was done up to a moment, to be held against another moment.
+/// What was done up to a moment, to be compared with another moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) at: Instant,

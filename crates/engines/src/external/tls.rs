@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 use super::address::Host;
 use super::verifier;
 
-/// How what is sent to a server and back is protected from others on its way.
+/// How a connection to a server is protected from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// It does not leave this machine.

@@ -39,7 +39,7 @@ pub enum Rate {
     },
 }
 
-/// What may be said of one arrival process: how the starts of an open loop follow each other.
+/// An arrival process in experiments: how the starts of an open loop follow each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrivalNames {
     /// Its name, as a level has it before its rate.

@@ -14,7 +14,7 @@ use crate::{MachineError, TrialError, place};
 /// that somebody looks at that moment.
 const LITTLE: u64 = 1 << 20;
 
-/// How the data come about that a trial starts from. Trials of equal recipes start from the same
+/// How the data that a trial starts from are made. Trials of equal recipes start from the same
 /// image.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recipe {

@@ -39,7 +39,7 @@ pub struct Process {
     errors: Option<JoinHandle<String>>,
 }
 
-/// What came of waiting for a message.
+/// The result of waiting for a message.
 pub enum Received {
     /// This one.
     Message(Message),

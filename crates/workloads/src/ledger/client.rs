@@ -11,7 +11,7 @@ const SUM: usize = 1;
 /// One operation in so many checks the sum.
 const SUM_EVERY: u64 = 16;
 
-/// Who is told what a client does: a log outside of the disk that may lose its power.
+/// Is told what a client does, and logs it outside of the disk that may lose its power.
 pub trait CommitObserver {
     /// The transaction of that number is about to be committed: from now on it may be found.
     fn sent(&mut self, sequence: i64);

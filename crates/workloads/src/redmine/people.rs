@@ -7,7 +7,7 @@
 /// Members of each project.
 pub const MEMBERS: i64 = 10;
 
-/// How many there are of what.
+/// How many rows of each kind there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Users, the administrator among them.
