@@ -52,9 +52,9 @@ fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
         (&["redmine", "--cuts", "10001"], &["--cuts 10001", "0 to 10000"]),
         (&["redmine", "--cut-number", "99999999999"], &["--cut-number", "0 to 9999"]),
         (&["redmine", "--cut-number", "x"], &["--cut-number", "0 to 9999"]),
-        (&["redmine", "--keep", "torn"], &["--keep", "no power is cut", "--cuts N"]),
-        (&["redmine", "--dry-run", "--cut-recovery"], &["--cut-recovery", "no power is cut"]),
-        (&["power-cut", "--cuts", "0", "--keep-images"], &["--keep-images", "no power is cut"]),
+        (&["redmine", "--keep", "torn"], &["--keep", "this run makes none", "--cuts N"]),
+        (&["redmine", "--dry-run", "--cut-recovery"], &["--cut-recovery", "this run makes none"]),
+        (&["power-cut", "--cuts", "0", "--keep-images"], &["--keep-images", "this run makes none"]),
         (&[], &["PRESET|FILE.toml", "bakeoff list presets", "--resume DIR"]),
     ];
     for (arguments, texts) in cases {

@@ -416,9 +416,9 @@ fn bad_mounts_are_refused_and_nothing_is_harmed() {
     mount("b", "m", &["--model", "null", "--neighbours", "4"]).code(2).says(&["x1 to x64"]);
     mount("b", "m", &["--neighbours", "x4"]).code(2).says(&["--model"]);
     mount("none", "m", &[]).code(3).says(&["none", "backing folder"]);
-    mount("file", "m", &[]).code(3).says(&["file", "no folder"]);
+    mount("file", "m", &[]).code(3).says(&["file", "is not a folder"]);
     mount("b", "none", &[]).code(3).says(&["none", "mkdir none"]);
-    mount("b", "file", &[]).code(3).says(&["file", "no folder"]);
+    mount("b", "file", &[]).code(3).says(&["file", "is not a folder"]);
     mount("b", "full", &[]).code(3).says(&["full", "not empty"]);
     mount("b", "b/inside", &[]).code(3).says(&["inside each other"]);
     mount("full/inside", "full", &[]).code(3).says(&["inside each other"]);

@@ -214,7 +214,7 @@ fn a_folder_of_notes_that_somebody_else_made_or_can_write_is_refused() {
     ask().code(1).says(&[&folder.to_string_lossy(), "chmod 700", "others"]);
     fs::remove_dir_all(&folder).unwrap();
     symlink("/proc", &folder).unwrap();
-    ask().code(1).says(&[&folder.to_string_lossy(), "no folder"]);
+    ask().code(1).says(&[&folder.to_string_lossy(), "is not a folder"]);
     fs::remove_file(&folder).unwrap();
     if user == NOBODY {
         fs::create_dir(&folder).unwrap();
