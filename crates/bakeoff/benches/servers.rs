@@ -6,14 +6,13 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use bakeoff_engines::{Durability, Terms, mysql};
 use bakeoff_servers::{Launch, Server};
-use bakeoff_testkit::needs;
+use bakeoff_testkit::{needs, open_to_all};
 use serde_json::{Value, json};
 
 const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
@@ -24,7 +23,7 @@ const DURABILITY: Durability = Durability::None;
 fn main() -> ExitCode {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     // The servers may run as another user.
-    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("a folder of ours");
+    open_to_all(place.path());
     let mut ok = true;
     for engine in ["mariadb:innodb", "mariadb:rocksdb"] {
         if needs(bakeoff_engines::find(engine).expect("an engine").available()).is_none() {

@@ -49,7 +49,6 @@ mod trust;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use bakeoff_results::Measures;
 use serde_json::Value;
@@ -132,16 +131,6 @@ impl Done {
             assert!(all.contains(text), "{text:?} is not in:\n{all}");
         }
         self
-    }
-}
-
-/// Waits for something that must come soon.
-#[track_caller]
-fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !there() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{what} did not come within a minute");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -17,7 +17,7 @@ use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use bakeoff_lab::place::memory::Group;
 use bakeoff_lab::place::{Place, ProcessGroup, page_cache};
 use bakeoff_lab::process::job::{Job, Task};
-use bakeoff_testkit::needs;
+use bakeoff_testkit::{needs, open_to_all};
 use tempfile::TempDir;
 
 /// The command under test.
@@ -49,8 +49,7 @@ fn can(disk: bool) -> bool {
 fn folder() -> TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     // A server's user must get in.
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    open_to_all(folder.path());
     folder
 }
 

@@ -1,9 +1,9 @@
 //! A kind of server that is a script, for tests.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use bakeoff_testkit::{folder_for_all, write_script};
 
 use crate::launch::{Launch, Places};
 use crate::settings::Review;
@@ -93,27 +93,14 @@ impl Kind for MadeUp {
     }
 }
 
-/// Writes a program; by another process, since a file that is open for writing here, or in a
-/// child that another test is starting, could not be run.
-fn install(text: &str, path: &Path) {
-    let script = path.with_extension("script");
-    fs::write(&script, format!("#!/bin/sh\n{text}\n")).expect("room");
-    let mut install = Command::new("install");
-    install.args(["-m", "755"]).arg(&script).arg(path);
-    assert!(install.status().expect("it is on every system").success());
-}
-
 /// A folder with an installation, for every user: a server that says this of its version, and
 /// does what stands behind `--`; and a program that initialises.
 pub fn installation(said: &str) -> (Program, tempfile::TempDir) {
-    let folder = tempfile::Builder::new().prefix("bakeoff-").tempdir_in("/tmp");
-    let folder = folder.expect("a folder");
-    let open = fs::Permissions::from_mode(0o711);
-    fs::set_permissions(folder.path(), open).expect("a folder of ours");
+    let folder = folder_for_all();
     let (version, does) = said.split_once("\n--").unwrap_or((said, ""));
     let text = format!("[ \"$1\" = --version ] && {{ echo '{version}'; exit; }}\n{does}");
     let [server, initialiser] = MADE_UP.executables();
-    install(&text, &folder.path().join(server));
-    install("exit 0", &folder.path().join(initialiser));
+    write_script(&folder.path().join(server), &text);
+    write_script(&folder.path().join(initialiser), "exit 0");
     (Program::in_folder(&MADE_UP, folder.path().into()), folder)
 }

@@ -1,10 +1,17 @@
-//! What the tests of several crates share: what a machine lacks for a test, and ordinary users.
+//! What the tests of several crates share: what a machine lacks for a test, ordinary users, folders
+//! that they may enter, waiting, and a harness for programs that are their own.
 //!
 //! It is for tests alone, so that every crate may use it: it must never know another crate of this
 //! workspace, nor any engine, disk or trial.
 
+mod folder;
+mod harness;
+mod process;
 mod skip;
 mod user;
 
+pub use folder::{folder_for_all, open_to_all, write_script};
+pub use harness::{Test, run};
+pub use process::{children, ended_within, wait_until};
 pub use skip::{in_ci, needs, skip};
 pub use user::{AS_NOBODY, NOBODY, is_root, needs_root};

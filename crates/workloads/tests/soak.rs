@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_engines::{Database, Durability, Error, Terms};
-use bakeoff_testkit::needs;
+use bakeoff_testkit::{needs, wait_until};
 use bakeoff_workloads::Findings;
 use bakeoff_workloads::ledger::{Claim, CommitObserver, PreparedLedger};
 use bakeoff_workloads::{Client, Prepared, Tally, Text};
@@ -25,8 +25,6 @@ const CLIENTS: usize = 64;
 const PAUSE: Duration = Duration::from_millis(15);
 /// How much more memory this process may have in the last third of the time than in the second.
 const GROWTH: f64 = 4e6;
-/// How long a server may take to see that a client has gone.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One server at a time: the process's memory has to be that of one soak.
 static TURN: Mutex<()> = Mutex::new(());
@@ -138,11 +136,7 @@ fn soak(name: &str, administrator: fn(&Path) -> Box<dyn Administrator>) {
     let mut memory = Vec::new();
     let (stories, ended) = work(&ledger, &*database, seconds, &mut *administrator, &mut memory);
 
-    let start = Instant::now();
-    while administrator.connections().len() > before {
-        assert!(start.elapsed() < PATIENCE, "connections leak: {before} before the clients came");
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the end of all connections", || administrator.connections().len() <= before);
     let claims: Vec<_> = stories.iter().map(|story| story.claim).collect();
     let (findings, _) = ledger.compare(&*database, &claims).expect("an audit");
     assert_eq!(findings, Findings::default());

@@ -5,9 +5,10 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bakeoff_disk::mount::{MountOptions, Mounted};
+use bakeoff_testkit::wait_until;
 
 use crate::fio::Job;
 use crate::{Bench, Row, Table, launcher, write_file};
@@ -133,11 +134,7 @@ fn theirs(backing: &Path, at: &Path) -> Hands {
     let mut bindfs = Command::new("bindfs");
     let daemon = bindfs.arg("-f").arg(backing).arg(at).stdin(Stdio::null()).spawn();
     let daemon = daemon.expect("bindfs starts");
-    let start = Instant::now();
-    while !at.join("data").exists() {
-        assert!(start.elapsed() < Duration::from_secs(10), "bindfs does not mount");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the mount of bindfs", || at.join("data").exists());
     Hands::Theirs(at.to_owned(), daemon)
 }
 

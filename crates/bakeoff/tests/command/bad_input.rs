@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use bakeoff_testkit::needs;
+use bakeoff_testkit::{needs, wait_until};
 
 use super::{Place, SMALL};
 
@@ -158,7 +158,7 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     let Some(_disk) = Tmpfs::mount(&small, "120m") else { return };
     let stuffing = small.join("stuffing");
     let mut run = place.start(&["run", "small.toml", "--out", "small-disk/r"]);
-    super::wait_until("the first trial", || super::trials(&small.join("r")) >= 1);
+    wait_until("the first trial", || super::trials(&small.join("r")) >= 1);
     // Somebody else fills the disk: as far as it goes.
     let _ = std::fs::write(&stuffing, vec![1; 120 << 20]);
     assert_eq!(run.wait().unwrap().code(), Some(4));

@@ -5,12 +5,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bakeoff_testkit::needs_root;
+use bakeoff_testkit::{ended_within, needs_root, wait_until};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use super::{Done, Place, SMALL, strangers, trials, wait_until};
+use super::{Done, Place, SMALL, strangers, trials};
 
 const SLOW: &str = r#"
 name = "slow"
@@ -25,18 +25,12 @@ const PLANNED: i64 = 4;
 /// The exit code of a run that ends soon, as one does that is interrupted.
 #[track_caller]
 fn soon(run: &mut Child) -> Option<i32> {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = run.try_wait().unwrap() {
-            return status.code();
-        }
-        if start.elapsed() > Duration::from_secs(6) {
-            run.kill().unwrap();
-            run.wait().unwrap();
-            panic!("it goes on although nobody sees it");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let Some(status) = ended_within(Duration::from_secs(6), run) else {
+        run.kill().unwrap();
+        run.wait().unwrap();
+        panic!("it goes on although nobody sees it");
+    };
+    status.code()
 }
 
 /// What was interrupted goes on, and is whole then.

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use bakeoff_results::measure::*;
-use bakeoff_testkit::skip;
+use bakeoff_testkit::{AS_NOBODY, skip, wait_until};
 use serde_json::Value;
 
 use super::bad_input::Tmpfs;
@@ -140,7 +140,7 @@ fn a_disk_that_fills_while_draining_stops_the_run_and_loses_nothing() {
     // What fills the disk is somebody else's file, written while it drains.
     let arguments = ["run", "slow.toml", "--out", "small-disk/r", "--engine", "sqlite"];
     let mut run = place.start(&[&arguments[..], &["--seconds", "3"]].concat());
-    super::wait_until("the disk is mounted", || super::on_disks::mounts_below(&small.join("r")));
+    wait_until("the disk is mounted", || super::on_disks::mounts_below(&small.join("r")));
     // Through the window of 3 s, into the drain, which is cut off after as long again.
     std::thread::sleep(std::time::Duration::from_millis(4500));
     let _ = std::fs::write(small.join("stuffing"), vec![1; 140 << 20]);
@@ -170,10 +170,11 @@ fn a_machine_that_tells_little_of_itself_is_measured_all_the_same() {
     let place = Place::new();
     place.write("host.toml", &SLOW.replace("disk = \"mine\"", "disk = \"host\""));
     let script = "mount -t tmpfs none /proc/pressure && mount -o remount,hidepid=2 /proc && \
-                  chown -R 65534:65534 . && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
-                  -- \"$0\" run host.toml --out r --seconds 0.5";
+                  chown -R 65534:65534 . && exec \"$@\"";
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_bakeoff")]);
+    command.args(["--mount", "sh", "-c", script, "sh"]).args(AS_NOBODY);
+    command.arg(env!("CARGO_BIN_EXE_bakeoff"));
+    command.args(["run", "host.toml", "--out", "r", "--seconds", "0.5"]);
     command.current_dir(place.path("")).env("XDG_RUNTIME_DIR", place.path("")).process_group(0);
     let probe = Command::new("unshare").args(["--mount", "true"]).status();
     if !probe.is_ok_and(|status| status.success()) {

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use bakeoff_testkit::{NOBODY, is_root, needs, needs_root};
+use bakeoff_testkit::{NOBODY, is_root, needs, needs_root, wait_until};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
+use super::Place;
 use super::on_disks::can_mount;
-use super::{Place, wait_until};
 
 /// A place with a backing folder `b` and a mountpoint `m`; what is mounted on it goes with it.
 struct Disks(Place);

@@ -7,6 +7,7 @@ use std::process::Command;
 use bakeoff_engines::mysql;
 use bakeoff_results::measure::{SPACE, Scope};
 use bakeoff_servers::{Launch, Server};
+use bakeoff_testkit::folder_for_all;
 
 use super::servers::{installed, trials};
 use super::{Done, Place, measured};
@@ -40,7 +41,7 @@ impl Theirs {
 
     /// The same; `before` is shown its data folder before it starts.
     pub fn start_on(settings: &[(&str, &str)], before: impl Fn(&Path)) -> Self {
-        let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
+        let folder = folder_for_all();
         let launch = Launch {
             directory: folder.path().join("server"),
             settings: settings
@@ -72,10 +73,6 @@ impl Theirs {
     pub fn url(&self, user: &str) -> String {
         format!("mysql://{user}@localhost/bench?socket={}#InnoDB", self.server.socket().display())
     }
-}
-
-pub fn open_to_all() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o755)
 }
 
 #[track_caller]

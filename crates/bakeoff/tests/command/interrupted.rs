@@ -4,7 +4,9 @@ use std::io::Read;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use super::{Place, trials, wait_until};
+use bakeoff_testkit::{children, wait_until};
+
+use super::{Place, trials};
 
 const SLOW: &str = r#"
 name = "slow"
@@ -18,21 +20,6 @@ const PLANNED: i64 = 9;
 
 fn signal(child: &Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
-}
-
-/// The processes that `parent` started, by reading /proc.
-pub fn children(parent: u32) -> Vec<u32> {
-    let field = |pid: &str| -> Option<u32> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-    };
-    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let names = processes.filter_map(|entry| entry.file_name().into_string().ok());
-    names
-        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
-        .filter(|name| field(name) == Some(parent))
-        .filter_map(|name| name.parse().ok())
-        .collect()
 }
 
 fn assert_whole(place: &Place, folder: &str) {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_results::measure::*;
-use bakeoff_testkit::{needs, needs_root};
+use bakeoff_testkit::{needs, needs_root, wait_until};
 
-use super::{Place, measured, trials, wait_until};
+use super::{Place, measured, trials};
 
 /// Strict commits on a disk whose time is modelled, beside one that takes none.
 const DISKS: &str = r#"

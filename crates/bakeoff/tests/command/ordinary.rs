@@ -3,7 +3,7 @@
 use bakeoff_results::Scope;
 use bakeoff_results::measure::*;
 
-use bakeoff_testkit::{NOBODY, is_root, skip};
+use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, skip};
 
 use super::{Place, measured};
 
@@ -62,7 +62,7 @@ fn a_virtual_disk_is_mounted_without_root() {
     let same = ["--durability", "strict", "--noise-floor", "false"];
     let run = [&run[..], &terms, &same].concat();
     let done = if is_root() {
-        place.run_as_where_all_may_open_fuse(user, &run)
+        place.run_as_nobody_where_all_may_open_fuse(&run)
     } else {
         place.run_as(user, &run)
     };
@@ -119,9 +119,8 @@ fn a_group_that_is_given_to_a_user_limits_memory() {
     let terms = ["--repetitions", "1", "--seconds", "0.5", "--clients", "1", "--neighbours", "0"];
     let same = ["--durability", "relaxed", "--noise-floor", "false"];
     let mut command = std::process::Command::new("sh");
-    let script = "echo 0 > \"$0/cgroup.procs\" && exec setpriv --reuid=65534 --regid=65534 \
-                  --clear-groups -- \"$@\"";
-    command.args(["-c", script]).arg(&group).arg(env!("CARGO_BIN_EXE_bakeoff"));
+    let script = "echo 0 > \"$0/cgroup.procs\" && exec \"$@\"";
+    command.args(["-c", script]).arg(&group).args(AS_NOBODY).arg(env!("CARGO_BIN_EXE_bakeoff"));
     command.args([&run[..], &terms, &same].concat()).current_dir(place.path(""));
     command.env("XDG_RUNTIME_DIR", place.path(""));
     let done = super::Done(command.output().unwrap());

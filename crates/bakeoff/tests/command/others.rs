@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
-use bakeoff_testkit::{NOBODY, is_root, needs_root};
+use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, needs_root, wait_until};
 
 use super::{Done, Place, SMALL};
 
@@ -50,14 +50,13 @@ impl Place {
         Done(self.command_as(user, arguments).output().unwrap())
     }
 
-    /// The same where everybody may open /dev/fuse, as on most machines: in mounts of its own.
-    pub fn run_as_where_all_may_open_fuse(&self, user: u32, arguments: &[&str]) -> Done {
+    /// The same by [`NOBODY`], where everybody may open /dev/fuse, as on most machines: in mounts of
+    /// its own.
+    pub fn run_as_nobody_where_all_may_open_fuse(&self, arguments: &[&str]) -> Done {
         let script = "mknod -m 666 fuse c 10 229 && mount --bind fuse /dev/fuse && exec \"$@\"";
-        let ordinary = self.command_as(user, arguments);
+        let ordinary = self.command_as(NOBODY, arguments);
         let mut command = std::process::Command::new("unshare");
-        command.args(["--mount", "sh", "-c", script, "sh", "setpriv"]);
-        let id = user.to_string();
-        command.args(["--reuid", &id, "--regid", &id, "--clear-groups", "--"]);
+        command.args(["--mount", "sh", "-c", script, "sh"]).args(AS_NOBODY);
         command.arg(ordinary.get_program()).args(ordinary.get_args());
         command.current_dir(self.path(""));
         for (name, value) in ordinary.get_envs() {
@@ -227,11 +226,11 @@ fn an_unrelated_run_sweeps_nothing_but_what_the_killed_one_made() {
             let run = ["run", "small.toml", "--out", "killed"];
             let mut killed = place.command_as(user, &run).spawn().unwrap();
             let work = place.path("killed/work");
-            super::wait_until("the work folder", || work.join(".bakeoff-work").exists());
+            wait_until("the work folder", || work.join(".bakeoff-work").exists());
             killed.kill().unwrap();
             killed.wait().unwrap();
             let made = place.path("killed/was-work");
-            super::wait_until("its processes' end", || fs::rename(&work, &made).is_ok());
+            wait_until("its processes' end", || fs::rename(&work, &made).is_ok());
             let victim = treasure(if linked { place.path("victim") } else { work.clone() });
             if linked {
                 symlink(&victim, &work).unwrap();

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use bakeoff_testkit::wait_until;
 use serde_json::Value;
 
 use super::bad_input::Tmpfs;
 use super::on_disks::{can_mount, mounts_below};
 use super::servers::installed;
-use super::{Done, Place, wait_until};
+use super::{Done, Place};
 
 /// Cuts alone: no trial is timed.
 const CUTS: [&str; 8] =

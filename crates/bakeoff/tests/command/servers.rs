@@ -1,13 +1,14 @@
 //! Private servers in runs: held to their memory, given the user's settings, killed, missing.
 
-use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::Value;
+
 use bakeoff_results::measure::{CPU, MEMORY_LIMIT};
-use bakeoff_testkit::{NOBODY, needs, needs_root};
+use bakeoff_testkit::{NOBODY, needs, needs_root, open_to_all, wait_until, write_script};
 
 use super::on_disks::can_mount;
-use super::{Place, measured, wait_until};
+use super::{Place, measured};
 
 /// A trial that is as short as can be.
 const SHORT: [&str; 10] = [
@@ -80,16 +81,13 @@ fn another_installation(place: &Place) -> String {
     std::fs::create_dir(place.path("pg")).unwrap();
     for (name, program) in [("postgres", &installed.server), ("initdb", &installed.initialiser)] {
         let text = format!(
-            "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo 'postgres 15.99'; exit; }}\n\
-             exec '{}' \"$@\"\n",
+            "[ \"$1\" = --version ] && {{ echo 'postgres 15.99'; exit; }}\nexec '{}' \"$@\"",
             program.display()
         );
-        let script = place.write(&format!("pg/{name}"), &text);
-        std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&place.path("pg").join(name), &text);
     }
     // The server's user has to get there.
-    let open = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(place.0.path(), open).unwrap();
+    open_to_all(place.0.path());
     place.path("pg").display().to_string()
 }
 
@@ -175,8 +173,7 @@ fn too_old(place: &Place) -> String {
         ("postgres", "postgres (PostgreSQL) 9.6.24"),
         ("initdb", ""),
     ] {
-        let script = place.write(&format!("old/{name}"), &format!("#!/bin/sh\necho '{said}'\n"));
-        std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&folder.join(name), &format!("echo '{said}'"));
     }
     format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
 }

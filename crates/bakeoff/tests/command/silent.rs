@@ -6,11 +6,12 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use bakeoff_testkit::{children, ended_within, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::on_disks::{can_mount, mounts_below};
-use super::{Place, trials, wait_until};
+use super::{Place, trials};
 
 /// A command that waits for a daemon that does not answer ends after that.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -109,11 +110,9 @@ fn a_run_ends_in_order_although_its_disk_is_stopped() {
     std::thread::sleep(Duration::from_millis(500));
     signal(run.id(), Signal::TERM);
     let start = Instant::now();
-    while run.try_wait().unwrap().is_none() && start.elapsed() < 2 * PATIENCE {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let ended = ended_within(2 * PATIENCE, &mut run);
     let took = start.elapsed();
-    if took >= 2 * PATIENCE {
+    if ended.is_none() {
         let at = [run.id(), daemon].map(waits);
         signal(daemon, Signal::CONT);
         run.wait().unwrap();
@@ -144,7 +143,7 @@ fn daemon(run: u32) -> Option<u32> {
         fs::read_to_string(format!("/proc/{pid}/cmdline"))
             .is_ok_and(|it| it.contains("disk-daemon"))
     };
-    super::interrupted::children(run).into_iter().find(is_daemon)
+    children(run).into_iter().find(is_daemon)
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bakeoff_testkit::{NOBODY, needs_root};
+use bakeoff_testkit::{AS_NOBODY, NOBODY, needs_root, open_to_all};
 use rustix::mount::{MountFlags, mount};
 
 use super::on_disks::can_mount;
@@ -164,10 +164,10 @@ pub fn give(place: &Place) {
 
 /// bakeoff as a stranger starts it in a place.
 pub fn as_stranger(place: &Place, arguments: &[&str]) -> Command {
-    let mut command = Command::new("setpriv");
-    let [uid, gid] = ["--reuid", "--regid"].map(|flag| format!("{flag}={NOBODY}"));
-    command.args([&*uid, &*gid, "--clear-groups", "--", env!("CARGO_BIN_EXE_bakeoff")]);
-    command.args(arguments).current_dir(place.path("")).env("XDG_RUNTIME_DIR", place.path(""));
+    let [setpriv, options @ ..] = AS_NOBODY;
+    let mut command = Command::new(setpriv);
+    command.args(options).arg(env!("CARGO_BIN_EXE_bakeoff")).args(arguments);
+    command.current_dir(place.path("")).env("XDG_RUNTIME_DIR", place.path(""));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -198,7 +198,7 @@ fn a_folder_of_notes_that_somebody_else_made_or_can_write_is_refused() {
     let temporary = place.path("tmp");
     fs::create_dir(&temporary).unwrap();
     fs::set_permissions(&temporary, Permissions::from_mode(0o1777)).unwrap();
-    fs::set_permissions(place.path(""), Permissions::from_mode(0o755)).unwrap();
+    open_to_all(&place.path(""));
     let ask = || {
         let arguments = ["disk", "stat", "m"];
         let mut command =

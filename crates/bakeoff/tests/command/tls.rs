@@ -13,10 +13,11 @@ use std::thread;
 
 use bakeoff_engines::postgres;
 use bakeoff_servers::{Launch, Server};
+use bakeoff_testkit::{folder_for_all, is_root, wait_until};
 
-use super::elsewhere::{SHORT, Theirs, open_to_all};
+use super::elsewhere::{SHORT, Theirs};
 use super::servers::{installed, trials};
-use super::{Done, Place, wait_until};
+use super::{Done, Place};
 
 const PASSWORD: &str = "word-of-tls";
 
@@ -26,7 +27,7 @@ struct Certificates(tempfile::TempDir);
 
 impl Certificates {
     fn new() -> Self {
-        let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
+        let folder = folder_for_all();
         let certificates = Self(folder);
         let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
         for name in ["authority", "other"] {
@@ -85,7 +86,7 @@ struct Postgres {
 
 impl Postgres {
     fn start(certificates: &Certificates) -> Self {
-        let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
+        let folder = folder_for_all();
         let launch = Launch { directory: folder.path().join("server"), ..Launch::default() };
         Server::initialise(&postgres::SERVER, &launch).unwrap();
         let data = launch.directory.join("data");
@@ -106,7 +107,7 @@ impl Postgres {
         let mut command = Command::new(&postgres::SERVER.find().unwrap().server);
         command.arg("-D").arg(&data).stdout(Stdio::null()).stderr(Stdio::null());
         let owner = std::fs::metadata(&data).unwrap();
-        if rustix::process::geteuid().is_root() {
+        if is_root() {
             command.uid(owner.uid()).gid(owner.gid());
         }
         let child = command.current_dir("/").spawn().unwrap();

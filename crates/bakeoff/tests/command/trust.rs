@@ -1,7 +1,7 @@
 //! What an experiment's file may not do unless it is trusted: its settings are programs, and the
 //! databases that it names are somebody's.
 
-use std::os::unix::fs::PermissionsExt;
+use bakeoff_testkit::write_script;
 
 use super::Place;
 use super::servers::installed;
@@ -42,9 +42,8 @@ fn a_program_that_the_file_names_is_not_run() {
     let place = Place::new();
     let marker = place.path("marker");
     for program in ["postgres", "initdb"] {
-        let text = format!("#!/bin/sh\n: > '{}'\necho 'postgres 9.1'\n", marker.display());
-        let script = place.write(program, &text);
-        std::fs::set_permissions(script, PermissionsExt::from_mode(0o755)).unwrap();
+        let text = format!(": > '{}'\necho 'postgres 9.1'", marker.display());
+        write_script(&place.path(program), &text);
     }
     let level = format!("postgres/path={}", place.0.path().display());
     let run = ["run", "evil.toml", "--out", "r", "--dry-run"];

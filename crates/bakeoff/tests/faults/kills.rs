@@ -1,8 +1,9 @@
 //! A run is killed at any moment, again and again, and finished: no trial that was committed is lost,
 //! none is measured twice, nothing is left behind.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use bakeoff_testkit::ended_within;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -24,14 +25,7 @@ pub fn kill_and_finish(seed: u64, most: u32) -> (u32, Vec<String>) {
         let before = place.committed();
         let mut child = place.begin_or_resume().spawn().unwrap();
         let moment = Duration::from_secs_f64(random.random_range(0.0..WITHIN_S));
-        let start = Instant::now();
-        let ended = loop {
-            match child.try_wait().unwrap() {
-                None if start.elapsed() < moment => std::thread::sleep(Duration::from_millis(1)),
-                ended => break ended,
-            }
-        };
-        if let Some(status) = ended {
+        if let Some(status) = ended_within(moment, &mut child) {
             broken.extend((!status.success()).then(|| format!("it ended with {status}")));
             break;
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use bakeoff_testkit::ended_within;
 use rusqlite::{Connection, OpenFlags, types::Value};
 
 /// Marks the processes of a place, which inherit it.
@@ -80,18 +81,13 @@ impl Place {
 
     /// The same, without a fault; `None` where it does not end in time. One that hangs is not waited
     /// for: it may do so in a call that can't be interrupted.
-    #[expect(clippy::zombie_processes, reason = "waiting for it could hang, too")]
     pub fn finish(&self, limit: Duration) -> Option<ExitStatus> {
         let mut child = self.begin_or_resume().spawn().unwrap();
-        let start = Instant::now();
-        while start.elapsed() < limit {
-            if let Some(status) = child.try_wait().unwrap() {
-                return Some(status);
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        let ended = ended_within(limit, &mut child);
+        if ended.is_none() {
+            let _ = child.kill();
         }
-        let _ = child.kill();
-        None
+        ended
     }
 
     fn database(&self) -> PathBuf {

@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use bakeoff_results::measure::*;
-use bakeoff_testkit::needs;
+use bakeoff_testkit::{needs, wait_until};
 use serde_json::Value;
 
 use super::{BAKEOFF, can, folder};
@@ -118,11 +117,7 @@ fn the_next_run_removes_what_a_killed_one_left() {
     fs::write(place.path().join("sizes.toml"), SIZES).unwrap();
     let run = ["run", "sizes.toml", "--memory", "64M", "--seconds", "60", "--out", "killed"];
     let mut killed = start(place.path(), &run);
-    let began = Instant::now();
-    while groups_of(killed.id()).is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(60), "no group was made");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("a group", || !groups_of(killed.id()).is_empty());
     killed.kill().unwrap();
     killed.wait().unwrap();
     let run = ["run", "sizes.toml", "--memory", "64M", "--out", "next"];

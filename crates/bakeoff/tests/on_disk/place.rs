@@ -1,13 +1,11 @@
 //! Where a test puts its data: a virtual disk, mounted by the command as a user would.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use bakeoff_devices::plug::Keep;
 use bakeoff_disk::control::Control;
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
-use bakeoff_testkit::needs;
+use bakeoff_testkit::{folder_for_all, needs, open_to_all};
 use tempfile::TempDir;
 
 /// The command under test.
@@ -32,7 +30,7 @@ pub struct Place {
 impl Place {
     /// Mounts a disk of a model, its timing off. None where that can't be done.
     pub fn new(model: &str) -> Option<Self> {
-        let folder = temporary();
+        let folder = folder_for_all();
         let backing = made(folder.path().join("backing"));
         if std::env::var_os("ON_DISK").is_some_and(|place| place == "folder") {
             return Some(Self { disk: None, timed: false, path: backing, cuts: 0, folder });
@@ -104,19 +102,8 @@ fn mounted(backing: &Path, mountpoint: &Path, model: &str) -> Mounted {
     Mounted::start(&launcher(), &options).expect("a disk can be mounted")
 }
 
-/// A temporary folder that users other than this one can go through.
-pub fn temporary() -> TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    open_to_all(folder.path());
-    folder
-}
-
 fn made(folder: PathBuf) -> PathBuf {
     std::fs::create_dir(&folder).expect("a new folder");
     open_to_all(&folder);
     folder
-}
-
-fn open_to_all(folder: &Path) {
-    std::fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("a folder of ours");
 }

@@ -9,11 +9,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_testkit::is_root;
+use bakeoff_testkit::{children, ended_within, folder_for_all, is_root};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
-
-use crate::place;
 
 /// How long anything may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -85,7 +83,7 @@ pub struct Home {
 impl Home {
     /// Makes a home with an empty data folder `data` in `disk`.
     pub fn new(database: &dyn Database, disk: &Path) -> Self {
-        let folder = place::temporary();
+        let folder = folder_for_all();
         let (data, run) = (disk.join("data"), folder.path().join("run"));
         let user = is_root().then(|| database.user());
         let home = Self { data, run, user, _folder: folder };
@@ -147,15 +145,11 @@ fn tail(log: &Path) -> String {
 
 /// Waits until a process has ended; one that does not in time is killed.
 fn wait(child: &mut Child) -> Option<std::process::ExitStatus> {
-    let start = Instant::now();
-    while start.elapsed() < PATIENCE {
-        if let Some(status) = child.try_wait().expect("a child of ours") {
-            return Some(status);
-        }
-        thread::sleep(Duration::from_millis(10));
+    let ended = ended_within(PATIENCE, child);
+    if ended.is_none() {
+        let _ = child.kill();
     }
-    let _ = child.kill();
-    None
+    ended
 }
 
 /// A server that runs. It is killed when this is dropped.
@@ -209,13 +203,11 @@ impl<'a> Server<'a> {
 
 impl Drop for Server<'_> {
     fn drop(&mut self) {
-        let id = self.child.id();
         // Stopped, it starts no others meanwhile.
         let _ = kill_process(Pid::from_child(&self.child), Signal::STOP);
-        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
-        let children = children.unwrap_or_default();
-        let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-        let children: Vec<_> = children.filter_map(Pid::from_raw).collect();
+        let children = children(self.child.id()).into_iter();
+        let children: Vec<_> =
+            children.filter_map(|child| Pid::from_raw(child.cast_signed())).collect();
         let _ = self.child.kill();
         let _ = self.child.wait();
         for child in &children {

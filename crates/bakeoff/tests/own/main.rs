@@ -6,16 +6,14 @@
 
 mod engines;
 
-use std::panic::catch_unwind;
 use std::process::{Command, ExitCode, Output};
 
 use bakeoff::Lab;
+use bakeoff_testkit::Test;
 use serde_json::Value;
 
 /// What the lab's own command begins with: it is this program that bakeoff starts again.
 const COMMANDS: [&str; 3] = ["run", "report", "trial"];
-
-type Test = (&'static str, fn());
 
 const TESTS: &[Test] = &[
     ("an_engine_that_panics_fails_its_trial_with_its_words", panics),
@@ -30,20 +28,7 @@ fn main() -> ExitCode {
         let lab = Lab::standard();
         return engines::ALL.iter().fold(lab, |lab, engine| lab.engine(engine)).main();
     }
-    let wanted: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
-    let named = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(*part));
-    let tests = TESTS.iter().filter(|(name, _)| named(name));
-    if arguments.iter().any(|argument| argument == "--list") {
-        tests.for_each(|(name, _)| println!("{name}: test"));
-        return ExitCode::SUCCESS;
-    }
-    let mut passed = true;
-    for (name, test) in tests {
-        let ok = catch_unwind(test).is_ok();
-        println!("test {name} ... {}", if ok { "ok" } else { "FAILED" });
-        passed &= ok;
-    }
-    if passed { ExitCode::SUCCESS } else { ExitCode::from(101) }
+    bakeoff_testkit::run(TESTS, 1, &arguments)
 }
 
 /// What came of a run of one bad engine beside SQLite: how it ended, and its document.

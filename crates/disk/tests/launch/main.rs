@@ -10,11 +10,10 @@ mod own;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
@@ -22,10 +21,8 @@ use bakeoff_devices::plug::Metadata;
 use bakeoff_disk::daemon;
 use bakeoff_disk::mount::{self, Error, Launcher, MountOptions, Mounted};
 use bakeoff_disk::table;
-use bakeoff_testkit::needs;
+use bakeoff_testkit::{Test, needs, wait_until};
 use tempfile::TempDir;
-
-type Test = (&'static str, fn());
 
 const TESTS: &[Test] = &[
     ("it_mounts_what_it_is_told_to", it_mounts_what_it_is_told_to),
@@ -45,7 +42,8 @@ fn main() -> ExitCode {
         ["disk-daemon"] => serve(&own::models()),
         [own::STANDARD_DAEMON] => serve(&Models::standard()),
         ["hold", how, place] => hold(how, Path::new(place)),
-        _ => run(&arguments),
+        _ if needs(daemon::can_mount()).is_none() => ExitCode::SUCCESS,
+        _ => bakeoff_testkit::run(TESTS, 1, &arguments),
     }
 }
 
@@ -53,26 +51,6 @@ fn main() -> ExitCode {
 fn serve(models: &Models) -> ExitCode {
     let served = daemon::launched(models, &mut io::stdin().lock(), &mut io::stdout());
     if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn run(arguments: &[String]) -> ExitCode {
-    let wanted: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
-    let named = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(*part));
-    let tests = TESTS.iter().filter(|(name, _)| named(name));
-    if arguments.iter().any(|argument| argument == "--list") {
-        tests.for_each(|(name, _)| println!("{name}: test"));
-        return ExitCode::SUCCESS;
-    }
-    if needs(daemon::can_mount()).is_none() {
-        return ExitCode::SUCCESS;
-    }
-    let mut all_passed = true;
-    for (name, test) in tests {
-        let passed = catch_unwind(test).is_ok();
-        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
-        all_passed &= passed;
-    }
-    if all_passed { ExitCode::SUCCESS } else { ExitCode::from(101) }
 }
 
 /// This program as a disk's daemon.
@@ -100,11 +78,8 @@ fn is_mounted(place: &Path) -> bool {
 
 #[track_caller]
 fn wait_until_gone(place: &Path) {
-    let start = Instant::now();
-    while is_mounted(place) || place.join("b/.bakeoff-disk").exists() {
-        assert!(start.elapsed() < Duration::from_secs(20), "it is still there");
-        thread::sleep(Duration::from_millis(10));
-    }
+    let gone = || !is_mounted(place) && !place.join("b/.bakeoff-disk").exists();
+    wait_until("the disk's end", gone);
 }
 
 fn it_mounts_what_it_is_told_to() {

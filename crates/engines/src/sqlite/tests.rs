@@ -122,11 +122,7 @@ fn a_checkpoint_a_second_moves_the_log_into_the_file() {
     }
     client.commit().expect("commit");
     let grown = || std::fs::metadata(folder.path().join(FILE)).expect("a file").len() > before;
-    let started = std::time::Instant::now();
-    while !grown() {
-        assert!(started.elapsed() < Duration::from_secs(10), "nobody checkpoints");
-        thread::sleep(Duration::from_millis(20));
-    }
+    bakeoff_testkit::wait_until("a checkpoint", grown);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bakeoff_servers::{Launch, Server};
-use bakeoff_testkit::skip;
+use bakeoff_testkit::{children, skip, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::{ask, must, table};
@@ -18,22 +18,10 @@ const DIRECTORY: &str = "BAKEOFF_TEST_DIRECTORY";
 /// Which of the servers it is.
 const PROGRAM: &str = "BAKEOFF_TEST_PROGRAM";
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < PATIENCE, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// Every process that is below this one, and itself.
 fn family(pid: u32) -> Vec<u32> {
-    let mut family = vec![pid];
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-    for child in children.unwrap_or_default().split_whitespace() {
-        family.extend(self::family(child.parse().expect("a number")));
-    }
-    family
+    let below = children(pid).into_iter().flat_map(family);
+    std::iter::once(pid).chain(below).collect()
 }
 
 fn lives(pid: u32) -> bool {

@@ -10,13 +10,11 @@ mod starts;
 
 use std::fmt;
 use std::ops::Deref;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Command;
 
 use bakeoff_engines::{mysql, postgres};
 use bakeoff_servers::Launch;
-use bakeoff_testkit::{is_root, needs};
+use bakeoff_testkit::{folder_for_all, is_root, needs};
 use tempfile::TempDir;
 
 /// A server that engines use.
@@ -53,12 +51,10 @@ struct Home {
 }
 
 impl Home {
-    /// A folder of its own. Its path is short, and any user may look for what is in it.
+    /// A folder of its own.
     fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("bakeoff-").tempdir_in("/tmp");
-        let folder = folder.expect("a temporary folder");
+        let folder = folder_for_all();
         let directory = folder.path().join("database");
-        open(folder.path());
         Self { folder, launch: Launch { directory, ..Launch::default() } }
     }
 
@@ -81,8 +77,7 @@ fn again(less: &[&str], test: &str) {
     if !is_root() {
         return;
     }
-    let place = tempfile::Builder::new().prefix("bakeoff-").tempdir_in("/tmp").expect("a folder");
-    open(place.path());
+    let place = folder_for_all();
     // Where this program is, nobody else may get to.
     let program = place.path().join("program");
     std::fs::copy(std::env::current_exe().expect("a test program"), &program).expect("room");
@@ -91,12 +86,6 @@ fn again(less: &[&str], test: &str) {
     let output = child.output().expect("it starts");
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
-}
-
-/// Lets every user through a folder.
-fn open(folder: &Path) {
-    let mode = std::fs::Permissions::from_mode(0o711);
-    std::fs::set_permissions(folder, mode).expect("a folder of ours");
 }
 
 /// The servers that are installed.

@@ -3,9 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 
 use bakeoff_servers::{Error, Server};
-use bakeoff_testkit::{AS_NOBODY, is_root, needs_root};
+use bakeoff_testkit::{AS_NOBODY, is_root, needs_root, open_to_all};
 
-use crate::{Home, Program, again, installed, open};
+use crate::{Home, Program, again, installed};
 
 /// Its number among the capabilities.
 const CAP_SYS_ADMIN: u32 = 21;
@@ -118,7 +118,7 @@ fn without_mounts() {
         assert_eq!(folder, home.folder.path());
         assert!(error.to_string().contains("CAP_SYS_ADMIN"), "{error}");
         // Where nothing is closed to it, it needs none, however long the path.
-        open(home.folder.path());
+        open_to_all(home.folder.path());
         let mut home = home;
         home.launch.directory = home.folder.path().join("x".repeat(100)).join("y".repeat(60));
         Server::initialise(&program, &home.launch).expect("it is open");

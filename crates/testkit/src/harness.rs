@@ -1,0 +1,93 @@
+//! The harness of a program of tests that is something else, too: a trial's process, say, that its own
+//! tests start.
+
+use std::panic::catch_unwind;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// What is run, by its name.
+pub type Test = (&'static str, fn());
+
+/// Runs the tests whose names contain one of the arguments that are no flags, or all of them if there
+/// is no such argument, in their order, `at_once` of them at a time; `--list` lists them instead.
+/// Succeeds if all of them pass.
+///
+/// # Panics
+/// When nothing may run at once.
+pub fn run(tests: &[Test], at_once: usize, arguments: &[String]) -> ExitCode {
+    let tests = chosen(tests, arguments);
+    if arguments.iter().any(|argument| argument == "--list") {
+        tests.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    if failed(&tests, at_once).is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
+}
+
+fn chosen(tests: &[Test], arguments: &[String]) -> Vec<Test> {
+    let words: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
+    let named = |(name, _): &Test| {
+        words.is_empty() || words.iter().any(|word| name.contains(word.as_str()))
+    };
+    tests.iter().copied().filter(named).collect()
+}
+
+/// Runs the tests; the names of those that failed.
+fn failed(tests: &[Test], at_once: usize) -> Vec<&'static str> {
+    assert!(at_once > 0, "no test would be run");
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((name, test)) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let start = Instant::now();
+            let passed = catch_unwind(test).is_ok();
+            let seconds = start.elapsed().as_secs_f64();
+            println!("test {name} ... {} ({seconds:.1} s)", if passed { "ok" } else { "FAILED" });
+            if !passed {
+                failed.lock().expect("nobody panics with it").push(*name);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(work))));
+    failed.into_inner().expect("nobody panics with it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static DONE: AtomicUsize = AtomicUsize::new(0);
+
+    const TESTS: &[Test] = &[
+        ("one_passes", passes),
+        ("one_fails", || panic!("it fails on purpose")),
+        ("another_passes", passes),
+    ];
+
+    fn passes() {
+        DONE.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn names(arguments: &[&str]) -> Vec<&'static str> {
+        let arguments: Vec<_> = arguments.iter().map(|it| (*it).to_owned()).collect();
+        chosen(TESTS, &arguments).iter().map(|(name, _)| *name).collect()
+    }
+
+    #[test]
+    fn the_tests_are_chosen_by_parts_of_their_names() {
+        assert_eq!(names(&["--nocapture", "passes"]), ["one_passes", "another_passes"]);
+        assert_eq!(names(&["fails", "another"]), ["one_fails", "another_passes"]);
+        assert_eq!(names(&["--quiet"]).len(), 3);
+        assert_eq!(names(&["no_such_test"]), [""; 0]);
+    }
+
+    #[test]
+    fn one_that_fails_is_told_and_the_others_are_run() {
+        for at_once in [1, 2] {
+            DONE.store(0, Ordering::Relaxed);
+            assert_eq!(failed(TESTS, at_once), ["one_fails"]);
+            assert_eq!(DONE.load(Ordering::Relaxed), 2);
+        }
+        assert_eq!(failed(&TESTS[..1], 1), [""; 0]);
+    }
+}
