@@ -1,26 +1,17 @@
 //! Writes synthetic reports into a folder, to look at: `samples FOLDER`.
 
-#[path = "../tests/sample/all.rs"]
-mod all;
-#[path = "../tests/sample/broken.rs"]
-mod broken;
-#[path = "../tests/sample/cut_off.rs"]
-mod cut_off;
-#[path = "../tests/sample/files.rs"]
-mod files;
-#[path = "../tests/sample/noise.rs"]
-mod noise;
-#[path = "../tests/sample/mod.rs"]
-mod sample;
+#[path = "../tests/it"]
+mod it {
+    pub mod sample;
+}
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::sample::render;
 use bakeoff_analysis::Document;
 use bakeoff_report::{Options, Reports};
-use sample::Sample;
+use it::sample::{Sample, all, render};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("which folder?")?);

@@ -10,7 +10,7 @@ use crate::cuts::cuts;
 use crate::data::{Trials, run};
 
 /// What bakeoff 0.1.0 wrote.
-const FORM_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/form1");
+const FORM_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/it/form1");
 
 /// The experiment of a folder.
 const TOML: &str = "workload = \"ledger\"\nengine = \"sqlite\"\n";

@@ -121,7 +121,7 @@ fn what_is_not_plain_is_refused_without_the_password() {
 #[test]
 fn how_a_server_is_spoken_to_stands_in_its_url() {
     use Transport::{Local, Plain, Unverified, Verified};
-    let certificate = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/authority.pem");
+    let certificate = concat!(env!("CARGO_MANIFEST_DIR"), "/src/urls/tests/authority.pem");
     let transport = |url: &str| find(url).expect(url).transport();
     for (url, how) in [
         ("mysql://me@localhost/db", Local),

@@ -1,0 +1,128 @@
+//! docs/results.md against what is really there.
+
+use crate::data::{ENGINES, Trials, run};
+use crate::power::cuts;
+use bakeoff_analysis::WarningKind;
+use bakeoff_results::measure::{MEASURES, Unit};
+use bakeoff_results::{Canary, DATABASE, RunFolder};
+use rusqlite::Connection;
+
+const GUIDE: &str = include_str!("../../../../docs/results.md");
+
+/// A run of two blocks, one of them set aside.
+fn database() -> (tempfile::TempDir, Connection) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let mut folder = RunFolder::create(&path, &run(&["1", "16"], &["0"], 16), "").unwrap();
+    let canary =
+        Canary { at_s: 1.7e9, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None, off: None };
+    folder.commit_canary(&canary).unwrap();
+    let mut trials = Trials::new(9, 10);
+    for (block, clients) in [(0, "16"), (1, "1"), (2, "1")] {
+        for trial in trials.block(0, block, [clients, "0"]) {
+            folder.commit_trial(&trial).unwrap();
+        }
+    }
+    folder.invalidate(2, 0, "the canary was off").unwrap();
+    cuts().iter().for_each(|cut| folder.commit_cut(cut).unwrap());
+    drop(folder);
+    (dir, Connection::open(path.join(DATABASE)).unwrap())
+}
+
+/// The rows that a query of the guide brings, each cell as text.
+fn rows(connection: &Connection, sql: &str) -> Vec<Vec<String>> {
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let cell = |row: &rusqlite::Row, at| {
+        use rusqlite::types::ValueRef::{Blob, Integer, Null, Real, Text};
+        match row.get_ref_unwrap(at) {
+            Null => String::new(),
+            Integer(number) => number.to_string(),
+            Real(number) => number.to_string(),
+            Text(text) => String::from_utf8_lossy(text).into_owned(),
+            Blob(_) => "blob".to_owned(),
+        }
+    };
+    let rows = statement.query_map([], |row| Ok((0..columns).map(|at| cell(row, at)).collect()));
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn every_query_of_the_guide_answers_its_question() {
+    let queries: Vec<&str> =
+        GUIDE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let (_dir, connection) = database();
+    let answers: Vec<_> = queries.iter().map(|sql| rows(&connection, sql)).collect();
+    let [progress, speed, written, aside, broken, machine] = answers.as_slice() else {
+        panic!("{} queries", answers.len());
+    };
+    assert_eq!(*progress, [["16", "12", "8"]]);
+    // Two operations at two numbers of clients; the fastest engine first.
+    assert_eq!(speed.len(), 2 * 2 * ENGINES.len());
+    assert_eq!(speed[0][..4], ["create_issue", "1", "gamma", "1"]);
+    assert_eq!(speed[4][..3], ["create_issue", "16", "gamma"]);
+    let mean: f64 = speed[3][4].parse().unwrap();
+    assert!((0.006..0.011).contains(&mean), "beta takes 8 ms: {mean}");
+    // Each trial wrote 1 GiB for 2 operations, 10 a second each over 20 seconds, the window or not.
+    assert_eq!(written.len(), ENGINES.len());
+    assert_eq!(written[0][1], (f64::from(1 << 30) / 400.0).to_string());
+    assert_eq!(aside.len(), 4);
+    assert_eq!((aside[0][0].as_str(), aside[0][3].as_str()), ("2", "the canary was off"));
+    assert_eq!(broken.len(), 2);
+    assert_eq!(broken[0][..5], ["alpha", "relaxed", "ext4", "1", "drop-all"]);
+    assert_eq!(*machine, [["2023-11-14 22:13:20", "0.25", "0.5", "0.125", "", ""]]);
+}
+
+#[test]
+fn the_guide_names_every_table_and_column() {
+    let (_dir, connection) = database();
+    let sql = "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c
+               WHERE m.type = 'table'";
+    let columns = rows(&connection, sql);
+    assert!(columns.len() > 40, "{}", columns.len());
+    for column in columns {
+        let [table, column] = column.as_slice() else { panic!("two columns were asked for") };
+        // The last: the JSON has a part of that name too.
+        let line = GUIDE.lines().rev().find(|line| line.starts_with(&format!("| `{table}` |")));
+        let line = line.unwrap_or_else(|| panic!("{table} is not in the guide"));
+        let internal = table == "run" && column == "id";
+        assert!(internal || line.contains(&format!("`{column}`")), "{table}.{column}");
+    }
+    for (pragma, value) in [("application_id", "1650551653"), ("user_version", "3")] {
+        let found: i64 = connection.pragma_query_value(None, pragma, |row| row.get(0)).unwrap();
+        assert_eq!(found.to_string(), value);
+    }
+}
+
+/// The guide's table of measures is the catalogue's.
+#[test]
+fn the_guide_has_every_measure() {
+    let unit = |unit| match unit {
+        Unit::Seconds => "s",
+        Unit::Bytes => "B",
+        Unit::Count => "1",
+        Unit::PerSecond => "1/s",
+        Unit::Share => "share",
+    };
+    let row = |measure: &&bakeoff_results::Measure| {
+        let scopes: Vec<String> = measure.scopes.iter().map(ToString::to_string).collect();
+        let (name, unit, scopes) = (measure.name, unit(measure.unit), scopes.join(", "));
+        format!("| `{name}` | {unit} | {scopes} | {} |\n", measure.about)
+    };
+    let table: String = MEASURES.iter().map(row).collect();
+    let head = "| name | unit | of | what it says |\n|---|---|---|---|\n";
+    let expected = format!("{head}{table}\n");
+    assert!(GUIDE.contains(&expected), "the table of docs/results.md must be:\n{expected}");
+}
+
+/// The guide's table of warnings is the catalogue's, and the worst first.
+#[test]
+fn the_guide_has_every_warning() {
+    let row = |kind: &WarningKind| {
+        format!("| `{}` | `{}` | {} |\n", kind.code(), kind.weight().name(), kind.about())
+    };
+    let table: String = WarningKind::ALL.iter().map(row).collect();
+    let head = "| code | weight | a run has it where |\n|---|---|---|\n";
+    let expected = format!("{head}{table}\n");
+    assert!(GUIDE.contains(&expected), "the table of docs/results.md must be:\n{expected}");
+}

@@ -1,0 +1,15 @@
+//! From records to findings: documents of known trials.
+
+mod costs;
+mod cuts;
+#[path = "../../../results/examples/synthetic/data.rs"]
+mod data;
+mod document;
+mod form1;
+mod guide;
+mod open_loop;
+mod others;
+#[path = "../../../results/examples/synthetic/cuts.rs"]
+mod power;
+mod schema;
+mod verdicts;

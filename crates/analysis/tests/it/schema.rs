@@ -1,0 +1,230 @@
+//! The published JSON Schema against real documents.
+
+use crate::data::{Trials, run};
+use crate::power::cuts;
+use bakeoff_analysis::{Document, JSON_SCHEMA, document};
+use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
+use bakeoff_results::{Canary, Cut, LeftOut, RunFolder, Scope, Status, Trial};
+use serde_json::{Value, json};
+
+/// The documents of a run at all its stages: empty, interrupted with failed and disturbed trials,
+/// finished.
+fn documents() -> [Value; 3] {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = run(&["1"], &["0", "25%"], 16);
+    run.left_out.push(LeftOut {
+        levels: [("engine".to_owned(), "gamma".to_owned())].into(),
+        why: "the server is not bakeoff's".to_owned(),
+        trials: 2,
+        cuts: 0,
+    });
+    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
+    let json = |folder: &RunFolder| serde_json::to_value(document(folder).unwrap()).unwrap();
+    let empty = json(&folder);
+
+    let canary = Canary {
+        at_s: 1.5,
+        cpu_s: 0.25,
+        memory_s: 0.5,
+        sync_s: 0.125,
+        read_s: Some(0.1),
+        off: None,
+    };
+    folder.commit_canary(&canary).unwrap();
+    folder
+        .commit_canary(&Canary { read_s: None, off: Some("arithmetic".into()), ..canary })
+        .unwrap();
+    let mut trials = Trials::new(3, 20);
+    for (block, neighbours) in [(0, "0"), (1, "25%")] {
+        for mut trial in trials.block(0, block, ["1", neighbours]) {
+            if trial.order == 1 {
+                trial.measured = None;
+                trial.reason = Some("it crashed".to_owned());
+            }
+            folder.commit_trial(&trial).unwrap();
+        }
+    }
+    folder.invalidate(1, 0, "the canary was off").unwrap();
+    folder.set_status(Status::Interrupted, Some(1.7e9)).unwrap();
+    let interrupted = json(&folder);
+
+    for cut in cuts() {
+        folder.commit_cut(&cut).unwrap();
+    }
+    let refused =
+        Cut { number: 2, judged: Vec::new(), failed: Some("no".into()), ..cuts()[0].clone() };
+    folder.commit_cut(&refused).unwrap();
+    for block in 2..6 {
+        for mut trial in trials.block(block, block, ["1", "0"]) {
+            open(&mut trial);
+            folder.commit_trial(&trial).unwrap();
+        }
+    }
+    folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
+    let mut finished = document(&folder).unwrap();
+    let other = finished.clone();
+    finished.run.run.factors[1].1.push("relaxed".to_owned());
+    assert_eq!(finished.take_cuts("cuts", &other), 1);
+    [empty, interrupted, serde_json::to_value(finished).unwrap()]
+}
+
+/// Makes a trial one in an open loop.
+fn open(trial: &mut Trial) {
+    let measured = trial.measured.as_mut().unwrap();
+    for (measure, value) in
+        [(&OFFERED, 40.0), (&NOT_STARTED, 2.0), (&BACKLOG, 5.0), (&START_DELAY_P99, 0.25)]
+    {
+        measured.measures.set(measure, Scope::Clients, value);
+    }
+    for operation in &mut measured.operations {
+        operation.service = Some(operation.kept.clone());
+    }
+}
+
+fn schema() -> Value {
+    serde_json::from_str(JSON_SCHEMA).expect("the schema is JSON")
+}
+
+/// The schema with nothing allowed that it does not describe: readers may meet new fields, but
+/// this version must not have any that are not written down.
+fn closed(mut schema: Value) -> Value {
+    fn close(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                if map.contains_key("properties") && map.contains_key("required") {
+                    map.insert("additionalProperties".to_owned(), json!(false));
+                }
+                map.values_mut().for_each(close);
+            }
+            Value::Array(items) => items.iter_mut().for_each(close),
+            _ => {}
+        }
+    }
+    close(&mut schema);
+    schema
+}
+
+fn complaints(schema: &Value, document: &Value) -> Vec<String> {
+    let validator = jsonschema::draft202012::new(schema).expect("the schema is one");
+    validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect()
+}
+
+#[test]
+fn the_schema_is_a_schema() {
+    jsonschema::draft202012::meta::validate(&schema()).unwrap();
+}
+
+#[test]
+fn real_documents_fit() {
+    for document in documents() {
+        assert_eq!(complaints(&schema(), &document), Vec::<String>::new());
+        assert_eq!(complaints(&closed(schema()), &document), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn documents_come_back_from_their_json() {
+    for json in documents() {
+        let document: Document = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(serde_json::to_value(document).unwrap(), json);
+    }
+}
+
+#[test]
+fn a_failed_trial_has_all_fields() {
+    let [_, interrupted, _] = documents();
+    let [failed, measured] = [1, 0].map(|at| interrupted["trials"][at].as_object().unwrap());
+    assert_eq!(failed.keys().collect::<Vec<_>>(), measured.keys().collect::<Vec<_>>());
+    for field in ["ran_s", "window_s"] {
+        assert!(failed[field].is_null() && !measured[field].is_null(), "{field}");
+    }
+    for field in ["operations", "measures"] {
+        assert!(failed[field] == json!([]) && measured[field] != json!([]), "{field}");
+    }
+    assert_eq!((&failed["reason"], &failed["valid"]), (&json!("it crashed"), &json!(false)));
+    assert_eq!(failed["warnings"], json!([]));
+}
+
+/// Takes out every field of every object of the document in turn, and puts a wrong type into it.
+#[test]
+fn no_field_can_be_missing_or_of_another_type() {
+    let [_, _, mut finished] = documents();
+    // The last trial, which ran in an open loop.
+    finished["trials"].as_array_mut().unwrap().reverse();
+    for list in ["trials", "cells", "comparisons", "between", "noise", "canaries", "cuts"] {
+        finished[list].as_array_mut().unwrap().truncate(1);
+    }
+    let of_processes = |reading: &Value| reading["scope"].is_object();
+    let measures = finished["trials"][0]["measures"].as_array_mut().unwrap();
+    let group = measures.iter().position(of_processes).expect("of the engine's processes");
+    measures.swap(0, group);
+    measures.truncate(2);
+    // In the form of this run's own.
+    finished["other_cuts"][0]["cuts"] = json!([]);
+    finished["other_cuts"][0]["promise"]["rules"] = json!([]);
+    let validator = jsonschema::draft202012::new(&schema()).unwrap();
+    let mut paths = Vec::new();
+    fields(&finished, String::new(), &mut paths);
+    assert!(paths.len() > 100, "{} fields", paths.len());
+    for path in paths {
+        let (parent, field) = path.rsplit_once('/').unwrap();
+        let mut wrong = finished.clone();
+        *wrong.pointer_mut(&path).unwrap() = json!([[]]);
+        assert!(!validator.is_valid(&wrong), "{path} can be anything");
+        // A name of the user's, and what cells or records of an older bakeoff don't have.
+        let free = ["levels", "counters"].iter().any(|map| parent.ends_with(map));
+        if !free && !["untrimmed_mean_s", "estimated_s", "left_out"].contains(&field) {
+            let mut missing = finished.clone();
+            missing.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(field);
+            assert!(!validator.is_valid(&missing), "{path} can be missing");
+        }
+    }
+}
+
+fn fields(value: &Value, path: String, paths: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                let path = format!("{path}/{name}");
+                paths.push(path.clone());
+                fields(value, path, paths);
+            }
+        }
+        Value::Array(items) => {
+            for (at, value) in items.iter().enumerate() {
+                fields(value, format!("{path}/{at}"), paths);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn values_out_of_range_do_not_fit() {
+    let [_, _, finished] = documents();
+    for (path, value) in [
+        ("/schema", json!(1)),
+        ("/run/status", json!("done")),
+        ("/comparisons/0/verdict", json!("winner")),
+        ("/comparisons/0/metric", json!("p99_s")),
+        ("/comparisons/0/ratio_is", json!("about")),
+        ("/comparisons/0/p_adjusted", json!(1.5)),
+        ("/between/0/verdict", json!("too few")),
+        ("/comparisons/0/ratio", json!(0)),
+        ("/trials/0/operations/0/count", json!(-1)),
+        ("/trials/0/operations/0/mean_s", json!(-0.5)),
+        ("/trials/0/block", json!(0.5)),
+        ("/trials/0/valid", json!(1)),
+        ("/trials/0/measures/0/unit", json!("ms")),
+        ("/trials/0/measures/0/scope", json!("engine")),
+        ("/trials/0/measures/0/value", json!(null)),
+        ("/trials/0/window_s", json!([1.0])),
+        ("/warnings/0/weight", json!("grave")),
+        ("/warnings/0/code", json!("Not a code")),
+        ("/warnings/0", json!("a sentence")),
+    ] {
+        let mut wrong = finished.clone();
+        *wrong.pointer_mut(path).expect(path) = value;
+        assert_eq!(complaints(&schema(), &wrong).len(), 1, "{path}");
+    }
+}

@@ -1,0 +1,230 @@
+//! The words for comparisons, and what they rest on.
+
+use crate::data::{Trials, run};
+use bakeoff_analysis::{Comparison, Document, RatioIs, Verdict};
+use bakeoff_results::{RunFolder, Trial};
+
+/// Four blocks of one client, the levels as [`LEVELS`].
+const BLOCKS: u32 = 4;
+const LEVELS: [&str; 4] = ["alpha", "beta", "gamma", "alpha@again"];
+
+/// Blocks in which each level takes so many milliseconds for the first operation, times what that
+/// block gives, and so much for the second; a hundred of each.
+fn blocks(clients: &str, first: u32, take: impl Fn(u32, &str) -> f64) -> Vec<Trial> {
+    let mut generator = Trials::new(5, 10);
+    let block = |block| generator.block(block, first + block, [clients, "0"]);
+    let mut trials: Vec<Trial> = (0..BLOCKS).flat_map(block).collect();
+    for trial in &mut trials {
+        let seconds = take(trial.repetition, &trial.levels["engine"]) / 1e3;
+        let measured = trial.measured.as_mut().expect("synthetic trials are measured");
+        for operation in &mut measured.operations {
+            operation.slots.truncate(2);
+            operation.kept.clear();
+            operation.kept.record_n((seconds * 1e9) as u64, 100).unwrap();
+        }
+    }
+    trials
+}
+
+fn document(trials: &[Trial]) -> Document {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let mut folder = RunFolder::create(&path, &run(&["1", "4"], &["0"], 32), "").unwrap();
+    trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+    bakeoff_analysis::document(&folder).unwrap()
+}
+
+/// The first operation's comparison of two levels.
+fn compared<'a>(document: &'a Document, baseline: &str, level: &str) -> &'a Comparison {
+    let all = [&document.comparisons, &document.between, &document.noise].into_iter().flatten();
+    let mut all = all.filter(|it| it.operation == "create_issue" && it.levels["clients"] == "1");
+    all.find(|it| it.baseline == baseline && it.level == level).expect("it is compared")
+}
+
+/// A little noise, never the same for two levels.
+fn ripple(block: u32, level: &str) -> f64 {
+    let at = LEVELS.iter().position(|it| *it == level).expect("a level");
+    [[1.0, 1.01, 1.02, 1.0], [1.01, 1.0, 1.0, 1.02], [1.02, 1.02, 1.0, 1.01], [1.0, 1.0, 1.01, 1.0]]
+        [block as usize][at]
+}
+
+fn plain(block: u32, level: &str) -> f64 {
+    let means = [10.0, 20.0, 5.0, 10.0];
+    let at = LEVELS.iter().position(|it| *it == level).expect("a level");
+    means[at] * ripple(block, level)
+}
+
+fn with_count(trials: &mut [Trial], engine: &str, block: u32, count: u64) {
+    for trial in trials.iter_mut().filter(|it| it.levels["engine"] == engine && it.block == block) {
+        let operation = &mut trial.measured.as_mut().unwrap().operations[0];
+        let mean = operation.kept.mean() as u64;
+        operation.kept.clear();
+        operation.kept.record_n(mean, count).unwrap();
+    }
+}
+
+fn cut_off(trials: &mut [Trial], engine: &str) {
+    for trial in trials.iter_mut().filter(|it| it.levels["engine"] == engine && it.block == 2) {
+        trial.measured.as_mut().unwrap().operations[0].unfinished = 3;
+    }
+}
+
+#[test]
+fn nineteen_operations_in_one_trial_are_too_few_for_a_word() {
+    for (count, verdict) in [(20, Verdict::Slower), (19, Verdict::TooFew)] {
+        let mut trials = blocks("1", 0, plain);
+        with_count(&mut trials, "beta", 3, count);
+        let document = document(&trials);
+        let beta = compared(&document, "alpha", "beta");
+        assert_eq!((beta.fewest_operations, beta.verdict), (Some(count), verdict));
+        assert!(beta.low.is_some(), "the interval is there all the same");
+        assert_eq!(compared(&document, "beta", "gamma").verdict == Verdict::TooFew, count == 19);
+        // The others have enough.
+        assert_eq!(compared(&document, "alpha", "gamma").verdict, Verdict::Faster);
+    }
+    // Same is a word like any other, and what has too few of it takes nothing from the others.
+    let mut trials =
+        blocks("1", 0, |block, level| if level == "beta" { 10.0 } else { plain(block, level) });
+    trials.retain(|trial| trial.levels["engine"] != "alpha@again");
+    assert_eq!(compared(&document(&trials), "alpha", "beta").verdict, Verdict::Same);
+    with_count(&mut trials, "beta", 0, 19);
+    let document = document(&trials);
+    let beta = compared(&document, "alpha", "beta");
+    assert_eq!((beta.verdict, beta.p_adjusted, beta.adjusted_over), (Verdict::TooFew, None, 0));
+    assert_eq!(compared(&document, "alpha", "gamma").adjusted_over, 4);
+}
+
+/// Two operations and three pairs of levels make a family of six; a second setting doubles it, and
+/// what alone would just be believed no longer is.
+#[test]
+fn all_that_the_sentence_counts_is_one_family() {
+    let barely = |block: u32, level: &str| match level {
+        "beta" => 10.0 * [1.15, 1.3, 1.45, 1.3][block as usize],
+        _ => plain(block, level),
+    };
+    let mut trials = blocks("1", 0, barely);
+    let one = document(&trials);
+    let alone = compared(&one, "alpha", "beta");
+    assert_eq!((alone.adjusted_over, alone.verdict), (6, Verdict::Slower));
+    // Elsewhere nothing differs.
+    let equal = |block: u32, level: &str| {
+        10.0 * (1.0
+            + 0.3
+                * (f64::from(block) - 1.5)
+                * if level == "alpha" {
+                    1.0
+                } else if level == "beta" {
+                    -1.0
+                } else {
+                    0.5
+                })
+    };
+    trials.extend(blocks("4", BLOCKS, equal));
+    let two = document(&trials);
+    let among = compared(&two, "alpha", "beta");
+    assert_eq!((among.ratio, among.low, among.adjusted_over), (alone.ratio, alone.low, 12));
+    assert!(among.p_adjusted.unwrap() > 1.5 * alone.p_adjusted.unwrap(), "{among:?}");
+    assert_eq!((among.verdict, among.is_held_back()), (Verdict::Undecided, true), "{among:?}");
+    assert!(!alone.is_held_back());
+    let both: Vec<u32> =
+        two.comparisons.iter().chain(&two.between).map(|it| it.adjusted_over).collect();
+    assert_eq!(both, [12; 12]);
+    // What a level is against itself is no part of it.
+    assert!(two.noise.iter().all(|it| it.adjusted_over == 1), "{:?}", two.noise);
+}
+
+/// Beta and gamma go up and down together, and alpha does not: against alpha both are undecided, and
+/// against each other they are as clear as can be.
+#[test]
+fn two_levels_that_are_not_the_baseline_are_paired_directly() {
+    let together = |block: u32, level: &str| match level {
+        "beta" => [10.0, 30.0, 90.0, 5.0][block as usize],
+        "gamma" => [20.2, 60.0, 181.0, 10.0][block as usize],
+        _ => 10.0 * ripple(block, level),
+    };
+    let document = document(&blocks("1", 0, together));
+    for level in ["beta", "gamma"] {
+        let wide = compared(&document, "alpha", level);
+        assert!(wide.high.unwrap() / wide.low.unwrap() > 10.0, "{wide:?}");
+    }
+    let direct = compared(&document, "beta", "gamma");
+    assert_eq!((direct.verdict, direct.blocks), (Verdict::Slower, BLOCKS));
+    assert!(direct.low.unwrap() > 1.95 && direct.high.unwrap() < 2.05, "{direct:?}");
+    // One pair of levels, two operations; none with the alias.
+    assert_eq!(document.between.len(), 2);
+}
+
+#[test]
+fn what_was_cut_off_is_a_bound() {
+    let mut trials = blocks("1", 0, plain);
+    cut_off(&mut trials, "beta");
+    let document = document(&trials);
+    let slow = compared(&document, "alpha", "beta");
+    assert_eq!(
+        (slow.ratio_is, slow.high, slow.verdict),
+        (Some(RatioIs::AtLeast), None, Verdict::Slower)
+    );
+    assert!(slow.low.unwrap() > 1.9 && slow.ratio.unwrap() > 1.9, "{slow:?}");
+    // The other way round it is an upper bound.
+    let fast = compared(&document, "beta", "gamma");
+    assert_eq!(
+        (fast.ratio_is, fast.low, fast.verdict),
+        (Some(RatioIs::AtMost), None, Verdict::Faster)
+    );
+    assert_eq!(fast.swapped().ratio_is, Some(RatioIs::AtLeast));
+    assert_eq!(fast.swapped().swapped(), *fast);
+    // The other operation was followed to its end.
+    assert_eq!(document.comparisons[2].ratio_is, Some(RatioIs::Exact));
+}
+
+/// It took 10 ms or more: as long as the baseline, or a hundred times.
+#[test]
+fn a_bound_is_never_the_same_and_never_on_the_other_side() {
+    for (ms, engine) in [(10.0, "beta"), (2.0, "beta"), (50.0, "alpha")] {
+        let mut trials = blocks("1", 0, |block, level| match level {
+            "alpha" if engine == "alpha" => ms,
+            "beta" if engine == "beta" => ms,
+            _ => 10.0 * (1.0 + 0.001 * (f64::from(block))),
+        });
+        cut_off(&mut trials, engine);
+        let document = document(&trials);
+        let found = compared(&document, "alpha", "beta");
+        let expected = if ms > 10.0 { Verdict::Faster } else { Verdict::Undecided };
+        assert_eq!(found.verdict, expected, "{ms} ms: {found:?}");
+        assert_eq!(found.p_adjusted.is_some(), ms > 10.0, "{found:?}");
+    }
+}
+
+#[test]
+fn a_bound_on_either_side_is_no_ratio() {
+    let mut trials = blocks("1", 0, plain);
+    cut_off(&mut trials, "beta");
+    cut_off(&mut trials, "alpha");
+    let document = document(&trials);
+    let found = compared(&document, "alpha", "beta");
+    assert_eq!((found.ratio, found.ratio_is, found.blocks), (None, None, BLOCKS));
+    assert_eq!((found.verdict, found.adjusted_over), (Verdict::Undecided, 0));
+}
+
+/// Alpha seems to be 1.3 times as slow as alpha.
+#[test]
+fn a_difference_below_the_noise_floor_has_a_word_of_its_own() {
+    let noisy = |slow: f64| {
+        move |block: u32, level: &str| match level {
+            "alpha@again" => 13.0 * ripple(block, "alpha"),
+            "beta" => slow * ripple(block, level),
+            _ => plain(block, level),
+        }
+    };
+    for (slow, verdict) in [
+        (12.5, Verdict::WithinNoise),
+        (14.0, Verdict::Slower),
+        (8.0, Verdict::WithinNoise),
+        (7.4, Verdict::Faster),
+    ] {
+        let document = document(&blocks("1", 0, noisy(slow)));
+        let beta = compared(&document, "alpha", "beta");
+        assert!((beta.noise_floor.unwrap() - 0.3).abs() < 0.01, "{beta:?}");
+        assert_eq!(beta.verdict, verdict, "{slow}");
+    }
+}

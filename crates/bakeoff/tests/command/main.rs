@@ -1,0 +1,130 @@
+//! The command as its users meet it: runs, interruptions, and every kind of nonsense.
+
+mod bad_input;
+mod clients;
+mod closed;
+mod debts;
+mod disk;
+mod elsewhere;
+mod fileio;
+mod guide;
+mod interrupted;
+mod log;
+mod on_disks;
+mod open_loop;
+mod ordinary;
+mod others;
+mod passwords;
+mod power_cut;
+mod reports_of_cuts;
+mod runs;
+mod servers;
+mod silent;
+mod strangers;
+mod tls;
+mod trust;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use bakeoff_results::Measures;
+use serde_json::Value;
+
+/// What a trial of a run's JSON measured besides latencies.
+fn measured(trial: &Value) -> Measures {
+    serde_json::from_value(trial["measures"].clone()).unwrap()
+}
+
+/// A folder of a test's own, where bakeoff is started and where it keeps its registry.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        // Not the system's temporary folder: that may be in memory, where there is no direct I/O.
+        Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        std::fs::write(self.path(name), text).unwrap();
+        self.path(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+        command.args(arguments).current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Done {
+        Done(self.command(arguments).output().unwrap())
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).spawn().unwrap()
+    }
+
+    fn json(&self, folder: &str) -> Value {
+        let report = self.run(&["report", folder, "--format", "json"]).code(0);
+        serde_json::from_str(&report.out()).unwrap()
+    }
+
+    /// Nothing is left of a run but its results.
+    fn assert_clean(&self, folder: &str) {
+        assert!(!self.path(folder).join("work").exists(), "the work folder is still there");
+        let notes = std::fs::read_dir(self.path("bakeoff")).map_or(0, Iterator::count);
+        assert_eq!(notes, 0, "a note of a work folder is still there");
+    }
+}
+
+/// A command that has ended.
+struct Done(Output);
+
+impl Done {
+    fn out(&self) -> String {
+        String::from_utf8(self.0.stdout.clone()).unwrap()
+    }
+
+    fn err(&self) -> String {
+        String::from_utf8(self.0.stderr.clone()).unwrap()
+    }
+
+    #[track_caller]
+    fn code(self, code: i32) -> Self {
+        let (out, err) = (self.out(), self.err());
+        assert_eq!(self.0.status.code(), Some(code), "output:\n{out}\nerrors:\n{err}");
+        self
+    }
+
+    /// Every one of these stands in what was said.
+    #[track_caller]
+    fn says(self, texts: &[&str]) -> Self {
+        let all = format!("{}{}", self.out(), self.err());
+        for text in texts {
+            assert!(all.contains(text), "{text:?} is not in:\n{all}");
+        }
+        self
+    }
+}
+
+/// How many trials a run folder holds, whoever writes it.
+fn trials(folder: &Path) -> i64 {
+    use rusqlite::{Connection, OpenFlags};
+    let database = folder.join("run.sqlite");
+    let open = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let count = open.and_then(|c| c.query_row("SELECT count(*) FROM trial", [], |row| row.get(0)));
+    count.unwrap_or(0)
+}
+
+/// A small experiment: two levels, in a few seconds.
+const SMALL: &str = r#"
+name = "small"
+workload = "point"
+engine = ["sqlite", "lmdb"]
+seconds = 0.5
+repetitions = 2
+"#;

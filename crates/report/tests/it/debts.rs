@@ -1,0 +1,66 @@
+//! What is said of what engines put off, and of what the harness took.
+
+use bakeoff_analysis::Document;
+use bakeoff_report::{Options, verdict};
+
+use crate::formats::three;
+use crate::sample::{Sample, render};
+
+fn document() -> Document {
+    Sample { factors: vec![("durability", vec!["relaxed", "strict"])], ..three() }.document()
+}
+
+fn text(document: &Document, format: &str) -> String {
+    render(document, format, &Options { width: 200, ..Options::default() }).unwrap()
+}
+
+#[test]
+fn the_sentence_says_which_figures_are_of_a_fresh_database() {
+    let mut document = document();
+    assert!(!verdict(&document).contains("fresh"), "{}", verdict(&document));
+    for (number, cell) in document.cells.iter_mut().enumerate() {
+        let debt = cell.debt.as_mut().unwrap();
+        debt.fresh = match cell.levels["engine"].as_str() {
+            "sqlite" => Some(true),
+            "lmdb" => Some(number < 3),
+            _ => None,
+        };
+    }
+    let told = verdict(&document);
+    let clause = "all this on a fresh database: sqlite and lmdb (in 1 of 2 cells) have written back \
+                  nothing of what they put off";
+    assert!(told.contains(clause), "{told}");
+    for format in ["html", "md", "term"] {
+        let text = text(&document, format);
+        assert!(text.contains("nothing: fresh") && text.contains("some"), "{format:?}");
+    }
+}
+
+#[test]
+fn a_debt_stands_beside_the_mean_and_a_bound_is_told_as_one() {
+    let mut document = document();
+    for cell in &mut document.cells {
+        let debt = cell.debt.as_mut().unwrap();
+        (debt.drain_s, debt.mean_s, debt.mean_with_debt_s) = (9.75, Some(0.0123), Some(0.0456));
+        debt.cut_off = u32::from(cell.levels["engine"] == "lmdb");
+    }
+    for format in ["html", "md", "term"] {
+        let text = text(&document, format).replace("&gt;", ">");
+        for part in ["9.75 s", "> 9.75 s", "12.3 ms", "45.6 ms", "> 45.6 ms"] {
+            assert!(text.contains(part), "{part} is not in {format:?}");
+        }
+    }
+    // An earlier bakeoff did not time the drain.
+    document.cells.iter_mut().for_each(|cell| cell.debt = None);
+    assert!(!text(&document, "md").contains("write back"));
+}
+
+#[test]
+fn the_engines_own_ratio_stands_beside_the_measured_one_where_the_harness_is_large() {
+    let mut document = document();
+    assert!(!text(&document, "md").contains("engine alone"));
+    let comparison = &mut document.comparisons[0];
+    comparison.engine_only_ratio = Some(7.77);
+    let text = text(&document, "md");
+    assert!(text.contains("engine alone") && text.contains("7.77"), "{text}");
+}

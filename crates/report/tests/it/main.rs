@@ -1,0 +1,13 @@
+//! What a reader of reports sees, of synthetic documents.
+
+mod bounds;
+mod charts;
+mod debts;
+mod formats;
+mod little;
+mod offered;
+mod own;
+mod power;
+mod sample;
+mod snapshots;
+mod verdict;

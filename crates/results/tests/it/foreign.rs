@@ -1,0 +1,332 @@
+//! Run folders that somebody else has made, to do harm: nothing but what bakeoff writes is read,
+//! little is read of it, and nothing is written beside it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::data::{Trials, run};
+use bakeoff_results::{DATABASE, EXPERIMENT, Error, RunFolder};
+use rusqlite::Connection;
+
+const TOML: &str = "name = \"synthetic\"\n";
+
+/// A folder with a block of trials, changed by `sql`.
+fn changed(sql: &str) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap();
+    for trial in Trials::new(1, 40).block(0, 0, ["1", "0"]) {
+        folder.commit_trial(&trial).unwrap();
+    }
+    drop(folder);
+    let connection = Connection::open(path.join(DATABASE)).unwrap();
+    connection.execute_batch(sql).unwrap();
+    (dir, path)
+}
+
+/// Reads all that a report needs.
+fn everything(path: &Path) -> bakeoff_results::Result<()> {
+    let folder = RunFolder::open(path)?;
+    let _snapshot = folder.snapshot()?;
+    folder.state()?;
+    let mut windows = folder.windows()?;
+    folder.trials()?.iter().try_for_each(|trial| windows.of(trial).map(drop))?;
+    folder.canaries()?;
+    folder.disturbed()?;
+    folder.cuts().map(drop)
+}
+
+/// Both ways into a folder.
+const WAYS: [fn(&Path) -> Option<Error>; 2] =
+    [|path| everything(path).err(), |path| RunFolder::resume(path).err()];
+
+#[track_caller]
+fn refused(path: &Path, words: &str) {
+    for way in WAYS {
+        let began = Instant::now();
+        let error = way(path).unwrap_or_else(|| panic!("{words}: it is read"));
+        assert!(began.elapsed() < Duration::from_secs(20), "{words}: {:?}", began.elapsed());
+        let text = error.to_string();
+        assert!(text.contains(words), "{words}: {text}");
+        assert!(text.contains(DATABASE) || text.contains("run folder"), "{text}");
+    }
+}
+
+/// A view of the rows looks the same as the table; one without an end never stops.
+#[test]
+fn only_tables_are_read() {
+    let instead = |table: &str, view: &str| {
+        format!("ALTER TABLE {table} RENAME TO kept_{table}; CREATE VIEW {table} AS {view};")
+    };
+    let columns =
+        "1 AS id, 0 AS at_s, 0 AS cpu_s, 0 AS memory_s, 0 AS sync_s, 0 AS read_s, '' AS off";
+    let endless = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {columns} FROM n"
+    );
+    for (sql, words) in [
+        (instead("trial", "SELECT * FROM kept_trial"), "view trial"),
+        (instead("canary", &endless), "view canary"),
+        ("DROP TABLE canary; CREATE VIEW canary AS SELECT 1 AS id".to_owned(), "view canary"),
+        ("CREATE VIEW more AS SELECT 1".to_owned(), "view more"),
+        ("CREATE TABLE more (id)".to_owned(), "table more"),
+        ("DROP TABLE canary; CREATE VIRTUAL TABLE canary USING fts5(at_s)".to_owned(), "canary"),
+        (
+            "CREATE TRIGGER t AFTER UPDATE ON run BEGIN DELETE FROM trial; END".to_owned(),
+            "trigger t",
+        ),
+        ("CREATE INDEX i ON trial (abs(block))".to_owned(), "index i"),
+        ("DROP TABLE canary".to_owned(), "no table canary"),
+        ("ALTER TABLE canary DROP COLUMN off".to_owned(), "table canary"),
+        ("ALTER TABLE canary ADD COLUMN more TEXT".to_owned(), "table canary"),
+        ("ALTER TABLE canary ADD COLUMN n INT AS (1) VIRTUAL".to_owned(), "table canary"),
+        (
+            "DROP TABLE disturbed; CREATE TABLE disturbed (block TEXT, attempt INTEGER, what TEXT)"
+                .to_owned(),
+            "table disturbed",
+        ),
+    ] {
+        let (_dir, path) = changed(&sql);
+        refused(&path, words);
+    }
+}
+
+/// HdrHistogram takes memory for what the head of a histogram says: five digits of all 64 bits are
+/// half a gigabyte of nothing. Compressed ones say it once more.
+#[test]
+fn a_histogram_is_of_the_precision_that_is_written() {
+    let head = |cookie: &str, digits: u32, low: u64, high: u64| {
+        format!("x'{cookie}0000000000000000{digits:08x}{low:016x}{high:016x}3ff0000000000000'")
+    };
+    for (blob, words) in [
+        (head("1c849313", 5, 1, u64::MAX), "digits"),
+        (head("1c849313", 4, 1, 1000), "digits"),
+        (head("1c849313", 0, 1, 1000), "digits"),
+        (head("1c849313", 3, 2, 1000), "from 2"),
+        (head("1c849314", 3, 1, 1000), "histogram"),
+        ("zeroblob(15000000)".to_owned(), "histogram"),
+    ] {
+        let sql = format!("UPDATE operation SET kept = {blob}");
+        let (_dir, path) = changed(&sql);
+        let began = Instant::now();
+        let error = everything(&path).expect_err(&blob);
+        assert!(matches!(error, Error::Damaged { .. }), "{blob}: {error:?}");
+        assert!(error.to_string().contains(words), "{blob}: {error}");
+        assert!(began.elapsed() < Duration::from_secs(1), "{blob}: {:?}", began.elapsed());
+    }
+}
+
+/// More rows, longer texts than any run has.
+#[test]
+fn there_is_an_end_to_rows_and_texts() {
+    let many = |table: &str, columns: &str, values: &str, rows: u64| {
+        format!(
+            "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n LIMIT {rows})
+             INSERT INTO {table} ({columns}) SELECT {values} FROM n"
+        )
+    };
+    for (sql, words) in [
+        (many("canary", "at_s, cpu_s, memory_s, sync_s", "0, 0, 0, 0", 1_100_000), "rows"),
+        (
+            many(
+                "canary",
+                "at_s, cpu_s, memory_s, sync_s, off",
+                "0, 0, 0, 0, zeroblob(2000000)",
+                1,
+            )
+            .replace("zeroblob(2000000)", "CAST(zeroblob(20000000) AS TEXT)"),
+            "longer",
+        ),
+        (many("disturbed", "block, attempt, what", "i, 0, hex(zeroblob(1000000))", 100), "bytes"),
+    ] {
+        let (_dir, path) = changed(&sql);
+        let began = Instant::now();
+        let error = everything(&path).expect_err(&sql);
+        assert!(matches!(error, Error::Refused { .. }), "{sql}: {error:?}");
+        assert!(error.to_string().contains(words), "{sql}: {error}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{sql}: {:?}", began.elapsed());
+    }
+}
+
+/// Text that is not UTF-8, and numbers in the place of words.
+#[test]
+fn what_is_of_another_kind_is_damage() {
+    for sql in [
+        "UPDATE trial SET reason = CAST(x'ff41' AS TEXT)",
+        "UPDATE operation SET name = CAST(x'c328' AS TEXT)",
+        "UPDATE trial SET levels = '[]'",
+        "UPDATE trial SET levels = '{\"engine\": 1}'",
+        "UPDATE operation SET errors = -1",
+        "UPDATE trial SET block = 1 << 40",
+        "UPDATE operation SET mean_s = 9e999",
+        "UPDATE run SET description = '{}'",
+        "DELETE FROM run",
+    ] {
+        let (_dir, path) = changed(sql);
+        let error = everything(&path).expect_err(sql);
+        assert!(matches!(error, Error::Damaged { .. }), "{sql}: {error:?}");
+    }
+}
+
+/// What stands in the place of the database, or of its log, or of its journal.
+#[test]
+fn only_plain_files_of_a_sane_length_are_opened() {
+    type Make = fn(&Path);
+    let kinds: [(&str, Make); 5] = [
+        ("a link", |path| symlink("/dev/zero", path).unwrap()),
+        ("a link", |path| symlink("kept", path).unwrap()),
+        ("a FIFO", |path| {
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0)
+                .unwrap();
+        }),
+        ("a folder", |path| fs::create_dir(path).unwrap()),
+        ("too long", |path| {
+            fs::File::create(path).unwrap().set_len(100_000_000_000).unwrap();
+        }),
+    ];
+    for end in ["", "-wal", "-journal", "-shm"] {
+        for (words, make) in &kinds {
+            let (_dir, path) = changed("");
+            fs::copy(path.join(DATABASE), path.join("kept")).unwrap();
+            let file = path.join(format!("{DATABASE}{end}"));
+            let _ = fs::remove_file(&file);
+            make(&file);
+            refused(&path, &format!("{DATABASE}{end} is {words}"));
+        }
+    }
+}
+
+/// An experiment is read whole where a run goes on.
+#[test]
+fn the_experiment_of_a_run_that_goes_on_is_a_plain_file() {
+    let (_dir, path) = changed("");
+    let file = path.join(EXPERIMENT);
+    for target in ["/dev/zero", "kept"] {
+        fs::write(path.join("kept"), TOML).unwrap();
+        fs::remove_file(&file).unwrap();
+        symlink(target, &file).unwrap();
+        let error = RunFolder::resume(&path).unwrap_err();
+        assert!(matches!(error, Error::Untrusted(_)), "{error:?}");
+    }
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, vec![b'#'; 5 << 20]).unwrap();
+    let error = RunFolder::resume(&path).unwrap_err();
+    assert!(matches!(error, Error::ExperimentChanged { .. }), "{error:?}");
+}
+
+/// Names, lengths, times and bytes of all that a folder holds.
+fn state(path: &Path) -> Vec<(PathBuf, std::time::SystemTime, Vec<u8>)> {
+    let mut all: Vec<_> = fs::read_dir(path)
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let changed = entry.metadata().unwrap().modified().unwrap();
+            (entry.path(), changed, fs::read(entry.path()).unwrap())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// A run that was killed has left its log: reading it makes nothing, and takes nothing away.
+#[test]
+fn reading_writes_nothing() {
+    let (_dir, path) = changed("");
+    // What a killed run leaves: a database that says that it has a log, with and without one.
+    let live = Connection::open(path.join(DATABASE)).unwrap();
+    live.execute_batch(
+        "PRAGMA journal_mode = WAL; UPDATE run SET status = 'interrupted'; PRAGMA wal_autocheckpoint = 0",
+    )
+    .unwrap();
+    for files in [&["", "-wal"][..], &["", "-wal", "-shm"], &[""]] {
+        let copy = tempfile::tempdir().unwrap();
+        for end in files {
+            let name = format!("{DATABASE}{end}");
+            fs::copy(path.join(&name), copy.path().join(&name)).unwrap();
+        }
+        let before = state(copy.path());
+        everything(copy.path()).unwrap();
+        let status = RunFolder::open(copy.path()).unwrap().state().unwrap().status;
+        let expected = match files.len() {
+            1 => bakeoff_results::Status::Unfinished,
+            _ => bakeoff_results::Status::Interrupted,
+        };
+        assert_eq!(status, expected, "{files:?}: what is in the log counts");
+        assert!(state(copy.path()) == before, "{files:?}: reading has changed the folder");
+    }
+}
+
+/// A journal can name another file, which SQLite then removes: `run --resume` of such a folder would
+/// remove whatever its maker likes.
+#[test]
+fn a_journal_that_names_another_file_is_refused() {
+    let (dir, path) = changed("");
+    let precious = dir.path().join("precious");
+    fs::write(&precious, "years of work").unwrap();
+    fs::write(path.join(format!("{DATABASE}-journal")), hot_journal(&path, &precious)).unwrap();
+    for way in WAYS {
+        let error = way(&path).expect("it is refused");
+        assert!(error.to_string().contains("journal"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "years of work");
+}
+
+/// A journal of no pages that is to be rolled back, with the name of the file above it.
+fn hot_journal(path: &Path, above: &Path) -> Vec<u8> {
+    let pages = (fs::metadata(path.join(DATABASE)).unwrap().len() / 4096) as u32;
+    let magic = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let mut journal = magic.to_vec();
+    for number in [0, 0, pages, 512, 4096_u32] {
+        journal.extend(number.to_be_bytes());
+    }
+    journal.resize(512, 0);
+    let name = above.to_str().unwrap().as_bytes();
+    let sum = name.iter().fold(0_u32, |sum, byte| sum.wrapping_add(u32::from(*byte)));
+    // The page that SQLite locks by stands before the name.
+    journal.extend((0x4000_0000_u32 / 4096 + 1).to_be_bytes());
+    journal.extend(name);
+    journal.extend((name.len() as u32).to_be_bytes());
+    journal.extend(sum.to_be_bytes());
+    journal.extend(magic);
+    journal
+}
+
+/// A tree of pages whose branches all lead to the same page has more rows than can be counted.
+#[test]
+fn a_tree_that_leads_to_itself_has_an_end() {
+    let (_dir, path) = changed(
+        "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n LIMIT 200000)
+         INSERT INTO disturbed (block, attempt, what) SELECT i, 0, 'x' FROM n",
+    );
+    let connection = Connection::open(path.join(DATABASE)).unwrap();
+    let root: usize = connection
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'disturbed'", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    drop(connection);
+    let mut bytes = fs::read(path.join(DATABASE)).unwrap();
+    let page = |number: usize| (number - 1) * 4096;
+    let u16_at =
+        |bytes: &[u8], at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+    // Every child of the root is its first child, and so is every child below.
+    let first_child = |bytes: &[u8], number: usize| {
+        let cell = page(number) + u16_at(bytes, page(number) + 12);
+        u32::from_be_bytes(bytes[cell..cell + 4].try_into().unwrap())
+    };
+    assert_eq!(bytes[page(root)], 5, "the root has children");
+    let child = first_child(&bytes, root);
+    for at in 0..u16_at(&bytes, page(root) + 3) {
+        let cell = page(root) + u16_at(&bytes, page(root) + 12 + 2 * at);
+        bytes[cell..cell + 4].copy_from_slice(&child.to_be_bytes());
+    }
+    fs::write(path.join(DATABASE), bytes).unwrap();
+    let began = Instant::now();
+    // Whether it is noticed is SQLite's affair; that it ends is ours.
+    for way in WAYS {
+        let _ = way(&path);
+    }
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+}
