@@ -1,6 +1,5 @@
 //! What a trial is found to have cost, with real engines.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use bakeoff_lab::{Registry, resolve};
 use bakeoff_results as results;
 use bakeoff_results::measure::{CPU, DRAIN_WRITTEN, WRITTEN};
 use bakeoff_results::{Levels, Measured, RunFolder, Scope};
+use bakeoff_testkit::{needs, open_to_all, skip};
 
 use crate::Test;
 use crate::stage::program;
@@ -58,7 +58,7 @@ fn measure(engine: &str, durability: &str, place: &Path) -> Measured {
 
 fn measure_with(workload: &str, engine: &str, durability: &str, place: &Path) -> Measured {
     // A server runs as another user, who must come by.
-    std::fs::set_permissions(place, PermissionsExt::from_mode(0o755)).unwrap();
+    open_to_all(place);
     let file = place.join("one.toml");
     let keys = [("workload", workload), ("engine", engine), ("durability", durability)];
     let text: String = keys.iter().map(|(key, value)| format!("{key} = '{value}'\n")).collect();
@@ -82,9 +82,7 @@ fn measure_with(workload: &str, engine: &str, durability: &str, place: &Path) ->
 fn syncs_per_commit(measured: &Measured) -> Option<f64> {
     let counted = measured.measures.of_database(&results::measure::SYNCS);
     if counted.is_none() {
-        let why = "the kernel's count of syncs takes root and ext4, xfs, btrfs or f2fs";
-        assert!(std::env::var_os("CI").is_none(), "{why}");
-        println!("skipped: {why}");
+        skip("the kernel's count of syncs takes root and ext4, xfs, btrfs or f2fs");
         return None;
     }
     Some(cost(measured).syncs_per_commit().expect("something was committed"))
@@ -167,9 +165,8 @@ fn a_write_through_a_synced_descriptor_counts() {
 /// A server's processes are accounted for, and not the clients.
 fn accounted_for(name: &str, counter: &str) {
     let engine = bakeoff_engines::find(name).unwrap();
-    if let Err(missing) = engine.available() {
-        assert!(std::env::var_os("CI").is_none(), "{missing}");
-        return println!("skipped: {missing}");
+    if needs(engine.available()).is_none() {
+        return;
     }
     let place = tempfile::tempdir().unwrap();
     let measured = measure(name, "strict", place.path());
@@ -200,9 +197,7 @@ fn a_weaker_level_syncs_less_than_it_commits() {
     ];
     for (name, durability) in levels {
         let engine = bakeoff_engines::find(name).unwrap();
-        if let Err(missing) = engine.available() {
-            assert!(std::env::var_os("CI").is_none(), "{missing}");
-            println!("skipped: {missing}");
+        if needs(engine.available()).is_none() {
             continue;
         }
         let place = tempfile::tempdir().unwrap();

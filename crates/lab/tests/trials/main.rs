@@ -16,25 +16,19 @@ mod stage;
 mod store;
 mod stores;
 
-use std::panic::catch_unwind;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use bakeoff_devices::models::Models;
 use bakeoff_disk::daemon;
 use bakeoff_engines::Engine;
 use bakeoff_lab::Registry;
+use bakeoff_testkit::{Test, needs};
 
 /// The engines that a trial's process knows beside those that are built in.
 fn engines() -> Vec<&'static dyn Engine> {
     let stores = store::ALL.iter().map(|store| store as &dyn Engine);
     stores.chain(lying::ALL.iter().map(|liar| liar as &dyn Engine)).collect()
 }
-
-/// What is run, by its name.
-type Test = (&'static str, fn());
 
 /// How many are run at once: half of each is waiting.
 const AT_ONCE: usize = 2;
@@ -68,40 +62,6 @@ fn mount() -> ExitCode {
 fn run(arguments: &[String]) -> ExitCode {
     // The longest first, so that none is left alone at the end.
     let cuts = [servers::TESTS, embedded::TESTS, stores::TESTS, bad_input::TESTS].concat();
-    let wanted: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
-    let named = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(*part));
-    let wanted =
-        |lists: &[Test]| lists.iter().copied().filter(|it| named(it.0)).collect::<Vec<_>>();
-    let (mut tests, cuts) = (wanted(costs::TESTS), wanted(&cuts));
-    if arguments.iter().any(|argument| argument == "--list") {
-        tests.iter().chain(&cuts).for_each(|(name, _)| println!("{name}: test"));
-        return ExitCode::SUCCESS;
-    }
-    match stage::can_cut() {
-        Ok(()) => tests.splice(0..0, cuts).for_each(drop),
-        Err(why) => {
-            assert!(std::env::var_os("CI").is_none(), "CI must be able to mount: {why}");
-            println!("{} tests are skipped: {why}", cuts.len());
-        }
-    }
-    let failed = side_by_side(&tests);
-    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
-}
-
-/// Runs the tests, each in a folder of its own; the names of those that failed.
-fn side_by_side(tests: &[Test]) -> Vec<&'static str> {
-    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || {
-        while let Some((name, test)) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let start = Instant::now();
-            let passed = catch_unwind(test).is_ok();
-            let seconds = start.elapsed().as_secs_f64();
-            println!("test {name} ... {} ({seconds:.1} s)", if passed { "ok" } else { "FAILED" });
-            if !passed {
-                failed.lock().expect("nobody panics with it").push(*name);
-            }
-        }
-    };
-    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
-    failed.into_inner().expect("nobody panics with it")
+    let cuts = needs(daemon::can_mount()).map(|()| cuts).unwrap_or_default();
+    bakeoff_testkit::run(&[&cuts, costs::TESTS].concat(), AT_ONCE, arguments)
 }

@@ -3,6 +3,7 @@
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::{Engine, find};
 use bakeoff_results::Cut;
+use bakeoff_testkit::needs;
 
 use crate::Test;
 use crate::lying::named;
@@ -24,14 +25,7 @@ const CUTS: u32 = 4;
 
 /// Loads an engine's data, if the engine is installed.
 fn set(engine: &'static dyn Engine) -> Option<Stage> {
-    match engine.available() {
-        Ok(()) => Some(Stage::set(engine)),
-        Err(why) => {
-            assert!(std::env::var_os("CI").is_none(), "{why}");
-            println!("  {} is skipped: {why}", engine.about().name);
-            None
-        }
-    }
+    needs(engine.available()).map(|()| Stage::set(engine))
 }
 
 fn servers_keep_strict() {

@@ -1,8 +1,7 @@
 //! Where power is cut in these tests.
 
 use std::cell::RefCell;
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -21,6 +20,7 @@ use bakeoff_lab::spec::{DiskSpec, MemoryLimit, TrialSpec};
 use bakeoff_lab::targets::Wanted;
 use bakeoff_lab::{Event, Program, Registry, Watch};
 use bakeoff_results::{AuditResult, Cut, Promised};
+use bakeoff_testkit::open_to_all;
 use tempfile::TempDir;
 
 /// How often the power is cut at most until a known fault must have shown.
@@ -53,12 +53,6 @@ impl Watch for Nobody {
     fn event(&mut self, _: Event<'_>) {}
 }
 
-/// Why this machine can't cut the power of a disk, if it can't.
-pub fn can_cut() -> Result<(), String> {
-    let opened = File::options().read(true).write(true).open("/dev/fuse");
-    opened.map(drop).map_err(|error| format!("/dev/fuse can't be opened: {error}"))
-}
-
 /// This program: see `main.rs`.
 fn this() -> PathBuf {
     std::env::current_exe().expect("a program has a path")
@@ -83,7 +77,7 @@ impl Stage {
     pub fn set(engine: &'static dyn Engine) -> Self {
         let folder = place();
         // A server's user has to get through.
-        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
+        open_to_all(folder.path());
         // Read much faster than text is made, by each of a cut's processes.
         let lines = (0..10_000).map(|number| format!("Line {number} is unlike any other line.\n"));
         fs::write(folder.path().join("text"), lines.collect::<String>()).expect("room");

@@ -9,6 +9,7 @@ mod catches;
 mod laws;
 mod modules;
 mod source;
+mod variables;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -45,6 +45,24 @@ fn parts(text: &str) -> Vec<(char, Part)> {
     parts
 }
 
+/// What stands in a source's strings, tests and all, each as it is written between its quotes.
+pub fn strings(text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    let (mut strings, mut at) = (Vec::new(), 0);
+    while at < chars.len() {
+        let (length, part) = piece(&chars, at);
+        let end = (at + length).min(chars.len());
+        if part == Part::Text {
+            let written: String = chars[at..end].iter().collect();
+            let written = written.trim_start_matches(['b', 'c', 'r']).trim_matches('#');
+            let inside = written.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+            strings.extend(inside.map(str::to_owned));
+        }
+        at = end;
+    }
+    strings
+}
+
 /// How long the comment, the text or the piece of code is that begins here.
 fn piece(chars: &[char], at: usize) -> (usize, Part) {
     let rest = &chars[at..];
