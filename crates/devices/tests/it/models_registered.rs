@@ -143,7 +143,9 @@ fn what_is_wrong_is_told_with_what_is_right() {
     let key = error("drum/each_m=1");
     assert!(key.contains("perhaps `each_ms` was meant; it has cache, commit, each_ms"), "{key}");
     assert!(error("drum/each_ms=slow").contains("each_ms is `slow`, and must be a number"));
-    assert!(error("drum/each_ms=0").contains("no such drum can be: each_ms is 0, and must be"));
+    assert!(
+        error("drum/each_ms=0").contains("this drum is not possible: each_ms is 0, and must be")
+    );
     assert!(error("drum/flushing=soon").contains("expected `free` or `as-written`"));
     for size in ["drums", "drums:", "drums:1G", "drums:51G"] {
         let told = "drums needs a size from 2G to 50G, written like `drums:50G`";
@@ -151,7 +153,7 @@ fn what_is_wrong_is_told_with_what_is_right() {
     }
     assert!(error("drum:20G").contains("there is no disk model `drum:20G`"));
     let used = spec("drum").with_used_fraction(0.5).unwrap_err();
-    assert!(used.to_string().contains("drum is none"), "{used}");
+    assert!(used.to_string().contains("drum is not one"), "{used}");
 }
 
 #[test]
