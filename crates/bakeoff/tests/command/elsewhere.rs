@@ -208,7 +208,7 @@ fn what_a_server_elsewhere_can_not_have_is_in_the_plan_and_not_run() {
         .code(0)
         .says(&["3 trials in 2 blocks", &line]);
     let done = run("b", &engines, &levels).code(0);
-    done.says(&[&line, "is compared with nothing"]);
+    done.says(&[&line, "are compared with nothing"]);
     let document = place.json("b");
     let ran: Vec<_> = trials(&document)
         .into_iter()
