@@ -159,7 +159,7 @@ fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
     place.write("disks.toml", DISKS);
     let named = [&quick[..4], &["named", "--disk", "hdd-7200"], &short, &length].concat();
     let dry = without_fuse(&place, &[&named[..], &["--dry-run"]].concat()).unwrap();
-    dry.code(0).says(&["would not begin here: no disk hdd-7200 can be had", "modprobe"]);
+    dry.code(0).says(&["would not begin here: the disk hdd-7200 can't be had", "modprobe"]);
     for arguments in [&named[..], &["run", "disks.toml", "--out", "named"]] {
         let done = without_fuse(&place, arguments).unwrap();
         let done = done.code(1).says(&["hdd-7200", "/dev/fuse is something else", "--disk host"]);

@@ -69,7 +69,7 @@ fn a_cut_on_each_file_system_is_made_recorded_and_resumed() {
     let wrong = [&CUTS[..], &["--file-system", "ext4,xfs", "--out", "r"]].concat();
     place.run(&wrong).code(2).says(&["unknown file system `xfs`", "valid: ext4, posix"]);
     let uncut = ["run", "redmine", "--engine", "sqlite", "--file-system", "posix", "--dry-run"];
-    place.run(&uncut).code(2).says(&["--file-system is of power cuts, and no power is cut"]);
+    place.run(&uncut).code(2).says(&["--file-system is for power cuts, and this run makes none"]);
     if !can_mount() {
         return;
     }
