@@ -42,7 +42,7 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&["--cuts", "3"], &["fileio only reads"]);
     let endless = ["--factor", "depth=1024", "--factor", "block=1M", "--clients", "2"];
     let run = ["run", "fileio", "--disk", "host", "--repetitions", "1", "--out", "r"];
-    let texts = ["clients 2 × depth 1024", "2048 MiB of buffers", "nothing of this experiment"];
+    let texts = ["clients 2 × depth 1024", "2048 MiB of buffers", "nothing in this experiment"];
     place.run(&[&run[..], &endless].concat()).code(2).says(&texts);
     assert!(!place.path("r").exists(), "nothing was begun");
     // The others run.

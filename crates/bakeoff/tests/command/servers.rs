@@ -137,7 +137,7 @@ fn a_level_that_leaves_one_durability_alone_is_loaded_under_that() {
     place.write("mine.toml", &format!("workload = \"point\"\nengine = \"{level}\"\n"));
     let run = ["run", "mine.toml", "--out", "r", "--durability", "none,strict"];
     let done = place.run(&[&run[..], &SHORT].concat()).code(0);
-    done.says(&["not run", "durability none", "the level of durability sets it"]);
+    done.says(&["not run", "durability none", "which the level of durability sets"]);
     let document = place.json("r");
     let trials = trials(&document);
     assert_eq!(trials.len(), 1);
