@@ -103,7 +103,7 @@ fn neighbours_are_in_the_disk_s_own_queue() {
     // does so before.
     let flags = ["--disk", "null,hdd-7200", "--neighbours", "0,x1", "--repetitions", "3"];
     let planned = place.run(&[&["run", "disks.toml", "--dry-run"], &flags[..]].concat());
-    let line = "disk null × neighbours x1 (3 trials): the disk has no queue";
+    let line = "disk null × neighbours x1 (3 trials): the disk `null` has no queue";
     planned.code(0).says(&["9 trials in 6 blocks", line]);
     let flags = ["--disk", "null", "--neighbours", "x1", "--out", "null", "--repetitions", "1"];
     let done = place.run(&[&["run", "disks.toml"], &flags[..]].concat());
