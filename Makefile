@@ -1,6 +1,6 @@
-# What a user types: `make demo`. What CI runs: `make test`.
+# What a user types: `make demo`. What CI runs: `make test-all`, with `make test` in it.
 
-.PHONY: build demo packages test bench clean
+.PHONY: build demo packages test lint test-slow test-all bench clean
 
 build:
 	cargo build --release --locked
@@ -13,13 +13,25 @@ demo: build
 packages:
 	ci/packages
 
-# BAKEOFF_FUZZ_SECONDS=600 changes run folders and experiments for longer than 20 s each.
+# What a change is tried with, again and again: at most 15 minutes on 2 processors, from a clean clone.
 test: packages
+	cargo fmt --all --check
+	cargo test --workspace --locked --no-fail-fast
+
+# Tests that take long, marked `ignore`: whole presets, all engines on all disks, faults, fuzzing, soaks.
+# BAKEOFF_FUZZ_SECONDS=600 changes run folders and experiments for longer than 20 s each.
+test-slow: packages
+	cargo test --workspace --locked --no-fail-fast --tests -- --ignored
+
+lint:
 	cargo fmt --all --check
 	ci/deny
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo test --workspace --locked --no-fail-fast
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# All that has to hold before a change lands, whatever fails of it.
+test-all:
+	failed=0; for part in lint test test-slow; do $(MAKE) $$part || failed=1; done; exit $$failed
 
 # Figures beside their limits; ends with an error when one is missed.
 bench:

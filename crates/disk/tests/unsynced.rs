@@ -158,6 +158,7 @@ fn a_file_that_was_renamed_is_found_under_its_new_name_after_its_fsync_or_that_o
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn no_timer_makes_a_name_lasting_where_posix_promises_none() {
     for (metadata, left) in [(Metadata::Ordered, "b=b z=a"), (Metadata::Posix, "a=a b=b")] {
         let disk = Disk::new("ssd-sata", metadata);

@@ -12,12 +12,13 @@ pub type Test = (&'static str, fn());
 
 /// Runs the tests whose names contain one of the arguments that are no flags, or all of them if there
 /// is no such argument, in their order, `at_once` of them at a time; `--list` lists them instead.
-/// Succeeds if all of them pass.
+/// Those whose names are in `slow` are what tests marked `ignore` are elsewhere: left out, unless
+/// `--ignored` asks for them alone or `--include-ignored` for all. Succeeds if all of them pass.
 ///
 /// # Panics
 /// When nothing may run at once.
-pub fn run(tests: &[Test], at_once: usize, arguments: &[String]) -> ExitCode {
-    let tests = chosen(tests, arguments);
+pub fn run(tests: &[Test], slow: &[&str], at_once: usize, arguments: &[String]) -> ExitCode {
+    let tests = chosen(tests, slow, arguments);
     if arguments.iter().any(|argument| argument == "--list") {
         tests.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
@@ -25,12 +26,15 @@ pub fn run(tests: &[Test], at_once: usize, arguments: &[String]) -> ExitCode {
     if failed(&tests, at_once).is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
 }
 
-fn chosen(tests: &[Test], arguments: &[String]) -> Vec<Test> {
+fn chosen(tests: &[Test], slow: &[&str], arguments: &[String]) -> Vec<Test> {
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let (only, all) = (has("--ignored"), has("--include-ignored") || has("--list"));
+    let wanted = |(name, _): &Test| all || slow.contains(name) == only;
     let words: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
     let named = |(name, _): &Test| {
         words.is_empty() || words.iter().any(|word| name.contains(word.as_str()))
     };
-    tests.iter().copied().filter(named).collect()
+    tests.iter().copied().filter(wanted).filter(named).collect()
 }
 
 /// Runs the tests; the names of those that failed.
@@ -70,15 +74,26 @@ mod tests {
 
     fn names(arguments: &[&str]) -> Vec<&'static str> {
         let arguments: Vec<_> = arguments.iter().map(|it| (*it).to_owned()).collect();
-        chosen(TESTS, &arguments).iter().map(|(name, _)| *name).collect()
+        chosen(TESTS, &["one_fails"], &arguments).iter().map(|(name, _)| *name).collect()
     }
 
     #[test]
     fn the_tests_are_chosen_by_parts_of_their_names() {
         assert_eq!(names(&["--nocapture", "passes"]), ["one_passes", "another_passes"]);
-        assert_eq!(names(&["fails", "another"]), ["one_fails", "another_passes"]);
-        assert_eq!(names(&["--quiet"]).len(), 3);
+        assert_eq!(
+            names(&["--include-ignored", "fails", "another"]),
+            ["one_fails", "another_passes"]
+        );
+        assert_eq!(names(&["--include-ignored", "--quiet"]).len(), 3);
         assert_eq!(names(&["no_such_test"]), [""; 0]);
+    }
+
+    #[test]
+    fn slow_ones_are_run_where_they_are_asked_for() {
+        assert_eq!(names(&[]), ["one_passes", "another_passes"]);
+        assert_eq!(names(&["one"]), ["one_passes"]);
+        assert_eq!(names(&["--ignored"]), ["one_fails"]);
+        assert_eq!(names(&["--ignored", "passes"]), [""; 0]);
     }
 
     #[test]

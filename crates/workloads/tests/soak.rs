@@ -30,16 +30,19 @@ const GROWTH: f64 = 4e6;
 static TURN: Mutex<()> = Mutex::new(());
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn mariadb_innodb() {
     soak("mariadb:innodb", |folder| Box::new(mariadb(folder)));
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn mariadb_rocksdb() {
     soak("mariadb:rocksdb", |folder| Box::new(mariadb(folder)));
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn postgres() {
     soak("postgres", |folder| Box::new(postgres_server(folder)));
 }

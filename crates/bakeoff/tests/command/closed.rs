@@ -56,6 +56,7 @@ fn leave(place: &Place, run: &mut Child) {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn an_ordinary_user_s_run_whose_reader_has_gone_is_interrupted() {
     if !needs_root("be somebody else") {
         return;

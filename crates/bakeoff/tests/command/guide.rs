@@ -295,6 +295,7 @@ fn the_example_with_a_url_runs_as_it_is_written() {
 
 /// The whole of a preset, against what was estimated before it began.
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_preset_takes_as_long_as_was_estimated() {
     if !super::on_disks::can_mount() {
         return;

@@ -73,6 +73,7 @@ fn a_slow_disk_is_slow_and_says_what_it_did() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn neighbours_are_in_the_disk_s_own_queue() {
     if !can_mount() {
         return;
@@ -112,6 +113,7 @@ fn neighbours_are_in_the_disk_s_own_queue() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_run_that_is_stopped_or_killed_leaves_no_mount() {
     use rustix::process::{Pid, Signal, kill_process};
     if !can_mount() {

@@ -27,6 +27,7 @@ fn place() -> (Place, u32) {
 
 /// As many as `BAKEOFF_TRIALS` says of each engine, where it is set.
 #[test]
+#[ignore = "slow: make test-all"]
 fn every_trial_of_every_engine_is_measured_without_root() {
     let wanted = std::env::var("BAKEOFF_TRIALS").ok().map(|text| text.parse::<u32>().unwrap());
     let (place, user) = place();

@@ -195,6 +195,7 @@ fn a_database_or_an_experiment_behind_a_link_is_none_of_a_run_s() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_linked_work_folder_is_not_emptied() {
     let user = rustix::process::geteuid().as_raw();
     let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };

@@ -41,6 +41,7 @@ pub fn trials(document: &Value) -> Vec<(&str, &Value)> {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn servers_run_under_equal_memory_with_the_settings_of_the_user() {
     const ENGINES: [&str; 3] = ["mariadb:innodb", "mariadb:rocksdb", "postgres"];
     if !installed(&ENGINES) || !limited() {
@@ -276,11 +277,13 @@ fn a_server_that_dies_fails_its_trial(engine: &str, program: &str) {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_mariadb_that_dies_fails_its_trial_and_no_other() {
     a_server_that_dies_fails_its_trial("mariadb:innodb", "mariadbd");
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_postgres_that_dies_fails_its_trial_and_no_other() {
     a_server_that_dies_fails_its_trial("postgres", "postgres");
 }
@@ -324,6 +327,7 @@ const DEEP: &str = "a-run-folder-of-which-the-path-is-by-itself-longer-than-what
                     anything-but-long";
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn servers_run_below_a_folder_that_is_closed_to_all_others() {
     let place = Place::new();
     let closed = std::fs::Permissions::from_mode(0o700);
@@ -332,6 +336,7 @@ fn servers_run_below_a_folder_that_is_closed_to_all_others() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn servers_run_in_a_folder_with_a_long_path() {
     let place = Place::new();
     std::fs::create_dir_all(place.path(DEEP)).unwrap();

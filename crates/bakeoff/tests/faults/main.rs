@@ -67,6 +67,7 @@ fn can_supervise() -> bool {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn every_call_fails_once() {
     if !can_supervise() {
         return;
@@ -104,6 +105,7 @@ fn every_call_fails_once() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn killed_at_any_moment() {
     if !can_supervise() {
         return;

@@ -23,6 +23,7 @@ fn innodb() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn innodb_on_a_hard_disk() {
     story::tell(&MariaDb::INNODB, "hdd-7200");
 }
@@ -33,6 +34,7 @@ fn myrocks() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn myrocks_on_a_hard_disk() {
     story::tell(&MariaDb::MYROCKS, "hdd-7200");
 }
@@ -43,6 +45,7 @@ fn postgres() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn postgres_on_a_hard_disk() {
     story::tell(&Postgres, "hdd-7200");
 }
@@ -53,6 +56,7 @@ fn tarantool_in_memory() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn tarantool_in_memory_on_a_hard_disk() {
     story::tell(&Tarantool::MEMTX, "hdd-7200");
 }
@@ -85,6 +89,7 @@ fn tarantool_keeps_its_promise_when_the_power_is_cut() {
 /// What a process that is killed does not lose, a power cut takes: commits that were written and
 /// not synced.
 #[test]
+#[ignore = "slow: make test-all"]
 fn relaxed_innodb_loses_commits_when_the_power_is_cut() {
     if let Some(lost) = story::cut(&MariaDb::INNODB_RELAXED) {
         assert!(lost[0] > 0, "a disk that keeps only what was synced has kept all: {lost:?}");
@@ -98,6 +103,7 @@ fn nothing_is_lost(database: &dyn Database) {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn sqlite_lmdb_and_fjall() {
     embedded::conform("null");
 }

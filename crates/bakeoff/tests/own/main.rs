@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         let lab = Lab::standard();
         return engines::ALL.iter().fold(lab, |lab, engine| lab.engine(engine)).main();
     }
-    bakeoff_testkit::run(TESTS, 1, &arguments)
+    bakeoff_testkit::run(TESTS, &[], 1, &arguments)
 }
 
 /// What came of a run of one bad engine beside SQLite: how it ended, and its document.

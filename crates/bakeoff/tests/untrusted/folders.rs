@@ -13,6 +13,7 @@ use crate::fuzz::{self, NUMBERS, Random, TEXTS, one};
 use crate::samples;
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn no_change_of_a_run_folder_is_too_much() {
     let below = tempfile::tempdir().unwrap();
     let samples = samples::folders(below.path());

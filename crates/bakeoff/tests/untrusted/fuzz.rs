@@ -35,17 +35,18 @@ pub fn run(test: &str, mut case: impl FnMut(&mut Random, &Path) -> &'static str)
     }
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
+        .args(["--include-ignored", "--exact", test, "--nocapture"])
         .env(CHILD, folder.path())
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
     let ended = child.wait().unwrap();
+    assert!(folder.path().join("seed").exists(), "no case was tried ({ended})");
     if !ended.success() {
         let seed = fs::read_to_string(folder.path().join("seed")).unwrap_or_default();
         panic!(
             "the case of the seed {seed} broke ({ended}); to repeat it: BAKEOFF_FUZZ_SEED={seed} \
-             cargo test -p bakeoff --test untrusted {test}; once it is mended, keep the seed: \
+             cargo test -p bakeoff --test untrusted {test} -- --ignored; once it is mended, keep the seed: \
              touch crates/bakeoff/tests/untrusted/seeds/{}-{seed}",
             kind(test)
         );

@@ -61,6 +61,7 @@ fn install() -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn fsx_finds_no_difference() {
     let Some(fsx) = program().or_else(install) else { return };
     let Some(disk) = Disk::mount("null") else { return };

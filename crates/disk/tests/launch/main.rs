@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         [own::STANDARD_DAEMON] => serve(&Models::standard()),
         ["hold", how, place] => hold(how, Path::new(place)),
         _ if needs(daemon::can_mount()).is_none() => ExitCode::SUCCESS,
-        _ => bakeoff_testkit::run(TESTS, 1, &arguments),
+        _ => bakeoff_testkit::run(TESTS, &[], 1, &arguments),
     }
 }
 

@@ -30,6 +30,16 @@ fn engines() -> Vec<&'static dyn Engine> {
     stores.chain(lying::ALL.iter().map(|liar| liar as &dyn Engine)).collect()
 }
 
+/// Those that `make test-all` alone runs.
+const SLOW: &[&str] = &[
+    "servers_keep_strict",
+    "embedded_engines_keep_relaxed",
+    "embedded_engines_keep_strict_twice",
+    "postgres_with_whole_pages_survives",
+    "a_sound_store_survives_by_posix",
+    "a_weaker_level_syncs_less_than_it_commits",
+];
+
 /// How many are run at once: half of each is waiting.
 const AT_ONCE: usize = 2;
 
@@ -62,6 +72,10 @@ fn mount() -> ExitCode {
 fn run(arguments: &[String]) -> ExitCode {
     // The longest first, so that none is left alone at the end.
     let cuts = [servers::TESTS, embedded::TESTS, stores::TESTS, bad_input::TESTS].concat();
+    let all = [&cuts, costs::TESTS].concat();
+    for slow in SLOW {
+        assert!(all.iter().any(|(name, _)| name == slow), "there is no test {slow}");
+    }
     let cuts = needs(daemon::can_mount()).map(|()| cuts).unwrap_or_default();
-    bakeoff_testkit::run(&[&cuts, costs::TESTS].concat(), AT_ONCE, arguments)
+    bakeoff_testkit::run(&[&cuts, costs::TESTS].concat(), SLOW, AT_ONCE, arguments)
 }
