@@ -90,8 +90,8 @@ pub struct Run {
     /// The lab's own factors, a flag each.
     #[command(flatten)]
     pub own: OwnFactors,
-    /// Levels of any factor that the workload has, by its name (see `bakeoff list factors`); may be
-    /// given several times
+    /// Levels of any factor that the workload has, or of an option of its engines or a parameter of its
+    /// disks, by the name (see `bakeoff list factors`); may be given several times
     #[arg(
         long = "factor",
         value_name = "NAME=LEVELS",

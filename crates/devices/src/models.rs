@@ -6,7 +6,7 @@ use toml::{Table, Value};
 use crate::device::model::{Listed, Model, Named};
 use crate::device::{cloud, hdd, null, raid, ssd};
 use crate::ext4;
-use crate::spec::{Hint, Problem, Spec, SpecError};
+use crate::spec::{Hint, Parameter, Problem, Spec, SpecError};
 
 /// Those that are built in, as they are listed.
 const STANDARD: [Model; 7] =
@@ -93,6 +93,19 @@ impl Models {
         self.0.iter().map(Model::listed).chain([raid::listed()]).collect()
     }
 
+    /// Each model's name, and the parameters that it has; arrays have those of their disks.
+    pub fn parameters(&self) -> Vec<(&'static str, Vec<Parameter>)> {
+        self.0.iter().map(|model| (model.name(), smallest(model).parameters())).collect()
+    }
+
+    /// A value of a parameter in its canonical form, or what is wrong with it; `None` where no model
+    /// has such a parameter. Which devices can have that value is not looked at.
+    pub fn value(&self, parameter: &str, text: &str) -> Option<Result<String, Problem>> {
+        let mut read = self.0.iter().filter_map(|model| smallest(model).value(parameter, text));
+        let first = read.next()?;
+        Some(first.or_else(|wrong| read.find_map(Result::ok).ok_or(wrong)))
+    }
+
     /// Reads a device as [`Spec`] says that it is written.
     ///
     /// # Errors
@@ -141,6 +154,11 @@ impl Models {
         let hint = Hint::nearest(text, names.iter().map(String::as_str));
         Err(Problem::Model { name: text.to_owned(), hint, names })
     }
+}
+
+/// A model as it comes; of a family, the smallest.
+fn smallest(model: &Model) -> Spec {
+    Spec::shipped(model.name().to_owned(), model.smallest())
 }
 
 /// Sees that a model's parameters can be written by their names, and are a device as they come.

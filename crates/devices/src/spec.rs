@@ -35,6 +35,17 @@ pub struct Spec {
     changed: Table,
 }
 
+/// A parameter of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// How its values are written.
+    pub syntax: &'static str,
+    /// Whether it was given another value than the model comes with.
+    pub is_changed: bool,
+}
+
 impl Spec {
     /// A model by its name, as it comes.
     pub(crate) fn shipped(name: String, shipped: Box<dyn AnyParameters>) -> Self {
@@ -63,15 +74,49 @@ impl Spec {
         if fraction == 1.0 { Ok(self) } else { Err(Problem::NoStroke(self.name).into()) }
     }
 
+    /// The same with other values of parameters.
+    ///
+    /// # Errors
+    /// All that is wrong with them.
+    pub fn with(mut self, parameters: &[(&str, &str)]) -> Result<Self, SpecError> {
+        let value = |text: &str| Value::String(text.to_owned());
+        let changes = parameters.iter().map(|(key, text)| self.change(key, &value(text)));
+        let problems = changes.filter_map(Result::err).collect();
+        self.settle(problems)
+    }
+
     /// The model's own parameters as it comes.
     fn own(&self) -> Table {
         self.shipped.table().expect("seen when it was registered")
     }
 
-    /// Notes that a parameter is to have another value.
-    pub(crate) fn change(&mut self, key: &str, value: &Value) -> Result<(), Problem> {
+    /// All parameters that a user may change, as the model comes.
+    fn all(&self) -> Table {
         let mut all = self.own();
         all.extend(ext4::Parameters::table());
+        all
+    }
+
+    /// The parameters that it has, in the order of their names.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let parameter = |(name, value): (String, Value)| Parameter {
+            syntax: value::syntax(&value),
+            is_changed: self.changed.contains_key(&name),
+            name,
+        };
+        self.all().into_iter().map(parameter).collect()
+    }
+
+    /// A value of a parameter in its canonical form; `None` where it has no such parameter. Whether a
+    /// device can have it is not looked at.
+    pub(crate) fn value(&self, key: &str, text: &str) -> Option<Result<String, Problem>> {
+        let read = value::read(key, &Value::String(text.to_owned()), self.all().get(key)?);
+        Some(read.map(|value| value::text(&value)))
+    }
+
+    /// Notes that a parameter is to have another value.
+    pub(crate) fn change(&mut self, key: &str, value: &Value) -> Result<(), Problem> {
+        let all = self.all();
         let Some(default) = all.get(key) else {
             let hint = Hint::nearest(key, all.keys().map(String::as_str));
             let keys = all.keys().cloned().collect();

@@ -32,7 +32,7 @@ mod value;
 
 pub use bakeoff_servers::Standing;
 pub use fair::Setting;
-pub use lookup::{find, find_among};
+pub use lookup::{find, find_among, find_with};
 pub use options::{EngineOption, Level, Options};
 pub use schema::Schema;
 pub use statement::{Action, Statement};

@@ -32,6 +32,23 @@ pub fn find_among(
     }
 }
 
+/// The engine of a level with more options, each by its name with its value: none that the level
+/// gives.
+///
+/// # Errors
+/// What is wrong with it in a line, and how to mend it in the lines after that.
+pub fn find_with(
+    engines: &[&'static dyn Engine],
+    level: &str,
+    options: &[(&str, &str)],
+) -> Result<&'static dyn Engine, String> {
+    if options.is_empty() {
+        return find_among(engines, level);
+    }
+    let add = |level: Level, (name, value): &(&str, &str)| level.with(name, value);
+    variant(&options.iter().try_fold(Level::read(engines, level)?, add)?)
+}
+
 /// An engine with options. It is made once, and stays as long as the process runs.
 fn variant(level: &Level) -> Result<&'static dyn Engine, String> {
     let name = level.name();

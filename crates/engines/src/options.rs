@@ -5,19 +5,16 @@
 
 use std::collections::BTreeMap;
 
+use bakeoff_factor::Declared;
+
 use crate::{Engine, Home};
 
-/// An option that an engine declares.
+/// An option that an engine declares. An experiment may vary it as a factor, too.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOption {
-    /// Its name, of small letters, digits, `_` and `.`.
-    pub name: &'static str,
-    /// One line on what it is.
-    pub summary: &'static str,
-    /// How its values are written.
-    pub syntax: &'static str,
-    /// The canonical form of a value; what is wrong with it in a line, and how to mend it in others.
-    pub canonical: fn(&str) -> Result<String, String>,
+    /// What it is called, and which values it takes. Its name is of small letters, digits and `_`. Its
+    /// default is what the engine has without it: an engine that lacks the option is taken to have that.
+    pub factor: &'static Declared,
     /// What it does that asks for trust in whoever wrote it, a clause about it.
     pub trust: Option<&'static str>,
 }
@@ -55,6 +52,24 @@ impl Level {
         Ok(Self { engine, options })
     }
 
+    /// The level with an option more, which it doesn't give yet.
+    ///
+    /// # Errors
+    /// What is wrong with the option in a line, and how to mend it in the lines after that.
+    pub fn with(mut self, name: &str, value: &str) -> Result<Self, String> {
+        if let Some((slash, _)) =
+            value.match_indices('/').find(|(at, _)| begins_option(&value[at + 1..]))
+        {
+            let next = &value[slash..];
+            return Err(format!(
+                "the value of the option `{name}` has `{next}`, which begins another"
+            ));
+        }
+        let (name, value) = option(self.engine, &format!("{name}={value}"))?;
+        self.options.insert(name, value);
+        Ok(self)
+    }
+
     /// The level in its canonical form.
     pub fn name(&self) -> String {
         let options = self.options.iter().map(|(name, value)| format!("/{name}={value}"));
@@ -65,15 +80,15 @@ impl Level {
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let declared = self.engine.options();
         let options = self.options.iter().map(|(name, value)| (&**name, &**value));
-        options.filter(move |(name, _)| declared.iter().all(|option| option.name != *name))
+        options.filter(move |(name, _)| declared.iter().all(|option| option.factor.name != *name))
     }
 
     /// What those of its options that the engine declares do that asks for trust: each one's name, and
     /// a clause about it.
     pub fn trusts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let declared = self.engine.options().into_iter();
-        let given = declared.filter(|option| self.options.contains_key(option.name));
-        given.filter_map(|option| Some((option.name, option.trust?)))
+        let given = declared.filter(|option| self.options.contains_key(option.factor.name));
+        given.filter_map(|option| Some((option.factor.name, option.trust?)))
     }
 }
 
@@ -128,8 +143,8 @@ fn option(engine: &dyn Engine, piece: &str) -> Result<(String, String), String> 
             about.name
         ));
     }
-    if let Some(option) = declared.iter().find(|option| option.name == name) {
-        return Ok((name.to_owned(), (option.canonical)(value)?));
+    if let Some(option) = declared.iter().find(|option| option.factor.name == name) {
+        return Ok((name.to_owned(), (option.factor.canonical)(value)?));
     }
     let meant = nearest(name, &declared);
     if takes_settings && meant.is_none() {
@@ -142,7 +157,8 @@ fn option(engine: &dyn Engine, piece: &str) -> Result<(String, String), String> 
 
 /// The options that are valid, in a line.
 fn valid(declared: &[EngineOption], takes_settings: bool) -> String {
-    let each = declared.iter().map(|option| format!("{}={}", option.name, option.syntax));
+    let each =
+        declared.iter().map(|option| format!("{}={}", option.factor.name, option.factor.syntax));
     let settings = takes_settings.then(|| "any setting of the server by its name".to_owned());
     format!("valid: {}", each.chain(settings).collect::<Vec<_>>().join("; "))
 }
@@ -150,7 +166,7 @@ fn valid(declared: &[EngineOption], takes_settings: bool) -> String {
 /// The declared option that was most likely meant: one that differs in at most a third of its letters,
 /// or that begins so.
 fn nearest(name: &str, declared: &[EngineOption]) -> Option<&'static str> {
-    let names = || declared.iter().map(|option| option.name);
+    let names = || declared.iter().map(|option| option.factor.name);
     let near = |other: &&str| strsim::osa_distance(name, other) <= other.len().max(3) / 3;
     names().find(near).or_else(|| names().find(|other| name.len() > 1 && other.starts_with(name)))
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bakeoff_factor::{DEFAULT, Declared};
 use bakeoff_servers::{Launch, Program, Server, Standing};
 
 use crate::options::{EngineOption, Options};
@@ -10,11 +11,14 @@ use crate::{Error, Result, Setting, Terms, fair};
 
 /// The option that names another installation of a server.
 pub const PATH: EngineOption = EngineOption {
-    name: "path",
-    summary: "the folder of another installation of the server, as /opt/pg17: its programs are looked \
-              for there and in its bin, and nowhere else",
-    syntax: "FOLDER",
-    canonical: folder,
+    factor: &Declared {
+        name: "path",
+        summary: "the folder of another installation of the server, as /opt/pg17: its programs are \
+                  looked for there and in its bin, and nowhere else",
+        syntax: "FOLDER",
+        default: DEFAULT,
+        canonical: folder,
+    },
     trust: Some("has bakeoff run the programs in a folder"),
 };
 
@@ -61,7 +65,7 @@ impl Served {
     ) -> std::result::Result<Self, String> {
         let mut served = Self { name, program: self.program, own: Vec::new() };
         for (option, value) in options {
-            if option == PATH.name {
+            if option == PATH.factor.name {
                 let program = Program::in_folder(self.program.kind(), value.into());
                 served.program = Box::leak(Box::new(program));
                 continue;

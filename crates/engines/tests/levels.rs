@@ -4,7 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use bakeoff_engines::{Durability, ENGINES, Engine, Home, Level, Terms, find, find_among};
+use bakeoff_engines::{
+    Durability, ENGINES, Engine, Home, Level, Terms, find, find_among, find_with,
+};
+use bakeoff_factor::{DEFAULT, Declared};
 use proptest::prelude::*;
 
 /// What is said of a level that is wrong.
@@ -135,6 +138,39 @@ fn a_level_that_undoes_its_durability_gives_it_not() {
     let never = find("postgres/fsync=off").expect("it is right");
     for durability in Durability::ALL {
         never.gives(durability).expect_err("the level sets it");
+    }
+}
+
+#[test]
+fn a_level_with_more_options_is_the_level_that_has_them() {
+    let with = |level, options: &[(&str, &str)]| find_with(ENGINES, level, options);
+    for (level, options, canonical) in [
+        ("sqlite", &[][..], "sqlite"),
+        ("mariadb:innodb", &[("compression", "zlib")], "mariadb:innodb/compression=zlib"),
+        ("postgres/jit=off", &[("path", "/opt//pg")], "postgres/jit=off/path=/opt/pg"),
+    ] {
+        let engine = with(level, options).unwrap_or_else(|said| panic!("{level}: {said}"));
+        assert_eq!(engine.about().name, canonical);
+        assert!(std::ptr::addr_eq(engine, find(canonical).expect("it is right")), "{level}");
+    }
+    for (level, option, part) in [
+        ("postgres", ("path", "/opt/pg/fsync=off"), "`/fsync=off`, which begins another"),
+        ("postgres", ("path", "/opt,1"), "has a `,`"),
+        ("mariadb:innodb", ("compression", "lz4"), "valid: none, zlib"),
+        ("sqlite", ("compression", "zlib"), "`sqlite` takes no options"),
+        ("mariadb:innodb/innodb_compression_default=ON", ("compression", "none"), "two options"),
+    ] {
+        let said = with(level, &[option]).map(|engine| engine.about().name).expect_err(level);
+        assert!(said.contains(part), "{level}: {said}");
+    }
+}
+
+#[test]
+fn the_default_of_an_option_is_one_of_its_values_or_the_engines_own() {
+    for option in ENGINES.iter().flat_map(|engine| engine.options()) {
+        let Declared { name, default, canonical, .. } = option.factor;
+        assert!(*default == DEFAULT || canonical(default).as_deref() == Ok(*default), "{name}");
+        canonical(DEFAULT).expect_err("in a level it is left out instead");
     }
 }
 

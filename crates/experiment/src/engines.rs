@@ -1,10 +1,15 @@
-//! What may be said of engines: their names, levels that give them options, and the URLs of databases
-//! that somebody else runs.
+//! What may be said of engines: their names, their options, levels that give them some, and the URLs
+//! of databases that somebody else runs.
 
 use std::fmt;
 use std::sync::Arc;
 
+use bakeoff_factor::Declared;
+
+use crate::Factor;
+use crate::factor::Declarer;
 use crate::message::{Problem, one_of};
+use crate::options::{Declaration, Holders};
 
 /// The engines that an experiment may name. What they are is known to others.
 #[derive(Clone)]
@@ -15,9 +20,9 @@ pub struct Engines {
     standing: Judge,
 }
 
-/// Reads a level that gives an engine options, `NAME/option=value`; it says what is wrong in a line,
-/// and how to mend it in the lines after that.
-pub type Reader = Arc<dyn Fn(&str) -> Result<Variant, String> + Send + Sync>;
+/// Reads a level, `NAME/option=value`, and adds options to it, each a name and a value, that it
+/// doesn't give; it says what is wrong in a line, and how to mend it in the lines after that.
+pub type Reader = Arc<dyn Fn(&str, &[(&str, &str)]) -> Result<Variant, String> + Send + Sync>;
 
 /// A level that gives an engine options, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,10 +51,12 @@ pub enum Standing {
 }
 
 /// What an experiment may say of one engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct EngineNames {
     /// Its name.
     pub name: String,
+    /// The options that it declares.
+    pub options: Vec<&'static Declared>,
     /// Whether an experiment may have settings for it.
     pub takes_settings: bool,
     /// Whether it stores what it is given. One that doesn't has nothing that a power cut could
@@ -92,7 +99,7 @@ impl Engines {
         if name == text {
             return Ok(name);
         }
-        let variant = (self.variant)(text).map_err(|message| Problem::in_lines(&message))?;
+        let variant = self.read(text, &[])?;
         for (setting, value) in &variant.settings {
             // Whether it is trusted depends on who has written it, which is seen to later.
             self.allows(&name, (setting, value), true)?;
@@ -100,16 +107,20 @@ impl Engines {
         Ok(variant.level)
     }
 
-    /// What a level without alias does that asks for trust in whoever wrote it, a sentence; `None` where
-    /// any file may have it.
-    pub fn asks_for_trust(&self, level: &str) -> Option<String> {
+    fn read(&self, level: &str, options: &[(&str, &str)]) -> Result<Variant, Problem> {
+        (self.variant)(level, options).map_err(|message| Problem::in_lines(&message))
+    }
+
+    /// What a level without alias does, with options that factors give it, that asks for trust in
+    /// whoever wrote it, a sentence; `None` where any file may have it.
+    pub fn asks_for_trust(&self, level: &str, options: &[(&str, &str)]) -> Option<String> {
         if is_url(level) {
             return Some(format!("the file makes bakeoff connect to `{level}`"));
         }
-        if engine(level) == level {
+        if engine(level) == level && options.is_empty() {
             return None;
         }
-        let Variant { settings, trusts, .. } = (self.variant)(level).ok()?;
+        let Variant { settings, trusts, .. } = self.read(level, options).ok()?;
         if let Some((option, why)) = trusts.first() {
             return Some(format!("the option `{option}` of `{}` {why}", engine(level)));
         }
@@ -118,6 +129,11 @@ impl Engines {
             Standing::Free | Standing::Reserved => None,
         };
         settings.iter().find_map(asks)
+    }
+
+    /// Every option that an engine declares.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &'static Declared> {
+        self.engines.iter().flat_map(|engine| engine.options.iter().copied())
     }
 
     /// Who may have a setting of a level's engine.
@@ -162,6 +178,45 @@ impl Engines {
             }
             Standing::Free | Standing::Trusted(_) => Ok(()),
         }
+    }
+}
+
+impl Holders for Engines {
+    fn declarations(&self) -> Vec<Declaration> {
+        let of_engine = |engine: &EngineNames| {
+            let by = Declarer { of: Factor::ENGINE, name: engine.name.clone() };
+            let declaration = |option: &&'static Declared| Declaration {
+                by: by.clone(),
+                name: option.name.to_owned(),
+                summary: option.summary.to_owned(),
+                syntax: option.syntax.to_owned(),
+                default: option.default.to_owned(),
+            };
+            engine.options.iter().map(declaration).collect::<Vec<_>>()
+        };
+        self.engines.iter().flat_map(of_engine).collect()
+    }
+
+    fn value(&self, option: &str, text: &str) -> Option<Result<String, Problem>> {
+        let declared = self.options().filter(|declared| declared.name == option);
+        let mut read = declared.map(|declared| (declared.canonical)(text));
+        let first = read.next()?;
+        let any = first.or_else(|wrong| read.find_map(Result::ok).ok_or(wrong));
+        Some(any.map_err(|message| Problem::in_lines(&message)))
+    }
+
+    fn has(&self, level: &str, option: &str) -> bool {
+        let found = self.engines.iter().find(|known| known.name == engine(level));
+        found.is_some_and(|engine| engine.options.iter().any(|it| it.name == option))
+    }
+
+    fn gives(&self, level: &str, option: &str) -> bool {
+        // In a canonical level nothing else is written so.
+        self.has(level, option) && level.contains(&format!("/{option}="))
+    }
+
+    fn takes(&self, level: &str, option: &str, value: &str) -> Result<(), Problem> {
+        self.read(level, &[(option, value)]).map(drop)
     }
 }
 

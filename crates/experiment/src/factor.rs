@@ -4,9 +4,13 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use bakeoff_factor::Declared;
+use bakeoff_factor::{DEFAULT, Declared};
 
 use crate::message::Problem;
+
+mod option;
+
+pub use option::{Declarer, OptionFactor};
 
 /// Something that an experiment varies. Two are the same where they have the same name.
 ///
@@ -16,8 +20,10 @@ use crate::message::Problem;
 pub enum Factor {
     /// One of the lab's own.
     Own(&'static Own),
-    /// What a target, a workload, an engine or a device adds.
+    /// What a target or a workload adds.
     Declared(&'static Declared),
+    /// What engines or disks add.
+    Option(&'static OptionFactor),
 }
 
 /// A factor of the lab's own.
@@ -73,6 +79,7 @@ impl Factor {
         match self {
             Self::Own(own) => own.name,
             Self::Declared(declared) => declared.name,
+            Self::Option(option) => &option.name,
         }
     }
 
@@ -81,6 +88,7 @@ impl Factor {
         match self {
             Self::Own(own) => own.summary,
             Self::Declared(declared) => declared.summary,
+            Self::Option(option) => &option.summary,
         }
     }
 
@@ -89,6 +97,7 @@ impl Factor {
         match self {
             Self::Own(own) => own.syntax,
             Self::Declared(declared) => declared.syntax,
+            Self::Option(option) => &option.syntax,
         }
     }
 
@@ -96,7 +105,7 @@ impl Factor {
     pub fn flag_help(self) -> &'static str {
         match self {
             Self::Own(own) => own.help,
-            Self::Declared(declared) => declared.syntax,
+            Self::Declared(_) | Self::Option(_) => self.syntax(),
         }
     }
 
@@ -106,6 +115,7 @@ impl Factor {
         match self {
             Self::Own(own) => own.default,
             Self::Declared(declared) => Some(declared.default),
+            Self::Option(_) => Some(DEFAULT),
         }
     }
 
@@ -122,7 +132,7 @@ impl Factor {
     fn place(self) -> (usize, &'static str) {
         let place = match self {
             Self::Own(own) => Self::OWN.iter().position(|other| other.name() == own.name),
-            Self::Declared(_) => None,
+            Self::Declared(_) | Self::Option(_) => None,
         };
         (place.unwrap_or(Self::OWN.len()), self.name())
     }

@@ -85,7 +85,7 @@ pub(crate) fn read(
     if let Some(disks) = table.get_ref().get(DISKS) {
         layer.disks = reader.disks(disks);
     }
-    let own = vocabulary.with_disks(layer.disks.keys());
+    let own = vocabulary.with_disks(&layer.disks);
     reader.vocabulary = &own;
     if let Some(settings) = table.get_ref().get(SETTINGS) {
         layer.settings = reader.settings(settings);
@@ -206,10 +206,11 @@ impl Reader<'_> {
             return;
         }
         if !KEYS.contains(&name) {
+            let unknown = Problem::new(format!("unknown key `{name}`"));
             let factors = self.vocabulary.factors(self.workload);
             let factors: Vec<&str> = factors.into_iter().map(Factor::name).collect();
             let valid = [&KEYS[..], &factors, more].concat();
-            let problem = Problem::unknown("key", name, &valid);
+            let problem = self.vocabulary.choices(unknown, name, &valid, self.workload);
             self.problems.push(problem.at(&self.place(Some(key.span()))));
         } else if let Err(problem) = self.set_plain(layer, name, value) {
             self.problems.push(problem.at(&self.place(Some(value.span()))));
@@ -284,6 +285,10 @@ impl Reader<'_> {
         match item.get_ref() {
             DeValue::String(text) => Ok(Given { value: text.to_string(), place }),
             DeValue::Integer(integer) => Ok(Given { value: decimal(integer), place }),
+            // A parameter of a disk may be one.
+            DeValue::Float(number) if matches!(factor, Factor::Option(_)) => {
+                Ok(Given { value: number.as_str().to_owned(), place })
+            }
             _ => {
                 let expected = "a string, a whole number, or a list of these";
                 Err(wrong_type(factor.name(), expected, item).at(&place))

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bakeoff_factor::DEFAULT;
+
 use crate::engines::TRUST;
-use crate::layer::{Layer, Levels};
+use crate::layer::{Given, Layer, Levels};
 use crate::message::{Error, Place, Problem, Source, one_of};
 use crate::{Changes, Experiment, Factor, Vocabulary, WorkloadNames, cuts, file, level};
 
+mod options;
 mod power;
 
 /// How many trials a plan may have.
@@ -44,12 +47,12 @@ impl Experiment {
             ),
             _ => {}
         }
-        let own = &vocabulary.with_disks(layer.disks.keys());
+        let own = &vocabulary.with_disks(&layer.disks);
         let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
         layer = layer.under(changes.layer(own, workload, &mut problems));
         if problems.is_empty() {
             trust_engines(&layer, &source, vocabulary)?;
-            Self::settle(layer, &source, vocabulary)
+            Self::settle(layer, &source, own)
         } else {
             Err(problems.into())
         }
@@ -61,7 +64,7 @@ impl Experiment {
         let place = Place { source: Arc::clone(source), span: None };
         let workload = named(&layer, vocabulary, &place)?;
         let compare = layer.compare.unwrap_or_else(|| default_compare(workload, &layer.factors));
-        let factors = with_defaults(&layer.factors, workload);
+        let factors = with_defaults(&layer.factors, workload, compare);
         let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
         let asked = cuts::asked(&layer).cloned();
         let mut problems = check_together(&layer.factors, compare, &workload.scales);
@@ -83,6 +86,7 @@ impl Experiment {
         };
         let wrong = power::check(&experiment, &layer.factors, asked.as_ref(), workload, vocabulary);
         problems.extend(wrong);
+        problems.extend(options::check(&layer.factors, &experiment, vocabulary));
         if experiment.trials() > MOST_TRIALS {
             problems.push(too_many(experiment.trials()));
         }
@@ -94,20 +98,34 @@ impl Experiment {
     }
 }
 
-/// Refuses levels that ask for trust and that the file itself names, rather than a flag, unless it is
-/// trusted. To a database bakeoff would send a password that stands in the environment, and what it
+/// Refuses levels of engines and of their options that ask for trust and that the file itself names,
+/// rather than a flag, unless it is trusted. To a database bakeoff would send a password that stands in the environment, and what it
 /// knows of the machine; an option may be a program.
 fn trust_engines(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> Result<(), Error> {
-    let engines = layer.factors.get(&Factor::ENGINE).into_iter().flatten();
     let in_file =
-        engines.filter(|given| !vocabulary.trusts && Arc::ptr_eq(&given.place.source, file));
+        |given: &&Given<String>| !vocabulary.trusts && Arc::ptr_eq(&given.place.source, file);
+    let engines = || layer.factors.get(&Factor::ENGINE).into_iter().flatten();
+    let asks = |given: &Given<String>, options: &[(&str, &str)]| {
+        vocabulary.engines.asks_for_trust(level::base(&given.value), options)
+    };
     let mut problems = Vec::new();
-    for given in in_file {
-        let Some(title) = vocabulary.engines.asks_for_trust(level::base(&given.value)) else {
-            continue;
-        };
-        let named = "name all engines on the command line: --engine LEVELS";
-        problems.push(Problem::new(title).at(&given.place).help(named).help(TRUST));
+    let mut refuse = |title: Option<String>, given: &Given<String>, named: &str| {
+        let mend = format!("name {named}LEVELS");
+        let problem = |title| Problem::new(title).at(&given.place).help(mend).help(TRUST);
+        problems.extend(title.map(problem));
+    };
+    for given in engines().filter(in_file) {
+        refuse(asks(given, &[]), given, "all engines on the command line: --engine ");
+    }
+    for (factor, levels) in &layer.factors {
+        let Factor::Option(option) = factor else { continue };
+        let is_given = |given: &&Given<String>| level::base(&given.value) != DEFAULT;
+        for given in levels.iter().filter(in_file).filter(is_given) {
+            let pair = [(&*option.name, level::base(&given.value))];
+            let title = engines().find_map(|engine| asks(engine, &pair));
+            let named = format!("all its levels on the command line: --factor {factor}=");
+            refuse(title, given, &named);
+        }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
 }
@@ -138,7 +156,9 @@ fn default_compare(workload: &WorkloadNames, given: &BTreeMap<Factor, Levels>) -
         return Factor::ENGINE;
     }
     let several = |factor: &&Factor| given.get(factor).is_some_and(|levels| levels.len() > 1);
-    *workload.factors.iter().find(several).unwrap_or(&workload.factors[0])
+    let options = given.keys().filter(|factor| matches!(factor, Factor::Option(_)));
+    let mut all = workload.factors.iter().chain(options);
+    *all.find(several).unwrap_or(&workload.factors[0])
 }
 
 fn missing(key: &str, valid: &[&str], place: &Place) -> Problem {
@@ -186,14 +206,17 @@ fn check_together(
     problems
 }
 
-/// The levels of every factor that the workload has.
+/// The levels of every factor that the workload has, of the options that are given, and of the
+/// compared factor.
 fn with_defaults(
     given: &BTreeMap<Factor, Levels>,
     workload: &WorkloadNames,
+    compare: Factor,
 ) -> BTreeMap<Factor, Vec<String>> {
     let levels = |factor: Factor| match given.get(&factor) {
         Some(levels) => levels.iter().map(|level| level.value.clone()).collect(),
         None => vec![factor.default_level().unwrap_or_else(|| &workload.scales[0]).to_owned()],
     };
-    workload.factors.iter().map(|factor| (*factor, levels(*factor))).collect()
+    let factors = workload.factors.iter().chain(given.keys()).chain([&compare]);
+    factors.map(|factor| (*factor, levels(*factor))).collect()
 }

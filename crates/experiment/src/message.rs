@@ -70,12 +70,14 @@ pub(crate) struct Place {
 pub(crate) struct Problem {
     title: String,
     place: Option<Place>,
+    /// Where what it doesn't go with is.
+    other: Option<Place>,
     helps: Vec<String>,
 }
 
 impl Problem {
     pub(crate) fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), place: None, helps: Vec::new() }
+        Self { title: title.into(), place: None, other: None, helps: Vec::new() }
     }
 
     /// A message whose first line says what is wrong, and whose others say how to mend it.
@@ -91,12 +93,22 @@ impl Problem {
     }
 
     /// Adds the name that was most likely meant instead of this one, and all that are valid.
-    pub(crate) fn choices(mut self, name: &str, valid: &[impl AsRef<str>]) -> Self {
-        if let Some(nearest) = nearest(name, valid) {
-            self = self.help(format!("did you mean `{nearest}`?"));
+    pub(crate) fn choices(self, name: &str, valid: &[impl AsRef<str>]) -> Self {
+        self.meant(name, valid).valid(valid)
+    }
+
+    /// Adds the name of these that was most likely meant instead of this one.
+    pub(crate) fn meant(self, name: &str, names: &[impl AsRef<str>]) -> Self {
+        match nearest(name, names) {
+            Some(nearest) => self.help(format!("did you mean `{nearest}`?")),
+            None => self,
         }
-        let valid: Vec<&str> = valid.iter().map(AsRef::as_ref).collect();
-        self.help(format!("valid: {}", valid.join(", ")))
+    }
+
+    /// Adds all names that are valid.
+    pub(crate) fn valid(self, names: &[impl AsRef<str>]) -> Self {
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        self.help(format!("valid: {}", names.join(", ")))
     }
 
     /// Adds a line on how to mend it.
@@ -111,6 +123,15 @@ impl Problem {
         self
     }
 
+    /// Says where it is, and where what it doesn't go with is: the first two places that are told.
+    pub(crate) fn and_at(mut self, place: &Place) -> Self {
+        if self.place.is_none() {
+            return self.at(place);
+        }
+        self.other.get_or_insert_with(|| place.clone());
+        self
+    }
+
     /// Where in its text it begins.
     pub(crate) fn start(&self) -> Option<usize> {
         self.place.as_ref()?.span.as_ref().map(|span| span.start)
@@ -119,7 +140,7 @@ impl Problem {
     fn render(&self, renderer: &Renderer) -> String {
         let title = without_passwords(&self.title);
         let mut group = Group::with_title(Level::ERROR.primary_title(one_line(&title)));
-        if let Some(Place { source, span }) = &self.place {
+        for Place { source, span } in self.place.iter().chain(&self.other) {
             group = match span {
                 Some(span) => group.element(
                     Snippet::source(masked(&source.text))

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use bakeoff_factor::DEFAULT;
+
+use crate::factor::OptionFactor;
 use crate::random::SplitMix64;
 use crate::{Experiment, Factor, Memory, Neighbours, Rate, level};
 
@@ -104,6 +107,16 @@ impl Cell {
         level.and_then(parse).expect("a plan holds checked levels alone")
     }
 
+    /// The options that factors give its engine or its disk, with the level of each, without its
+    /// alias. One that is left as it is, [`DEFAULT`], is not given.
+    pub fn options(&self) -> impl Iterator<Item = (&'static OptionFactor, &str)> {
+        let all = self.levels.iter().filter_map(|(factor, level)| match factor {
+            Factor::Option(option) => Some((*option, level::base(level))),
+            Factor::Own(_) | Factor::Declared(_) => None,
+        });
+        all.filter(|(_, level)| *level != DEFAULT)
+    }
+
     /// The levels by the factors' names.
     pub fn to_map(&self) -> BTreeMap<String, String> {
         let named = |(factor, level): (&Factor, &String)| (factor.to_string(), level.clone());
@@ -117,11 +130,13 @@ impl Experiment {
         lay_out(self)
     }
 
-    /// A cell with that engine at that level of durability: of each other factor the first level.
+    /// A cell with that engine at that level of durability, on the disk whose power is cut: of each
+    /// other factor the first level.
     pub fn cut_cell(&self, engine: &str, durability: &str) -> Cell {
         let level = |(factor, levels): (&Factor, &Vec<String>)| {
+            let disk = self.cut_disk().map(|disk| (Factor::DISK, disk));
             let given = [(Factor::ENGINE, engine), (Factor::DURABILITY, durability)];
-            let given = given.into_iter().find(|(own, _)| own == factor);
+            let given = given.into_iter().chain(disk).find(|(own, _)| own == factor);
             let level = given.map_or_else(|| level::base(&levels[0]), |(_, level)| level);
             (*factor, level.to_owned())
         };

@@ -1,8 +1,14 @@
 //! The names that are valid in an experiment. Other crates know what they name.
 
-use crate::factor::{Own, Valid};
+use std::collections::BTreeMap;
+
+use bakeoff_factor::DEFAULT;
+use toml::Table;
+
+use crate::factor::{OptionFactor, Own, Valid};
 use crate::factors::rate;
 use crate::message::Problem;
+use crate::options::{self, Declaration, HOLDERS, Holders};
 use crate::{ArrivalNames, Declared, Disks, Engines, Factor, Preset, keys};
 
 /// The names that are valid in an experiment, in the order in which they are listed to a user.
@@ -32,7 +38,7 @@ pub struct WorkloadNames {
     /// `scale`.
     pub scales: Vec<String>,
     /// The factors that it has, at least one, in the order in which they are listed: those of the
-    /// lab's own that its target has, and those that its target, itself, engines or devices declare.
+    /// lab's own that its target has, and those that its target or itself declares.
     pub factors: Vec<Factor>,
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
     /// serve it.
@@ -56,12 +62,12 @@ impl Vocabulary {
         self.workloads.iter().find(|workload| workload.name == name)
     }
 
-    /// The same, with the names of an experiment's own devices.
-    pub(crate) fn with_disks<'a>(&self, own: impl Iterator<Item = &'a String>) -> Self {
+    /// The same, with an experiment's own devices.
+    pub(crate) fn with_disks(&self, own: &BTreeMap<String, Table>) -> Self {
         Self { disks: self.disks.with_own(own), ..self.clone() }
     }
 
-    /// The factors of a workload; where none is known, every factor that there is, each name once.
+    /// The factors of a workload; where none is known, those of all workloads, each name once.
     pub(crate) fn factors(&self, workload: Option<&WorkloadNames>) -> Vec<Factor> {
         if let Some(workload) = workload {
             return workload.factors.clone();
@@ -75,9 +81,23 @@ impl Vocabulary {
         all
     }
 
+    /// The options that engines and disks declare, each name once, in the order of the names. Where
+    /// the workload is known, those of the factors that it has.
+    pub fn options(&self, workload: Option<&WorkloadNames>) -> Vec<Factor> {
+        let has = |factor: &Factor| workload.is_none_or(|workload| workload.has(*factor));
+        let holders = HOLDERS.into_iter().filter(has).map(|factor| self.holders(factor));
+        options::factors(holders.flat_map(Holders::declarations))
+    }
+
+    /// The engines or the disks.
+    pub(crate) fn holders(&self, factor: Factor) -> &dyn Holders {
+        if factor == Factor::ENGINE { &self.engines } else { &self.disks }
+    }
+
     /// Whether anything has a factor of that name.
     pub(crate) fn is_factor(&self, name: &str) -> bool {
-        self.factors(None).iter().any(|factor| factor.name() == name)
+        let all = self.factors(None).into_iter().chain(self.options(None));
+        all.into_iter().any(|factor| factor.name() == name)
     }
 
     /// The factor of that name, where the workload has it.
@@ -86,16 +106,35 @@ impl Vocabulary {
         workload: Option<&WorkloadNames>,
         name: &str,
     ) -> Result<Factor, Problem> {
-        let factors = self.factors(workload);
-        if let Some(factor) = factors.iter().find(|factor| factor.name() == name) {
-            return Ok(*factor);
+        let mut all = self.factors(workload).into_iter().chain(self.options(workload));
+        if let Some(factor) = all.find(|factor| factor.name() == name) {
+            return Ok(factor);
         }
         let title = match workload.filter(|_| self.is_factor(name)) {
             Some(workload) => format!("the workload `{}` has no factor `{name}`", workload.name),
             None => format!("unknown factor `{name}`"),
         };
-        let valid: Vec<&str> = factors.iter().map(|factor| factor.name()).collect();
-        Err(Problem::new(title).choices(name, &valid))
+        let valid = self.factors(workload);
+        let valid: Vec<&str> = valid.into_iter().map(Factor::name).collect();
+        Err(self.choices(Problem::new(title), name, &valid, workload))
+    }
+
+    /// Adds to what is wrong with a name which of the valid ones or of the options was most likely
+    /// meant, and what is valid.
+    pub(crate) fn choices(
+        &self,
+        problem: Problem,
+        name: &str,
+        valid: &[&str],
+        workload: Option<&WorkloadNames>,
+    ) -> Problem {
+        let options = self.options(workload);
+        let options: Vec<&str> = options.into_iter().map(Factor::name).collect();
+        let problem = problem.meant(name, &[valid, &options].concat()).valid(valid);
+        if options.is_empty() {
+            return problem;
+        }
+        problem.help("and the options of engines and disks: see `bakeoff list factors`")
     }
 
     /// How the levels of a factor are written, with the registered names that it has in full.
@@ -134,14 +173,31 @@ impl Vocabulary {
             Factor::Declared(declared) => {
                 (declared.canonical)(text).map_err(|message| Problem::in_lines(&message))
             }
+            Factor::Option(option) => self.canonical_option(option, text),
         }
+    }
+
+    /// Brings a level of an option into its canonical form, as one who declares it has it.
+    fn canonical_option(&self, option: &OptionFactor, text: &str) -> Result<String, Problem> {
+        if text == DEFAULT {
+            return Ok(text.to_owned());
+        }
+        let of = option.of().into_iter();
+        let mut read = of.filter_map(|factor| self.holders(factor).value(&option.name, text));
+        let first = read.next().expect("somebody declares it");
+        first.or_else(|wrong| read.find_map(Result::ok).ok_or(wrong))
     }
 
     /// What is wrong with what was registered, where an experiment couldn't say what a workload
     /// needs, or could say it in two ways.
     pub fn problems(&self) -> Vec<String> {
         let arrivals = self.arrivals.iter().filter_map(arrivals_problem);
-        self.workloads.iter().flat_map(workload_problems).chain(arrivals).collect()
+        let declarations = HOLDERS.iter().flat_map(|factor| self.holders(*factor).declarations());
+        let names = declarations.filter_map(|declaration| option_problem(&declaration));
+        let options = self.engines.options().filter(|option| option.default != DEFAULT);
+        let options = names.chain(options.filter_map(default_problem));
+        let workloads = self.workloads.iter().flat_map(workload_problems);
+        workloads.chain(arrivals).chain(options).collect()
     }
 }
 
@@ -183,17 +239,29 @@ fn workload_problems(workload: &WorkloadNames) -> Vec<String> {
 }
 
 fn declared_problem(declared: &Declared) -> Option<String> {
-    let name = declared.name;
+    name_problem(declared.name).or_else(|| default_problem(declared))
+}
+
+fn default_problem(declared: &Declared) -> Option<String> {
+    let Declared { name, default, canonical, .. } = declared;
+    (canonical(default).as_deref() != Ok(*default))
+        .then(|| format!("the default of the factor `{name}` is not in its canonical form"))
+}
+
+/// What keeps a name from being a factor's.
+fn name_problem(name: &str) -> Option<String> {
     let letters = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || !name.chars().all(letters) {
         return Some(format!(
             "`{name}` can't be the name of a factor: it is made of letters, digits, `-` and `_`"
         ));
     }
-    if Factor::OWN.iter().any(|own| own.name() == name) || keys::is_key(name) {
-        return Some(format!("the name of the declared factor `{name}` is taken"));
-    }
-    let canonical = (declared.canonical)(declared.default);
-    (canonical.as_deref() != Ok(declared.default))
-        .then(|| format!("the default of the factor `{name}` is not in its canonical form"))
+    let taken = Factor::OWN.iter().any(|own| own.name() == name) || keys::is_key(name);
+    taken.then(|| format!("the name of the declared factor `{name}` is taken"))
+}
+
+fn option_problem(declaration: &Declaration) -> Option<String> {
+    let Declaration { by, name, .. } = declaration;
+    let wrong = name_problem(name)?;
+    Some(format!("{wrong}: the {} `{}` declares it; rename it there", by.of, by.name))
 }

@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A factor that a target, a workload, an engine or a device adds to the lab's own.
+/// The level of an option that is not given: an engine or a disk then has what it has by itself.
+pub const DEFAULT: &str = "default";
+
+/// A factor that a target, a workload or an engine adds to the lab's own.
 #[derive(Debug)]
 pub struct Declared {
     /// Its name: a key in files, so letters, digits, `_` and `-`, and neither a factor of the lab's
@@ -17,7 +20,8 @@ pub struct Declared {
     pub summary: &'static str,
     /// How its levels are written.
     pub syntax: &'static str,
-    /// The level that it has when an experiment doesn't say, in its canonical form.
+    /// The level that it has when an experiment doesn't say, in its canonical form; [`DEFAULT`] for an
+    /// engine's option that has no value then.
     pub default: &'static str,
     /// Brings a level into its canonical form, which stays as it is when it goes through here once
     /// more and has no comma and no `@`. Else says what is wrong in a line, and how to mend it in

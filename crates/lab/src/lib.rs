@@ -9,6 +9,7 @@ mod child;
 mod error;
 mod estimate;
 pub mod machine;
+mod options;
 pub mod place;
 pub mod planner;
 pub mod possible;

@@ -136,7 +136,8 @@ pub fn can_be_cut(
     level: &str,
 ) -> Result<(), Refusal> {
     let cell = experiment.cut_cell(engine, level);
-    let Some(engine) = registry.engine(engine) else { return Ok(()) };
+    spec::check_options(registry, experiment, &cell)?;
+    let engine = spec::engine(registry, &cell)?;
     if engine.home() == Home::External {
         let why = "bakeoff can't cut the power of a server that it doesn't run; name an engine that \
                    it starts itself (`bakeoff list engines`)";

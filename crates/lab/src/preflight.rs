@@ -44,7 +44,7 @@ impl Preflight<'_> {
         let trials = self.trials(blocks);
         let cut = self.cut();
         let cuts = !cut.is_empty();
-        let mut problems = self.engines(&trials);
+        let mut problems = self.engines(&trials, &cut);
         let is_virtual = |trial: &TrialSpec| trial.disk != DiskSpec::Host;
         if cuts || trials.iter().any(is_virtual) {
             problems.extend(self.virtual_disk(cuts));
@@ -86,21 +86,16 @@ impl Preflight<'_> {
 
     /// What keeps engines from being used. They are tried at the same time: a server that is not
     /// there may take seconds not to answer.
-    fn engines(&self, trials: &[TrialSpec]) -> Vec<TrialError> {
-        let level = |trial: &TrialSpec| trial.levels.get(Factor::ENGINE.name()).cloned();
-        let names: BTreeSet<String> = trials
-            .iter()
-            .filter_map(level)
-            .map(|level| bakeoff_experiment::base(&level).to_owned())
-            .chain(self.possible.cuts.iter().map(|(engine, _)| engine.clone()))
-            .collect();
+    fn engines(&self, trials: &[TrialSpec], cut: &[Setup]) -> Vec<TrialError> {
+        let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
+        let names: BTreeSet<&String> = setups.map(|setup| &setup.recipe.into).collect();
         let ready = &|name: &String| match self.registry.engine(name) {
             Some(engine) => engine.ready(self.reuse).err().unwrap_or_default(),
             None => Vec::new(),
         };
         let answers: Vec<(&String, Vec<String>)> = thread::scope(|scope| {
             let ask = |name| thread::Builder::new().spawn_scoped(scope, move || ready(name));
-            let asked: Vec<_> = names.iter().map(|name| (name, ask(name))).collect();
+            let asked: Vec<_> = names.iter().map(|name| (*name, ask(name))).collect();
             // Without a thread it takes longer.
             let answer = |(name, asked): (_, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| {
                 let answer = match asked {

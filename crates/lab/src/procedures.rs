@@ -193,6 +193,7 @@ impl Stage<'_> {
             engine: level(Factor::ENGINE),
             durability: level(Factor::DURABILITY),
             memory: level(Factor::MEMORY),
+            options: trial.options.clone(),
             settings: target.settings(&trial.setup.subject, place),
         });
     }

@@ -1,21 +1,23 @@
 //! What is registered: the targets, with the engines and workloads that they know, the arrival
 //! processes, and the models of devices. The built-in ones are in one list each.
 
+mod disks;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use bakeoff_devices::device::model::Model;
 use bakeoff_devices::models::{Models, RegisterError};
-use bakeoff_devices::spec::SpecError;
 use bakeoff_engines::{Engine, Home, Level};
 use bakeoff_experiment::{
-    ArrivalNames, DeviceProblem, Disks, EngineNames, Engines, Judge, Preset, Reader, Standing,
-    Variant, Vocabulary, presets,
+    ArrivalNames, Disks, EngineNames, Engines, Judge, Preset, Reader, Standing, Variant, Vocabulary,
+    presets,
 };
 use bakeoff_load::{ARRIVALS, Arrivals};
 use bakeoff_workloads::Workload;
 
+use self::disks::OfModels;
 use crate::TrialError;
 use crate::targets::Target;
 use crate::targets::folder::Folder;
@@ -165,6 +167,7 @@ impl Registry {
             let about = engine.about();
             EngineNames {
                 name: about.name.into(),
+                options: engine.options().iter().map(|option| option.factor).collect(),
                 takes_settings: about.home == Home::Server,
                 stores: about.stores,
             }
@@ -172,7 +175,7 @@ impl Registry {
         let url = |url: &str| bakeoff_engines::urls::name(url).map(Into::into);
         let (reader, judge) = (variants(self.engines.clone()), standing(self.engines.clone()));
         let engines = Engines::new(names.collect(), url, reader, judge);
-        let disks = disks(&self.models);
+        let disks = Disks::new(OfModels(self.models.clone()));
         let workloads = self.targets.iter().flat_map(|target| target.workloads());
         let presets = self.presets.clone();
         let arrivals = self.arrivals.iter().map(|process| ArrivalNames {
@@ -207,12 +210,12 @@ fn twice<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     again.into_iter().map(problem).collect()
 }
 
-/// Reads levels that give these engines options.
+/// Reads levels of these engines, with options that factors give them.
 fn variants(engines: Vec<&'static dyn Engine>) -> Reader {
-    Arc::new(move |text| {
+    Arc::new(move |text, options| {
         // What is wrong with its options together, too.
-        let engine = bakeoff_engines::find_among(&engines, text)?;
-        let level = Level::read(&engines, text)?;
+        let engine = bakeoff_engines::find_with(&engines, text, options)?;
+        let level = Level::read(&engines, engine.about().name)?;
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         Ok(Variant {
             level: engine.about().name.to_owned(),
@@ -232,28 +235,6 @@ fn standing(engines: Vec<&'static dyn Engine>) -> Judge {
             Some(bakeoff_engines::Standing::Reserved) | None => Standing::Reserved,
         }
     })
-}
-
-/// The disks that an experiment may name, of these models.
-fn disks(models: &Models) -> Disks {
-    let names = models.listed().into_iter().map(|disk| disk.name).collect();
-    let (levels, devices) = (models.clone(), models.clone());
-    let level = move |text: &str| levels.parse(text).map(|spec| spec.to_string());
-    Disks::new(
-        names,
-        "ssd-sata".into(),
-        move |text| level(text).map_err(|error| error.to_string()),
-        move |table| devices.parse_table(table).map(drop).map_err(problems),
-    )
-}
-
-/// What is wrong with a device, by the keys of its table.
-fn problems(error: SpecError) -> Vec<DeviceProblem> {
-    let problems = error.0.iter().map(|problem| DeviceProblem {
-        key: problem.parameter().map(str::to_owned),
-        message: problem.to_string(),
-    });
-    problems.collect()
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Trial specs: a cell's levels, resolved once into typed values. Below this nobody parses a level.
 
-use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::spec::Spec;
+use bakeoff_engines::Engine;
 use bakeoff_experiment::{
-    Cell, Experiment, Factor, HOST, Memory, Neighbours, Rate, random::SplitMix64,
+    Cell, Experiment, Factor, Memory, Neighbours, Rate, random::SplitMix64,
 };
 use bakeoff_results::Levels;
 
+use crate::options;
 use crate::process::job::{Drive, Pacing};
 use crate::refusal::Refusal;
 use crate::targets::{Setup, Wanted};
@@ -33,6 +34,8 @@ pub struct TrialSpec {
     pub seed: u64,
     /// The levels, for the record.
     pub levels: Levels,
+    /// Those of them that are options of its engine or its disk.
+    pub options: Levels,
 }
 
 /// How much memory processes have, their page cache included.
@@ -72,8 +75,9 @@ pub fn resolve(
 ) -> Result<(TrialSpec, Drive), Refusal> {
     let no_target = |error: TrialError| Refusal::of(cell, &[], error.to_string());
     let target = registry.target_of(&experiment.workload).map_err(no_target)?;
+    check_options(registry, experiment, cell)?;
     let setup = target.resolve(&Wanted { experiment, cell, workload: &experiment.workload })?;
-    let disk = disk(registry.models(), experiment, cell)?;
+    let disk = disk(registry, experiment, cell)?;
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
         let why = "the disk `null` has no queue, so it can't have neighbours";
@@ -90,6 +94,7 @@ pub fn resolve(
         disk,
         neighbours,
         levels: cell.to_map(),
+        options: options(cell),
     };
     let (clients, seconds) = (cell.clients(), experiment.seconds);
     let seed = |what| SplitMix64::of(&[experiment.seed, what, block.into()]).next();
@@ -98,28 +103,42 @@ pub fn resolve(
 }
 
 /// The disk of a cell.
-fn disk(models: &Models, experiment: &Experiment, cell: &Cell) -> Result<DiskSpec, Refusal> {
-    let wrong = |error: TrialError| Refusal::of(cell, &[Factor::DISK], error.to_string());
-    match cell.base(Factor::DISK) {
-        HOST => Ok(DiskSpec::Host),
-        name => named_disk(models, experiment, name).map(DiskSpec::Virtual).map_err(wrong),
-    }
-}
-
-/// The device of that name: one of the experiment's own, or of one of these models.
 ///
 /// # Errors
-/// What is wrong with it.
-pub fn named_disk(
-    models: &Models,
+/// It can't be had.
+pub(crate) fn disk(
+    registry: &Registry,
     experiment: &Experiment,
-    name: &str,
-) -> Result<Spec, TrialError> {
-    match experiment.disks.get(name) {
-        Some(table) => models.parse_table(table),
-        None => models.parse(name),
-    }
-    .map_err(|error| TrialError::User(error.to_string()))
+    cell: &Cell,
+) -> Result<DiskSpec, Refusal> {
+    let disk = options::disk(registry.models(), experiment, cell)?;
+    Ok(disk.map_or(DiskSpec::Host, DiskSpec::Virtual))
+}
+
+/// The engine of a cell, with the options that it is given.
+///
+/// # Errors
+/// It can't be had so.
+pub fn engine(registry: &Registry, cell: &Cell) -> Result<&'static dyn Engine, Refusal> {
+    options::engine(&registry.engines().collect::<Vec<_>>(), cell)
+}
+
+/// Checks that a cell can be had with its options.
+///
+/// # Errors
+/// The option that nothing there has.
+pub(crate) fn check_options(
+    registry: &Registry,
+    experiment: &Experiment,
+    cell: &Cell,
+) -> Result<(), Refusal> {
+    let engines: Vec<_> = registry.engines().collect();
+    options::check(&engines, registry.models(), experiment, cell)
+}
+
+/// The levels of a cell's options, by their names.
+pub(crate) fn options(cell: &Cell) -> Levels {
+    cell.options().map(|(option, level)| (option.name.clone(), level.to_owned())).collect()
 }
 
 /// Whether a trial runs on the machine's own disk beside neighbours.

@@ -226,6 +226,7 @@ pub fn applied<'a>(document: &'a Document, levels: &Levels) -> Option<&'a Applie
         is("engine", &applied.engine)
             && is("durability", &applied.durability)
             && is("memory", &applied.memory)
+            && applied.options.iter().all(|(option, level)| is(option, level))
     })
 }
 

@@ -136,6 +136,9 @@ pub struct Applied {
     pub durability: String,
     /// The memory level.
     pub memory: String,
+    /// The levels of options that are factors, by their names.
+    #[serde(default, skip_serializing_if = "Levels::is_empty")]
+    pub options: Levels,
     /// The settings.
     pub settings: Vec<AppliedSetting>,
 }

@@ -100,8 +100,8 @@ impl RunFolder {
     pub fn note_applied(&mut self, applied: &Applied) -> Result<()> {
         let mut run = self.run()?;
         let same = |other: &Applied| {
-            (&other.engine, &other.durability, &other.memory)
-                == (&applied.engine, &applied.durability, &applied.memory)
+            (&other.engine, &other.durability, &other.memory, &other.options)
+                == (&applied.engine, &applied.durability, &applied.memory, &applied.options)
         };
         if run.applied.iter().any(same) {
             return Ok(());

@@ -1,6 +1,6 @@
-//! A lab of one's own: all that bakeoff can do, and an engine, a workload with a factor, a device, an
-//! arrival process, a section of reports and a format that are nobody else's. Nothing of bakeoff
-//! itself was changed for it.
+//! A lab of one's own: all that bakeoff can do, and an engine with an option, a workload with a factor,
+//! a device with parameters, an arrival process, a section of reports and a format that are nobody
+//! else's. Nothing of bakeoff itself was changed for it.
 //!
 //! Copy this folder's sources (`docs/architecture.md`, "A program of one's own", has the `Cargo.toml`
 //! for them), put your engine in the place of [`log_store`], and begin with `cargo test`, which holds
@@ -19,7 +19,7 @@ use bakeoff::Lab;
 /// Everything that is built in, and what is this lab's own.
 pub fn lab() -> Lab {
     Lab::standard()
-        .engine(&log_store::LogStore)
+        .engine(&log_store::LOG_STORE)
         .workload(&jobs::Jobs)
         .model(flash::MODEL)
         .arrivals(&bursts::BURSTS)

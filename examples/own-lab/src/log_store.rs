@@ -18,24 +18,44 @@ use std::time::Duration;
 
 use bakeoff::engines::kv::{self, Visit};
 use bakeoff::engines::{
-    About, Database, Durability, Engine, Home, Promise, Result, Schema, Statement, Terms,
+    About, Database, Durability, Engine, EngineOption, Home, Options, Promise, Result, Schema,
+    Statement, Terms,
 };
+use bakeoff::factor::Declared;
 
 use log::{Change, Log};
 use memory::{Memory, Snapshot};
 
 /// See the module.
-pub struct LogStore;
+pub struct LogStore {
+    /// Its level: a name, which options may follow.
+    name: &'static str,
+    /// Keys that a scan takes out of memory at once.
+    batch: usize,
+}
+
+/// The engine without options.
+pub static LOG_STORE: LogStore = LogStore { name: "logstore", batch: 64 };
+
+/// An option: `logstore/batch=1`, or the factor `batch` of an experiment.
+static BATCH: Declared = Declared {
+    name: "batch",
+    summary: "keys that a scan takes out of memory at once",
+    syntax: "1 to 4096",
+    default: "64",
+    canonical: |text| match text.parse::<usize>() {
+        Ok(keys @ 1..=4096) => Ok(keys.to_string()),
+        _ => Err(format!("`{text}` is no size of a batch\nvalid: 1 to 4096 keys")),
+    },
+};
 
 /// How often `relaxed` syncs the log.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-/// Keys that a scan takes out of memory at once.
-const BATCH: usize = 64;
 
 impl Engine for LogStore {
     fn about(&self) -> About {
         About {
-            name: "logstore",
+            name: self.name,
             summary: "a small log-structured store, as an example",
             promises: [
                 Promise::new(Durability::None, "no sync", "commits are in the system's buffers"),
@@ -63,6 +83,19 @@ impl Engine for LogStore {
         env!("CARGO_PKG_VERSION").into()
     }
 
+    fn options(&self) -> Vec<EngineOption> {
+        vec![EngineOption { factor: &BATCH, trust: None }]
+    }
+
+    fn with(
+        &self,
+        name: &'static str,
+        options: &Options,
+    ) -> std::result::Result<Box<dyn Engine>, String> {
+        let batch = options.get(BATCH.name).map_or(Ok(self.batch), |text| text.parse());
+        Ok(Box::new(Self { name, batch: batch.expect("a canonical value") }))
+    }
+
     fn open(
         &self,
         directory: &Path,
@@ -76,7 +109,8 @@ impl Engine for LogStore {
         let relaxed = terms.durability == Durability::Relaxed;
         let syncer = relaxed.then(|| Syncer::start(Arc::clone(&log))).transpose()?;
         let strict = terms.durability == Durability::Strict;
-        kv::open(Store { memory, log, strict, _syncer: syncer }, schema, statements)
+        let store = Store { memory, log, strict, batch: self.batch, _syncer: syncer };
+        kv::open(store, schema, statements)
     }
 }
 
@@ -87,6 +121,8 @@ struct Store {
     log: Arc<Mutex<Log>>,
     /// Whether a commit waits for its record to be durable.
     strict: bool,
+    /// Keys that a scan takes out of memory at once.
+    batch: usize,
     _syncer: Option<Syncer>,
 }
 
@@ -102,7 +138,7 @@ impl kv::Store for Store {
     type Bulk<'s> = Bulk<'s>;
 
     fn read(&self) -> Result<Read<'_>> {
-        Ok(Read(self.memory.snapshot()))
+        Ok(Read { snapshot: self.memory.snapshot(), batch: self.batch })
     }
 
     fn write(&self) -> Result<Write<'_>> {
@@ -130,7 +166,10 @@ impl kv::Store for Store {
 }
 
 /// A reading transaction.
-struct Read<'s>(Snapshot<'s>);
+struct Read<'s> {
+    snapshot: Snapshot<'s>,
+    batch: usize,
+}
 
 impl kv::Reader for Read<'_> {
     type Bytes<'t>
@@ -139,7 +178,7 @@ impl kv::Reader for Read<'_> {
         Self: 't;
 
     fn get(&self, space: usize, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
-        Ok(self.0.get(space, key))
+        Ok(self.snapshot.get(space, key))
     }
 
     fn scan(
@@ -150,7 +189,7 @@ impl kv::Reader for Read<'_> {
         reverse: bool,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        scan(&self.0, space, (from, to), reverse, visit)
+        scan((&self.snapshot, self.batch), space, (from, to), reverse, visit)
     }
 }
 
@@ -180,7 +219,7 @@ impl kv::Reader for Write<'_> {
         reverse: bool,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        scan(&self.snapshot, space, (from, to), reverse, visit)
+        scan((&self.snapshot, self.store.batch), space, (from, to), reverse, visit)
     }
 }
 
@@ -246,7 +285,7 @@ impl kv::Bulk for Bulk<'_> {
 
 /// Visits keys batch by batch, so that nothing is locked while somebody looks at them.
 fn scan(
-    snapshot: &Snapshot<'_>,
+    (snapshot, keys): (&Snapshot<'_>, usize),
     space: usize,
     (from, to): (&[u8], &[u8]),
     reverse: bool,
@@ -254,14 +293,14 @@ fn scan(
 ) -> Result<()> {
     let (mut from, mut to) = (from.to_vec(), to.to_vec());
     loop {
-        let batch = snapshot.range(space, &from, &to, reverse, BATCH);
+        let batch = snapshot.range(space, &from, &to, reverse, keys);
         for (key, value) in &batch {
             if visit(key, value)? == ControlFlow::Break(()) {
                 return Ok(());
             }
         }
         match batch.last() {
-            Some((last, _)) if batch.len() == BATCH => match reverse {
+            Some((last, _)) if batch.len() == keys => match reverse {
                 true => to = last.to_vec(),
                 // The first key behind the last.
                 false => from = [last, &[0][..]].concat(),

@@ -1,5 +1,5 @@
 //! The contract of engines, held against this lab's own.
 
-use own_lab::log_store::LogStore;
+use own_lab::log_store::LOG_STORE;
 
-bakeoff_conformance::suite!(&[&LogStore]);
+bakeoff_conformance::suite!(&[&LOG_STORE]);

@@ -39,7 +39,9 @@ fn has_disks(place: &Path) -> bool {
 fn everything_of_its_own_is_listed() {
     let place = place();
     let listed = printed(place.path(), &["list"]);
-    for own in ["logstore", "jobs", "payload", "flash", "bursts", "bursts:200/s"] {
+    let own =
+        ["logstore", "jobs", "payload", "flash", "bursts", "bursts:200/s", "batch", "request_us"];
+    for own in own {
         assert!(listed.contains(own), "{own} is not in\n{listed}");
     }
     let help = printed(place.path(), &["report", "--help"]);
@@ -96,6 +98,58 @@ fn its_arrival_process_reaches_the_clients() {
     let waiting: Vec<f64> = bursts.map(backlog).collect();
     // When its one client takes the first of ten, nine wait.
     assert!(!waiting.is_empty() && waiting.iter().all(|most| *most >= 9.0), "{waiting:?}");
+}
+
+#[test]
+fn the_option_of_its_engine_and_the_parameter_of_its_device_are_factors() {
+    let place = place();
+    let (disk, factor) = match has_disks(place.path()) {
+        true => ("flash", "request_us=40,160"),
+        false => ("host", "payload=10,1000"),
+    };
+    let file = format!(
+        "workload = 'jobs'\nengine = 'logstore'\ncompare = 'batch'\nbatch = [1, 4096]\n\
+         disk = '{disk}'\nseconds = 0.5\nrepetitions = 1\n"
+    );
+    std::fs::write(place.path().join("mine.toml"), file).unwrap();
+    printed(place.path(), &["run", "mine.toml", "--factor", factor, "--out", "r"]);
+    let csv = printed(place.path(), &["report", "r", "--format", "csv"]);
+    let (name, levels) = factor.split_once('=').unwrap();
+    let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| heading.iter().position(|it| *it == name).expect(name);
+    let pair = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        (cells[column("batch")].to_owned(), cells[column(name)].to_owned())
+    };
+    let pairs: std::collections::BTreeSet<_> = csv.lines().skip(1).map(pair).collect();
+    let wanted = ["1", "4096"]
+        .into_iter()
+        .flat_map(|batch| levels.split(',').map(move |level| (batch.to_owned(), level.to_owned())));
+    assert_eq!(pairs, wanted.collect());
+    let json = printed(place.path(), &["report", "r", "--format", "json"]);
+    assert!(json.contains("\"batch\": \"4096\"") && json.contains("logstore/batch=4096"), "{json}");
+}
+
+#[test]
+fn a_wrong_option_of_its_engine_is_told_at_its_place() {
+    let place = place();
+    for (line, parts) in [
+        (
+            "batch = [64, 0]",
+            &["`0` is no size of a batch", "mine.toml:3:14", "valid: 1 to 4096"][..],
+        ),
+        ("batsch = 1", &["unknown key `batsch`", "did you mean `batch`?"]),
+        ("engine = 'logstore/bacth=1'", &["unknown option `bacth`", "did you mean `batch`?"]),
+        ("engine = 'logstore/other=1'", &["unknown option `other`", "valid: batch=1 to 4096"]),
+    ] {
+        let engine = if line.starts_with("engine") { "" } else { "engine = 'logstore'\n" };
+        let file = format!("workload = 'jobs'\n{engine}{line}\n");
+        std::fs::write(place.path().join("mine.toml"), file).unwrap();
+        let done = run(place.path(), &["run", "mine.toml", "--dry-run"]);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{line}: {said}");
+    }
 }
 
 #[test]

@@ -65,6 +65,18 @@ pub fn again(run: &Run, vocabulary: &Vocabulary) -> String {
     if levels.iter().any(|level| level.contains("://")) {
         return format!(" --reuse --engine {named} (and the password as before)");
     }
-    let asks = levels.iter().any(|level| vocabulary.engines.asks_for_trust(base(level)).is_some());
-    if asks { format!(" --engine {named}") } else { String::new() }
+    let asks = |options: &[(&str, &str)]| {
+        let asks = |level| vocabulary.engines.asks_for_trust(base(level), options).is_some();
+        levels.iter().map(|level| &**level).any(asks)
+    };
+    let mut needs = if asks(&[]) { format!(" --engine {named}") } else { String::new() };
+    let options = vocabulary.options(None);
+    for (name, levels) in &run.factors {
+        let is_option = options.iter().any(|option| option.name() == name);
+        if is_option && levels.iter().any(|level| asks(&[(name, base(level))])) {
+            let given = format!("{name}={}", levels.join(","));
+            needs += &format!(" --factor {}", quote(&given));
+        }
+    }
+    needs
 }

@@ -1,7 +1,7 @@
 //! `bakeoff list`: what there is to choose from.
 
 use bakeoff_engines::Home;
-use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, WorkloadNames};
+use bakeoff_experiment::{Changes, Declared, Experiment, Factor, Vocabulary, WorkloadNames};
 use bakeoff_lab::{Estimate, Possible, Registry};
 use clap::ValueEnum;
 use comfy_table::{ContentArrangement, Table, presets};
@@ -82,8 +82,8 @@ fn engines(registry: &Registry) -> Table {
             table.add_row(["", promise.durability.name(), settings, promise.source]);
         }
         for option in engine.options() {
-            let written = format!("/{}={}", option.name, option.syntax);
-            table.add_row(["", "option", &written, option.summary]);
+            let Declared { name, syntax, summary, .. } = option.factor;
+            table.add_row(["", "option", &format!("/{name}={syntax}"), summary]);
         }
         if about.home == Home::Server {
             table.add_row([
@@ -152,16 +152,21 @@ fn arrivals(registry: &Registry) -> Table {
 }
 
 fn factors(vocabulary: &Vocabulary) -> Table {
-    let mut table = table(&["factor", "what it is", "its levels", "workloads"]);
+    let mut table = table(&["factor", "what it is", "its levels", "who has it"]);
     for factor in described(vocabulary) {
         let has = |workload: &&WorkloadNames| workload.factors.iter().any(|it| same(*it, factor));
         let workloads = vocabulary.workloads.iter().filter(has).map(|workload| &*workload.name);
         let workloads: Vec<&str> = workloads.collect();
         let workloads = match workloads.len() {
-            all if all == vocabulary.workloads.len() => "all".to_owned(),
+            all if all == vocabulary.workloads.len() => "all workloads".to_owned(),
             _ => workloads.join(", "),
         };
         table.add_row([factor.name(), factor.summary(), &vocabulary.syntax(factor), &workloads]);
+    }
+    for factor in vocabulary.options(None) {
+        let Factor::Option(option) = factor else { continue };
+        let declarers = option.declarers().join(", ");
+        table.add_row([factor.name(), factor.summary(), factor.syntax(), &declarers]);
     }
     table
 }
@@ -185,8 +190,6 @@ fn same(one: Factor, other: Factor) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::Declared;
-
     use super::*;
 
     static DEPTH: Declared = Declared {
@@ -221,14 +224,18 @@ mod tests {
         let vocabulary = vocabulary();
         let names: Vec<&str> = vocabulary.workloads.iter().map(|it| &*it.name).collect();
         let rows = ends(&factors(&vocabulary));
-        let (own, declared) = rows.split_at(Factor::OWN.len());
+        let (own, others) = rows.split_at(Factor::OWN.len());
+        let (declared, options) = others.split_at(2);
         for ((name, workloads), factor) in own.iter().zip(Factor::OWN) {
             let expected =
-                if factor == Factor::DISK { "all".into() } else { names[1..].join(", ") };
+                if factor == Factor::DISK { "all workloads".into() } else { names[1..].join(", ") };
             assert_eq!((name.as_str(), workloads), (factor.name(), &expected));
         }
         let depth = |workload: &str| ("depth".to_owned(), workload.to_owned());
         assert_eq!(declared, [depth(names[0]), depth(names[1])]);
+        let who = |name: &str| options.iter().find(|row| row.0 == name).map(|row| &*row.1);
+        assert_eq!(who("compression"), Some("mariadb:innodb"));
+        assert_eq!(who("rpm"), Some("hdd-7200, hdd-5400"));
     }
 
     #[test]

@@ -58,6 +58,7 @@ fn rows_of_engines() -> String {
         let declared = engine
             .options()
             .into_iter()
+            .map(|option| option.factor)
             .map(|option| format!("`{}`: {} ({})", option.name, option.summary, option.syntax));
         let server = about.home == Home::Server;
         let settings = server.then(|| "any setting of the server by its name".to_owned());

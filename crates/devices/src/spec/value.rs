@@ -8,24 +8,30 @@ use crate::size::{size_of, size_text};
 /// A parameter's value, of the same type as its default: words of a level are read, whole numbers
 /// become fractions where those are meant, and sizes may have a letter.
 pub(super) fn read(key: &str, value: &Value, default: &Value) -> Result<Value, Problem> {
-    let (read, wanted) = match (default, value) {
-        (Value::Integer(_), Value::Integer(number)) => (Some((*number).into()), ""),
-        (Value::Integer(_), Value::String(text)) => (
-            size_of(text).and_then(|bytes| i64::try_from(bytes).ok()).map(Value::Integer),
-            "a whole number; bytes may be written like 64M",
-        ),
-        (Value::Integer(_), _) => (None, "a whole number"),
-        (Value::Float(_), Value::Float(number)) => (Some((*number).into()), ""),
-        (Value::Float(_), Value::Integer(number)) => (Some((*number as f64).into()), ""),
-        (Value::Float(_), Value::String(text)) => {
-            (text.parse::<f64>().ok().map(Value::Float), "a number")
+    let read = match (default, value) {
+        (Value::Integer(_), Value::Integer(number)) => Some((*number).into()),
+        (Value::Integer(_), Value::String(text)) => {
+            size_of(text).and_then(|bytes| i64::try_from(bytes).ok()).map(Value::Integer)
         }
-        (Value::Float(_), _) => (None, "a number"),
-        (_, Value::String(text)) => (Some(text.clone().into()), ""),
-        _ => (None, "a word"),
+        (Value::Float(_), Value::Float(number)) => Some((*number).into()),
+        (Value::Float(_), Value::Integer(number)) => Some((*number as f64).into()),
+        (Value::Float(_), Value::String(text)) => text.parse::<f64>().ok().map(Value::Float),
+        (Value::Integer(_) | Value::Float(_), _) => None,
+        (_, Value::String(text)) => Some(text.clone().into()),
+        _ => None,
     };
     let written = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let wanted = syntax(default);
     read.ok_or_else(|| Problem::Value { key: key.to_owned(), value: written(), wanted })
+}
+
+/// How the values of a parameter are written that has this one.
+pub(super) fn syntax(value: &Value) -> &'static str {
+    match value {
+        Value::Integer(_) => "a whole number; bytes may be written like 64M",
+        Value::Float(_) => "a number",
+        _ => "a word",
+    }
 }
 
 /// The other way round, as it is written in a level.

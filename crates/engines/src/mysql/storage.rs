@@ -1,5 +1,6 @@
 //! The storage engines of a MariaDB server: what each is called and promises.
 
+use bakeoff_factor::Declared;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -133,13 +134,16 @@ impl Storage {
 
 /// How InnoDB keeps the pages of new tables. Other algorithms than zlib are plugins.
 const COMPRESSION: EngineOption = EngineOption {
-    name: "compression",
-    summary: "whether the pages of tables are compressed: innodb_compression_default, and \
-              innodb_compression_algorithm",
-    syntax: "none or zlib",
-    canonical: |text| match text {
-        "none" | "zlib" => Ok(text.to_owned()),
-        _ => Err(format!("`{text}` is not a compression of InnoDB's pages\nvalid: none, zlib")),
+    factor: &Declared {
+        name: "compression",
+        summary: "whether the pages of tables are compressed: innodb_compression_default, and \
+                  innodb_compression_algorithm",
+        syntax: "none or zlib",
+        default: "none",
+        canonical: |text| match text {
+            "none" | "zlib" => Ok(text.to_owned()),
+            _ => Err(format!("`{text}` is not a compression of InnoDB's pages\nvalid: none, zlib")),
+        },
     },
     trust: None,
 };

@@ -53,7 +53,7 @@ pub(super) fn check(
         problems.extend(elsewhere.into_iter().map(|url| at(Factor::ENGINE, url, not_ours(url))));
     }
     if experiment.cut_disk().is_none() {
-        problems.push(at(Factor::DISK, HOST, our_own(vocabulary.disks.example())));
+        problems.push(at(Factor::DISK, HOST, our_own(&vocabulary.disks.example())));
     }
     problems
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bakeoff_experiment::{
-    ArrivalNames, Changes, Declared, DeviceProblem, Disks, EngineNames, Engines, Error, Experiment,
-    Factor, Standing, Variant, Vocabulary, WorkloadNames, presets, without_passwords,
+    ArrivalNames, Changes, Declared, DeviceProblem, DeviceTable, DiskModels, Disks, EngineNames,
+    Engines, Error, Experiment, Factor, ParameterNames, Standing, Variant, Vocabulary,
+    WorkloadNames, presets, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -38,6 +39,7 @@ pub fn vocabulary() -> Vocabulary {
     let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let engine = |name: &str| EngineNames {
         name: name.to_owned(),
+        options: Vec::new(),
         takes_settings: name == "mariadb:innodb",
         stores: name != "null",
     };
@@ -53,7 +55,6 @@ pub fn vocabulary() -> Vocabulary {
         cut_by: Err("its files can't be audited\nname a workload over tables".to_owned()),
         ..workload("files", &["small", "large", "giant"])
     };
-    let models = strings(&["hdd-7200", "ebs-gp2:SIZE"]);
     Vocabulary {
         engines: Engines::new(
             ["sqlite", "lmdb", "fjall", "mariadb:innodb", "null"].map(engine).into(),
@@ -67,7 +68,7 @@ pub fn vocabulary() -> Vocabulary {
             workload("ledger", &["small", "large"]),
             files,
         ],
-        disks: Disks::new(models, "ssd-sata".to_owned(), level, device),
+        disks: Disks::new(Models),
         arrivals: [("even", "in even gaps"), ("poisson", "in random gaps"), ("pairs", "in pairs")]
             .map(|(name, summary)| ArrivalNames { name: name.into(), summary: summary.into() })
             .into(),
@@ -92,8 +93,8 @@ fn standing(engine: &str, name: &str, _: &str) -> Standing {
 }
 
 /// A level with options, whose values are canonical in small letters; a `path` asks for trust.
-fn variant(text: &str) -> Result<Variant, String> {
-    let (name, _) = text.split_once('/').expect("it has options");
+pub fn variant(text: &str, _: &[(&str, &str)]) -> Result<Variant, String> {
+    let name = text.split('/').next().unwrap_or(text);
     if name != "mariadb:innodb" {
         return Err(format!("`{name}` takes no options\nwrite `{name}` alone"));
     }
@@ -125,31 +126,56 @@ fn url(text: &str) -> Result<String, String> {
     if name.contains('*') { Err("the URL is not plain".to_owned()) } else { Ok(name) }
 }
 
-/// A model's level: `hdd-7200`, or `ebs-gp2:` and a size, as `100G`.
-fn level(text: &str) -> Result<String, String> {
-    let size = text.strip_prefix("ebs-gp2:").and_then(|size| size.strip_suffix('G'));
-    let size = size.map(str::parse::<u32>);
-    match (text, size) {
-        ("hdd-7200" | "ssd-sata", _) => Ok(text.to_owned()),
-        (_, Some(Ok(size))) => Ok(format!("ebs-gp2:{size}G")),
-        _ => Err(format!("`{text}` has no size\nwrite `ebs-gp2:100G`")),
-    }
-}
+/// Models of disks without parameters that a factor could be.
+pub struct Models;
 
-/// A device of one's own has a model, a number of turns and, if it is said, a number of tags.
-fn device(table: &toml::Table) -> Result<(), Vec<DeviceProblem>> {
-    let number = |key: &str| table.get(key).map(|value| value.as_integer().unwrap_or(0));
-    let problem = |key: Option<&str>, message: &str| DeviceProblem {
-        key: key.map(str::to_owned),
-        message: message.to_owned(),
-    };
-    if table.get("model").and_then(toml::Value::as_str) != Some("hdd-7200") {
-        return Err(vec![problem(None, "a device needs a model\nadd `model = \"hdd-7200\"`")]);
+impl DiskModels for Models {
+    fn names(&self) -> Vec<String> {
+        ["hdd-7200", "ebs-gp2:SIZE"].map(str::to_owned).into()
     }
-    let wrong = ["rpm", "tags"].into_iter().filter(|key| number(key).is_some_and(|n| n < 1));
-    let wrong = wrong.map(|key| problem(Some(key), &format!("its {key} has to be above 0")));
-    let wrong: Vec<DeviceProblem> = wrong.collect();
-    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+
+    fn example(&self) -> String {
+        "ssd-sata".to_owned()
+    }
+
+    /// `hdd-7200`, or `ebs-gp2:` and a size, as `100G`.
+    fn level(&self, text: &str) -> Result<String, String> {
+        let size = text.strip_prefix("ebs-gp2:").and_then(|size| size.strip_suffix('G'));
+        let size = size.map(str::parse::<u32>);
+        match (text, size) {
+            ("hdd-7200" | "ssd-sata", _) => Ok(text.to_owned()),
+            (_, Some(Ok(size))) => Ok(format!("ebs-gp2:{size}G")),
+            _ => Err(format!("`{text}` has no size\nwrite `ebs-gp2:100G`")),
+        }
+    }
+
+    /// A device of one's own has a model, a number of turns and, if it is said, a number of tags.
+    fn check(&self, table: &DeviceTable) -> Result<(), Vec<DeviceProblem>> {
+        let number = |key: &str| table.get(key).map(|value| value.as_integer().unwrap_or(0));
+        let problem = |key: Option<&str>, message: &str| DeviceProblem {
+            key: key.map(str::to_owned),
+            message: message.to_owned(),
+        };
+        if table.get("model").and_then(toml::Value::as_str) != Some("hdd-7200") {
+            return Err(vec![problem(None, "a device needs a model\nadd `model = \"hdd-7200\"`")]);
+        }
+        let wrong = ["rpm", "tags"].into_iter().filter(|key| number(key).is_some_and(|n| n < 1));
+        let wrong = wrong.map(|key| problem(Some(key), &format!("its {key} has to be above 0")));
+        let wrong: Vec<DeviceProblem> = wrong.collect();
+        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
+
+    fn parameters(&self) -> Vec<ParameterNames> {
+        Vec::new()
+    }
+
+    fn value(&self, _: &str, _: &str) -> Option<Result<String, String>> {
+        None
+    }
+
+    fn parameters_of(&self, _: &DeviceTable) -> Vec<(String, bool)> {
+        Vec::new()
+    }
 }
 
 /// Loads a file `my.toml` of that text.
@@ -171,7 +197,13 @@ pub fn load_with(
 
 /// The message for a file of that text, without the folder's name.
 pub fn message(toml: &str, changes: &Changes) -> String {
-    let error = load(toml, changes).expect_err("something is wrong").to_string();
+    message_with(toml, changes, &vocabulary())
+}
+
+/// The same with names of one's own.
+pub fn message_with(toml: &str, changes: &Changes, vocabulary: &Vocabulary) -> String {
+    let error = load_with(toml, changes, vocabulary);
+    let error = error.expect_err("something is wrong").to_string();
     let line = |line: &str| match (line.find("--> /"), line.find("my.toml")) {
         (Some(start), Some(end)) => format!("{}{}", &line[..start + 4], &line[end..]),
         _ => line.to_owned(),

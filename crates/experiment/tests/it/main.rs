@@ -6,4 +6,5 @@ mod declared;
 mod experiments;
 mod guide;
 mod messages;
+mod options;
 mod plans;

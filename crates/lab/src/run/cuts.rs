@@ -14,7 +14,7 @@ use super::Runner;
 use crate::error::wanting;
 use crate::procedures::cut::{self, CutProcedure};
 use crate::procedures::{Outcome, Procedure, Stage};
-use crate::spec::{DiskSpec, MemoryLimit, TrialSpec, named_disk};
+use crate::spec::{self, MemoryLimit, TrialSpec};
 use crate::targets::Wanted;
 use crate::watch::Event;
 use crate::{LabError, MachineError, Registry, TrialError};
@@ -120,17 +120,17 @@ impl Runner<'_> {
     fn cut_spec(&self, engine: &str, level: &str) -> Result<TrialSpec, TrialError> {
         let experiment = self.experiment;
         let cell = experiment.cut_cell(engine, level);
-        let disk = experiment.cut_disk().expect("an experiment with cuts has a virtual disk");
         let workload = experiment.cut_workload();
         let target = self.registry.target_of(workload)?;
         let setup = target.resolve(&Wanted { experiment, cell: &cell, workload })?;
         Ok(TrialSpec {
             setup,
             memory: MemoryLimit(Memory::Unlimited),
-            disk: DiskSpec::Virtual(named_disk(self.registry.models(), experiment, disk)?),
+            disk: spec::disk(self.registry, experiment, &cell)?,
             neighbours: Level::None,
             seed: experiment.seed,
             levels: levels(&cell),
+            options: spec::options(&cell),
         })
     }
 

@@ -24,6 +24,7 @@ use self::written::{Written, size};
 use super::{About, Audit, Processes, Running, Setup, Size, Subject, Tally, Target, Wanted};
 use crate::TrialError;
 use crate::machine::open_files;
+use crate::options;
 use crate::place::Place;
 use crate::place::images::Recipe;
 use crate::refusal::{self, Refusal};
@@ -136,9 +137,8 @@ impl Target for Tables {
     fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
         let Wanted { experiment, cell, workload } = wanted;
         let refused = |why: &str| Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], why);
-        let name = cell.base(Factor::ENGINE);
-        let engine = find_among(&self.engines, name);
-        let engine = engine.map_err(|_| refused("there is no such engine"))?;
+        let engine = options::engine(&self.engines, cell)?;
+        let name = engine.about().name;
         let external = engine.home() == Home::External;
         if external {
             external::check(cell)?;

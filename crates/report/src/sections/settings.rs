@@ -76,7 +76,7 @@ struct Differing {
     name: String,
     /// Its value.
     value: String,
-    /// The durability or memory levels at which it applies; empty if it applies at all.
+    /// The levels of durability, memory or options at which it applies; empty if it applies at all.
     at: String,
     /// Why.
     reason: String,
@@ -132,14 +132,22 @@ fn differing_table(rows: Vec<Differing>) -> Table {
     }
 }
 
+/// The options that were factors, in words.
+fn options(terms: &Applied) -> String {
+    let options = terms.options.iter().map(|(name, level)| format!("{name} {level}"));
+    options.collect::<Vec<_>>().join(", ")
+}
+
 /// What the terms that `hold` have in common against the others, by the fewest factors that tell.
 fn terms(family: &[&Applied], hold: &[bool]) -> String {
     type Label = fn(&Applied) -> String;
-    let labels: [Label; 4] = [
+    let labels: [Label; 6] = [
         |_| String::new(),
         |terms| terms.durability.clone(),
         |terms| format!("{} memory", terms.memory),
+        options,
         |terms| format!("{} with {} memory", terms.durability, terms.memory),
+        |terms| format!("{} with {} memory, {}", terms.durability, terms.memory, options(terms)),
     ];
     let those = |label: Label, wanted: bool| -> Vec<String> {
         let chosen = family.iter().zip(hold).filter(|(_, holds)| **holds == wanted);
@@ -151,7 +159,7 @@ fn terms(family: &[&Applied], hold: &[bool]) -> String {
         let others = those(*label, false);
         those(*label, true).iter().all(|label| !others.contains(label))
     };
-    let label = labels.into_iter().find(tells).unwrap_or(labels[3]);
+    let label = labels.into_iter().find(tells).unwrap_or(labels[5]);
     let mut words = those(label, true);
     words.sort();
     words.dedup();

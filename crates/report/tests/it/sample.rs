@@ -194,6 +194,7 @@ impl Sample {
                         engine: (*engine).into(),
                         durability: durability.into(),
                         memory: memory.into(),
+                        options: Levels::new(),
                         settings: vec![
                             setting("cache_size", memory, Some("its share of the memory")),
                             setting("synchronous", durability, Some("gives the durability")),

@@ -75,6 +75,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),
             memory: "unlimited".to_owned(),
+            options: Levels::new(),
             settings: vec![AppliedSetting {
                 name: "cache".to_owned(),
                 value: "256M".to_owned(),

@@ -147,7 +147,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "engines",
-        on: &["folders", "servers"],
+        on: &["factor", "folders", "servers"],
         never: &[
             never("workload", &["rand"], WORKLOADS),
             never("workload", &[], &["workload"]),

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use bakeoff_engines::Engine;
 use bakeoff_experiment::{Experiment, Factor, base, without_passwords};
 use bakeoff_lab::possible::line;
-use bakeoff_lab::{Estimate, Possible, Registry};
+use bakeoff_lab::{Estimate, Possible, Registry, spec};
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder};
 
 use super::asked::{Asked, text};
@@ -126,7 +127,7 @@ fn describe_run(
         debug_build: cfg!(debug_assertions),
         started_s: now_s(),
         machine,
-        engines: engine_facts(registry, experiment),
+        engines: engine_facts(registry, experiment, possible),
         harness_s: bakeoff_lab::harness_cost().as_secs_f64(),
         load: bakeoff_lab::machine::load(),
         neighbour_alone_per_second: None,
@@ -159,6 +160,12 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     for (flag, value) in flags {
         command.extend([format!("--{flag}"), quote(value)]);
     }
+    for (factor, levels) in &experiment.factors {
+        if let (Factor::Option(_), [level, ..]) = (factor, &levels[..]) {
+            let given = format!("{factor}={}", base(level));
+            command.extend(["--factor".into(), quote(&given)]);
+        }
+    }
     match arguments.cut_recovery {
         _ if cuts.recovery => command.push("--cut-recovery".into()),
         Some(false) => command.push("--cut-recovery=false".into()),
@@ -173,16 +180,32 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     })
 }
 
-fn engine_facts(registry: &Registry, experiment: &Experiment) -> Vec<EngineFact> {
-    let engines = experiment.levels(Factor::ENGINE);
+/// What is known of the engines of a run: those that it names, and as they are with options that
+/// factors give them.
+fn engine_facts(
+    registry: &Registry,
+    experiment: &Experiment,
+    possible: &Possible,
+) -> Vec<EngineFact> {
+    let levels = experiment.levels(Factor::ENGINE);
+    let entered_once = |level: &&String| base(level) == level.as_str();
+    let named = levels.iter().filter(entered_once).filter_map(|level| registry.engine(level));
+    let trials = possible.plan.blocks.iter().flat_map(|block| &block.trials);
+    let staged = trials.filter(|trial| trial.cell.options().next().is_some());
+    let staged = staged.filter_map(|trial| spec::engine(registry, &trial.cell).ok());
+    let mut engines: Vec<&dyn Engine> = Vec::new();
+    for engine in named.chain(staged) {
+        if engines.iter().all(|known| known.about().name != engine.about().name) {
+            engines.push(engine);
+        }
+    }
     let durabilities = experiment.levels(Factor::DURABILITY);
-    let fact = |level: &String| {
-        let engine = registry.engine(base(level))?;
+    let fact = |engine: &dyn Engine| {
         let about = engine.about();
         let settings = about.promises.iter().filter(|promise| {
             durabilities.iter().any(|level| base(level) == promise.durability.name())
         });
-        Some(EngineFact {
+        EngineFact {
             name: about.name.into(),
             version: engine.version(),
             stores: about.stores,
@@ -194,10 +217,9 @@ fn engine_facts(registry: &Registry, experiment: &Experiment) -> Vec<EngineFact>
                     (promise.durability.name().into(), settings.into())
                 })
                 .collect(),
-        })
+        }
     };
-    let entered_once = |level: &&String| base(level) == level.as_str();
-    engines.iter().filter(entered_once).filter_map(fact).collect()
+    engines.into_iter().map(fact).collect()
 }
 
 /// The command as it was given, quoted for a shell.
