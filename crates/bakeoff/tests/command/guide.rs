@@ -2,7 +2,7 @@
 
 use bakeoff_devices::models::Models;
 use bakeoff_engines::Home;
-use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_experiment::{Changes, Experiment, Factor};
 
 const DISKS: &str = include_str!("../../../../docs/disks.md");
 const ENGINES: &str = include_str!("../../../../docs/engines.md");
@@ -99,6 +99,18 @@ fn the_arrival_processes_on_the_page_are_their_list() {
     let row = |it: &&bakeoff_load::Arrivals| format!("| `{}` | {} |\n", it.name, it.summary);
     let rows: String = bakeoff_load::ARRIVALS.iter().map(row).collect();
     assert!(EXPERIMENTS.contains(&rows), "docs/experiments.md should hold these rows:\n{rows}");
+}
+
+#[test]
+fn the_pages_name_every_option_that_is_a_factor() {
+    let options = bakeoff_lab::Registry::standard().vocabulary().options(None);
+    let names: Vec<&str> = options.into_iter().map(Factor::name).collect();
+    assert!(names.contains(&"compression") && names.contains(&"rpm"), "{names:?}");
+    for name in names {
+        let quoted = format!("`{name}`");
+        let is_there = [ENGINES, DISKS].iter().any(|page| page.contains(&quoted));
+        assert!(is_there, "neither docs/engines.md nor docs/disks.md tells of {quoted}");
+    }
 }
 
 /// The cells of a row of a table, without the ticks of code.

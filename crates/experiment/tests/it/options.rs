@@ -85,7 +85,8 @@ struct Spinning;
 impl Spinning {
     fn rpm(text: &str) -> Option<Result<String, String>> {
         let read = text.parse::<u32>().map(|rpm| rpm.to_string());
-        Some(read.map_err(|_| format!("rpm is `{text}`, and must be a whole number")))
+        let wrong = || format!("rpm is `{text}`, and must be a whole number\nwrite 7200");
+        Some(read.map_err(|_| wrong()))
     }
 }
 
