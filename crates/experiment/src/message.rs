@@ -71,7 +71,7 @@ pub(crate) struct Problem {
     title: String,
     place: Option<Place>,
     /// Where what it doesn't go with is.
-    other: Option<Place>,
+    other: Option<Box<Place>>,
     helps: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ impl Problem {
         if self.place.is_none() {
             return self.at(place);
         }
-        self.other.get_or_insert_with(|| place.clone());
+        self.other.get_or_insert_with(|| Box::new(place.clone()));
         self
     }
 
@@ -140,7 +140,7 @@ impl Problem {
     fn render(&self, renderer: &Renderer) -> String {
         let title = without_passwords(&self.title);
         let mut group = Group::with_title(Level::ERROR.primary_title(one_line(&title)));
-        for Place { source, span } in self.place.iter().chain(&self.other) {
+        for Place { source, span } in self.place.iter().chain(self.other.as_deref()) {
             group = match span {
                 Some(span) => group.element(
                     Snippet::source(masked(&source.text))

@@ -122,6 +122,7 @@ impl Stage {
             neighbours: Level::None,
             seed: 1,
             levels: cell.to_map(),
+            options: Default::default(),
         }
     }
 
