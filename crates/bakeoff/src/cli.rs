@@ -118,6 +118,9 @@ pub struct Run {
     /// Whether the baseline runs twice, to measure the noise floor
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub noise_floor: Option<bool>,
+    /// What decides which block is run next (see `bakeoff list planners`)
+    #[arg(long, value_name = "NAME")]
+    pub planner: Option<String>,
     /// How many power cuts each engine gets at each durability level, after the trials; 0 for none
     #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
           value_parser = cuts)]
@@ -182,6 +185,7 @@ impl Run {
             seed: self.seed,
             quick: self.quick,
             noise_floor: self.noise_floor,
+            planner: self.planner.clone(),
             cuts: self.cuts,
             keep: self.keep.clone(),
             file_system: self.file_system.clone(),
@@ -279,6 +283,8 @@ pub enum Listed {
     Disks,
     /// Arrival processes: how the starts of an open loop follow each other
     Arrivals,
+    /// Planners: what decides which block is run next
+    Planners,
     /// Factors and how their levels are written
     Factors,
 }

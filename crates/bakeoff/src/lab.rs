@@ -6,6 +6,7 @@ use bakeoff_devices::device::model::Model;
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{Preset, without_passwords};
 use bakeoff_lab::Registry;
+use bakeoff_lab::planner::PlannerKind;
 use bakeoff_lab::targets::Target;
 use bakeoff_load::Arrivals;
 use bakeoff_report::{Exporter, Reports, Section};
@@ -64,6 +65,12 @@ impl Lab {
     #[must_use]
     pub fn arrivals(self, arrivals: &'static Arrivals) -> Self {
         Self { registry: self.registry.with_arrivals(arrivals), ..self }
+    }
+
+    /// Adds a planner: what decides which block is run next.
+    #[must_use]
+    pub fn planner(self, planner: &'static PlannerKind) -> Self {
+        Self { registry: self.registry.with_planner(planner), ..self }
     }
 
     /// Adds a model of devices, for disks.

@@ -38,6 +38,8 @@ pub struct Experiment {
     /// Whether the compared factor's first level is entered once more, under the alias `again`:
     /// what is measured between the two is noise.
     pub noise_floor: bool,
+    /// The planner, by its name: what decides which block is run next.
+    pub planner: String,
     /// The power cuts that are made after the trials, if any.
     pub cuts: Option<Cuts>,
 }
@@ -79,6 +81,7 @@ impl Experiment {
         put("repetitions", i64::from(self.repetitions).into());
         put("seed", Value::Integer(self.seed as i64));
         put("noise_floor", self.noise_floor.into());
+        put("planner", self.planner.as_str().into());
         if let Some(cuts) = &self.cuts {
             put("cuts", i64::from(cuts.count).into());
             put("keep", cuts.keep.clone().into());

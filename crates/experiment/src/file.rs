@@ -239,6 +239,10 @@ impl Reader<'_> {
             "repetitions" => layer.repetitions = Some(layer::repetitions(whole(name, value)?)?),
             "seed" => layer.seed = Some(layer::seed(whole(name, value)?)?),
             "noise_floor" => layer.noise_floor = Some(yes_or_no(name, value)?),
+            "planner" => {
+                let planners = &self.vocabulary.planners;
+                layer.planner = Some(one_of(name, string(name, value)?, planners)?);
+            }
             "cuts" => layer.cuts = Some(self.given(value, cuts::count(whole(name, value)?)?)),
             "keep" => layer.keep = Some(cuts::keep(self.strings(name, value)?)?),
             "file_system" => {

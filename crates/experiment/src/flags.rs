@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::layer::{self, Given, Layer};
-use crate::message::{Place, Problem, Source};
+use crate::message::{Place, Problem, Source, one_of};
 use crate::secret::begins_plainly;
 use crate::{Factor, Vocabulary, WorkloadNames, cuts, file};
 
@@ -29,6 +29,8 @@ pub struct Changes {
     pub quick: bool,
     /// Whether the compared factor's first level is entered once more.
     pub noise_floor: Option<bool>,
+    /// `--planner`: the name of what decides which block is run next.
+    pub planner: Option<String>,
     /// `--cuts`: how many power cuts are made of each engine at each level of durability.
     pub cuts: Option<u32>,
     /// `--keep`: the rules that each is judged by, separated by commas.
@@ -119,6 +121,10 @@ impl Changes {
         }
         if let Some(given) = self.seed {
             layer.seed = noted("seed", given, layer::seed(given), problems);
+        }
+        if let Some(name) = &self.planner {
+            let planner = one_of("planner", name, &vocabulary.planners);
+            layer.planner = noted("planner", name, planner, problems);
         }
         self.cuts(&mut layer, problems);
         layer

@@ -1,7 +1,7 @@
 //! The keys of an experiment's file that are no factors.
 
 /// The keys that are not factors.
-pub(crate) const KEYS: [&str; 14] = [
+pub(crate) const KEYS: [&str; 15] = [
     "name",
     "title",
     "workload",
@@ -11,6 +11,7 @@ pub(crate) const KEYS: [&str; 14] = [
     "repetitions",
     "seed",
     "noise_floor",
+    "planner",
     "cuts",
     "keep",
     "file_system",

@@ -82,6 +82,7 @@ impl Experiment {
             repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
             seed: layer.seed.unwrap_or(DEFAULT_SEED),
             noise_floor: layer.noise_floor.unwrap_or(false),
+            planner: layer.planner.unwrap_or_else(|| vocabulary.planners[0].clone()),
             cuts,
         };
         let wrong = power::check(&experiment, &layer.factors, asked.as_ref(), workload, vocabulary);

@@ -22,6 +22,8 @@ pub struct Vocabulary {
     pub disks: Disks,
     /// The arrival processes, at least one; the first is that of a rate without a name.
     pub arrivals: Vec<ArrivalNames>,
+    /// The planners, at least one; the first is that of an experiment that names none.
+    pub planners: Vec<String>,
     /// The experiments that are known by their names.
     pub presets: Vec<Preset>,
     /// Whether whoever runs an experiment trusts its file like a program: it may then have settings

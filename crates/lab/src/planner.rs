@@ -1,18 +1,62 @@
 //! Planners: which block is run next. A planner reads what the run has found so far; nothing else
 //! below the report answers back.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod fixed;
+mod once_more;
 
-use bakeoff_experiment::{Block, Plan};
-use bakeoff_results::RunFolder;
+use bakeoff_experiment::{Block, Experiment, Plan};
+use bakeoff_results::{Done, Error, RunFolder};
+
+pub use fixed::Fixed;
+pub use once_more::OnceMore;
+
+/// A planner as it is registered.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannerKind {
+    /// Its name: an experiment's key `planner` has it.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Begins, or goes on after a run was interrupted: then the folder holds what was done. The plan
+    /// is the experiment's own without the cells that can't be had.
+    pub begin: Begin,
+}
+
+/// How a planner begins.
+pub type Begin = fn(&Experiment, &Plan, &mut RunFolder) -> Result<Box<dyn Planner>, Error>;
+
+/// The planners that are built in; the first is that of an experiment that names none.
+pub const PLANNERS: [&PlannerKind; 1] = [&fixed::FIXED];
 
 /// Decides what is run next.
+///
+/// **What it is told.** The run folder, before each block: every trial that has ended, and what was
+/// noted of it. It has no other memory that lasts: a run that goes on after it was interrupted
+/// begins a new planner on the same folder, which has to come to the same blocks.
+///
+/// **What it may hand out.** Any block whose cells have a level of each factor of the workload: one
+/// of the plan, or one that it makes. A block of the plan keeps the number that it has there; any
+/// other has a number of its own, from the end of the plan's on, the same after an interruption.
+/// The number seeds what clients do. No block and attempt may be handed out twice, so every block
+/// goes through [`due`], which knows what the folder has of it. To run a block once more as what it
+/// was, its earlier attempt is set aside ([`RunFolder::invalidate`]), and the next is handed out; to
+/// learn more, it is handed out as a block of another number. A cell that can't be had fails its trial with
+/// the reason.
+///
+/// **How many there will be.** [`Planner::left`] is what is known by now. What it names is tried
+/// before anything is loaded, loaded before the first block, and counted in the progress and in the
+/// time that is left. The data of a block that was not in it are loaded when it comes, and the
+/// progress grows with it: trial 7 of 7 is the last one known by then. The estimate before the run,
+/// and what a dry run shows, are the plan's.
 pub trait Planner {
     /// The next block, from what the run folder holds by now; `None` when nothing is left to do.
     ///
     /// # Errors
     /// When the folder can't be read or written.
-    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<Due>, bakeoff_results::Error>;
+    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<Due>, Error>;
+
+    /// The blocks that it is going to hand out, in order, as far as it knows by now.
+    fn left(&self) -> Vec<&Due>;
 }
 
 /// A block that is to be run: the whole of it.
@@ -24,97 +68,31 @@ pub struct Due {
     pub attempt: u32,
 }
 
-/// The trivial planner: a plan that is fixed, block by block, without what is done already. A block
-/// that was cut short is run again as a whole, since its trials would no longer be back to back;
-/// what it had is kept, but not compared.
-#[derive(Debug)]
-pub struct Fixed {
-    due: VecDeque<Due>,
+/// The block with its next attempt; `None` where all of it was run. One that was cut short is run
+/// again as a whole, since its trials would no longer be back to back; what it had is kept, but not
+/// compared.
+///
+/// # Errors
+/// When the folder can't be read or written.
+pub fn due(block: &Block, folder: &mut RunFolder) -> Result<Option<Due>, Error> {
+    let done = folder.done()?;
+    due_after(block, &done, folder)
 }
 
-impl Fixed {
-    /// What a run folder still lacks of a plan.
-    ///
-    /// # Errors
-    /// When the folder can't be read or written.
-    pub fn new(plan: &Plan, folder: &mut RunFolder) -> Result<Self, bakeoff_results::Error> {
-        let done = folder.done()?;
-        let mut due = VecDeque::new();
-        for block in &plan.blocks {
-            let earlier = done.iter().filter(|trial| trial.block == block.number);
-            let attempt = earlier.clone().map(|trial| trial.attempt).max();
-            let count = earlier.filter(|trial| Some(trial.attempt) == attempt).count();
-            if count == block.trials.len() {
-                continue;
-            }
-            if let Some(attempt) = attempt {
-                let reason = "the run was interrupted in this block; it was run again as a whole";
-                folder.invalidate(block.number, attempt, reason)?;
-            }
-            let attempt = attempt.map_or(0, |attempt| attempt + 1);
-            due.push_back(Due { block: block.clone(), attempt });
-        }
-        Ok(Self { due })
+/// The same, of what was done.
+fn due_after(block: &Block, done: &[Done], folder: &mut RunFolder) -> Result<Option<Due>, Error> {
+    let earlier = done.iter().filter(|trial| trial.block == block.number);
+    let attempt = earlier.clone().map(|trial| trial.attempt).max();
+    let count = earlier.filter(|trial| Some(trial.attempt) == attempt).count();
+    if count == block.trials.len() {
+        return Ok(None);
     }
-
-    /// How many trials are left.
-    pub fn trials(&self) -> usize {
-        self.due.iter().map(|due| due.block.trials.len()).sum()
+    if let Some(attempt) = attempt {
+        let reason = "the run was interrupted in this block; it was run again as a whole";
+        folder.invalidate(block.number, attempt, reason)?;
     }
-
-    /// The blocks that are left.
-    pub fn left(&self) -> impl Iterator<Item = &Due> {
-        self.due.iter()
-    }
-}
-
-impl Planner for Fixed {
-    fn next(&mut self, _: &mut RunFolder) -> Result<Option<Due>, bakeoff_results::Error> {
-        Ok(self.due.pop_front())
-    }
-}
-
-/// Runs a block that the machine disturbed a second time, when the plan that it follows is through;
-/// the first attempt is kept, but not compared. So many blocks at most: on a machine that is never
-/// quiet, a second time is no better than the first.
-pub struct OnceMore<P> {
-    plan: P,
-    /// How many second attempts are left.
-    left: usize,
-    /// Blocks that were run, by number.
-    blocks: BTreeMap<u32, Block>,
-    /// Those that were run a second time.
-    again: BTreeSet<u32>,
-}
-
-impl<P: Planner> OnceMore<P> {
-    /// Follows `plan`, and runs at most `most` disturbed blocks once more.
-    pub fn new(plan: P, most: usize) -> Self {
-        Self { plan, left: most, blocks: BTreeMap::new(), again: BTreeSet::new() }
-    }
-}
-
-impl<P: Planner> Planner for OnceMore<P> {
-    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<Due>, bakeoff_results::Error> {
-        if let Some(due) = self.plan.next(so_far)? {
-            self.blocks.insert(due.block.number, due.block.clone());
-            return Ok(Some(due));
-        }
-        if self.left == 0 {
-            return Ok(None);
-        }
-        let disturbed = so_far.disturbed()?;
-        let fresh = disturbed
-            .iter()
-            .find(|it| !self.again.contains(&it.block) && self.blocks.contains_key(&it.block));
-        let Some(found) = fresh else { return Ok(None) };
-        self.left -= 1;
-        self.again.insert(found.block);
-        let reason = format!("the machine was disturbed ({}); the block was run again", found.what);
-        so_far.invalidate(found.block, found.attempt, &reason)?;
-        let block = self.blocks[&found.block].clone();
-        Ok(Some(Due { block, attempt: found.attempt + 1 }))
-    }
+    let attempt = attempt.map_or(0, |attempt| attempt + 1);
+    Ok(Some(Due { block: block.clone(), attempt }))
 }
 
 #[cfg(test)]
@@ -143,6 +121,11 @@ mod tests {
         .unwrap();
         let folder = RunFolder::create(&place.join("run"), &run, "").unwrap();
         (plan, folder)
+    }
+
+    /// How many trials are left of a plan.
+    fn trials(planner: &impl Planner) -> usize {
+        planner.left().iter().map(|due| due.block.trials.len()).sum()
     }
 
     /// Records so many trials of a block, as failed ones.
@@ -185,15 +168,15 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (plan, mut folder) = four(place.path());
         let mut fixed = Fixed::new(&plan, &mut folder).unwrap();
-        assert_eq!(fixed.trials(), 8);
+        assert_eq!(trials(&fixed), 8);
         let first = fixed.next(&mut folder).unwrap().unwrap();
         record(&mut folder, &first, 2);
         let second = fixed.next(&mut folder).unwrap().unwrap();
         record(&mut folder, &second, 1);
         let again = Fixed::new(&plan, &mut folder).unwrap();
-        assert_eq!(again.trials(), 6);
+        assert_eq!(trials(&again), 6);
         assert_eq!(carry_out(again, &mut folder, &[]), [(1, 1), (2, 0), (3, 0)]);
-        assert_eq!(Fixed::new(&plan, &mut folder).unwrap().trials(), 0);
+        assert_eq!(trials(&Fixed::new(&plan, &mut folder).unwrap()), 0);
     }
 
     #[test]

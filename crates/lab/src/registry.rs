@@ -1,5 +1,5 @@
 //! What is registered: the targets, with the engines and workloads that they know, the arrival
-//! processes, and the models of devices. The built-in ones are in one list each.
+//! processes, the planners, and the models of devices. The built-in ones are in one list each.
 
 mod disks;
 
@@ -19,6 +19,7 @@ use bakeoff_workloads::Workload;
 
 use self::disks::OfModels;
 use crate::TrialError;
+use crate::planner::{PLANNERS, PlannerKind};
 use crate::targets::Target;
 use crate::targets::folder::Folder;
 use crate::targets::tables::Tables;
@@ -31,6 +32,7 @@ pub struct Registry {
     targets: Vec<Box<dyn Target>>,
     presets: Vec<Preset>,
     arrivals: Vec<&'static Arrivals>,
+    planners: Vec<&'static PlannerKind>,
     models: Models,
     /// The models that could not be among them.
     refused: Vec<RegisterError>,
@@ -45,6 +47,7 @@ impl Registry {
             targets: vec![tables(&[], &[]), Box::new(Folder)],
             presets: presets().to_vec(),
             arrivals: ARRIVALS.into(),
+            planners: PLANNERS.into(),
             models: Models::standard(),
             refused: Vec::new(),
         };
@@ -90,6 +93,13 @@ impl Registry {
         self
     }
 
+    /// The same with one more planner.
+    #[must_use]
+    pub fn with_planner(mut self, planner: &'static PlannerKind) -> Self {
+        self.planners.push(planner);
+        self
+    }
+
     /// The same with one more model of devices.
     #[must_use]
     pub fn with_model(mut self, model: Model) -> Self {
@@ -110,6 +120,7 @@ impl Registry {
         problems.extend(twice("targets", targets));
         problems.extend(twice("presets", presets));
         problems.extend(twice("arrival processes", self.arrivals.iter().map(|it| it.name)));
+        problems.extend(twice("planners", self.planners.iter().map(|it| it.name)));
         problems.extend(self.refused.iter().map(ToString::to_string));
         problems.extend(vocabulary.problems());
         problems
@@ -128,6 +139,11 @@ impl Registry {
     /// Every arrival process; the first is that of a rate without a name.
     pub fn arrivals(&self) -> &[&'static Arrivals] {
         &self.arrivals
+    }
+
+    /// Every planner; the first is that of an experiment that names none.
+    pub fn planners(&self) -> &[&'static PlannerKind] {
+        &self.planners
     }
 
     /// The engine of that level, without an alias. No program is started to find it.
@@ -182,8 +198,9 @@ impl Registry {
             name: process.name.into(),
             summary: process.summary.into(),
         });
+        let planners = self.planners.iter().map(|planner| planner.name.into()).collect();
         let (workloads, arrivals) = (workloads.collect(), arrivals.collect());
-        Vocabulary { engines, workloads, disks, arrivals, presets, trusts: false }
+        Vocabulary { engines, workloads, disks, arrivals, planners, presets, trusts: false }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::machine::canary::Cage;
 use crate::machine::suspect::disturbance;
 use crate::place::leftovers::{self, WorkFolder};
 use crate::place::{images::Images, memory};
-use crate::planner::{Due, Fixed, OnceMore, Planner};
+use crate::planner::{Due, Planner};
 use crate::possible::Possible;
 use crate::preflight::Preflight;
 use crate::procedures::drive::DriveProcedure;
@@ -39,8 +39,6 @@ use left::Left;
 
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
 const CANARY_TRIES: u32 = 3;
-/// One block in so many, and one at least, may be run again because the machine was disturbed.
-const AGAIN: usize = 10;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,17 +110,19 @@ impl Runner<'_> {
     fn run_all(&mut self, watch: &mut dyn Watch) -> Result<u32, LabError> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
         sweep(&registry, watch)?;
-        let fixed = Fixed::new(&self.possible.plan, self.folder)?;
+        let mut planner = self.planner()?;
         let work = WorkFolder::create(self.held()?, "work", &registry);
         let work = wanting("the work folder", work)?;
-        self.preflight(work.path()).check(fixed.left().map(|due| &due.block))?;
-        let of = self.possible.plan.trials();
+        let left = planner.left();
+        self.preflight(work.path()).check(left.iter().map(|due| &due.block))?;
+        let trials = left.iter().map(|due| due.block.trials.len()).sum();
+        let of = self.possible.plan.trials().max(trials);
         let mut way = Way {
             cage: wanting("the canary", Cage::new(work.path()))?,
             canaries: self.folder.canaries()?,
-            number: of - fixed.trials(),
+            number: of - trials,
             of,
-            left: self.left(&fixed),
+            left: self.left(&left),
             waited_s: 0.0,
             processors: self.folder.run()?.machine.processors,
         };
@@ -140,15 +140,24 @@ impl Runner<'_> {
             stop: self.stop,
             watch,
         };
-        self.prepare(&mut stage, &fixed)?;
-        let most = self.possible.plan.blocks.len().div_ceil(AGAIN);
-        let mut planner = OnceMore::new(fixed, most);
+        self.prepare(&mut stage, &left)?;
         let mut failed = 0;
         while let Some(due) = planner.next(self.folder)? {
             stage.go_on()?;
+            // One that nobody knew of before.
+            self.prepare(&mut stage, &[&due])?;
             failed += self.run_block(&mut stage, &mut way, &due)?;
         }
         Ok(failed + self.cut_power(&mut stage)?)
+    }
+
+    /// The experiment's planner, at what the run folder lacks.
+    fn planner(&mut self) -> Result<Box<dyn Planner>, LabError> {
+        let name = &self.experiment.planner;
+        let known = self.registry.planners().iter().find(|planner| planner.name == name);
+        let unknown = || TrialError::User(format!("there is no planner {name}"));
+        let begin = known.ok_or_else(unknown)?.begin;
+        Ok(begin(self.experiment, &self.possible.plan, self.folder)?)
     }
 
     /// The run folder, held once more.
@@ -158,13 +167,13 @@ impl Runner<'_> {
         wanting("the run folder", folder.map_err(io::Error::from))
     }
 
-    /// Resolves what is to be run, and loads its data.
-    fn prepare(&mut self, stage: &mut Stage<'_>, fixed: &Fixed) -> Result<(), LabError> {
-        let trials = fixed.left().flat_map(|due| {
+    /// Resolves what is to be run, and loads its data, unless they are there.
+    fn prepare(&mut self, stage: &mut Stage<'_>, blocks: &[&Due]) -> Result<(), LabError> {
+        let trials = blocks.iter().flat_map(|due| {
             due.block.trials.iter().map(|trial| self.resolve(&trial.cell, due.block.number))
         });
         let trials: Vec<TrialSpec> = trials.filter_map(|it| Some(it.ok()?.0)).collect();
-        if trials.iter().any(spec::wants_hired) {
+        if stage.hired.is_none() && trials.iter().any(spec::wants_hired) {
             self.hire_neighbours(stage)?;
         }
         let mut known = BTreeMap::new();
@@ -297,13 +306,13 @@ impl Runner<'_> {
     }
 
     /// How long what is left to do is going to take.
-    fn left(&self, fixed: &Fixed) -> Left {
+    fn left(&self, blocks: &[&Due]) -> Left {
         let each = |block: u32, cell: &Cell| {
             let resolved = self.resolve(cell, block);
             let seconds = |(trial, drive): &_| estimate::trial_s(self.registry, trial, drive);
             (cell.clone(), resolved.as_ref().map_or(self.experiment.seconds, seconds))
         };
-        let due = fixed.left().flat_map(|due| {
+        let due = blocks.iter().flat_map(|due| {
             due.block.trials.iter().map(move |trial| each(due.block.number, &trial.cell))
         });
         let estimate = Estimate::of(self.registry, self.experiment, self.possible);

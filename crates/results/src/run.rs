@@ -47,7 +47,10 @@ pub struct Run {
     pub repetitions: u32,
     /// The seed of everything that is random.
     pub seed: u64,
-    /// How many trials are planned.
+    /// The planner, which decided what block was run next; `None` in records of an older bakeoff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planner: Option<String>,
+    /// How many trials are planned. A planner may run more, or fewer.
     pub planned: u32,
     /// The command that repeats the run.
     pub command: String,

@@ -300,6 +300,7 @@ mod tests {
             applied: Vec::new(),
             cuts: None,
             estimated_s: None,
+            planner: None,
             left_out: Vec::new(),
         }
     }

@@ -96,8 +96,8 @@ fn its_arrival_process_reaches_the_clients() {
     let trials = document["trials"].as_array().unwrap();
     let bursts = trials.iter().filter(|trial| trial["levels"]["rate"] == "bursts:50/s");
     let waiting: Vec<f64> = bursts.map(backlog).collect();
-    // When its one client takes the first of ten, nine wait.
-    assert!(!waiting.is_empty() && waiting.iter().all(|most| *most >= 9.0), "{waiting:?}");
+    // When its one client takes the second of ten, eight wait.
+    assert!(!waiting.is_empty() && waiting.iter().all(|most| *most >= 8.0), "{waiting:?}");
 }
 
 #[test]

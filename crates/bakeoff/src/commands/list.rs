@@ -36,6 +36,7 @@ fn list(registry: &Registry, what: Listed) -> Table {
         Listed::Workloads => workloads(registry),
         Listed::Disks => disks(registry),
         Listed::Arrivals => arrivals(registry),
+        Listed::Planners => planners(registry),
         Listed::Factors => factors(&vocabulary),
     }
 }
@@ -147,6 +148,14 @@ fn arrivals(registry: &Registry) -> Table {
     let mut table = table(&["arrival process", "how starts follow each other"]);
     for arrivals in registry.arrivals() {
         table.add_row([arrivals.name, arrivals.summary]);
+    }
+    table
+}
+
+fn planners(registry: &Registry) -> Table {
+    let mut table = table(&["planner", "which blocks are run"]);
+    for planner in registry.planners() {
+        table.add_row([planner.name, planner.summary]);
     }
     table
 }

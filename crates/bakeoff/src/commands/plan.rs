@@ -18,7 +18,15 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let total = total(experiment, possible, &estimate);
     let lines: String = blocks.iter().map(|block| line(experiment, block)).collect();
     let again = if blocks.len() > LONG { &*total } else { "" };
-    format!("{}\n{total}{lines}{}{again}", experiment.title, left_out(possible))
+    let planner = planner(registry, experiment);
+    format!("{}\n{total}{planner}{lines}{}{again}", experiment.title, left_out(possible))
+}
+
+/// What decides which blocks are run, where it is not the plan alone.
+fn planner(registry: &Registry, experiment: &Experiment) -> String {
+    let others = &registry.planners()[1..];
+    let other = others.iter().find(|planner| planner.name == experiment.planner);
+    other.map_or_else(String::new, |it| format!("planner {}: {}\n", it.name, it.summary))
 }
 
 /// What can't be had, with the reasons.

@@ -113,6 +113,14 @@ fn the_pages_name_every_option_that_is_a_factor() {
     }
 }
 
+#[test]
+fn the_planners_on_the_page_are_their_list() {
+    let row =
+        |it: &&bakeoff_lab::planner::PlannerKind| format!("| `{}` | {} |\n", it.name, it.summary);
+    let rows: String = bakeoff_lab::planner::PLANNERS.iter().map(row).collect();
+    assert!(EXPERIMENTS.contains(&rows), "docs/experiments.md should hold these rows:\n{rows}");
+}
+
 /// The cells of a row of a table, without the ticks of code.
 fn cells(row: &str) -> Vec<String> {
     let cells = row.trim_matches('|').split('|');

@@ -1,11 +1,13 @@
-//! Engines of somebody's own that misbehave: the trial fails, and says why, or tells a lower bound; the
-//! run goes on.
+//! A lab of somebody's own: engines that misbehave, whose trials fail and say why, or tell a lower bound,
+//! while the run goes on; and a planner that goes beyond the plan.
 //!
 //! This program is also the command of a lab that has these engines, so it is its own harness:
 //! `cargo test -p bakeoff --test own [NAME…]` runs the tests whose names contain one of these.
 
 mod engines;
+mod planner;
 
+use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
 use bakeoff::Lab;
@@ -20,35 +22,42 @@ const TESTS: &[Test] = &[
     ("an_engine_that_hangs_gives_a_lower_bound", hangs),
     ("an_engine_that_loses_rows_fails_its_trial", loses_rows),
     ("an_engine_that_leaves_a_thread_behind_fails_its_trial", leaves_a_thread),
+    ("a_planner_may_run_more_than_the_plan", planner::runs_more),
+    ("a_run_goes_on_with_its_planner_where_it_was_cut_short", planner::goes_on),
 ];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| COMMANDS.contains(&&**first)) {
-        let lab = Lab::standard();
+        let lab = Lab::standard().planner(&planner::ONE_MORE);
         return engines::ALL.iter().fold(lab, |lab, engine| lab.engine(engine)).main();
     }
     bakeoff_testkit::run(TESTS, &[], 1, &arguments)
 }
 
+/// The lab's command, in a folder.
+fn command(place: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(arguments).current_dir(place).env("XDG_RUNTIME_DIR", place);
+    command
+}
+
+/// The document of the run in `r`.
+fn document(place: &Path) -> Value {
+    let report = command(place, &["report", "r", "--format", "json"]).output().unwrap();
+    serde_json::from_slice(&report.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&report.stderr)))
+}
+
 /// What came of a run of one bad engine beside SQLite: how it ended, and its document.
 fn run(engine: &str) -> (Output, Value) {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let command = |arguments: &[&str]| {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(arguments).current_dir(place.path()).env("XDG_RUNTIME_DIR", place.path());
-        command.output().unwrap()
-    };
     let file = "workload = 'point'\nengine = 'sqlite'\nseconds = 0.5\nrepetitions = 1\n";
     std::fs::write(place.path().join("mine.toml"), file).unwrap();
     let engines = format!("{engine},sqlite");
-    let done = command(&["run", "mine.toml", "--engine", &engines, "--out", "r"]);
-    let report = command(&["report", "r", "--format", "json"]);
-    let document = serde_json::from_slice(&report.stdout).unwrap_or_else(|error| {
-        let said = [&done.stderr[..], &report.stderr].concat();
-        panic!("{error}: {}", String::from_utf8_lossy(&said))
-    });
-    (done, document)
+    let arguments = ["run", "mine.toml", "--engine", &engines, "--out", "r"];
+    let done = command(place.path(), &arguments).output().unwrap();
+    (done, document(place.path()))
 }
 
 /// The trials of an engine: more than one where the machine was disturbed.

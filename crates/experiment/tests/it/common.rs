@@ -72,6 +72,7 @@ pub fn vocabulary() -> Vocabulary {
         arrivals: [("even", "in even gaps"), ("poisson", "in random gaps"), ("pairs", "in pairs")]
             .map(|(name, summary)| ArrivalNames { name: name.into(), summary: summary.into() })
             .into(),
+        planners: vec!["fixed".to_owned(), "longer".to_owned()],
         presets: presets().to_vec(),
         trusts: false,
     }

@@ -34,6 +34,7 @@ seconds = 10.0
 repetitions = 5
 seed = 1
 noise_floor = false
+planner = \"fixed\"
 ";
     assert_eq!(experiment.to_toml(), toml);
     assert_eq!(load(&experiment.to_toml(), &Changes::default()).ok(), Some(experiment));

@@ -31,6 +31,7 @@ seconds = 10.0
 repetitions = 5
 seed = 1
 noise_floor = false
+planner = \"fixed\"
 ";
     assert_eq!(experiment.to_toml(), toml);
 }
@@ -204,6 +205,7 @@ prop_compose! {
         repetitions in 1u32..20,
         seed in 0..=i64::MAX as u64,
         noise_floor: bool,
+        planner in prop::sample::select(vec!["fixed".to_owned(), "longer".to_owned()]),
         value in "\\PC{0,20}",
         cuts in prop::option::of(cuts()),
     ) -> Experiment {
@@ -232,7 +234,7 @@ prop_compose! {
         let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
             name, title, workload, text, compare, factors, disks, settings, seconds, repetitions,
-            seed, noise_floor, cuts,
+            seed, noise_floor, planner, cuts,
         }
     }
 }

@@ -29,7 +29,7 @@ error: unknown key `neighbors`
   | ^^^^^^^^^
   |
   = help: did you mean `neighbours`?
-  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
+  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, planner, \
 cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, quick, \
 disks, settings";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
@@ -85,7 +85,7 @@ error: unknown key `secnds`
   | ^^^^^^
   |
   = help: did you mean `seconds`?
-  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, \
+  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, planner, \
 cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale
 
 error: unknown factor `engin`
@@ -208,6 +208,8 @@ const LINES: &[(&str, &str, &str)] = &[
     ("cut_number = 10000", "there is no power cut number 10000", "valid: 0 to 9999"),
     ("repetitions = 2.0", "`repetitions` has to be a whole number", ""),
     ("seed = -1", "`seed` can't be -1", "valid: 0 and above"),
+    ("planner = \"longr\"", "unknown planner `longr`", "did you mean `longer`?"),
+    ("planner = \"all\"", "unknown planner `all`", "valid: fixed, longer"),
     ("noise_floor = \"yes\"", "`noise_floor` has to be true or false", ""),
     ("name = \"a/b\"", "`a/b` can't be an experiment's name", "letters, digits"),
     ("title = \"a\\nb\"", "a title is one line of text", ""),

@@ -36,7 +36,7 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
     let run = &document.run.run;
     let ended = layout::ended(document);
     let trials = match document.run.status {
-        Status::Finished if ended == run.planned as usize => words::count(ended as u64),
+        Status::Finished if ended >= run.planned as usize => words::count(ended as u64),
         _ => {
             let planned = words::count(run.planned.into());
             format!("{} of {planned} planned", words::count(ended as u64))

@@ -156,8 +156,9 @@ pub fn lost(document: &Document) -> Option<String> {
 
 /// How far a run came that has not finished.
 pub fn progress(document: &Document) -> Option<String> {
-    let planned = document.run.run.planned;
     let ended = layout::ended(document);
+    // A planner may have gone beyond the plan.
+    let planned = (document.run.run.planned as usize).max(ended);
     let how = match document.run.status {
         Status::Finished => return None,
         Status::Interrupted => "the run was interrupted",
@@ -167,7 +168,7 @@ pub fn progress(document: &Document) -> Option<String> {
         let planned = words::many(plan.planned as usize, "power cut");
         format!("{} of {planned}", document.cuts.len())
     });
-    let trials = format!("{ended} of {}", words::many(planned as usize, "trial"));
+    let trials = format!("{ended} of {}", words::many(planned, "trial"));
     let trials = (planned > 0 || cuts.is_none()).then_some(trials);
     let parts: Vec<String> = trials.into_iter().chain(cuts).collect();
     Some(format!("{how} after {}", words::list(&parts)))

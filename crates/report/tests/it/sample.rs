@@ -307,6 +307,7 @@ impl Sample {
             neighbour_alone_per_second: Some(7336.0),
             text: "generated from seed 42".into(),
             estimated_s: None,
+            planner: None,
             left_out: Vec::new(),
             applied: self.applied(),
             cuts: None,

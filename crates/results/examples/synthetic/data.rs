@@ -70,6 +70,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             command: "bakeoff run power-cut".into(),
         }),
         estimated_s: Some(120.0),
+        planner: Some("fixed".into()),
         left_out: Vec::new(),
         applied: vec![Applied {
             engine: "alpha".to_owned(),

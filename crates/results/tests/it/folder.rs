@@ -135,6 +135,7 @@ fn the_neighbours_rate_is_noted_and_nothing_else_changes() {
         debug_build: false,
         load: None,
         estimated_s: None,
+        planner: None,
         left_out: Vec::new(),
         neighbour_alone_per_second: None,
         seed: u64::MAX,

@@ -121,6 +121,7 @@ fn describe_run(
         seconds: experiment.seconds,
         repetitions: experiment.repetitions,
         seed: experiment.seed,
+        planner: Some(experiment.planner.clone()),
         planned: possible.plan.trials() as u32,
         command: command_line(),
         version: env!("CARGO_PKG_VERSION").into(),
