@@ -10,7 +10,7 @@ use bakeoff_devices::neighbour::Level;
 use bakeoff_experiment::{Cuts, Experiment};
 
 use crate::place::images::Recipe;
-use crate::process::job::Drive;
+use crate::procedures::drive::Drive;
 use crate::spec::{self, TrialSpec};
 use crate::targets::{Setup, Size, Wanted};
 use crate::{Possible, Registry};

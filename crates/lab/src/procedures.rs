@@ -1,10 +1,12 @@
-//! Procedures: what is done to a target in a place. A file each.
+//! Procedures: what is done to a target in a place. A folder each, with both halves: what the lab does,
+//! and what the trial's process does inside; and a line in the list of [`inside`].
 //!
 //! A procedure knows targets, places and processes by their contracts alone, and nothing of what
 //! becomes of its outcome.
 
 pub mod cut;
 pub mod drive;
+pub mod inside;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +28,9 @@ use crate::spec::TrialSpec;
 use crate::targets::Setup;
 use crate::watch::{Event, Watch};
 use crate::{MachineError, Registry, TrialError};
+
+use inside::told;
+pub use inside::{Inside, Within};
 
 /// How often it is looked whether to stop.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);

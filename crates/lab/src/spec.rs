@@ -9,7 +9,7 @@ use bakeoff_experiment::{
 use bakeoff_results::Levels;
 
 use crate::options;
-use crate::process::job::{Drive, Pacing};
+use crate::procedures::drive::{Drive, Pacing};
 use crate::refusal::Refusal;
 use crate::targets::{Setup, Wanted};
 use crate::{Registry, TrialError};

@@ -24,8 +24,9 @@ use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::Durability;
 use bakeoff_results::{Cut, FileSystem, Promised};
 
+use self::inside::Part;
 use self::moment::Moment;
-use super::{Outcome, Procedure, Stage};
+use super::{Inside, Outcome, Procedure, Stage, told};
 use crate::error::wanting;
 use crate::place::disk::{Disk, Options};
 use crate::place::limits::Limits;
@@ -35,8 +36,12 @@ use crate::process::job::{Message, Task};
 use crate::spec::{DiskSpec, TrialSpec};
 use crate::{MachineError, TrialError};
 
-pub use claims::read as read_claims;
-pub use inside::{audit, claim};
+/// Its name.
+const NAME: &str = "cut";
+
+/// What of it is done inside.
+pub(super) static INSIDE: Inside =
+    Inside { name: NAME, perform: |data, within| inside::perform(&told(data)?, within) };
 
 /// How long a target may take to open, and to open, check and read a crash image, if nothing else
 /// is said.
@@ -70,7 +75,7 @@ pub struct CutProcedure {
 
 impl Procedure for CutProcedure {
     fn name(&self) -> &'static str {
-        "cut"
+        NAME
     }
 
     /// What keeps the cut from saying something of the promise is in its record.
@@ -168,7 +173,8 @@ impl Bench<'_, '_> {
         let claims = self.work.join("claims");
         wanting("the folder of claims", fs::create_dir(&claims))?;
         let staged = self.place(files, &self.work.join("mount"), record.seed)?;
-        let task = Task::Claim { clients: self.procedure.clients, claims: claims.clone() };
+        let part = Part::Claim { clients: self.procedure.clients, claims: claims.clone() };
+        let task = Task::inside(NAME, &part);
         let process = self.stage.start(&self.trial.setup, staged.place().clone(), task)?;
         let process = self.ready(process)?;
         let control = staged.disk.control().ok_or_else(powerless)?;
@@ -204,7 +210,8 @@ impl Bench<'_, '_> {
 
     /// Starts a process that is to recover, check and audit what is in a place.
     fn auditor(&self, staged: &Staged, gone: &Gone) -> Result<Process, TrialError> {
-        let task = Task::Audit { claims: gone.claims.clone(), off_at_ns: gone.off_at_ns };
+        let part = Part::Audit { claims: gone.claims.clone(), off_at_ns: gone.off_at_ns };
+        let task = Task::inside(NAME, &part);
         self.ready(self.stage.start(&self.trial.setup, staged.place().clone(), task)?)
     }
 }

@@ -5,6 +5,8 @@
 //! neighbours are there. So they are while the target drains: what it has put off costs what it costs
 //! then.
 
+mod clients;
+mod inside;
 mod measure;
 
 use std::fs;
@@ -15,7 +17,7 @@ use bakeoff_devices::plug::Metadata;
 use bakeoff_results::Measured;
 use bakeoff_results::measure::{self as measures, DATABASE_GROUP, Measures, Scope};
 
-use super::{GRACE, Outcome, PATIENCE, Procedure, Stage};
+use super::{GRACE, Inside, Outcome, PATIENCE, Procedure, Stage, told};
 use crate::TrialError;
 use crate::error::wanting;
 use crate::machine::accounts;
@@ -23,12 +25,19 @@ use crate::machine::suspect::MachineAccount;
 use crate::place::disk::{Disk, Options, Seen};
 use crate::place::limits::Limits;
 use crate::place::{self, Place, RESERVE, Staged, room};
-use crate::process::job::{Drive, Message, Task};
+use crate::process::job::{Message, Task};
 use crate::process::{Process, Received};
 use crate::spec::{DiskSpec, TrialSpec};
 use crate::watch::Event;
 
-pub use measure::measure;
+pub use clients::{Drive, Pacing};
+
+/// Its name.
+const NAME: &str = "drive";
+
+/// What of it is done inside.
+pub(super) static INSIDE: Inside =
+    Inside { name: NAME, perform: |data, within| inside::perform(&told(data)?, within) };
 
 /// How long a drain on the machine's own disk may take, however short its clients ran.
 const HOST_DRAIN: Duration = Duration::from_secs(120);
@@ -39,7 +48,7 @@ pub struct DriveProcedure(pub Drive);
 
 impl Procedure for DriveProcedure {
     fn name(&self) -> &'static str {
-        "drive"
+        NAME
     }
 
     fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError> {
@@ -165,7 +174,7 @@ impl DriveProcedure {
         disk: &mut Disk,
         limits: &Limits,
     ) -> Result<Measured, TrialError> {
-        let mut process = stage.start(&trial.setup, place.clone(), Task::Drive(self.0.clone()))?;
+        let mut process = stage.start(&trial.setup, place.clone(), self.0.task())?;
         let (start, most) = (Instant::now(), self.most());
         let (mut seen, mut memory) = (Seen::default(), Measures::default());
         let mut machine = MachineAccount::now();

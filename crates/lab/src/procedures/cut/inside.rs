@@ -1,17 +1,19 @@
 //! A power cut from the inside: the clients until the target fails, and the audit of what is left.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use bakeoff_load::{self as load, Clock, Driver, Nanos, Operation, Pacer, Record, Share};
-use bakeoff_results::AuditResult;
+use bakeoff_results::{AuditResult, Measured};
 use bakeoff_workloads::Claims;
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 
-use super::claims::ClaimFile;
+use super::claims::{self, ClaimFile};
 use crate::TrialError;
 use crate::place::Place;
+use crate::procedures::Within;
 use crate::process::Output;
 use crate::process::job::Message;
 use crate::targets::{Audit, Running, Subject};
@@ -20,6 +22,49 @@ use crate::targets::{Audit, Running, Subject};
 const LONGEST: Duration = Duration::from_secs(60);
 /// How much of what a target says of its damage is kept, in characters.
 const KEPT: usize = 4000;
+
+/// What is done inside of a cut, each in a process of its own.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Part {
+    /// Open the target, say that it is ready, and drive it until its power goes.
+    Claim {
+        /// How many clients are at work.
+        clients: usize,
+        /// The empty folder for what they claim, off the disk that loses its power.
+        claims: PathBuf,
+    },
+    /// Say that it is ready, open what a power cut has left and hold it against the claims.
+    Audit {
+        /// What the clients claimed.
+        claims: PathBuf,
+        /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`.
+        off_at_ns: u64,
+    },
+}
+
+/// Does a part of a cut.
+///
+/// # Errors
+/// What keeps it from being done.
+pub(super) fn perform(
+    part: &Part,
+    within: &mut Within<'_, '_>,
+) -> Result<Option<Measured>, TrialError> {
+    let (subject, place, output) = (within.prepare()?, within.place, within.output);
+    match part {
+        Part::Claim { clients, claims } => {
+            let running = subject.open(place)?;
+            claim(&*running, *clients, claims, output, &mut || within.ready())?;
+        }
+        Part::Audit { claims, off_at_ns } => {
+            let claims = claims::read(claims)?;
+            within.ready()?;
+            // Sent before it is closed, which the lab does not wait for: nobody needs it any more.
+            audit(&*subject, place, &claims, *off_at_ns, output);
+        }
+    }
+    Ok(None)
+}
 
 /// Nanoseconds of `CLOCK_MONOTONIC`: the clock that the disk tells its end by.
 pub(super) fn now_ns() -> u64 {
@@ -32,7 +77,7 @@ pub(super) fn now_ns() -> u64 {
 ///
 /// # Errors
 /// A client that can't be made, or what `go` returns.
-pub fn claim(
+fn claim(
     running: &dyn Running,
     clients: usize,
     folder: &Path,
@@ -107,7 +152,7 @@ impl Record for Telling<'_, '_> {
 
 /// Opens what a power cut has left, has it checked and audited, and sends what was found before it
 /// is closed, which nobody waits for.
-pub fn audit(
+fn audit(
     subject: &dyn Subject,
     place: &Place,
     claims: &[Vec<u8>],

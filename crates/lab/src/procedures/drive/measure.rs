@@ -9,6 +9,7 @@ use bakeoff_results::measure::{self, Measures, Scope};
 use bakeoff_results::{Measured, Operation, Slot};
 use bakeoff_stats::steady::{self, Slope};
 
+use super::Drive;
 use crate::TrialError;
 use crate::machine::accounts::{Device, space};
 use crate::machine::open_files;
@@ -17,7 +18,7 @@ use crate::machine::syncs;
 use crate::machine::usage::Usage;
 use crate::place::Place;
 use crate::process::Output;
-use crate::process::job::{Drive, Message};
+use crate::process::job::Message;
 use crate::targets::{Processes, Running};
 
 /// Slots that a warm-up is looked for in: with fewer there is no telling.

@@ -1,0 +1,104 @@
+//! How the clients of a trial are driven.
+
+use std::time::Duration;
+
+use bakeoff_load::{Pace, Plan};
+use serde::{Deserialize, Serialize};
+
+use crate::process::job::Task;
+use crate::{Registry, TrialError};
+
+/// The share of its seconds that a window leaves out at the start.
+const WARM_UP: f64 = 0.1;
+/// How many operations of each kind a window waits for.
+const LEAST: u64 = 10;
+
+/// How the clients of a trial are driven.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drive {
+    /// How many there are.
+    pub clients: usize,
+    /// When the window ends at the earliest, in seconds.
+    pub seconds: f64,
+    /// When their operations start.
+    pub pacing: Pacing,
+    /// Seeds what they do: the same for all trials of a block, so that its levels serve the same
+    /// work, and another one for the next.
+    pub seed: u64,
+}
+
+/// When the operations of a trial start, on its way to another process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Pacing {
+    /// In a closed loop.
+    Closed,
+    /// In an open loop.
+    Open {
+        /// How many are due a second.
+        per_second: f64,
+        /// The name of their arrival process.
+        arrivals: String,
+        /// Seeds it.
+        seed: u64,
+    },
+}
+
+impl Pacing {
+    /// The pace, with the arrival process of that name.
+    ///
+    /// # Errors
+    /// When none is registered by it.
+    pub fn pace(&self, registry: &Registry) -> Result<Pace, TrialError> {
+        let Self::Open { per_second, arrivals, seed } = self else { return Ok(Pace::Closed) };
+        let known = registry.arrivals().iter().find(|known| known.name == arrivals);
+        let unknown = || TrialError::process(format!("there is no arrival process {arrivals}"));
+        let arrivals = known.ok_or_else(unknown)?;
+        Ok(Pace::Open { per_second: *per_second, arrivals, seed: *seed })
+    }
+}
+
+impl Drive {
+    /// How its drivers are driven, at a pace.
+    pub fn plan(&self, drivers: usize, kinds: usize, pace: Pace) -> Plan {
+        let duration = Duration::from_secs_f64(self.seconds);
+        let plan = Plan::closed(self.clients, kinds, duration);
+        let (warm_up, least) = (duration.mul_f64(WARM_UP), LEAST);
+        Plan { drivers, warm_up, least, pace, seed: self.seed, ..plan }
+    }
+
+    /// What a trial's process is told, to drive them.
+    pub fn task(&self) -> Task {
+        Task::inside(super::NAME, self)
+    }
+
+    /// How long its clients run at most.
+    pub fn cap(&self) -> Duration {
+        let plan = self.plan(1, 1, Pace::Closed);
+        plan.cap + plan.patience
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pacing_survives_the_journey_and_its_arrivals_are_looked_up() {
+        let open = |arrivals: &str| Pacing::Open {
+            per_second: 0.5,
+            arrivals: arrivals.into(),
+            seed: u64::MAX,
+        };
+        for pacing in [Pacing::Closed, open("poisson"), open("unheard-of")] {
+            let drive = Drive { clients: 1, seconds: 1.5, pacing, seed: u64::MAX };
+            let json = serde_json::to_string(&drive).unwrap();
+            assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);
+        }
+        let registry = Registry::standard();
+        let arrivals = &bakeoff_load::Arrivals::POISSON;
+        let pace = Pace::Open { per_second: 0.5, arrivals, seed: u64::MAX };
+        assert_eq!(open("poisson").pace(&registry).ok(), Some(pace));
+        let unknown = open("unheard-of").pace(&registry).unwrap_err().to_string();
+        assert!(unknown.contains("there is no arrival process unheard-of"), "{unknown}");
+    }
+}

@@ -1,0 +1,87 @@
+//! The half of a procedure that is done inside, in a process of its own with the target.
+
+use std::io::BufRead;
+
+use bakeoff_results::Measured;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{cut, drive};
+use crate::place::Place;
+use crate::process::Output;
+use crate::process::job::{GO, Message};
+use crate::targets::{Subject, Target};
+use crate::{Registry, TrialError};
+
+/// What a procedure does inside.
+pub struct Inside {
+    /// The procedure's name.
+    pub name: &'static str,
+    /// Does it, by what the procedure's other half told; what was measured, if anything was.
+    pub perform: fn(&Value, &mut Within<'_, '_>) -> Result<Option<Measured>, TrialError>,
+}
+
+/// Of every procedure.
+static ALL: [&Inside; 2] = [&drive::INSIDE, &cut::INSIDE];
+
+/// What the half inside works with.
+pub struct Within<'a, 'o> {
+    /// What is registered.
+    pub registry: &'a Registry,
+    /// The target, and what it made of the trial's levels.
+    pub target: &'a dyn Target,
+    /// See there.
+    pub subject: &'a Value,
+    /// Where it has its files and processes.
+    pub place: &'a Place,
+    /// Where the lab is.
+    pub input: &'a mut dyn BufRead,
+    /// Where messages to it go.
+    pub output: &'a Output<'o>,
+}
+
+impl Within<'_, '_> {
+    /// The target's subject.
+    ///
+    /// # Errors
+    /// What the target says.
+    pub fn prepare(&self) -> Result<Box<dyn Subject>, TrialError> {
+        self.target.prepare(self.subject)
+    }
+
+    /// Says that all is ready, and waits until the lab says go.
+    ///
+    /// # Errors
+    /// When the lab's process has ended.
+    pub fn ready(&mut self) -> Result<(), TrialError> {
+        tracing::debug!("ready");
+        self.output.send(&Message::Ready);
+        let mut line = String::new();
+        match self.input.read_line(&mut line) {
+            Ok(_) if line.trim() == GO => Ok(()),
+            _ => Err(TrialError::process("bakeoff itself has ended")),
+        }
+    }
+}
+
+/// Does what is inside of the procedure of that name.
+///
+/// # Errors
+/// When there is none, or what keeps it from being done.
+pub fn perform(
+    procedure: &str,
+    data: &Value,
+    within: &mut Within<'_, '_>,
+) -> Result<Option<Measured>, TrialError> {
+    let known = ALL.iter().find(|inside| inside.name == procedure);
+    let unknown = || TrialError::process(format!("there is no procedure {procedure}"));
+    (known.ok_or_else(unknown)?.perform)(data, within)
+}
+
+/// What the other half told, as it is typed there.
+///
+/// # Errors
+/// When it is something else.
+pub(super) fn told<T: DeserializeOwned>(data: &Value) -> Result<T, TrialError> {
+    T::deserialize(data).map_err(|error| TrialError::process(format!("no such job: {error}")))
+}
