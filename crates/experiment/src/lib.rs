@@ -2,11 +2,11 @@
 //!
 //! An experiment names a workload, the levels of its factors, and how to measure; its plan is the
 //! cells that are run, in blocks, in an order that its seed fixes. This crate knows the lab's own
-//! factors and how their levels are written. It must never know an engine, a workload, a target or
-//! a device model by name, nor what a declared factor means: which names are valid, which factors a
-//! workload has, and how a declared one is written is told to it in a [`Vocabulary`]. The presets
-//! that it holds name some, in files that it reads like any other. It starts nothing and measures
-//! nothing.
+//! factors and how their levels are written. It must never know an engine, a workload, a target, a
+//! device model, an arrival process or a planner by name, nor what a declared factor means: which
+//! names are valid, which factors a workload has, and how a declared one is written is told to it in a
+//! [`Vocabulary`]. The presets that it holds name some, in files that it reads like any other. It
+//! starts nothing and measures nothing.
 
 mod cuts;
 mod disks;

@@ -204,6 +204,8 @@ pub const LAWS: &[Law] = &[
             never("workload", &[], WORKLOADS),
             never("target", &[], TARGETS),
             never("device model", &["fuser"], MODELS),
+            never("arrival process", &[], &["poisson", "\"even\""]),
+            never("planner", &[], &["\"fixed\""]),
         ],
         but: &[
             // The presets, which its head speaks of.
