@@ -11,8 +11,8 @@ use bakeoff_devices::device::model::Model;
 use bakeoff_devices::models::{Models, RegisterError};
 use bakeoff_engines::{Engine, Home, Level};
 use bakeoff_experiment::{
-    ArrivalNames, Disks, EngineNames, Engines, Judge, Preset, Reader, Standing, Variant, Vocabulary,
-    presets,
+    ArrivalNames, Disks, EngineNames, Engines, Judge, Preset, Reader, Standing, Variant,
+    Vocabulary, presets,
 };
 use bakeoff_load::{ARRIVALS, Arrivals};
 use bakeoff_workloads::Workload;

@@ -3,9 +3,7 @@
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::spec::Spec;
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{
-    Cell, Experiment, Factor, Memory, Neighbours, Rate, random::SplitMix64,
-};
+use bakeoff_experiment::{Cell, Experiment, Factor, Memory, Neighbours, Rate, random::SplitMix64};
 use bakeoff_results::Levels;
 
 use crate::options;
