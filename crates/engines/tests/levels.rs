@@ -49,9 +49,9 @@ fn what_is_wrong_with_a_level_is_said_with_what_is_valid() {
         ("postgres/path=opt/pg", &["`opt/pg`", "from the root on"]),
         ("postgres/path=", &["value of the option `path`"]),
         ("postgres/work_mem=1MB\n", &["has to be one line of text"]),
-        ("postgres/work_mem=1,2", &["`work_mem` has a `,`", "[settings.\"postgres\"]"]),
-        ("postgres/path=/a@b", &["has a `@`"]),
-        ("postgres/search_path=a://b", &["has a `:/`"]),
+        ("postgres/work_mem=1,2", &["`work_mem` holds `,`", "[settings.\"postgres\"]"]),
+        ("postgres/path=/a@b", &["holds `@`"]),
+        ("postgres/search_path=a://b", &["holds `:/`"]),
         ("postgres/Work_Mem=1MB", &["`Work_Mem=1MB` is not an option", "small letters"]),
         ("postgres/", &["is not an option"]),
         ("postgres/jit=on/jit=off", &["`jit` is twice"]),
@@ -155,7 +155,7 @@ fn a_level_with_more_options_is_the_level_that_has_them() {
     }
     for (level, option, part) in [
         ("postgres", ("path", "/opt/pg/fsync=off"), "`/fsync=off`, which begins another"),
-        ("postgres", ("path", "/opt,1"), "has a `,`"),
+        ("postgres", ("path", "/opt,1"), "holds `,`"),
         ("mariadb:innodb", ("compression", "lz4"), "valid: none, zlib"),
         ("sqlite", ("compression", "zlib"), "`sqlite` takes no options"),
         ("mariadb:innodb/innodb_compression_default=ON", ("compression", "none"), "two options"),
