@@ -118,16 +118,23 @@ fn look(engine: &dyn Engine, folder: &Path, terms: &Terms, acknowledged: i64) ->
     let of_shelves = (0..3).map(|shelf| teller.run(bank::TICKETS_OF_SHELF, &[shelf]) as i64);
     assert_eq!(of_shelves.sum::<i64>(), last, "an index does not fit its table");
 
-    let latest = |account| (1..=last).rev().find(|number| number % ACCOUNTS == account);
-    let balances = (0..ACCOUNTS).filter_map(|account| {
-        latest(account).map(|number| vec![Cell::Int(account), Cell::Int(number)])
-    });
-    let balances: Vec<Row> = balances.collect();
+    // A transaction that was cut short stays half done where it can't be undone.
+    let half_done = !engine.about().rolls_back && last > acknowledged;
     for statement in [bank::BY_KEY, bank::BY_BALANCE] {
         teller.run(statement, &[]);
-        assert_eq!(sorted(&teller), balances, "half a transaction is left under {level}");
+        let left = sorted(&teller);
+        if !(half_done && left == balances_after(last - 1)) {
+            assert_eq!(left, balances_after(last), "half a transaction is left under {level}");
+        }
     }
     last
+}
+
+/// The rows of all accounts after the first so many transactions.
+fn balances_after(last: i64) -> Vec<Row> {
+    let latest = |account| (1..=last).rev().find(|number| number % ACCOUNTS == account);
+    let row = |account| Some(vec![Cell::Int(account), Cell::Int(latest(account)?)]);
+    (0..ACCOUNTS).filter_map(row).collect()
 }
 
 fn sorted(teller: &Teller<'_>) -> Vec<Row> {
