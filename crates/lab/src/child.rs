@@ -6,10 +6,13 @@ use std::path::Path;
 use bakeoff_folders::{Dir, each_file};
 
 use crate::machine::open_files;
-use crate::procedures::{Within, inside};
+use crate::procedures::{Inside, Within, cut, drive};
 use crate::process::Output;
 use crate::process::job::{Job, Message, Task};
 use crate::{Registry, TrialError};
+
+/// What each procedure does inside.
+static INSIDE: [&Inside; 2] = [&drive::INSIDE, &cut::INSIDE];
 
 /// Reads a job from `input`, does it, and says on `output` what came of it. The process is its own:
 /// threads that other work in it starts meanwhile would count as left behind by the target.
@@ -51,7 +54,9 @@ fn perform(
         }
         Task::Inside { procedure, data } => {
             let mut within = Within { registry, target, subject, place, input, output };
-            return inside::perform(procedure, data, &mut within);
+            let known = INSIDE.iter().find(|inside| inside.name == procedure);
+            let unknown = || TrialError::process(format!("there is no procedure {procedure}"));
+            return (known.ok_or_else(unknown)?.perform)(data, &mut within);
         }
     }
     Ok(None)

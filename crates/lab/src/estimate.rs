@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_experiment::{Cuts, Experiment};
 
+use crate::driving::Drive;
 use crate::place::images::Recipe;
-use crate::procedures::drive::Drive;
 use crate::spec::{self, TrialSpec};
 use crate::targets::{Setup, Size, Wanted};
 use crate::{Possible, Registry};

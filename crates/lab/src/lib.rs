@@ -6,6 +6,7 @@
 //! figure is shown or judged: it records, and says what it is doing through [`Watch`].
 
 mod child;
+pub mod driving;
 mod error;
 mod estimate;
 pub mod machine;

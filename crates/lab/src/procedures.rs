@@ -1,5 +1,5 @@
 //! Procedures: what is done to a target in a place. A folder each, with both halves: what the lab does,
-//! and what the trial's process does inside; and a line in the list of [`inside`].
+//! and what the trial's process does inside; and a place in the list of `child`.
 //!
 //! A procedure knows targets, places and processes by their contracts alone, and nothing of what
 //! becomes of its outcome.

@@ -13,6 +13,7 @@ use bakeoff_experiment::{Cell, Experiment};
 use bakeoff_results::{Canary, Measured, RunFolder, Trial};
 use bakeoff_trust::Folder;
 
+use crate::driving::Drive;
 use crate::error::wanting;
 use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
@@ -22,7 +23,7 @@ use crate::place::{images::Images, memory};
 use crate::planner::{Due, Planner};
 use crate::possible::Possible;
 use crate::preflight::Preflight;
-use crate::procedures::drive::{Drive, DriveProcedure};
+use crate::procedures::drive::DriveProcedure;
 use crate::procedures::{Outcome, Procedure, Stage};
 use crate::process::Program;
 use crate::refusal::Refusal;

@@ -6,8 +6,8 @@ use bakeoff_engines::Engine;
 use bakeoff_experiment::{Cell, Experiment, Factor, Memory, Neighbours, Rate, random::SplitMix64};
 use bakeoff_results::Levels;
 
+use crate::driving::{Drive, Pacing};
 use crate::options;
-use crate::procedures::drive::{Drive, Pacing};
 use crate::refusal::Refusal;
 use crate::targets::{Setup, Wanted};
 use crate::{Registry, TrialError};

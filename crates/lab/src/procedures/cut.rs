@@ -40,7 +40,7 @@ use crate::{MachineError, TrialError};
 const NAME: &str = "cut";
 
 /// What of it is done inside.
-pub(super) static INSIDE: Inside =
+pub(crate) static INSIDE: Inside =
     Inside { name: NAME, perform: |data, within| inside::perform(&told(data)?, within) };
 
 /// How long a target may take to open, and to open, check and read a crash image, if nothing else

@@ -5,7 +5,6 @@
 //! neighbours are there. So they are while the target drains: what it has put off costs what it costs
 //! then.
 
-mod clients;
 mod inside;
 mod measure;
 
@@ -19,6 +18,7 @@ use bakeoff_results::measure::{self as measures, DATABASE_GROUP, Measures, Scope
 
 use super::{GRACE, Inside, Outcome, PATIENCE, Procedure, Stage, told};
 use crate::TrialError;
+use crate::driving::Drive;
 use crate::error::wanting;
 use crate::machine::accounts;
 use crate::machine::suspect::MachineAccount;
@@ -30,17 +30,20 @@ use crate::process::{Process, Received};
 use crate::spec::{DiskSpec, TrialSpec};
 use crate::watch::Event;
 
-pub use clients::{Drive, Pacing};
-
 /// Its name.
 const NAME: &str = "drive";
 
 /// What of it is done inside.
-pub(super) static INSIDE: Inside =
+pub(crate) static INSIDE: Inside =
     Inside { name: NAME, perform: |data, within| inside::perform(&told(data)?, within) };
 
 /// How long a drain on the machine's own disk may take, however short its clients ran.
 const HOST_DRAIN: Duration = Duration::from_secs(120);
+
+/// What a trial's process is told, to drive its clients.
+pub fn task(drive: &Drive) -> Task {
+    Task::inside(NAME, drive)
+}
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -174,7 +177,7 @@ impl DriveProcedure {
         disk: &mut Disk,
         limits: &Limits,
     ) -> Result<Measured, TrialError> {
-        let mut process = stage.start(&trial.setup, place.clone(), self.0.task())?;
+        let mut process = stage.start(&trial.setup, place.clone(), task(&self.0))?;
         let (start, most) = (Instant::now(), self.most());
         let (mut seen, mut memory) = (Seen::default(), Measures::default());
         let mut machine = MachineAccount::now();

@@ -6,7 +6,6 @@ use bakeoff_results::Measured;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{cut, drive};
 use crate::place::Place;
 use crate::process::Output;
 use crate::process::job::{GO, Message};
@@ -20,9 +19,6 @@ pub struct Inside {
     /// Does it, by what the procedure's other half told; what was measured, if anything was.
     pub perform: fn(&Value, &mut Within<'_, '_>) -> Result<Option<Measured>, TrialError>,
 }
-
-/// Of every procedure.
-static ALL: [&Inside; 2] = [&drive::INSIDE, &cut::INSIDE];
 
 /// What the half inside works with.
 pub struct Within<'a, 'o> {
@@ -62,20 +58,6 @@ impl Within<'_, '_> {
             _ => Err(TrialError::process("bakeoff itself has ended")),
         }
     }
-}
-
-/// Does what is inside of the procedure of that name.
-///
-/// # Errors
-/// When there is none, or what keeps it from being done.
-pub fn perform(
-    procedure: &str,
-    data: &Value,
-    within: &mut Within<'_, '_>,
-) -> Result<Option<Measured>, TrialError> {
-    let known = ALL.iter().find(|inside| inside.name == procedure);
-    let unknown = || TrialError::process(format!("there is no procedure {procedure}"));
-    (known.ok_or_else(unknown)?.perform)(data, within)
 }
 
 /// What the other half told, as it is typed there.

@@ -75,7 +75,8 @@ fn measure_with(workload: &str, engine: &str, durability: &str, place: &Path) ->
     std::fs::create_dir(&directory).unwrap();
     let place = Place::folder(&directory);
     perform(&setup, &place, Task::Load);
-    *perform(&setup, &place, drive.task()).expect("a trial measures")
+    *perform(&setup, &place, bakeoff_lab::procedures::drive::task(&drive))
+        .expect("a trial measures")
 }
 
 /// Syncs for each commit, by the kernel's count; says so where it can't count.

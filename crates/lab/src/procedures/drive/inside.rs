@@ -2,9 +2,9 @@
 
 use bakeoff_results::Measured;
 
-use super::clients::Drive;
 use super::measure::measure;
 use crate::TrialError;
+use crate::driving::Drive;
 use crate::machine::syncs;
 use crate::machine::threads::Threads;
 use crate::procedures::Within;

@@ -9,8 +9,8 @@ use bakeoff_results::measure::{self, Measures, Scope};
 use bakeoff_results::{Measured, Operation, Slot};
 use bakeoff_stats::steady::{self, Slope};
 
-use super::Drive;
 use crate::TrialError;
+use crate::driving::Drive;
 use crate::machine::accounts::{Device, space};
 use crate::machine::open_files;
 use crate::machine::run_delay::RunDelays;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use bakeoff_load::{Pace, Plan};
 use serde::{Deserialize, Serialize};
 
-use crate::process::job::Task;
 use crate::{Registry, TrialError};
 
 /// The share of its seconds that a window leaves out at the start.
@@ -64,11 +63,6 @@ impl Drive {
         let plan = Plan::closed(self.clients, kinds, duration);
         let (warm_up, least) = (duration.mul_f64(WARM_UP), LEAST);
         Plan { drivers, warm_up, least, pace, seed: self.seed, ..plan }
-    }
-
-    /// What a trial's process is told, to drive them.
-    pub fn task(&self) -> Task {
-        Task::inside(super::NAME, self)
     }
 
     /// How long its clients run at most.
