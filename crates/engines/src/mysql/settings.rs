@@ -162,7 +162,9 @@ mod tests {
         own.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));
         for level in Durability::ALL {
             let answer = kept(&own, level);
-            let named = |what: &String| what.starts_with("innodb_flush_log_at_trx_commit=0 among");
+            let named = |what: &String| {
+                what.starts_with("your settings have innodb_flush_log_at_trx_commit=0")
+            };
             assert!(answer.as_ref().is_err_and(named), "{answer:?}");
         }
     }

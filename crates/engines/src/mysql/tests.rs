@@ -298,7 +298,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     session.run(INSERT, &note(1), &mut rows).expect("insert");
     drop(session);
     drop(database);
-    refused(&ours, &terms, "allow their reuse");
+    refused(&ours, &terms, "--reuse drops");
     let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
     let database = open(&ours, &reuse).expect("a reused database");
     assert!(database.server().is_none());

@@ -234,7 +234,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
         assert!(!answer.contains("hidden"), "{answer}");
     };
     drop(open(&ours, &terms).expect("an empty database"));
-    refused(&ours, &terms, "allow their reuse");
+    refused(&ours, &terms, "--reuse drops");
     let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
     drop(open(&ours, &reuse).expect("a reused database"));
     refused(&ours, &Terms { durability: Durability::None, ..reuse.clone() }, "fsync=on");
