@@ -212,6 +212,7 @@ fn cuts_that_were_killed_leave_no_mount_and_go_on_with_what_is_missing() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn what_can_not_be_cut_says_so_once_however_often_it_is_tried() {
     if !can_mount() {
         return;

@@ -344,6 +344,7 @@ fn servers_run_in_a_folder_with_a_long_path() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn servers_run_in_a_folder_with_a_long_path_for_an_ordinary_user() {
     const ENGINES: &str = "mariadb:innodb,mariadb:rocksdb";
     if !needs_root("be another user") || !installed(&["mariadb:innodb", "mariadb:rocksdb"]) {

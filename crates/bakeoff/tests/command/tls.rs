@@ -185,6 +185,7 @@ fn run(place: &Place, url: &str) -> Done {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn postgres_is_reached_by_tls_and_its_certificate_verified() {
     if !installed(&["postgres"]) {
         return;

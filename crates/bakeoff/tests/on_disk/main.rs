@@ -51,6 +51,7 @@ fn postgres_on_a_hard_disk() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn tarantool_in_memory() {
     story::tell(&Tarantool::MEMTX, "null");
 }
@@ -62,6 +63,7 @@ fn tarantool_in_memory_on_a_hard_disk() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn tarantool_on_disk() {
     story::tell(&Tarantool::VINYL, "null");
 }
