@@ -245,11 +245,27 @@ pub struct Report {
 }
 
 impl Report {
-    /// The form of the report.
-    pub fn format(&self, reports: &Reports) -> &str {
-        let ending = || self.output.as_ref()?.extension()?.to_str();
-        let of_file = || reports.format_of(ending()?);
-        self.format.as_deref().or_else(of_file).unwrap_or("term")
+    /// The form of the report: the one that was asked for, else that of the file's ending, else the
+    /// terminal's.
+    ///
+    /// # Errors
+    /// An ending that says none.
+    pub fn format(&self, reports: &Reports) -> Result<&str, String> {
+        if let Some(format) = &self.format {
+            return Ok(format);
+        }
+        let Some(ending) = self.output.as_ref().and_then(|path| path.extension()) else {
+            return Ok("term");
+        };
+        let ending = ending.to_string_lossy();
+        reports.format_of(&ending).ok_or_else(|| {
+            let endings: Vec<String> = reports.endings().map(|it| format!(".{it}")).collect();
+            format!(
+                "`.{ending}` is the ending of no format of reports; take one of {}, or say which it \
+                 is to be: --format FORMAT",
+                endings.join(", ")
+            )
+        })
     }
 }
 

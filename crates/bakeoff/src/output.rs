@@ -130,6 +130,20 @@ pub fn program() -> String {
     name.unwrap_or("bakeoff").to_owned()
 }
 
+/// The width of tables where no terminal says otherwise.
+pub const WIDTH: usize = 100;
+
+/// The columns of the terminal that standard output is, or [`WIDTH`] where it is none.
+pub fn terminal_width() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
+    size.map_or(WIDTH, |size| usize::from(size.ws_col))
+}
+
+/// How wide a table of text is: no line of it is hard to follow.
+pub fn table_width() -> u16 {
+    terminal_width().min(WIDTH) as u16
+}
+
 /// A text that names commands of `bakeoff`, with those of this program in their place.
 pub fn by_own_name(text: &str) -> String {
     let program = program();

@@ -139,10 +139,10 @@ impl Control {
             let others = table::disks().into_iter().map(|(entry, _)| entry.place);
             let others: Vec<String> = others.map(|place| place.display().to_string()).collect();
             let others = match others.as_slice() {
-                [] => "none is".to_owned(),
-                some => format!("these are: {}", some.join(", ")),
+                [] => ", and none anywhere else".to_owned(),
+                some => format!("; these are: {}", some.join(", ")),
             };
-            let why = format!("no virtual disk is mounted on {shown}; {others}");
+            let why = format!("no virtual disk is mounted on {shown}{others}");
             return Err(Error::Folder(why));
         };
         if let Some(user) = user.filter(|user| !own::is_trusted(*user)) {

@@ -43,6 +43,7 @@ impl Level {
         let mut options = Options::new();
         for piece in pieces {
             let (name, value) = option(engine, piece)?;
+            not_of_another(engine, engines, &name)?;
             if options.insert(name.clone(), value).is_some() {
                 return Err(format!(
                     "`{name}` is twice among the options of `{text}`\nleave one out"
@@ -153,6 +154,22 @@ fn option(engine: &dyn Engine, piece: &str) -> Result<(String, String), String> 
     let meant = meant.map(|meant| format!("did you mean `{meant}`?\n")).unwrap_or_default();
     let valid = valid(&declared, takes_settings);
     Err(format!("unknown option `{name}` of `{}`\n{meant}{valid}", about.name))
+}
+
+/// Refuses what would be taken for a setting of a server and is an option that other engines declare.
+fn not_of_another(
+    engine: &dyn Engine,
+    engines: &[&'static dyn Engine],
+    name: &str,
+) -> Result<(), String> {
+    let declares = |it: &dyn Engine| it.options().iter().any(|option| option.factor.name == name);
+    let others = engines.iter().filter(|it| declares(**it)).map(|it| it.about().name);
+    let others: Vec<&str> = others.collect();
+    if declares(engine) || others.is_empty() {
+        return Ok(());
+    }
+    let (engine, others) = (engine.about().name, others.join(", "));
+    Err(format!("`{engine}` has no option `{name}`\nit is one of {others}"))
 }
 
 /// The options that are valid, in a line.

@@ -212,6 +212,14 @@ proptest! {
     }
 }
 
+#[test]
+fn an_option_of_another_engine_is_no_setting_of_a_server() {
+    let said = wrong("postgres/compression=zlib");
+    assert!(said.starts_with("`postgres` has no option `compression`\nit is one of "), "{said}");
+    assert!(said.contains("mariadb:innodb"), "{said}");
+    assert_eq!(name("postgres/work_mem=1MB"), "postgres/work_mem=1MB");
+}
+
 /// The laws of the house forbid engines' names to crates that must not know them.
 #[test]
 fn the_laws_of_the_house_know_every_engine_by_its_name() {

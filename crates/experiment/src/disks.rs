@@ -154,7 +154,7 @@ impl Holders for Disks {
         let declaration = |ParameterNames { model, name, syntax }| Declaration {
             by: Declarer { of: Factor::DISK, name: model },
             name,
-            summary: "a parameter of virtual disks (docs/disks.md)".to_owned(),
+            summary: "a parameter of virtual disks".to_owned(),
             syntax,
             default: DEFAULT.to_owned(),
         };

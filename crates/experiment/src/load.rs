@@ -8,6 +8,7 @@ use bakeoff_factor::DEFAULT;
 use crate::engines::TRUST;
 use crate::layer::{Given, Layer, Levels};
 use crate::message::{Error, Place, Problem, Source, one_of};
+use crate::options::Holders;
 use crate::{Changes, Experiment, Factor, Vocabulary, WorkloadNames, cuts, file, level};
 
 mod options;
@@ -123,7 +124,9 @@ fn trust_engines(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> 
         let is_given = |given: &&Given<String>| level::base(&given.value) != DEFAULT;
         for given in levels.iter().filter(in_file).filter(is_given) {
             let pair = [(&*option.name, level::base(&given.value))];
-            let title = engines().find_map(|engine| asks(engine, &pair));
+            let with_it =
+                engines().filter(|it| vocabulary.engines.has(level::base(&it.value), &option.name));
+            let title = with_it.into_iter().find_map(|engine| asks(engine, &pair));
             let named = format!("all its levels on the command line: --factor {factor}=");
             refuse(title, given, &named);
         }

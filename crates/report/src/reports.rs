@@ -60,6 +60,11 @@ impl Reports {
         self.exporters.iter().map(|exporter| exporter.name())
     }
 
+    /// The endings of files that say their format.
+    pub fn endings(&self) -> impl Iterator<Item = &'static str> {
+        self.exporters.iter().flat_map(|exporter| exporter.endings().iter().copied())
+    }
+
     /// The name of the format of files with such an ending, in whatever case.
     pub fn format_of(&self, ending: &str) -> Option<&'static str> {
         let has = |known: &&str| known.eq_ignore_ascii_case(ending);

@@ -21,7 +21,7 @@ impl Exporter for Terminal {
     }
 
     fn endings(&self) -> &[&'static str] {
-        &["term"]
+        &["term", "txt"]
     }
 
     fn write(

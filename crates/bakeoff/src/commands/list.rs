@@ -10,7 +10,7 @@ use super::plan::rounded;
 use crate::Lab;
 use crate::cli::{self, Listed};
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{by_own_name, print, table_width};
 use crate::progress::span;
 
 /// Prints one list, or all of them.
@@ -44,7 +44,7 @@ fn list(registry: &Registry, what: Listed) -> Table {
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(100);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(table_width());
     table.set_header(header);
     table
 }
@@ -161,7 +161,7 @@ fn planners(registry: &Registry) -> Table {
 }
 
 fn factors(vocabulary: &Vocabulary) -> Table {
-    let mut table = table(&["factor", "what it is", "its levels", "who has it"]);
+    let mut table = table(&["factor", "what it is", "its levels", "without it", "who has it"]);
     for factor in described(vocabulary) {
         let has = |workload: &&WorkloadNames| workload.factors.iter().any(|it| same(*it, factor));
         let workloads = vocabulary.workloads.iter().filter(has).map(|workload| &*workload.name);
@@ -170,12 +170,15 @@ fn factors(vocabulary: &Vocabulary) -> Table {
             all if all == vocabulary.workloads.len() => "all workloads".to_owned(),
             _ => workloads.join(", "),
         };
-        table.add_row([factor.name(), factor.summary(), &vocabulary.syntax(factor), &workloads]);
+        let syntax = by_own_name(&vocabulary.syntax(factor));
+        let default = factor.default_level().unwrap_or("–");
+        table.add_row([factor.name(), factor.summary(), &syntax, default, &workloads]);
     }
     for factor in vocabulary.options(None) {
         let Factor::Option(option) = factor else { continue };
         let declarers = option.declarers().join(", ");
-        table.add_row([factor.name(), factor.summary(), factor.syntax(), &declarers]);
+        let default = factor.default_level().unwrap_or("–");
+        table.add_row([factor.name(), factor.summary(), factor.syntax(), default, &declarers]);
     }
     table
 }

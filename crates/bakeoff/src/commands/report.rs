@@ -10,14 +10,12 @@ use bakeoff_results::{RunFolder, visible};
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, write};
-
-/// The width of tables where no terminal says otherwise.
-const WIDTH: usize = 100;
+use crate::output::{WIDTH, print, terminal_width, write};
 
 /// Prints or writes the report.
 pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
-    let format = arguments.format(&lab.reports);
+    let usage = |message| Failure::new(Exit::Usage, message);
+    let format = arguments.format(&lab.reports).map_err(usage)?;
     if arguments.rows.is_some() && format != "csv" {
         return Err(Failure::new(Exit::Usage, "--rows needs --format csv"));
     }
@@ -85,13 +83,8 @@ pub fn render(
     terminal: bool,
 ) -> Result<String, Failure> {
     let color = terminal && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let width = terminal_width().filter(|_| terminal).unwrap_or(WIDTH);
+    let width = if terminal { terminal_width() } else { WIDTH };
     reports
         .render(document, format, &Options { color, width, rows })
         .map_err(|error| Failure::new(Exit::Failed, error))
-}
-
-fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
-    (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }

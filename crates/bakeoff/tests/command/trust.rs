@@ -115,6 +115,18 @@ fn neither_a_name_nor_a_value_is_more_than_one_setting() {
 }
 
 #[test]
+fn a_file_may_vary_an_option_beside_an_engine_without_it() {
+    let place = Place::new();
+    let file = "workload = 'point'\nengine = ['mariadb:innodb', 'postgres']\n\
+                compression = ['none', 'zlib']\n";
+    place.write("mine.toml", file);
+    let done = place.run(&["run", "mine.toml", "--dry-run"]);
+    if installed(&["mariadb:innodb", "postgres"]) {
+        done.code(0).says(&["not run: postgres × compression zlib"]);
+    }
+}
+
+#[test]
 fn a_trusted_file_has_its_settings_and_a_run_of_it_is_trusted_anew() {
     if !installed(&["postgres"]) {
         return;
