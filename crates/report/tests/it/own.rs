@@ -80,7 +80,7 @@ impl Exporter for Headings {
     }
 
     fn endings(&self) -> &[&'static str] {
-        &["txt"]
+        &["outline"]
     }
 
     fn write(&self, _: &Document, sections: &[Box<dyn Section>], _: &Options) -> Result<String> {
@@ -152,7 +152,7 @@ fn a_format_of_ones_own_has_all_sections() {
     reports.exporter(Box::new(Headings)).expect("a free name");
     assert!(text(&reports, "headings").contains("What it cost\n"));
     assert!(text(&reports, "headings").contains("Own figures\n"));
-    assert_eq!(reports.format_of("TXT"), Some("headings"));
+    assert_eq!(reports.format_of("OUTLINE"), Some("headings"));
     assert_eq!(reports.formats().last(), Some("headings"));
 }
 
