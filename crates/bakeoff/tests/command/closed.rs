@@ -126,6 +126,7 @@ fn on_terminal(place: &Place, slave: &File, controlling: bool, arguments: &[&str
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_run_whose_terminal_was_closed_is_interrupted() {
     for controlling in [true, false] {
         let place = Place::new();

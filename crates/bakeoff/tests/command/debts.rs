@@ -39,6 +39,7 @@ fn trial<'a>(document: &'a Value, engine: &str) -> &'a Value {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_drain_takes_the_disks_time_and_is_cut_off_when_it_takes_longer_than_the_clients_ran() {
     if !can_mount() {
         return;
@@ -130,6 +131,7 @@ fn figures_of_a_fresh_database_are_told_as_such() {
 
 /// The disk has room for the trial and not for what the drain writes.
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_disk_that_fills_while_draining_stops_the_run_and_loses_nothing() {
     let place = Place::new();
     place.write("slow.toml", SLOW);

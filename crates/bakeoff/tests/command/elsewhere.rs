@@ -102,6 +102,7 @@ fn assert_secret(place: &Place, folder: &str, done: &Done) {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere() {
     if !installed(&["mariadb:innodb"]) {
         return;

@@ -78,6 +78,7 @@ fn a_virtual_disk_is_mounted_without_root() {
 
 /// Where no group of an ordinary user's can be made, the message says what brings one.
 #[test]
+#[ignore = "slow: make test-all"]
 fn memory_that_can_not_be_limited_is_told_with_what_brings_it() {
     let (place, user) = place();
     let doctor = place.run_as(user, &["doctor", "."]);

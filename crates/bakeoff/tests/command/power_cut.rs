@@ -187,6 +187,7 @@ fn a_server_whose_power_is_cut_keeps_strict() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn cuts_that_were_killed_leave_no_mount_and_go_on_with_what_is_missing() {
     use rustix::process::{Pid, Signal, kill_process};
     if !can_mount() {
@@ -238,6 +239,7 @@ fn what_can_not_be_cut_says_so_once_however_often_it_is_tried() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_full_work_folder_stops_the_cuts_and_loses_none() {
     if !can_mount() {
         return;

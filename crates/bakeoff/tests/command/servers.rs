@@ -93,6 +93,7 @@ fn another_installation(place: &Place) -> String {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_level_with_options_is_an_engine_of_its_own() {
     if !installed(&["postgres"]) {
         return;
@@ -129,6 +130,7 @@ fn a_level_with_options_is_an_engine_of_its_own() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_level_that_leaves_one_durability_alone_is_loaded_under_that() {
     if !installed(&["mariadb:innodb"]) {
         return;

@@ -62,6 +62,7 @@ impl Drop for Disk {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn a_stopped_daemon_is_told_from_one_that_works_and_the_remedy_named() {
     let Some(disk) = Disk::new() else { return };
     let pid = disk.pid();

@@ -243,6 +243,7 @@ fn postgres_is_reached_by_tls_and_its_certificate_verified() {
 }
 
 #[test]
+#[ignore = "slow: make test-all"]
 fn mariadb_is_reached_by_tls_and_its_certificate_verified() {
     if !installed(&["mariadb:innodb"]) {
         return;
