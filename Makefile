@@ -3,7 +3,7 @@
 .PHONY: build demo packages test lint test-slow test-all bench clean
 
 build:
-	cargo build --release --locked
+	cargo build --release --locked --package bakeoff
 
 # Which embedded engine serves an issue tracker best on this machine? At most 3 minutes.
 demo: build
