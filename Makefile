@@ -13,7 +13,7 @@ demo: build
 packages:
 	ci/packages
 
-# What a change is tried with, again and again: at most 15 minutes on 2 processors, from a clean clone.
+# What a change is tried with, again and again: about 15 minutes on 2 processors, from a clean clone.
 test: packages
 	cargo fmt --all --check
 	cargo test --workspace --locked --no-fail-fast

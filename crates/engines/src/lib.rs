@@ -424,10 +424,11 @@ pub enum Access {
 /// not at all. Readers and writers don't wait for each other: a transaction reads while another
 /// session, be it on the same thread, has written and not committed, and a commit does not wait for
 /// those who read. (So one lock around the whole database, held for a transaction, will not do; an
-/// engine that can't undo a transaction is free of this.) Rows that a writing transaction changes, or reads `for_update`, are its own until
-/// it ends: two transactions that would overwrite each other's work follow one another, or one
-/// of them ends in [`Error::Conflict`]. A statement outside `begin` and `commit` is a transaction
-/// of its own. After an error in a transaction the only call that is allowed is `rollback`.
+/// engine that can't undo a transaction is free of this.) Rows that a writing transaction changes,
+/// or reads `for_update`, are its own until it ends: two transactions that would overwrite each
+/// other's work follow one another, or one of them ends in [`Error::Conflict`]. A statement
+/// outside `begin` and `commit` is a transaction of its own. After an error in a transaction the
+/// only call that is allowed is `rollback`.
 pub trait Session {
     /// Starts a transaction.
     ///

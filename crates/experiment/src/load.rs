@@ -101,8 +101,8 @@ impl Experiment {
 }
 
 /// Refuses levels of engines and of their options that ask for trust and that the file itself names,
-/// rather than a flag, unless it is trusted. To a database bakeoff would send a password that stands in the environment, and what it
-/// knows of the machine; an option may be a program.
+/// rather than a flag, unless it is trusted. To a database bakeoff would send a password that stands in
+/// the environment, and what it knows of the machine; an option may be a program.
 fn trust_engines(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> Result<(), Error> {
     let in_file =
         |given: &&Given<String>| !vocabulary.trusts && Arc::ptr_eq(&given.place.source, file);

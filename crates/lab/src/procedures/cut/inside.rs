@@ -166,7 +166,7 @@ fn audit(
     let verdict = match &opened {
         Err(reason) => corrupt(&reason.to_string()),
         Ok(running) => match running.audit(claims, off_at_ns) {
-            Ok(audit) => verdict(audit, recovery, off_at_ns),
+            Ok(audit) => audited(audit, recovery, off_at_ns),
             Err(reason) => return output.send(&Message::Failed(reason)),
         },
     };
@@ -179,7 +179,7 @@ fn corrupt(reason: &str) -> AuditResult {
 }
 
 /// What an audit found, with the age of the oldest loss; it took `recovery` to open the image.
-fn verdict(audit: Audit, recovery: Duration, off_at_ns: u64) -> AuditResult {
+fn audited(audit: Audit, recovery: Duration, off_at_ns: u64) -> AuditResult {
     let Audit { faults, findings } = audit;
     let age = |at: u64| off_at_ns.saturating_sub(at) as f64 / 1e9;
     AuditResult {
