@@ -120,6 +120,7 @@ impl<'a> Trial<'a> {
         loop {
             let database = open(self).map_err(words)?;
             let reopens = self.live(&*database, &mut steps)?;
+            self.trace.push_str(if reopens { "reopen\n" } else { "end\n" });
             let faults = database.check().map_err(words)?;
             if !faults.is_empty() {
                 return Err(format!("the engine's own check says {faults:?}"));
