@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+mod debt;
 mod external;
 pub mod fair;
 mod files;
@@ -31,6 +32,7 @@ pub mod urls;
 mod value;
 
 pub use bakeoff_servers::Standing;
+pub use debt::{Debt, Owed, Payment, Turn, Unit};
 pub use fair::Setting;
 pub use lookup::{find, find_among, find_with};
 pub use options::{EngineOption, Level, Options};
@@ -384,6 +386,16 @@ pub trait Database: Send + Sync {
     /// What the engine counts of itself since it was opened (name, value), for the record.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
+    }
+
+    /// What it owes as of now; `None` where that can't be known, as of a server elsewhere. It may be
+    /// asked once a second from any thread while sessions are at work, and costs them nothing that
+    /// could be measured.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn debt(&self) -> Result<Option<Debt>> {
+        Ok(None)
     }
 
     /// Those of its counters that grow when it writes back what it had put off: pages flushed, tables

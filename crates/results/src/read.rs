@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, Statement, Transaction};
 use crate::column::{Left, histogram, json, optional_histogram, optional_text, text, unreadable};
 use crate::measure::Measures;
 use crate::power_cut::Cut;
-use crate::record::{Canary, Measured, Operation, Slot, Trial};
+use crate::record::{Canary, Debts, Measured, Operation, Slot, Trial};
 use crate::run::{RunState, Status};
 use crate::shape::Form;
 use crate::store::RunFolder;
@@ -303,6 +303,7 @@ impl RunFolder {
                 window_s: (row.get(7)?, row.get(8)?),
                 operations: Vec::new(),
                 measures,
+                debts: Debts::default(),
                 warnings,
             }),
             None => None,

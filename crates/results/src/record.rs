@@ -45,8 +45,42 @@ pub struct Measured {
     pub operations: Vec<Operation>,
     /// Everything else that was measured.
     pub measures: Measures,
+    /// What the target owed over time, and when it paid.
+    pub debts: Debts,
     /// What a reader of the figures should know, in sentences.
     pub warnings: Vec<String>,
+}
+
+/// What a target owed over a trial, and when it paid. Times are in seconds from the start of the
+/// clients; it is looked at about once a second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Debts {
+    /// One entry for each thing that was put off; empty where nobody knows.
+    pub owed: Vec<OwedSeries>,
+    /// One entry for each kind of payment.
+    pub payments: Vec<PaymentSeries>,
+}
+
+/// How much of one thing was put off, over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwedSeries {
+    /// What it is, in the engine's own term: "dirty pages".
+    pub name: String,
+    /// What it is counted in: `bytes`, `pages`, `rows` or `files`.
+    pub unit: String,
+    /// Where the engine has to pay at the latest, where there is such a limit.
+    pub limit: Option<u64>,
+    /// When, and how much, in order.
+    pub points: Vec<(f64, u64)>,
+}
+
+/// When a kind of payment ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PaymentSeries {
+    /// What it is, in the singular: "checkpoint".
+    pub name: String,
+    /// When it was seen to have ended, and how many had since the look before, in order.
+    pub ended: Vec<(f64, u64)>,
 }
 
 /// What happened to one operation of the workload in a trial.

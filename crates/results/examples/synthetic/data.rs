@@ -3,8 +3,8 @@
 
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, AppliedSetting, CutPlan, EngineFact, FileSystem, Levels, Machine, Measured, Operation,
-    Run, Slot, Trial, histogram,
+    Applied, AppliedSetting, CutPlan, Debts, EngineFact, FileSystem, Levels, Machine, Measured,
+    Operation, Run, Slot, Trial, histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -129,6 +129,7 @@ impl Trials {
             window_s: (f64::from(DROPPED), f64::from(SECONDS - DROPPED)),
             operations: KINDS.map(|(name, mean_s)| self.operation(name, mean_s * slowness)).into(),
             measures: measures(),
+            debts: Debts::default(),
             warnings: Vec::new(),
         }
     }

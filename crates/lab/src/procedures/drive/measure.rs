@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_load::{self as load, Outcome};
 use bakeoff_results::measure::{self, Measures, Scope};
-use bakeoff_results::{Measured, Operation, Slot};
+use bakeoff_results::{Debts, Measured, Operation, Slot};
 use bakeoff_stats::steady::{self, Slope};
 
 use crate::TrialError;
@@ -142,7 +142,8 @@ fn of_clients(
         Some(format!("{} {name} operations failed, first: {error}", kind.errors))
     };
     let warnings = names.iter().zip(&outcome.kinds).filter_map(failed).collect();
-    Ok(Measured { ran_s: outcome.ran.as_secs_f64(), window_s, operations, measures, warnings })
+    let (ran_s, debts) = (outcome.ran.as_secs_f64(), Debts::default());
+    Ok(Measured { ran_s, window_s, operations, measures, debts, warnings })
 }
 
 /// What they did on the whole.
