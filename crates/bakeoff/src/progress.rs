@@ -200,6 +200,10 @@ impl Watch for Progress {
                 let name = self.cell(|factor| cell.get(factor));
                 self.begins(number, of, &name, left_s);
             }
+            Event::Conditioning { done, of } => {
+                let of = of.map_or(String::new(), |of| format!(" of {of}"));
+                self.now(format!("conditioning: {done}{of} operations"));
+            }
             Event::Progress { per_second, mean_s } => {
                 // Before anything has ended there is no rate and no latency.
                 if let (Show::Live { trial, .. }, true) = (&self.show, per_second > 0.0) {

@@ -63,7 +63,7 @@ pub(crate) enum Valid {
 
 impl Factor {
     /// The lab's own factors, in the order in which they are listed.
-    pub const OWN: [Self; 8] = [
+    pub const OWN: [Self; 9] = [
         Self::ENGINE,
         Self::DURABILITY,
         Self::MEMORY,
@@ -72,6 +72,7 @@ impl Factor {
         Self::CLIENTS,
         Self::RATE,
         Self::SCALE,
+        Self::STATE,
     ];
 
     /// Its name: a key in files; one of the lab's own is a flag, too, with two dashes before it.

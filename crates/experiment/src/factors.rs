@@ -9,10 +9,12 @@ mod memory;
 mod neighbours;
 pub(crate) mod rate;
 mod scale;
+mod state;
 
 pub use memory::Memory;
 pub use neighbours::Neighbours;
 pub use rate::{ArrivalNames, Rate};
+pub use state::State;
 
 /// A number of plain digits.
 fn number(text: &str) -> Option<u32> {

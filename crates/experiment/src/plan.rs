@@ -6,7 +6,7 @@ use bakeoff_factor::DEFAULT;
 
 use crate::factor::OptionFactor;
 use crate::random::SplitMix64;
-use crate::{Experiment, Factor, Memory, Neighbours, Rate, level};
+use crate::{Experiment, Factor, Memory, Neighbours, Rate, State, level};
 
 /// All trials, in blocks.
 ///
@@ -93,6 +93,11 @@ impl Cell {
     /// The other load on the disk; none where the workload has no such factor.
     pub fn neighbours(&self) -> Neighbours {
         self.read(Factor::NEIGHBOURS, Neighbours::parse)
+    }
+
+    /// What the engine has behind it; warm where the workload has no such factor.
+    pub fn state(&self) -> State {
+        self.read(Factor::STATE, State::parse)
     }
 
     /// When operations start; in a closed loop where the workload has no such factor.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bakeoff_experiment::State;
 use bakeoff_load::{Pace, Plan};
 use serde::{Deserialize, Serialize};
 
@@ -9,21 +10,48 @@ use crate::{Registry, TrialError};
 
 /// The share of its seconds that a window leaves out at the start.
 const WARM_UP: f64 = 0.1;
-/// How many operations of each kind a window waits for.
+/// How many operations of each kind a window waits for; where rounds are made of them, so many in
+/// each of five.
 const LEAST: u64 = 10;
+const LEAST_STEADY: u64 = 25;
 
 /// How the clients of a trial are driven.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drive {
     /// How many there are.
     pub clients: usize,
-    /// When the window ends at the earliest, in seconds.
+    /// What the target has behind it.
+    pub state: State,
+    /// What brings it there.
+    pub conditioning: Conditioning,
+    /// How long the window is at least, with what it leaves out at its start, in seconds. Before a
+    /// steady one the clients work as long again, so that the disk's time tells first.
     pub seconds: f64,
     /// When their operations start.
     pub pacing: Pacing,
     /// Seeds what they do: the same for all trials of a block, so that its levels serve the same
     /// work, and another one for the next.
     pub seed: u64,
+}
+
+/// The work that is done before the clients start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Conditioning {
+    /// None.
+    None,
+    /// So many operations.
+    Operations {
+        /// How many.
+        count: u64,
+        /// Seeds what they do.
+        seed: u64,
+    },
+    /// As many as it takes until every debt was run up and paid once; to learn that, no client
+    /// starts after them.
+    Calibrate {
+        /// Seeds what they do.
+        seed: u64,
+    },
 }
 
 /// When the operations of a trial start, on its way to another process.
@@ -59,10 +87,20 @@ impl Pacing {
 impl Drive {
     /// How its drivers are driven, at a pace.
     pub fn plan(&self, drivers: usize, kinds: usize, pace: Pace) -> Plan {
-        let duration = Duration::from_secs_f64(self.seconds);
+        let window = Duration::from_secs_f64(self.seconds);
+        let (warm_up, duration, least) = match self.state {
+            // The first operation after a restart is what it is about.
+            State::Cold => (Duration::ZERO, window, LEAST),
+            State::Warm => (window.mul_f64(WARM_UP), window, LEAST),
+            State::Steady => (window, window * 2, LEAST_STEADY),
+        };
         let plan = Plan::closed(self.clients, kinds, duration);
-        let (warm_up, least) = (duration.mul_f64(WARM_UP), LEAST);
         Plan { drivers, warm_up, least, pace, seed: self.seed, ..plan }
+    }
+
+    /// How long its clients run where no operation is slow.
+    pub fn duration(&self) -> Duration {
+        self.plan(1, 1, Pace::Closed).duration
     }
 
     /// How long its clients run at most.
@@ -84,7 +122,15 @@ mod tests {
             seed: u64::MAX,
         };
         for pacing in [Pacing::Closed, open("poisson"), open("unheard-of")] {
-            let drive = Drive { clients: 1, seconds: 1.5, pacing, seed: u64::MAX };
+            let conditioning = Conditioning::Operations { count: u64::MAX, seed: 1 };
+            let drive = Drive {
+                clients: 1,
+                state: State::Steady,
+                conditioning,
+                seconds: 1.5,
+                pacing,
+                seed: u64::MAX,
+            };
             let json = serde_json::to_string(&drive).unwrap();
             assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);
         }

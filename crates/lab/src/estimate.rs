@@ -69,7 +69,7 @@ impl Estimate {
                 hired |= spec::wants_hired(&trial);
                 estimate.load(registry, &trial.setup, &mut loaded);
                 estimate.trials_s += trial_s(registry, &trial, &drive);
-                estimate.most_s += (drive.cap().as_secs_f64() - drive.seconds).max(0.0);
+                estimate.most_s += (drive.cap() - drive.duration()).as_secs_f64();
             }
         }
         if hired {
@@ -144,7 +144,7 @@ pub(crate) fn trial_s(registry: &Registry, trial: &TrialSpec, drive: &Drive) -> 
         false => size(registry, setup).disk as f64 / RESTORED_PER_S,
     };
     let shared_s = if trial.neighbours == Level::None { 0.0 } else { SHARED_S };
-    drive.seconds + staged_s + costs(setup).beside_s + shared_s
+    drive.duration().as_secs_f64() + staged_s + costs(setup).beside_s + shared_s
 }
 
 /// How large a target's data are; nothing where nobody knows.

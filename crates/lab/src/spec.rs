@@ -6,7 +6,7 @@ use bakeoff_engines::Engine;
 use bakeoff_experiment::{Cell, Experiment, Factor, Memory, Neighbours, Rate, random::SplitMix64};
 use bakeoff_results::Levels;
 
-use crate::driving::{Drive, Pacing};
+use crate::driving::{Conditioning, Drive, Pacing};
 use crate::options;
 use crate::refusal::Refusal;
 use crate::targets::{Setup, Wanted};
@@ -97,7 +97,16 @@ pub fn resolve(
     let (clients, seconds) = (cell.clients(), experiment.seconds);
     let seed = |what| SplitMix64::of(&[experiment.seed, what, block.into()]).next();
     let pacing = pacing(registry, cell.rate(), seed(STARTS));
-    Ok((trial, Drive { clients, seconds, pacing, seed: seed(CLIENTS) }))
+    let drive = Drive {
+        clients,
+        state: cell.state(),
+        // How much work it takes is not known before the run.
+        conditioning: Conditioning::None,
+        seconds,
+        pacing,
+        seed: seed(CLIENTS),
+    };
+    Ok((trial, drive))
 }
 
 /// The disk of a cell.

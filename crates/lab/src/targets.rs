@@ -10,7 +10,7 @@ pub mod tables;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use bakeoff_engines::Claim;
+use bakeoff_engines::{Claim, Debt};
 use bakeoff_experiment::{Cell, Experiment, WorkloadNames};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::{AppliedSetting, Measures};
@@ -190,6 +190,24 @@ pub trait Running: Sync {
         claims: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError>;
 
+    /// What does one operation after the other of the work that conditions it, which makes it no larger:
+    /// see [`bakeoff_workloads::Prepared::conditioner`].
+    ///
+    /// # Errors
+    /// The target's own; the user's where it can't be conditioned.
+    fn conditioner(&self, seed: u64) -> Result<Conditioner<'_>, TrialError> {
+        let _ = seed;
+        Err(TrialError::User("it can't be conditioned".into()))
+    }
+
+    /// What it owes as of now; `None` where nobody knows. It is asked while clients are at work.
+    ///
+    /// # Errors
+    /// The target's own.
+    fn debt(&self) -> Result<Option<Debt>, TrialError> {
+        Ok(None)
+    }
+
     /// Fills its caches as far as they go, as after days of work.
     ///
     /// # Errors
@@ -231,6 +249,9 @@ pub trait Running: Sync {
         Err(TrialError::User("it can't audit itself".into()))
     }
 }
+
+/// Does one operation each time that it is called.
+pub type Conditioner<'a> = Box<dyn FnMut() -> Result<(), TrialError> + 'a>;
 
 /// What the processes of a group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,6 +43,13 @@ pub enum Event<'a> {
         /// Seconds until the whole run will be done, if all goes on like this.
         left_s: f64,
     },
+    /// It is conditioned, or how much work that takes is learnt.
+    Conditioning {
+        /// So many operations so far.
+        done: u64,
+        /// Of how many; `None` where that is to be learnt.
+        of: Option<u64>,
+    },
     /// Its clients are at work.
     Progress {
         /// Operations a second, lately.

@@ -184,7 +184,7 @@ pub fn level(factor: &str, level: &str) -> String {
             format!("neighbours at {} %", level.trim_end_matches('%').trim())
         }
         ("neighbours", _) => format!("{} neighbours", level.trim_start_matches('x')),
-        ("durability" | "memory", _) => format!("{level} {factor}"),
+        ("durability" | "memory" | "state", _) => format!("{level} {factor}"),
         _ => format!("{factor} {level}"),
     }
 }

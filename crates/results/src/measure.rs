@@ -202,6 +202,28 @@ measures! {
     MEMORY_PEAK = "memory-peak", Bytes, [Database], "the most that it used at once";
     MEMORY_CACHED = "memory-cached", Bytes, [Database], "its files in the page cache when the clients stopped";
     SPACE = "space", Bytes, [Trial], "size on disk after the drain";
+    SPACE_AT_START = "space-at-start", Bytes, [Trial], "size on disk when the clients started";
+    OPENING = "opening", Seconds, [Trial],
+        "seconds that the engine took to open after a restart, its caches empty, on the disk with its \
+         time on; in the state `cold` alone";
+    FIRST_10 = "first-10", Seconds, [Clients],
+        "mean latency of the first 10 operations that ended after a restart; in the state `cold` alone";
+    FIRST_100 = "first-100", Seconds, [Clients], "the same of the first 100";
+    FIRST_1000 = "first-1000", Seconds, [Clients], "the same of the first 1,000";
+    CONDITIONED = "conditioned", Count, [Clients],
+        "operations that conditioned the engine before the clients started; in the state `steady` \
+         alone, as the next two";
+    CONDITIONING = "conditioning", Seconds, [Trial], "seconds that these took, the disk taking no time";
+    TURNED_OVER = "turned-over", Count, [Trial],
+        "1 where every debt had been run up and paid once by then, 0 where one had not";
+    ROUNDS_RANGE = "rounds-range", Share, [Trial],
+        "of the window in five rounds of equal numbers of operations: the highest rate less the \
+         lowest, as a share of their mean; in the state `steady` alone, as the next two";
+    ROUNDS_RISE = "rounds-rise", Share, [Trial],
+        "by how much the line through the rounds' rates rises, as a share of their mean; below 0 where \
+         it falls";
+    ROUNDS_ERROR = "rounds-error", Share, [Trial],
+        "the standard error of a round's rate, as a share of it";
     SETTLED = "settled", Share, [Trial],
         "only in runs of an earlier bakeoff: 1 where the throughput had no slope of over 10 % of \
          the mean in the window, 0 where it had, whatever the noise";

@@ -14,6 +14,7 @@ pub mod holm;
 pub mod little;
 pub mod paired;
 pub mod quantile;
+pub mod rounds;
 pub mod share;
 pub mod steady;
 pub mod warmup;

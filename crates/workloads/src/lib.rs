@@ -116,6 +116,15 @@ pub trait Prepared: Send + Sync {
     /// is the same for all that is compared and another one for the next time.
     fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_>;
 
+    /// A client whose work makes the engine put off what all clients' does, and leaves the data as
+    /// large as they were: rows and bytes within a tenth, however long it works. It works alone, before
+    /// the others.
+    ///
+    /// The client of the workload itself, unless that adds more than it takes away.
+    fn conditioner(&self, seed: u64) -> Box<dyn Client + '_> {
+        self.client(0, 1, seed)
+    }
+
     /// How it is audited, where [`Workload::is_audited`].
     fn audited(&self) -> Option<&dyn Audited> {
         None

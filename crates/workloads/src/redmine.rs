@@ -8,6 +8,7 @@ use bakeoff_engines::{Result, Schema, Statement, Value};
 use crate::{Client, Parameters, Prepared, Scale, Text, Workload, stream};
 
 mod client;
+mod conditioner;
 mod configuration;
 mod people;
 mod rows;
@@ -16,6 +17,7 @@ mod schema;
 mod statements;
 
 use client::Person;
+use conditioner::Conditioner;
 use people::Size;
 
 /// Where a row goes.
@@ -92,6 +94,14 @@ struct Tracker {
     numbers: Vec<String>,
 }
 
+impl Tracker {
+    fn person(&self, number: usize, clients: usize, seed: u64) -> Person<'_> {
+        let random = stream(seed, number as u64);
+        let first = number + (seed % 2) as usize;
+        Person::new(self.size, &self.text, &self.numbers, random, (number, clients), first)
+    }
+}
+
 impl Prepared for Tracker {
     fn schema(&self) -> &Schema {
         &self.schema
@@ -107,15 +117,10 @@ impl Prepared for Tracker {
     }
 
     fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
-        let random = stream(seed, number as u64);
-        let first = number + (seed % 2) as usize;
-        Box::new(Person::new(
-            self.size,
-            &self.text,
-            &self.numbers,
-            random,
-            (number, clients),
-            first,
-        ))
+        Box::new(self.person(number, clients, seed))
+    }
+
+    fn conditioner(&self, seed: u64) -> Box<dyn Client + '_> {
+        Box::new(Conditioner::new(self.person(0, 1, seed)))
     }
 }

@@ -5,6 +5,9 @@
 //! neighbours are there. So they are while the target drains: what it has put off costs what it costs
 //! then.
 
+mod conditioning;
+mod debts;
+mod first;
 mod inside;
 mod measure;
 
@@ -13,6 +16,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::plug::Metadata;
+use bakeoff_experiment::State;
 use bakeoff_results::Measured;
 use bakeoff_results::measure::{self as measures, DATABASE_GROUP, Measures, Scope};
 
@@ -90,7 +94,7 @@ impl DriveProcedure {
         let limits = Limits::create(memory.map(|bytes| (DATABASE_GROUP, bytes)))?;
         let files = stage.work.join("trial");
         let measured = image
-            .restore(&files, !limits.is_empty(), stage.stop)
+            .restore(&files, !limits.is_empty() || self.0.state == State::Cold, stage.stop)
             .and_then(|()| self.on_files(stage, trial, &files, limits));
         // While the trial's files are still there: a disk that they have filled is no fault of the
         // target's.
@@ -152,7 +156,8 @@ impl DriveProcedure {
         let place = staged.place().clone();
         // Files that were just restored to the machine's own disk are in the page cache, unless
         // they were taken out of it.
-        if !staged.limits().is_empty() || staged.disk.is_virtual() {
+        let warm = self.0.state != State::Cold;
+        if warm && (!staged.limits().is_empty() || staged.disk.is_virtual()) {
             let process = stage.start(&trial.setup, place.clone(), Task::Read)?;
             finished(stage, process)
                 .map_err(|e| e.because(|why| format!("its data can't be read: {why}")))?;
@@ -178,7 +183,7 @@ impl DriveProcedure {
         limits: &Limits,
     ) -> Result<Measured, TrialError> {
         let mut process = stage.start(&trial.setup, place.clone(), task(&self.0))?;
-        let (start, most) = (Instant::now(), self.most());
+        let (mut start, most) = (Instant::now(), self.most());
         let (mut seen, mut memory) = (Seen::default(), Measures::default());
         let mut machine = MachineAccount::now();
         let mut drain = Drain::default();
@@ -198,6 +203,11 @@ impl DriveProcedure {
                 }
             }
             match process.receive(PATIENCE) {
+                Received::Message(Message::Conditioning { done, of }) => {
+                    // However long it takes, it gets on.
+                    start = Instant::now();
+                    stage.watch.event(Event::Conditioning { done, of });
+                }
                 Received::Message(Message::Ready) => {
                     disk.begin(stage.hired.as_ref())?;
                     machine = MachineAccount::now();

@@ -67,6 +67,13 @@ pub enum Message {
         /// Bytes of them: a text's own, eight of a number, none of a null.
         bytes: u64,
     },
+    /// So many operations have conditioned it.
+    Conditioning {
+        /// So many so far.
+        done: u64,
+        /// Of how many; `None` where that is to be learnt.
+        of: Option<u64>,
+    },
     /// The target is open and its clients can start; or, before an audit, it can be opened.
     Ready,
     /// The clients are at work.

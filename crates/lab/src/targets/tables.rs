@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bakeoff_engines::urls::{self, Secret};
-use bakeoff_engines::{Claim, Database, Durability, Engine, Home, Session, Terms, find_among};
+use bakeoff_engines::{
+    Claim, Database, Debt, Durability, Engine, Home, Session, Terms, find_among,
+};
 use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
 use bakeoff_factor::Levels;
 use bakeoff_load::{Blocking, Client, Done, Driver, Interleaved, Pacer, Record, Share};
@@ -21,7 +23,9 @@ use serde_json::Value;
 
 use self::meter::{Metered, Split};
 use self::written::{Written, size};
-use super::{About, Audit, Processes, Running, Setup, Size, Subject, Tally, Target, Wanted};
+use super::{
+    About, Audit, Conditioner, Processes, Running, Setup, Size, Subject, Tally, Target, Wanted,
+};
 use crate::TrialError;
 use crate::machine::open_files;
 use crate::options;
@@ -399,6 +403,24 @@ impl Running for Open<'_> {
             clients.push(self.client(number, share, claims.take())?);
         }
         Ok(Box::new(Clients { clients, total: &self.total }))
+    }
+
+    fn conditioner(&self, seed: u64) -> Result<Conditioner<'_>, TrialError> {
+        let engine = |error: bakeoff_engines::Error| TrialError::Engine(error.to_string());
+        let mut session = self.database.session().map_err(engine)?;
+        let mut client = self.ready.prepared.conditioner(seed);
+        let names = self.ready.names;
+        Ok(Box::new(move || {
+            let kind = client.choose();
+            let done = client.perform(kind, &mut *session, &mut workloads::Tally::default());
+            done.map_err(|error| {
+                TrialError::Engine(format!("conditioning failed, of {}: {error}", names[kind]))
+            })
+        }))
+    }
+
+    fn debt(&self) -> Result<Option<Debt>, TrialError> {
+        self.database.debt().map_err(|error| TrialError::Engine(error.to_string()))
     }
 
     fn warm(&self) -> Result<(), TrialError> {

@@ -20,8 +20,8 @@ use super::saves::{Application, Change, Draft, Listed};
 use super::statements::LISTED;
 use crate::{Client, Random, Tally, Text};
 
-const CREATE_ISSUE: usize = 0;
-const PROCESS_ISSUES: usize = 1;
+pub(super) const CREATE_ISSUE: usize = 0;
+pub(super) const PROCESS_ISSUES: usize = 1;
 
 /// A client.
 pub struct Person<'a> {
@@ -56,13 +56,23 @@ impl<'a> Person<'a> {
         Self { size, text, application, random, users, own, turn: 0, operation: first % 2 }
     }
 
+    /// What it sends its saves through.
+    pub(super) fn application(&mut self) -> &mut Application<'a> {
+        &mut self.application
+    }
+
     fn next_user(&mut self) -> i64 {
         self.turn += 1;
         self.users[self.turn % self.own]
     }
 
-    /// Somebody creates an issue for another member of a project, and others comment on it.
-    fn create_issue(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+    /// Somebody creates an issue for another member of a project, and others comment on it; its
+    /// number.
+    pub(super) fn create_issue(
+        &mut self,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+    ) -> Result<i64> {
         let user = self.next_user();
         let author = self.size.membership(user, self.random.random_range(0..1 << 20));
         let other = self.random.random_range(1..MEMBERS);
@@ -78,16 +88,22 @@ impl<'a> Person<'a> {
             let notes = notes(self.text, &mut self.random);
             self.application.comment(session, tally, issue, member, notes)?;
         }
-        Ok(())
+        Ok(issue)
     }
 
-    /// Somebody lists ten of his or her issues, starts each, and gives it back resolved.
-    fn process_issues(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
-        for (issue, member) in self.assigned_issues(session)? {
+    /// Somebody lists ten of his or her issues, starts each, and gives it back resolved; their
+    /// numbers.
+    pub(super) fn process_issues(
+        &mut self,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+    ) -> Result<Vec<i64>> {
+        let assigned = self.assigned_issues(session)?;
+        for (issue, member) in assigned {
             self.application.change(session, tally, issue, member, Change::Start)?;
             self.application.change(session, tally, issue, member, Change::Resolve)?;
         }
-        Ok(())
+        Ok(assigned.map(|(issue, _)| issue).into())
     }
 
     /// Ten issues and to whom they are assigned: if possible the same user.
@@ -131,8 +147,8 @@ impl Client for Person<'_> {
         tally: &mut Tally,
     ) -> Result<()> {
         match operation {
-            CREATE_ISSUE => self.create_issue(session, tally),
-            PROCESS_ISSUES => self.process_issues(session, tally),
+            CREATE_ISSUE => self.create_issue(session, tally).map(drop),
+            PROCESS_ISSUES => self.process_issues(session, tally).map(drop),
             _ => Err(Error::Usage(format!("redmine has no operation {operation}"))),
         }
     }

@@ -185,6 +185,61 @@ impl<'a> Application<'a> {
         })
     }
 
+    /// Deletes an issue with its journals, their details, and those who watch it.
+    pub fn delete_issue(
+        &mut self,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+        id: i64,
+    ) -> Result<()> {
+        transaction(session, tally, |session| {
+            self.ask(session, Ask::Watchers, &[Int(id), ISSUE])?;
+            for watcher in self.column(columns::ID) {
+                self.ask(session, Ask::DeleteWatcher, &[Int(watcher)])?;
+            }
+            self.delete_journals(session, id, |_| true)?;
+            self.ask(session, Ask::DeleteIssue, &[Int(id)])?;
+            Ok(End::Commit(()))
+        })
+    }
+
+    /// Deletes what an issue's journals say of its changes, and leaves the comments.
+    pub fn delete_changes(
+        &mut self,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+        id: i64,
+    ) -> Result<()> {
+        transaction(session, tally, |session| {
+            self.delete_journals(session, id, str::is_empty)?;
+            Ok(End::Commit(()))
+        })
+    }
+
+    /// Deletes the journals of an issue whose notes are such, with their details.
+    fn delete_journals(
+        &mut self,
+        session: &mut dyn Session,
+        issue: i64,
+        such: impl Fn(&str) -> bool,
+    ) -> Result<()> {
+        self.ask(session, Ask::Journals, &[Int(issue), ISSUE])?;
+        let notes = |row: &usize| match self.rows.get(*row, columns::journals::NOTES) {
+            Words(notes) => notes,
+            Null | Int(_) => "",
+        };
+        let rows = (0..self.rows.len()).filter(|row| such(notes(row)));
+        let journals: Vec<i64> = rows.filter_map(|row| self.rows.int(row, columns::ID)).collect();
+        for journal in journals {
+            self.ask(session, Ask::Details, &[Int(journal)])?;
+            for detail in self.column(0) {
+                self.ask(session, Ask::DeleteDetail, &[Int(detail)])?;
+            }
+            self.ask(session, Ask::DeleteJournal, &[Int(journal)])?;
+        }
+        Ok(())
+    }
+
     /// Adds the newest open issues assigned to a user to a list that is still short, and returns
     /// how many are in it then.
     pub fn list(
@@ -226,6 +281,11 @@ impl<'a> Application<'a> {
     fn found(&self, column: usize, what: &str) -> Result<i64> {
         let missing = || Error::engine(format!("the database holds no {what}: was it loaded?"));
         self.rows.int(0, column).ok_or_else(missing)
+    }
+
+    /// The numbers in a column of the last answer.
+    fn column(&self, column: usize) -> Vec<i64> {
+        (0..self.rows.len()).filter_map(|row| self.rows.int(row, column)).collect()
     }
 
     /// A column of the last answer as a list of keys: the first is repeated to fill it up.

@@ -29,6 +29,10 @@ pub mod columns {
         pub const DONE_RATIO: usize = 16;
         pub const IS_PRIVATE: usize = 22;
     }
+    /// Of `journals`.
+    pub mod journals {
+        pub const NOTES: usize = 4;
+    }
     /// Of `trackers`.
     pub mod trackers {
         pub const POSITION: usize = 3;
@@ -329,6 +333,8 @@ mod tests {
         ] {
             assert_eq!(issues.column_number(name), number, "{name}");
         }
+        let journals = schema.table("journals");
+        assert_eq!(journals.column_number("notes"), columns::journals::NOTES);
         let trackers = schema.table("trackers");
         assert_eq!(trackers.column_number("position"), columns::trackers::POSITION);
     }

@@ -56,6 +56,12 @@ pub enum Ask {
     InsertWatcher,
     InsertJournal,
     InsertDetail,
+    Journals,
+    Details,
+    DeleteIssue,
+    DeleteWatcher,
+    DeleteJournal,
+    DeleteDetail,
 }
 
 type Declared = (Ask, &'static str, Action);
@@ -68,6 +74,7 @@ pub fn statements(schema: &Schema) -> Vec<Statement> {
     declared.extend(people(schema));
     declared.extend(issues(schema));
     declared.extend(history(schema));
+    declared.extend(deletions(schema));
     for (number, (ask, ..)) in declared.iter().enumerate() {
         assert_eq!(*ask as usize, number, "{ask:?} is declared out of order");
     }
@@ -229,6 +236,24 @@ fn history(schema: &Schema) -> [Declared; 5] {
     ]
 }
 
+/// Those that delete an issue, with what is its own.
+fn deletions(schema: &Schema) -> [Declared; 6] {
+    let watchers = Reads::of(schema, "watchers");
+    let journals = Reads::of(schema, "journals");
+    let details = Reads::of(schema, "journal_details");
+    let of_issue = journals.by_index(&["journalized_id", "journalized_type"], 2);
+    let of_journal =
+        Read { yields: details.columns(&["id"]), ..details.by_index(&["journal_id"], 1) };
+    [
+        (Ask::Journals, "journals of issue", Action::Read(of_issue)),
+        (Ask::Details, "details of journal: keys", Action::Read(of_journal)),
+        (Ask::DeleteIssue, "delete issue", Reads::of(schema, "issues").delete()),
+        (Ask::DeleteWatcher, "delete watcher", watchers.delete()),
+        (Ask::DeleteJournal, "delete journal", journals.delete()),
+        (Ask::DeleteDetail, "delete journal detail", details.delete()),
+    ]
+}
+
 /// Statements on one table, by the names of its columns.
 struct Reads<'a> {
     number: usize,
@@ -279,5 +304,9 @@ impl<'a> Reads<'a> {
 
     fn insert(&self) -> Action {
         Action::Insert { table: self.number }
+    }
+
+    fn delete(&self) -> Action {
+        Action::Delete { table: self.number }
     }
 }

@@ -13,7 +13,7 @@ use bakeoff_workloads::{Prepared, Tally};
 use crate::{load, prepare};
 
 /// Statements that read whole tables, numbered after the workload's own.
-fn whole_tables(prepared: &dyn Prepared) -> Vec<Statement> {
+pub fn whole_tables(prepared: &dyn Prepared) -> Vec<Statement> {
     let tables = prepared.schema().tables.iter().enumerate();
     let whole = tables.map(|(number, table)| {
         let columns: Vec<usize> = (0..table.columns.len()).collect();

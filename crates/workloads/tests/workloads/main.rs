@@ -7,6 +7,7 @@ use bakeoff_engines::{Database, Durability, Statement, Terms};
 use bakeoff_workloads::{Parameters, Prepared, Text};
 
 mod books;
+mod conditioning;
 mod rows;
 mod statements;
 mod text;

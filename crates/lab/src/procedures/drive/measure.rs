@@ -1,14 +1,18 @@
 //! A trial from the inside: its drivers run, its target drains, and both are accounted for.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use bakeoff_experiment::State;
 use bakeoff_load::{self as load, Outcome};
 use bakeoff_results::measure::{self, Measures, Scope};
 use bakeoff_results::{Debts, Measured, Operation, Slot};
+use bakeoff_stats::rounds::{Stretch, rounds};
 use bakeoff_stats::steady::{self, Slope};
 
+use super::debts::{self, Times};
+use super::first::First;
 use crate::TrialError;
 use crate::driving::Drive;
 use crate::machine::accounts::{Device, space};
@@ -44,15 +48,30 @@ pub fn measure(
     open_files::suffice(drivers, running.files_per_driver()?).map_err(TrialError::User)?;
     let plan = drive.plan(drivers, running.operations().len(), pace);
     let account = || Account::take(running, place.directory.as_deref(), syncs);
+    let at_start = occupied(place)?;
     let before = account()?;
-    let connect = |share: &load::Share| running.driver(share, None);
-    let mut watch = Watch { running, drive, output, delays: Delays::of(running) };
-    let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut watch);
+    let first = First::default();
+    let connect = |share: &load::Share| {
+        let driver = running.driver(share, None)?;
+        Ok(if drive.state == State::Cold { first.of(driver) } else { driver })
+    };
+    let times = Times::default();
+    let delays = Delays::of(running);
+    let mut watch = Watch { running, drive, output, delays, times: &times };
+    let (outcome, debts) = std::thread::scope(|scope| {
+        let debts = scope.spawn(|| debts::watch(running, &times));
+        let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut watch);
+        times.over.store(true, Ordering::Release);
+        (outcome, debts.join().unwrap_or_default())
+    });
     let outcome = outcome.map_err(named(running.operations()))?;
     let mut delays = watch.delays;
     delays.look();
     let used = Used { before, after: account()? };
     let mut measured = of_clients(running, drive, &outcome)?;
+    measured.debts = debts;
+    first.put(&mut measured.measures);
+    measured.measures.set_some(&measure::SPACE_AT_START, Scope::Trial, at_start);
     used.put(&mut measured.measures, running, &outcome);
     delays.put(&mut measured.measures);
     output.send(&Message::Driven(Some(Box::new(measured.clone()))));
@@ -62,11 +81,15 @@ pub fn measure(
     let measures = &mut measured.measures;
     used.put_drain(measures, &account()?);
     measures.set(&measure::DRAIN, Scope::Trial, drain.as_secs_f64());
-    if let Some(directory) = &place.directory {
-        let bytes = space(directory).map_err(|error| TrialError::place("no sizes", error))?;
-        measures.set(&measure::SPACE, Scope::Trial, bytes as f64);
-    }
+    measures.set_some(&measure::SPACE, Scope::Trial, occupied(place)?);
     Ok(measured)
+}
+
+/// Bytes that the files in a place take up; `None` for a target without files here.
+fn occupied(place: &Place) -> Result<Option<f64>, TrialError> {
+    let bytes = place.directory.as_deref().map(space).transpose();
+    let bytes = bytes.map_err(|error| TrialError::place("no sizes", error))?;
+    Ok(bytes.map(|bytes| bytes as f64))
 }
 
 /// Looks on while the clients run.
@@ -75,9 +98,15 @@ struct Watch<'a, 'b> {
     drive: &'a Drive,
     output: &'a Output<'b>,
     delays: Delays,
+    times: &'a Times,
 }
 
 impl load::Observer<TrialError> for Watch<'_, '_> {
+    fn ready(&mut self) -> Result<(), TrialError> {
+        let _ = self.times.start.set(Instant::now());
+        Ok(())
+    }
+
     fn progress(&mut self, progress: &load::Progress) {
         let (per_second, mean_s) = (progress.per_second, progress.mean_s.unwrap_or(0.0));
         self.output.send(&Message::Progress { per_second, mean_s });
@@ -135,6 +164,9 @@ fn of_clients(
         measures.set(&measure::RISE_SECONDS, Scope::Trial, slope.values as f64);
     }
     measures.set_some(&measure::WARM_UP, Scope::Trial, warm_up(outcome));
+    if drive.state == State::Steady {
+        put_rounds(&mut measures, outcome);
+    }
     let rates = outcome.rates(running.concurrency(drive.clients));
     let operations = operations(outcome, names, &rates)?;
     let failed = |(name, kind): (&&str, &load::Kind)| {
@@ -390,6 +422,24 @@ fn warm_up(outcome: &Outcome) -> Option<f64> {
     let means: Vec<f64> = full.iter().map(|(_, count, sum)| sum / (*count).max(1) as f64).collect();
     let cut = bakeoff_stats::warmup::mser5(&means)?;
     (cut > 0).then(|| full[cut].0)
+}
+
+/// What the window says in rounds of equal numbers of operations.
+fn put_rounds(measures: &mut Measures, outcome: &Outcome) {
+    let (from, to) = outcome.window_s;
+    let slots = outcome.kinds.first().map_or(0, |kind| kind.slots.len());
+    let stretch = |slot: usize| {
+        let all = outcome.kinds.iter().map(|kind| &kind.slots[slot]);
+        let operations = all.clone().map(|slot| slot.histogram.len()).sum();
+        let slot = all.clone().next().expect("a workload has an operation");
+        Stretch { start_s: slot.start_s, end_s: slot.end_s, operations }
+    };
+    let inside = |it: &Stretch| it.start_s >= from && it.end_s <= to && it.end_s > it.start_s;
+    let window: Vec<Stretch> = (0..slots).map(stretch).filter(inside).collect();
+    let Some(rounds) = rounds(&window) else { return };
+    measures.set(&measure::ROUNDS_RANGE, Scope::Trial, rounds.range);
+    measures.set(&measure::ROUNDS_RISE, Scope::Trial, rounds.rise);
+    measures.set(&measure::ROUNDS_ERROR, Scope::Trial, rounds.error);
 }
 
 /// The line through the rates of the full seconds in the window; `None` when they are too few.

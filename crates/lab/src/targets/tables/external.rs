@@ -5,13 +5,18 @@ use bakeoff_experiment::{Cell, Factor, HOST};
 use crate::refusal::Refusal;
 
 /// What a server that somebody else runs leaves to choose of the factors that stage it, and why.
-const ONLY: [(Factor, &str, &str); 3] = [
+const ONLY: [(Factor, &str, &str); 4] = [
     (Factor::DISK, HOST, "bakeoff can't put a disk under a server that it doesn't run"),
     (Factor::MEMORY, "unlimited", "bakeoff can't limit the memory of a server that it doesn't run"),
     (
         Factor::NEIGHBOURS,
         "0",
         "bakeoff can't give neighbours to the disk of a server that it doesn't run",
+    ),
+    (
+        Factor::STATE,
+        "warm",
+        "bakeoff can't restart a server that it doesn't run, nor know what that owes",
     ),
 ];
 

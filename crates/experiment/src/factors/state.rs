@@ -1,0 +1,60 @@
+//! The factor `state`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::factor::{Factor, Own, Valid};
+use crate::message::one_of;
+
+const LEVELS: [&str; 3] = [State::Cold.name(), State::Warm.name(), State::Steady.name()];
+
+impl Factor {
+    /// What the engine has behind it when measuring starts.
+    pub const STATE: Self = Self::Own(&STATE);
+}
+
+static STATE: Own = Own {
+    name: "state",
+    summary: "what the engine has behind it when measuring starts",
+    syntax: "cold: just restarted; warm: caches full, nothing put off yet; steady: debts at their \
+             lasting level",
+    help: "cold, warm, steady: what the engine has behind it",
+    default: Some(State::Warm.name()),
+    valid: Valid::Text(|text| one_of("state", text, &LEVELS)),
+    bare: true,
+};
+
+/// What an engine has behind it when measuring starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Its caches are empty, and the disk takes its time from its opening on: a restart.
+    Cold,
+    /// Its caches are full, and it has put nothing off yet.
+    Warm,
+    /// Its caches are full, and every debt is at its lasting level.
+    Steady,
+}
+
+impl State {
+    /// Its name in files and flags.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Warm => "warm",
+            Self::Steady => "steady",
+        }
+    }
+
+    /// Reads a level of [`Factor::STATE`], without an alias.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Cold, Self::Warm, Self::Steady].into_iter().find(|state| state.name() == text)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,60 @@
+//! Conditioning: work before the measuring that brings an engine's debts to their lasting level. One
+//! client does it, alone, and the disk takes no time meanwhile.
+
+use std::time::{Duration, Instant};
+
+use bakeoff_results::measure::{self, Measures, Scope};
+
+use crate::TrialError;
+use crate::driving::Conditioning;
+use crate::process::Output;
+use crate::process::job::Message;
+use crate::targets::Running;
+
+/// How often it is told how far the work is, and looked whether the debts have turned over.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a calibration waits for debts to turn over. It works on a disk that takes no time, so
+/// that an engine which has not paid once by then pays seldom.
+const LONGEST: Duration = Duration::from_secs(20 * 60);
+
+/// Does the work, and accounts for it.
+///
+/// # Errors
+/// What keeps it from being done.
+pub fn condition(
+    running: &dyn Running,
+    work: Conditioning,
+    output: &Output<'_>,
+) -> Result<Measures, TrialError> {
+    let (most, seed) = match work {
+        Conditioning::None => return Ok(Measures::default()),
+        Conditioning::Operations { count, seed } => (count, seed),
+        Conditioning::Calibrate { seed } => (u64::MAX, seed),
+    };
+    let calibrates = matches!(work, Conditioning::Calibrate { .. });
+    let mut operate = running.conditioner(seed)?;
+    let (start, mut told, mut done) = (Instant::now(), Instant::now(), 0);
+    while done < most {
+        operate()?;
+        done += 1;
+        if told.elapsed() > LOOK {
+            told = Instant::now();
+            output.send(&Message::Conditioning { done, of: (!calibrates).then_some(most) });
+            if calibrates && (has_turned_over(running)? || start.elapsed() > LONGEST) {
+                break;
+            }
+        }
+    }
+    let mut measures = Measures::default();
+    measures.set(&measure::CONDITIONED, Scope::Clients, done as f64);
+    measures.set(&measure::CONDITIONING, Scope::Trial, start.elapsed().as_secs_f64());
+    let turned = f64::from(u8::from(has_turned_over(running)?));
+    measures.set(&measure::TURNED_OVER, Scope::Trial, turned);
+    Ok(measures)
+}
+
+/// Whether every debt has been run up and paid once.
+fn has_turned_over(running: &dyn Running) -> Result<bool, TrialError> {
+    let unknown = || TrialError::User("nobody knows what it owes".into());
+    Ok(running.debt()?.ok_or_else(unknown)?.has_turned_over())
+}

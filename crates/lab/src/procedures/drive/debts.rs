@@ -1,0 +1,116 @@
+//! What a target owes while its clients are at work, looked at once a second on a thread of its own:
+//! a server that stalls keeps nobody else waiting.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bakeoff_engines::Debt;
+use bakeoff_results::{Debts, OwedSeries, PaymentSeries};
+
+use crate::targets::Running;
+
+/// How often it is looked.
+const EVERY: Duration = Duration::from_secs(1);
+/// How soon it is seen that all is over.
+const SOON: Duration = Duration::from_millis(20);
+
+/// When the clients start, and whether they have stopped.
+#[derive(Debug, Default)]
+pub struct Times {
+    /// When they start; unknown before.
+    pub start: OnceLock<Instant>,
+    /// Set when they have stopped.
+    pub over: AtomicBool,
+}
+
+/// Looks from the clients' start until they have stopped. What can't be asked any more is a gap.
+pub fn watch(running: &dyn Running, times: &Times) -> Debts {
+    let mut series = Series::default();
+    let mut due = Instant::now();
+    while !times.over.load(Ordering::Acquire) {
+        thread::sleep(SOON);
+        let Some(start) = times.start.get() else { continue };
+        if Instant::now() < due {
+            continue;
+        }
+        due = Instant::now() + EVERY;
+        if let Ok(Some(debt)) = running.debt() {
+            series.add(start.elapsed().as_secs_f64(), &debt);
+        }
+    }
+    series.debts
+}
+
+/// Looks put together.
+#[derive(Default)]
+struct Series {
+    debts: Debts,
+    /// How often each payment had happened at the last look.
+    paid: Vec<u64>,
+}
+
+impl Series {
+    fn add(&mut self, at_s: f64, debt: &Debt) {
+        for owed in &debt.owed {
+            let same = |it: &&mut OwedSeries| it.name == owed.name;
+            let known = match self.debts.owed.iter_mut().find(same) {
+                Some(known) => known,
+                None => {
+                    self.debts.owed.push(OwedSeries {
+                        name: owed.name.into(),
+                        unit: owed.unit.name().into(),
+                        limit: None,
+                        points: Vec::new(),
+                    });
+                    self.debts.owed.last_mut().expect("it was just added")
+                }
+            };
+            known.limit = owed.limit;
+            known.points.push((at_s, owed.amount));
+        }
+        for payment in &debt.payments {
+            let at = self.debts.payments.iter().position(|it| it.name == payment.name);
+            let Some(at) = at else {
+                // What was paid before the first look was paid before the clients.
+                let name = payment.name.into();
+                self.debts.payments.push(PaymentSeries { name, ended: Vec::new() });
+                self.paid.push(payment.count);
+                continue;
+            };
+            let ended = payment.count.saturating_sub(self.paid[at]);
+            self.paid[at] = payment.count;
+            if ended > 0 {
+                self.debts.payments[at].ended.push((at_s, ended));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_engines::{Owed, Payment, Unit};
+
+    use super::*;
+
+    #[test]
+    fn looks_become_series_and_payments_are_told_when_they_end() {
+        let debt = |amount, limit, count| Debt {
+            owed: vec![Owed { name: "log", unit: Unit::Bytes, amount, limit: Some(limit) }],
+            turns: Vec::new(),
+            payments: vec![Payment { name: "checkpoint", count }],
+        };
+        let mut series = Series::default();
+        series.add(0.1, &debt(10, 100, 7));
+        series.add(1.1, &debt(90, 100, 7));
+        series.add(2.1, &debt(5, 120, 9));
+        series.add(3.1, &Debt::default());
+        let Debts { owed, payments } = series.debts;
+        assert_eq!(owed.len(), 1);
+        assert_eq!((&*owed[0].name, &*owed[0].unit), ("log", "bytes"));
+        assert_eq!(owed[0].limit, Some(120), "a limit that grows");
+        assert_eq!(owed[0].points, [(0.1, 10), (1.1, 90), (2.1, 5)]);
+        assert_eq!(payments[0].ended, [(2.1, 2)], "two since the look before");
+    }
+}
