@@ -4,6 +4,8 @@
 //! looks.
 
 mod column;
+mod course;
+mod debts;
 mod disturbed;
 mod error;
 mod files;
@@ -22,6 +24,7 @@ mod summary;
 mod text;
 mod write;
 
+pub use course::{Course, Courses};
 pub use disturbed::Disturbed;
 pub use error::Error;
 pub use files::{DATABASE, EXPERIMENT};

@@ -11,7 +11,7 @@ use crate::run::{RunState, Status};
 use crate::shape::Form;
 use crate::store::RunFolder;
 use crate::summary::{OperationSummary, TrialSummary};
-use crate::{Result, Run, form1};
+use crate::{Result, Run, debts, form1};
 
 /// One trial of the plan that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl RunFolder {
         self.connection.unchecked_transaction().map(Snapshot).map_err(self.failed())
     }
 
-    /// One trial as it was committed, with all its histograms.
+    /// One trial as it was committed, with all its histograms and debts.
     ///
     /// # Errors
     /// As [`RunFolder::run`].
@@ -168,6 +168,7 @@ impl RunFolder {
             let Some((id, mut trial)) = found else { return Ok(None) };
             if let Some(measured) = &mut trial.measured {
                 measured.operations = self.operations(id)?;
+                measured.debts = debts::read(&self.connection, id, &mut Left::of_a_table())?;
             }
             Ok(Some(trial))
         };
@@ -239,7 +240,7 @@ impl RunFolder {
                 name: text(row, 1)?,
                 kept: histogram(row, 2)?,
                 service: optional_histogram(row, 3)?,
-                slots: self.slots(trial, row.get(0)?)?,
+                slots: self.slots(trial, row.get(0)?, &mut Left::of_a_table())?,
                 errors: row.get(4)?,
                 retries: row.get(5)?,
                 unfinished: row.get(6)?,
@@ -249,12 +250,17 @@ impl RunFolder {
         operations.collect()
     }
 
-    fn slots(&self, trial: i64, operation: i64) -> rusqlite::Result<Vec<Slot>> {
+    /// The slots of an operation of a trial. `left` is how much may still be read.
+    pub(crate) fn slots(
+        &self,
+        trial: i64,
+        operation: i64,
+        left: &mut Left,
+    ) -> rusqlite::Result<Vec<Slot>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT start_s, end_s, histogram
              FROM slot WHERE trial = ?1 AND operation = ?2 ORDER BY position",
         )?;
-        let mut left = Left::of_a_table();
         let slots = statement.query_map([trial, operation], |row| {
             left.take(row)?;
             Ok(Slot { start_s: row.get(0)?, end_s: row.get(1)?, histogram: histogram(row, 2)? })

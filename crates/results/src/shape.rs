@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::{form1, form2};
+use crate::{debts, form1, form2};
 
 /// The form that a folder's tables have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,12 @@ pub(crate) const TABLES: &str = include_str!("tables.sql");
 type Column = (String, String, i64);
 
 /// Tables that the first bakeoffs that wrote a form did not have yet.
-const LATER: [(Form, &str); 2] = [(Form::First, "cut"), (Form::Second, "disturbed")];
+const LATER: [(Form, &str); 4] = [
+    (Form::First, "cut"),
+    (Form::Second, "disturbed"),
+    (Form::Third, debts::NAMES[0]),
+    (Form::Third, debts::NAMES[1]),
+];
 
 /// A column that the first bakeoffs that made power cuts did not have yet.
 const LATER_COLUMN: (&str, &str) = ("cut", "file_system");
@@ -74,7 +79,9 @@ fn is_same(table: &str, found: &BTreeSet<Column>, known: &BTreeSet<Column>) -> b
 fn expected(form: Form) -> rusqlite::Result<BTreeMap<String, BTreeSet<Column>>> {
     let model = Connection::open_in_memory()?;
     model.execute_batch(TABLES)?;
+    model.execute_batch(debts::TABLES)?;
     if form != Form::Third {
+        model.execute_batch(debts::BACK)?;
         model.execute_batch(form2::BACK)?;
     }
     if form == Form::First {

@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use crate::files::{DATABASE, EXPERIMENT};
 use crate::run::Run;
 use crate::shape::{Form, TABLES};
-use crate::{Error, Result, foreign, form1, form2, shape};
+use crate::{Error, Result, debts, foreign, form1, form2, shape};
 
 /// Marks a database as ours: "bake" in ASCII.
 const APPLICATION: i64 = 0x6261_6b65;
@@ -86,6 +86,7 @@ impl RunFolder {
             connection.pragma_update(None, "user_version", FORM)?;
             let transaction = connection.transaction()?;
             transaction.execute_batch(TABLES)?;
+            transaction.execute_batch(debts::TABLES)?;
             transaction.execute(
                 "INSERT INTO run (id, description, experiment, status)
                  VALUES (1, ?1, ?2, 'unfinished')",
@@ -150,11 +151,11 @@ impl RunFolder {
             .connection
             .query_row("SELECT CAST(experiment AS BLOB) FROM run", [], |row| row.get(0))
             .map_err(folder.failed())?;
-        if experiment.and_then(|file| foreign::experiment(file.into())) == Some(began_with) {
-            Ok(folder)
-        } else {
-            Err(Error::ExperimentChanged { dir: dir.to_owned() })
+        if experiment.and_then(|file| foreign::experiment(file.into())) != Some(began_with) {
+            return Err(Error::ExperimentChanged { dir: dir.to_owned() });
         }
+        folder.connection.execute_batch(debts::TABLES).map_err(folder.failed())?;
+        Ok(folder)
     }
 
     /// Opens the folder of a run to read it; the run may be going on. Nothing is written.
@@ -172,7 +173,7 @@ impl RunFolder {
             Form::Second => form2::show(&folder.connection),
             Form::Third => Ok(()),
         };
-        shown.map_err(folder.failed())?;
+        shown.and_then(|()| debts::show(&folder.connection)).map_err(folder.failed())?;
         Ok(folder)
     }
 

@@ -8,10 +8,10 @@ use crate::record::{Canary, Measured, Operation, Trial};
 use crate::run::{Applied, Run, Status};
 use crate::store::RunFolder;
 use crate::summary::OperationSummary;
-use crate::{Error, Result};
+use crate::{Error, Result, debts};
 
 impl RunFolder {
-    /// Keeps a trial, with all its histograms. A trial that measured nothing never counts,
+    /// Keeps a trial, with all its histograms and debts. A trial that measured nothing never counts,
     /// whatever `valid` says.
     ///
     /// # Errors
@@ -26,6 +26,7 @@ impl RunFolder {
             let id = transaction.last_insert_rowid();
             if let Some(measured) = &trial.measured {
                 insert_operations(&transaction, id, measured)?;
+                debts::insert(&transaction, id, &measured.debts)?;
             }
             transaction.commit()
         };
@@ -127,7 +128,8 @@ impl RunFolder {
     }
 }
 
-/// Refuses what is not a number: neither JSON nor SQLite has a word for it.
+/// Refuses debts that would not be read again, and what is not a number: neither JSON nor SQLite has
+/// a word for it.
 fn fit(measured: &Measured) -> Result<()> {
     let times = [measured.ran_s, measured.window_s.0, measured.window_s.1];
     let readings = measured.measures.iter();
@@ -138,7 +140,7 @@ fn fit(measured: &Measured) -> Result<()> {
         Some((name, value)) => {
             Err(Error::Unfit(format!("a figure is not a number ({name}: {value})")))
         }
-        None => Ok(()),
+        None => debts::unfit(&measured.debts).map_or(Ok(()), |why| Err(Error::Unfit(why))),
     }
 }
 
@@ -175,7 +177,7 @@ fn insert_trial(to: &Transaction, trial: &Trial) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn json(plain: &impl serde::Serialize) -> String {
+pub(crate) fn json(plain: &impl serde::Serialize) -> String {
     serde_json::to_string(plain).expect("names, numbers and sentences are plain data")
 }
 

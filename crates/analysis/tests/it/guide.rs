@@ -53,7 +53,7 @@ fn every_query_of_the_guide_answers_its_question() {
         GUIDE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let (_dir, connection) = database();
     let answers: Vec<_> = queries.iter().map(|sql| rows(&connection, sql)).collect();
-    let [progress, speed, written, aside, broken, machine] = answers.as_slice() else {
+    let [progress, speed, written, owed, aside, broken, machine] = answers.as_slice() else {
         panic!("{} queries", answers.len());
     };
     assert_eq!(*progress, [["16", "12", "8"]]);
@@ -66,6 +66,11 @@ fn every_query_of_the_guide_answers_its_question() {
     // Each trial wrote 1 GiB for 2 operations, 10 a second each over 20 seconds, the window or not.
     assert_eq!(written.len(), ENGINES.len());
     assert_eq!(written[0][1], (f64::from(1 << 30) / 400.0).to_string());
+    // Twelve trials of 20 seconds, and two debts each.
+    assert_eq!(owed.len(), 12 * 20 * 2);
+    assert_eq!(owed[0][1..4], ["alpha", "log since the checkpoint", "0.75"]);
+    assert_eq!(owed[0][5], "8000000");
+    assert_eq!(owed[39], ["1", "alpha", "dead rows", "20", "800", ""]);
     assert_eq!(aside.len(), 4);
     assert_eq!((aside[0][0].as_str(), aside[0][3].as_str()), ("2", "the canary was off"));
     assert_eq!(broken.len(), 2);

@@ -24,7 +24,8 @@ pub fn folders(below: &Path) -> Vec<PathBuf> {
     Connection::open(second.join(DATABASE))
         .and_then(|it| {
             it.execute_batch(
-                "ALTER TABLE operation DROP COLUMN unfinished; PRAGMA user_version = 2",
+                "DROP TABLE owed; DROP TABLE payment;
+                 ALTER TABLE operation DROP COLUMN unfinished; PRAGMA user_version = 2",
             )
         })
         .unwrap();

@@ -4,7 +4,7 @@
 use bakeoff_results::measure::*;
 use bakeoff_results::{
     Applied, AppliedSetting, CutPlan, Debts, EngineFact, FileSystem, Levels, Machine, Measured,
-    Operation, Run, Slot, Trial, histogram,
+    Operation, OwedSeries, PaymentSeries, Run, Slot, Trial, histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -129,7 +129,7 @@ impl Trials {
             window_s: (f64::from(DROPPED), f64::from(SECONDS - DROPPED)),
             operations: KINDS.map(|(name, mean_s)| self.operation(name, mean_s * slowness)).into(),
             measures: measures(),
-            debts: Debts::default(),
+            debts: debts(slowness),
             warnings: Vec::new(),
         }
     }
@@ -165,6 +165,35 @@ impl Trials {
     fn spread(&mut self, sigma: f64) -> f64 {
         let normal = (0..12).map(|_| self.random.random::<f64>()).sum::<f64>() - 6.0;
         (sigma * normal).exp()
+    }
+}
+
+/// A log that fills at the clients' speed until a checkpoint empties it, and rows that nobody vacuums.
+fn debts(slowness: f64) -> Debts {
+    const LIMIT: u64 = 8_000_000;
+    let (mut log, mut logs, mut checkpoints) = (0, Vec::new(), Vec::new());
+    for second in 1..=SECONDS {
+        let at_s = f64::from(second) - 0.25;
+        log += (1_200_000.0 / slowness) as u64;
+        if log > LIMIT {
+            checkpoints.push((at_s, log / LIMIT));
+            log %= LIMIT;
+        }
+        logs.push((at_s, log));
+    }
+    let rows = (1..=SECONDS).map(|second| (f64::from(second), u64::from(second) * 40)).collect();
+    let owed = |name: &str, unit: &str, limit, points| OwedSeries {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        limit,
+        points,
+    };
+    Debts {
+        owed: vec![
+            owed("log since the checkpoint", "bytes", Some(LIMIT), logs),
+            owed("dead rows", "rows", None, rows),
+        ],
+        payments: vec![PaymentSeries { name: "checkpoint".to_owned(), ended: checkpoints }],
     }
 }
 

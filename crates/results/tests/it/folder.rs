@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::data::{Trials, run};
 use bakeoff_results::measure::CPU;
 use bakeoff_results::{
-    Canary, DATABASE, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial, histogram,
+    Canary, DATABASE, Debts, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial, histogram,
 };
 
 const TOML: &str = "name = \"synthetic\" # and a comment\n";
@@ -309,13 +309,15 @@ fn what_is_no_run_is_said_so() {
     not_a_run(&path);
 }
 
-/// Form 2 had no column for what was still running, and trials of the two have other windows.
+/// Form 2 had no column for what was still running, and no debts; trials of the two have other windows.
 #[test]
 fn form_2_is_read_and_never_gone_on_with() {
     let (_dir, path) = folder();
-    let trials = written(&path);
+    let mut trials = written(&path);
+    trials[1].measured.as_mut().unwrap().debts = Debts::default();
     let earlier = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
-    earlier.execute_batch("ALTER TABLE operation DROP COLUMN unfinished").unwrap();
+    let back = "ALTER TABLE operation DROP COLUMN unfinished; DROP TABLE owed; DROP TABLE payment";
+    earlier.execute_batch(back).unwrap();
     earlier.pragma_update(None, "user_version", 2).unwrap();
     drop(earlier);
     let error = RunFolder::resume(&path).unwrap_err();
@@ -343,6 +345,8 @@ fn everything(folder: &RunFolder) -> bakeoff_results::Result<()> {
     folder.state()?;
     let mut windows = folder.windows()?;
     folder.trials()?.iter().try_for_each(|trial| windows.of(trial).map(drop))?;
+    let mut courses = folder.courses();
+    folder.trials()?.iter().try_for_each(|trial| courses.of(trial).map(drop))?;
     folder.canaries()?;
     folder.cuts().map(drop)
 }

@@ -33,6 +33,8 @@ fn everything(path: &Path) -> bakeoff_results::Result<()> {
     folder.state()?;
     let mut windows = folder.windows()?;
     folder.trials()?.iter().try_for_each(|trial| windows.of(trial).map(drop))?;
+    let mut courses = folder.courses();
+    folder.trials()?.iter().try_for_each(|trial| courses.of(trial).map(drop))?;
     folder.canaries()?;
     folder.disturbed()?;
     folder.cuts().map(drop)
@@ -86,6 +88,8 @@ fn only_tables_are_read() {
                 .to_owned(),
             "table disturbed",
         ),
+        ("DROP TABLE owed; CREATE TABLE owed (trial INTEGER)".to_owned(), "table owed"),
+        (instead("payment", "SELECT * FROM kept_payment"), "view payment"),
     ] {
         let (_dir, path) = changed(&sql);
         refused(&path, words);

@@ -3,6 +3,7 @@
 mod cuts;
 #[path = "../../examples/synthetic/data.rs"]
 mod data;
+mod debts;
 mod folder;
 mod foreign;
 mod form1;

@@ -1,0 +1,150 @@
+//! What a target owed over a trial, and when it paid, as it is kept: a row a series, whose points are
+//! JSON, so that SQLite's own functions read them.
+
+use rusqlite::{Connection, Row, Transaction};
+
+use crate::column::{Left, json, text, unreadable};
+use crate::error::TooMuch;
+use crate::record::{Debts, OwedSeries, PaymentSeries};
+use crate::write::json as to_json;
+
+/// The tables, where they are not there yet: a run may have been begun by a bakeoff that did not
+/// look at debts.
+pub(crate) const TABLES: &str = include_str!("debts.sql");
+
+/// Their names.
+pub(crate) const NAMES: [&str; 2] = ["owed", "payment"];
+
+/// Takes them away again.
+pub(crate) const BACK: &str = "DROP TABLE owed; DROP TABLE payment;";
+
+/// What is read in their place where there are none.
+const NONE: [&str; 2] = [
+    "CREATE TEMP VIEW owed AS
+         SELECT 1 AS trial, 0 AS position, '' AS name, '' AS unit, 0 AS most, '' AS points WHERE 0;",
+    "CREATE TEMP VIEW payment AS
+         SELECT 1 AS trial, 0 AS position, '' AS name, '' AS ended WHERE 0;",
+];
+
+/// The units that there are.
+const UNITS: [&str; 4] = ["bytes", "pages", "rows", "files"];
+
+/// The most series of a kind that a trial has.
+const MOST_SERIES: usize = 64;
+
+/// Makes a connection to tables without debts read like one whose trials have none.
+///
+/// # Errors
+/// Where the schema can't be read.
+pub(crate) fn show(connection: &Connection) -> rusqlite::Result<()> {
+    for (name, none) in NAMES.into_iter().zip(NONE) {
+        let sql = "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = ?1";
+        let tables: i64 = connection.query_row(sql, [name], |row| row.get(0))?;
+        if tables == 0 {
+            connection.execute_batch(none)?;
+        }
+    }
+    Ok(())
+}
+
+/// Why such debts can't be kept, or would not be read again; `None` where they can.
+pub(crate) fn unfit(debts: &Debts) -> Option<String> {
+    let Debts { owed, payments } = debts;
+    let beyond = |limit: u64| i64::try_from(limit).is_err();
+    let number = [owed.len(), payments.len()].map(check_number);
+    let owed = owed.iter().flat_map(|series| {
+        let limit = series.limit.filter(|limit| beyond(*limit));
+        let limit = limit.map_or(Ok(()), |limit| Err(format!("a debt has the limit {limit}")));
+        [check_unit(&series.unit), check_times(&series.points), limit]
+    });
+    let payments = payments.iter().map(|series| check_times(&series.ended));
+    number.into_iter().chain(owed).chain(payments).find_map(Result::err)
+}
+
+/// Keeps the debts of a trial.
+pub(crate) fn insert(to: &Transaction, trial: i64, debts: &Debts) -> rusqlite::Result<()> {
+    let mut owed = to.prepare_cached(
+        "INSERT INTO owed (trial, position, name, unit, most, points)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    for (position, series) in debts.owed.iter().enumerate() {
+        let OwedSeries { name, unit, limit, points } = series;
+        owed.execute((trial, position, name, unit, limit, to_json(points)))?;
+    }
+    let mut payment = to.prepare_cached(
+        "INSERT INTO payment (trial, position, name, ended) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for (position, series) in debts.payments.iter().enumerate() {
+        payment.execute((trial, position, &series.name, to_json(&series.ended)))?;
+    }
+    Ok(())
+}
+
+/// The debts of a trial. `left` is how much may still be read.
+pub(crate) fn read(
+    connection: &Connection,
+    trial: i64,
+    left: &mut Left,
+) -> rusqlite::Result<Debts> {
+    let mut sql = connection.prepare_cached(
+        "SELECT name, points, unit, most FROM owed WHERE trial = ?1 ORDER BY position",
+    )?;
+    let mut rows = sql.query([trial])?;
+    let mut debts = Debts::default();
+    while let Some(row) = rows.next()? {
+        left.take(row)?;
+        let unit = text(row, 2)?;
+        check_unit(&unit).map_err(|why| unreadable(2, why))?;
+        let (name, limit) = (text(row, 0)?, row.get(3)?);
+        debts.owed.push(OwedSeries { name, unit, limit, points: points(row)? });
+        check_number(debts.owed.len()).map_err(too_much)?;
+    }
+    let mut sql = connection
+        .prepare_cached("SELECT name, ended FROM payment WHERE trial = ?1 ORDER BY position")?;
+    let mut rows = sql.query([trial])?;
+    while let Some(row) = rows.next()? {
+        left.take(row)?;
+        debts.payments.push(PaymentSeries { name: text(row, 0)?, ended: points(row)? });
+        check_number(debts.payments.len()).map_err(too_much)?;
+    }
+    Ok(debts)
+}
+
+fn too_much(why: String) -> rusqlite::Error {
+    unreadable(0, TooMuch(why))
+}
+
+/// The second column: times, each with a number.
+fn points(row: &Row) -> rusqlite::Result<Vec<(f64, u64)>> {
+    let points: Vec<(f64, u64)> = json(row, 1)?;
+    check_times(&points).map_err(|why| unreadable(1, why))?;
+    Ok(points)
+}
+
+fn check_number(series: usize) -> Result<(), String> {
+    match series > MOST_SERIES {
+        true => Err(format!("a trial has {series} kinds of debt or of payment")),
+        false => Ok(()),
+    }
+}
+
+fn check_unit(unit: &str) -> Result<(), String> {
+    match UNITS.contains(&unit) {
+        true => Ok(()),
+        false => Err(format!("a debt is counted in {unit}, and not in {}", UNITS.join(", "))),
+    }
+}
+
+/// Times are figures, and in order.
+fn check_times(points: &[(f64, u64)]) -> Result<(), String> {
+    let mut before = f64::NEG_INFINITY;
+    for &(at, _) in points {
+        if !(at.is_finite() && at >= before) {
+            return Err(format!(
+                "a debt was looked at after {at} s, and before that after {before} s"
+            ));
+        }
+        before = at;
+    }
+    Ok(())
+}
