@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::{Event, Watch};
-use bakeoff_results::{Cut, FileSystem, visible};
+use bakeoff_results::{Calibration, Cut, FileSystem, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::output;
@@ -124,6 +124,16 @@ impl Progress {
 }
 
 impl Progress {
+    /// How much work turns an engine's debts over is known.
+    fn calibrated(&self, what: &str, learnt: &Calibration) {
+        let Calibration { operations, seconds, turned_over } = learnt;
+        let did = format!("{what}: {operations} operations in {}", span(*seconds));
+        match turned_over {
+            true => self.say(&format!("{did} turn all debts over")),
+            false => self.complain(&format!("{did} have not turned all debts over")),
+        }
+    }
+
     /// A power cut was made; what is worth a line of its own stays.
     fn cut(&self, made: usize, of: usize, cut: &Cut, left_s: f64) {
         let (engine, number) = (&cut.engine, cut.number);
@@ -200,6 +210,10 @@ impl Watch for Progress {
                 let name = self.cell(|factor| cell.get(factor));
                 self.begins(number, of, &name, left_s);
             }
+            Event::Calibrating { what } => {
+                self.now(format!("learning how much work turns the debts of {what} over"));
+            }
+            Event::Calibrated { what, learnt } => self.calibrated(what, learnt),
             Event::Conditioning { done, of } => {
                 let of = of.map_or(String::new(), |of| format!(" of {of}"));
                 self.now(format!("conditioning: {done}{of} operations"));

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Cell, Experiment};
+use bakeoff_experiment::{Cell, Experiment, State};
 use bakeoff_results::{Canary, Measured, RunFolder, Trial};
 use bakeoff_trust::Folder;
 
-use crate::driving::Drive;
+use crate::driving::{Conditioning, Drive};
 use crate::error::wanting;
 use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
@@ -31,6 +31,7 @@ use crate::spec::{self, TrialSpec};
 use crate::watch::{Event, Watch};
 use crate::{LabError, MachineError, Registry, TrialError};
 
+mod conditioning;
 mod cuts;
 mod left;
 
@@ -236,6 +237,7 @@ impl Runner<'_> {
     ) -> Result<u32, LabError> {
         let (block, attempt) = (due.block.number, due.attempt);
         tracing::info!(block, attempt, repetition = due.block.repetition, "block");
+        let conditioning = self.conditioning(stage, due)?;
         let mut disturbed = self.take_canary(stage, way)?;
         let mut failed = 0;
         for planned in &due.block.trials {
@@ -246,7 +248,7 @@ impl Runner<'_> {
             stage.watch.event(Event::Begins { number, of, cell, left_s });
             tracing::info!(trial = number, of, levels = ?cell.to_map(), "trial begins");
             let (start, started_s) = (Instant::now(), now_s());
-            let answer = self.measure(stage, cell, due.block.number);
+            let answer = self.measure(stage, cell, due.block.number, &conditioning);
             let (measured, reason) = match answer {
                 Ok(measured) => (Some(measured), None),
                 Err(error) if error.stops_the_run() => return Err(error.into()),
@@ -292,8 +294,12 @@ impl Runner<'_> {
         stage: &mut Stage<'_>,
         cell: &Cell,
         block: u32,
+        conditioning: &Result<Conditioning, TrialError>,
     ) -> Result<Measured, TrialError> {
-        let (trial, drive) = self.resolve(cell, block)?;
+        let (trial, mut drive) = self.resolve(cell, block)?;
+        if drive.state == State::Steady {
+            drive.conditioning = conditioning.clone()?;
+        }
         match DriveProcedure(drive).run(stage, &trial)? {
             Outcome::Measured(measured) => Ok(*measured),
             Outcome::Cut(_) => Err(TrialError::process("a cut in the place of a trial")),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bakeoff_experiment::Cell;
-use bakeoff_results::{Cut, Trial};
+use bakeoff_results::{Calibration, Cut, Trial};
 
 use crate::place::images::Recipe;
 
@@ -42,6 +42,18 @@ pub enum Event<'a> {
         cell: &'a Cell,
         /// Seconds until the whole run will be done, if all goes on like this.
         left_s: f64,
+    },
+    /// How much work turns an engine's debts over is learnt.
+    Calibrating {
+        /// The data, and the engine that holds them, in a few words.
+        what: &'a str,
+    },
+    /// It is known.
+    Calibrated {
+        /// As before.
+        what: &'a str,
+        /// What was learnt.
+        learnt: &'a Calibration,
     },
     /// It is conditioned, or how much work that takes is learnt.
     Conditioning {

@@ -13,17 +13,19 @@ use crate::write::json as to_json;
 pub(crate) const TABLES: &str = include_str!("debts.sql");
 
 /// Their names.
-pub(crate) const NAMES: [&str; 2] = ["owed", "payment"];
+pub(crate) const NAMES: [&str; 3] = ["owed", "payment", "calibration"];
 
 /// Takes them away again.
-pub(crate) const BACK: &str = "DROP TABLE owed; DROP TABLE payment;";
+pub(crate) const BACK: &str = "DROP TABLE owed; DROP TABLE payment; DROP TABLE calibration;";
 
 /// What is read in their place where there are none.
-const NONE: [&str; 2] = [
+const NONE: [&str; 3] = [
     "CREATE TEMP VIEW owed AS
          SELECT 1 AS trial, 0 AS position, '' AS name, '' AS unit, 0 AS most, '' AS points WHERE 0;",
     "CREATE TEMP VIEW payment AS
          SELECT 1 AS trial, 0 AS position, '' AS name, '' AS ended WHERE 0;",
+    "CREATE TEMP VIEW calibration AS
+         SELECT '' AS key, 0 AS operations, 0.0 AS seconds, 0 AS turned_over WHERE 0;",
 ];
 
 /// The units that there are.

@@ -17,3 +17,11 @@ CREATE TABLE IF NOT EXISTS payment (
     ended TEXT NOT NULL,        -- JSON: [[seconds, how many had ended since the look before], ...]
     PRIMARY KEY (trial, position)
 ) STRICT;
+
+-- How much work turned debts over.
+CREATE TABLE IF NOT EXISTS calibration (
+    key TEXT PRIMARY KEY,       -- what was calibrated: the data, the engine and its levels
+    operations INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    turned_over INTEGER NOT NULL -- 0 where a debt had not been paid once when that was given up
+) STRICT;

@@ -3,6 +3,7 @@
 //! It must never know what a figure means, how a trial is run, how an engine works, or how a report
 //! looks.
 
+mod calibration;
 mod column;
 mod course;
 mod debts;
@@ -24,6 +25,7 @@ mod summary;
 mod text;
 mod write;
 
+pub use calibration::Calibration;
 pub use course::{Course, Courses};
 pub use disturbed::Disturbed;
 pub use error::Error;

@@ -25,11 +25,12 @@ pub(crate) const TABLES: &str = include_str!("tables.sql");
 type Column = (String, String, i64);
 
 /// Tables that the first bakeoffs that wrote a form did not have yet.
-const LATER: [(Form, &str); 4] = [
+const LATER: [(Form, &str); 5] = [
     (Form::First, "cut"),
     (Form::Second, "disturbed"),
     (Form::Third, debts::NAMES[0]),
     (Form::Third, debts::NAMES[1]),
+    (Form::Third, debts::NAMES[2]),
 ];
 
 /// A column that the first bakeoffs that made power cuts did not have yet.

@@ -27,6 +27,7 @@ neighbours = [\"0\"]
 clients = [\"1\"]
 rate = [\"closed\"]
 scale = [\"small\"]
+state = [\"warm\"]
 seconds = 10.0
 repetitions = 5
 seed = 1
@@ -153,6 +154,7 @@ fn valid(factor: Factor) -> Vec<&'static str> {
         "clients" => vec!["1", "4", "1024"],
         "rate" => vec!["closed", "0.001/s", "200/s", "poisson:0.5/s", "poisson:1000000/s"],
         "scale" => vec!["small", "large", "giant"],
+        "state" => vec!["cold", "warm", "steady"],
         _ => vec!["1", "32", "1024"],
     }
 }

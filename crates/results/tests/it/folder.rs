@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use crate::data::{Trials, run};
 use bakeoff_results::measure::CPU;
 use bakeoff_results::{
-    Canary, DATABASE, Debts, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial, histogram,
+    Calibration, Canary, DATABASE, Debts, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial,
+    histogram,
 };
 
 const TOML: &str = "name = \"synthetic\" # and a comment\n";
@@ -109,6 +110,21 @@ fn a_closed_folder_is_two_plain_files() {
     drop(RunFolder::open(&path).unwrap());
     drop(RunFolder::resume(&path).unwrap());
     assert_eq!(names(), [EXPERIMENT, DATABASE], "neither reading nor resuming leaves anything");
+}
+
+#[test]
+fn a_calibration_is_kept_for_a_run_that_goes_on() {
+    let (_dir, path) = folder();
+    written(&path);
+    let known = Calibration { operations: 51_234, seconds: 61.5, turned_over: true };
+    let mut folder = RunFolder::resume(&path).unwrap();
+    assert_eq!(folder.calibration("redmine sqlite").unwrap(), None);
+    folder.note_calibration("redmine sqlite", &known).unwrap();
+    let again = Calibration { operations: 7, turned_over: false, ..known };
+    folder.note_calibration("redmine lmdb", &known).unwrap();
+    folder.note_calibration("redmine lmdb", &again).unwrap();
+    assert_eq!(folder.calibration("redmine sqlite").unwrap(), Some(known));
+    assert_eq!(folder.calibration("redmine lmdb").unwrap(), Some(again));
 }
 
 #[test]
