@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
+use bakeoff_stats::steady::Steadiness;
 
 use crate::cells::{Rank, rank};
 use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::OpenLoop;
+use crate::steady::rounds;
 use crate::verdict::{Case, Figure, judge};
 
 /// The figures of a trial's operation that are compared.
@@ -226,7 +228,8 @@ impl Case {
             let operations = &row.operations;
             let found = operations.iter().find(|view| view.name == comparison.operation)?;
             let mean_s = mean(found).filter(|mean| *mean > 0.0)?;
-            Some(Figure { mean_s, count: found.count, cut_off: found.unfinished > 0 })
+            let never_steady = rounds(row) == Some(Steadiness::NotSteady);
+            Some(Figure { mean_s, count: found.count, cut_off: found.unfinished > 0, never_steady })
         };
         let pair = |block: &BTreeMap<&str, &TrialSummary>| {
             let baseline = of(block.get(comparison.baseline.as_str())?)?;

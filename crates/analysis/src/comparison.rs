@@ -88,6 +88,8 @@ pub enum Verdict {
     TooFew,
     /// Faster or slower, by no more than a level entered twice differs from itself.
     WithinNoise,
+    /// A trial behind it that was to be steady was not: what comes later may be anything.
+    NeverSteady,
 }
 
 impl Verdict {
@@ -101,6 +103,7 @@ impl Verdict {
             Self::Spiky => "spiky",
             Self::TooFew => "too few",
             Self::WithinNoise => "within noise",
+            Self::NeverSteady => "never steady",
         }
     }
 

@@ -20,6 +20,8 @@ pub(crate) struct Figure {
     /// Whether some of them were still running when the trial was cut off, so that the mean is a
     /// lower bound.
     pub cut_off: bool,
+    /// Whether its trial was to be steady and was not.
+    pub never_steady: bool,
 }
 
 /// A comparison to be judged, and what it goes by: the baseline and the level in every block that has
@@ -43,16 +45,31 @@ pub(crate) fn judge(mut family: Vec<Case>) -> Vec<Comparison> {
             // Nothing can be worked out: that its operations are too few is known all the same.
             let verdict = bakeoff_stats::Decision::Undecided;
             if !case.pairs.is_empty() {
-                case.comparison.verdict = verdict_of(&case.comparison, verdict);
+                case.comparison.verdict = case.verdict(verdict);
             }
             continue;
         }
         let Some((p, verdict)) = said.next() else { break };
         case.comparison.p_adjusted = p;
         case.comparison.adjusted_over = p.map_or(0, |_| over);
-        case.comparison.verdict = verdict_of(&case.comparison, verdict);
+        case.comparison.verdict = case.verdict(verdict);
     }
     family.into_iter().map(|case| case.comparison).collect()
+}
+
+impl Case {
+    /// Whether a trial behind it was to be steady and was not.
+    fn is_never_steady(&self) -> bool {
+        self.pairs.iter().any(|(baseline, level)| baseline.never_steady || level.never_steady)
+    }
+
+    /// The word, from what its interval and the family say.
+    fn verdict(&self, interval: bakeoff_stats::Decision) -> Verdict {
+        match self.is_never_steady() {
+            true => Verdict::NeverSteady,
+            false => verdict_of(&self.comparison, interval),
+        }
+    }
 }
 
 /// The word for a comparison, from what its interval and the family say.
@@ -81,6 +98,7 @@ fn verdict_of(it: &Comparison, interval: bakeoff_stats::Decision) -> Verdict {
 /// Fills in ratio and interval, and returns what the family needs of them; `None` where nothing can
 /// be worked out.
 fn measure(case: &mut Case) -> Option<Estimate> {
+    let never_steady = case.is_never_steady();
     let Case { comparison, pairs } = case;
     let figures = || pairs.iter().flat_map(|(baseline, level)| [baseline, level]);
     comparison.blocks = pairs.len() as u32;
@@ -106,7 +124,10 @@ fn measure(case: &mut Case) -> Option<Estimate> {
         RatioIs::AtMost => estimate.ratio >= 1.0,
     };
     // It is never to have a word, whatever its pairs say: so it takes nothing from the others.
-    if says_nothing || comparison.fewest_operations.is_none_or(|fewest| fewest < ENOUGH) {
+    if says_nothing
+        || never_steady
+        || comparison.fewest_operations.is_none_or(|fewest| fewest < ENOUGH)
+    {
         estimate.p = None;
     }
     Some(estimate)

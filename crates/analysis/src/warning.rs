@@ -66,6 +66,8 @@ kinds! {
     ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor";
     ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor";
     ClientsBusy, "clients-busy", Voids, "bakeoff’s clients used most of the processor time that they could have";
+    NeverSteady, "never-steady", Voids, "a trial that was to be steady was not";
+    NotTurnedOver, "not-turned-over", Voids, "debts had not been run up and paid once when a trial that was to be steady began";
     LeftOut, "left-out", Weakens, "cells could not be run";
     TrialsFailed, "trials-failed", Weakens, "trials failed";
     TrialsNotCounted, "trials-not-counted", Weakens, "trials ended, but do not count";

@@ -41,6 +41,8 @@ pub(crate) fn all(
         work::unsynced(run, cells, counted),
         work::behind(run, cells),
         work::cut_off(run, counted),
+        window::never_steady(run, counted),
+        window::not_turned_over(run, counted),
         window::drain_cut_off(run, counted),
         window::went_on(run, counted),
         figures::stalled(run, cells, counted),

@@ -248,6 +248,7 @@ fn rest(cases: &[Case<'_>]) -> String {
         (&[Outcome::Open, Outcome::Noise][..], "is undecided", "are undecided"),
         (&[Outcome::Spiky][..], "is too uneven to decide", "are too uneven to decide"),
         (&[Outcome::TooFew][..], "has too few operations", "have too few operations"),
+        (&[Outcome::NeverSteady][..], "was never steady", "were never steady"),
     ] {
         match number(outcomes) {
             0 => {}
@@ -400,6 +401,10 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     if cases.iter().all(|case| case.outcome == Outcome::TooFew) {
         let each = if cases.len() > 1 { "each" } else { "it" };
         return format!("{each} rests on trials with fewer than 20 operations, too few for a word");
+    }
+    if cases.iter().all(|case| case.outcome == Outcome::NeverSteady) {
+        let each = if cases.len() > 1 { "each holds" } else { "it holds" };
+        return format!("{each} a trial that was to be steady and was not");
     }
     let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();
     let closest = if all.is_empty() { &cases[0] } else { middle(&all) };

@@ -67,6 +67,8 @@ pub enum Outcome {
     Spiky,
     /// Some trial has too few operations for any word.
     TooFew,
+    /// Some trial was to be steady and was not.
+    NeverSteady,
 }
 
 /// Every operation at every condition where at least two contenders can be held together.
@@ -122,6 +124,8 @@ fn outcome(rivals: &[(&str, Contrast)], all: bool) -> Outcome {
     let has = |verdict| rivals.iter().any(|(_, c)| c.verdict == verdict);
     if all && rivals.iter().all(|(_, c)| c.verdict == Verdict::Slower) {
         Outcome::Won
+    } else if has(Verdict::NeverSteady) {
+        Outcome::NeverSteady
     } else if has(Verdict::Spiky) {
         Outcome::Spiky
     } else if has(Verdict::TooFew) {

@@ -1,10 +1,12 @@
 //! Trials that were not watched alike: windows that went on, drains that were cut off, warm-ups that
 //! took longer than was allowed for.
 
-use bakeoff_results::measure::{DRAIN, DRAIN_CUT_OFF, WARM_UP};
+use bakeoff_results::measure::{DRAIN, DRAIN_CUT_OFF, ROUNDS_RANGE, TURNED_OVER, WARM_UP};
 use bakeoff_results::{Run, Scope, TrialSummary};
+use bakeoff_stats::steady::Steadiness;
 
-use super::{Tally, part};
+use super::{Tally, part, percent};
+use crate::steady::rounds;
 use crate::warning::{Warning, WarningKind};
 
 /// How many times its time a window may last before it is worth a word.
@@ -13,7 +15,9 @@ const LONGER: f64 = 1.5;
 /// Trials whose window waited for the slowest kind of operation: they saw a longer time than the
 /// others of their block, with other debts in it.
 pub(super) fn went_on(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let end = |trial: &TrialSummary| trial.window_s.map_or(0.0, |(_, end)| end);
+    // A steady window comes after as many seconds as it has.
+    let turns = |trial: &TrialSummary| if rounds(trial).is_some() { 2.0 } else { 1.0 };
+    let end = |trial: &TrialSummary| trial.window_s.map_or(0.0, |(_, end)| end / turns(trial));
     let longer =
         |trial| Some(end(trial)).filter(|end| *end > LONGER * run.seconds).unwrap_or_default();
     Tally::of_trials(counted, longer).say(run, |n, m, worst, at| {
@@ -63,5 +67,42 @@ pub(super) fn warm_up(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
             part(n, m)
         );
         Warning::new(WarningKind::WarmUp, text).remedy("a longer --seconds leaves out more")
+    })
+}
+
+/// Trials that were to be steady and whose rounds were not at one level.
+pub(super) fn never_steady(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let range = |trial: &TrialSummary| trial.measures.get(&ROUNDS_RANGE, &Scope::Trial);
+    let above = |trial: &TrialSummary| match rounds(trial) {
+        Some(Steadiness::NotSteady) => range(trial).unwrap_or_default().max(f64::MIN_POSITIVE),
+        _ => 0.0,
+    };
+    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+        let text = format!(
+            "{} never steady, at worst at {at}, where the fastest of five rounds of equal numbers of \
+             operations was ahead of the slowest by {} of their mean: their comparisons stay open",
+            if n == 1 { format!("{} was", part(n, m)) } else { format!("{} were", part(n, m)) },
+            percent(worst)
+        );
+        Warning::new(WarningKind::NeverSteady, text)
+            .remedy("a longer --seconds lengthens what comes before the rounds, and the rounds")
+    })
+}
+
+/// Trials that were to be steady, of an engine that had not paid every debt once before them.
+pub(super) fn not_turned_over(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let lacks = |trial: &TrialSummary| {
+        let turned = trial.measures.get(&TURNED_OVER, &Scope::Trial);
+        f64::from(u8::from(turned == Some(0.0)))
+    };
+    Tally::of_trials(counted, lacks).say(run, |n, m, _, at| {
+        let text = format!(
+            "before {} not every debt had been run up and paid once, first at {at}: it may still \
+             be growing",
+            part(n, m)
+        );
+        Warning::new(WarningKind::NotTurnedOver, text).remedy(
+            "settings that make the engine's log or tables in memory smaller shorten its turn",
+        )
     })
 }

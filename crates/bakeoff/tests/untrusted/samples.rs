@@ -24,7 +24,7 @@ pub fn folders(below: &Path) -> Vec<PathBuf> {
     Connection::open(second.join(DATABASE))
         .and_then(|it| {
             it.execute_batch(
-                "DROP TABLE owed; DROP TABLE payment;
+                "DROP TABLE owed; DROP TABLE payment; DROP TABLE calibration;
                  ALTER TABLE operation DROP COLUMN unfinished; PRAGMA user_version = 2",
             )
         })

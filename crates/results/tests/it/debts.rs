@@ -105,7 +105,7 @@ fn a_run_without_debts_is_read_and_resumed() {
     let path = dir.path().join("run");
     let trials = trials();
     create(&path).commit_trial(&trials[0]).unwrap();
-    let before = "DROP TABLE owed; DROP TABLE payment;";
+    let before = "DROP TABLE owed; DROP TABLE payment; DROP TABLE calibration;";
     Connection::open(path.join(DATABASE)).unwrap().execute_batch(before).unwrap();
     let of = |folder: &RunFolder, order| {
         folder.trial(0, 0, order).unwrap().unwrap().measured.unwrap().debts

@@ -332,7 +332,8 @@ fn form_2_is_read_and_never_gone_on_with() {
     let mut trials = written(&path);
     trials[1].measured.as_mut().unwrap().debts = Debts::default();
     let earlier = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
-    let back = "ALTER TABLE operation DROP COLUMN unfinished; DROP TABLE owed; DROP TABLE payment";
+    let back = "ALTER TABLE operation DROP COLUMN unfinished; DROP TABLE owed; DROP TABLE payment; \
+                DROP TABLE calibration";
     earlier.execute_batch(back).unwrap();
     earlier.pragma_update(None, "user_version", 2).unwrap();
     drop(earlier);
