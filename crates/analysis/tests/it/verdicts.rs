@@ -1,8 +1,9 @@
 //! The words for comparisons, and what they rest on.
 
 use crate::data::{Trials, run};
-use bakeoff_analysis::{Comparison, Document, RatioIs, Verdict};
-use bakeoff_results::{RunFolder, Trial};
+use bakeoff_analysis::{Comparison, Document, RatioIs, Verdict, WarningKind};
+use bakeoff_results::measure::{ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE};
+use bakeoff_results::{RunFolder, Scope, Trial};
 
 /// Four blocks of one client, the levels as [`LEVELS`].
 const BLOCKS: u32 = 4;
@@ -92,6 +93,41 @@ fn nineteen_operations_in_one_trial_are_too_few_for_a_word() {
     let beta = compared(&document, "alpha", "beta");
     assert_eq!((beta.verdict, beta.p_adjusted, beta.adjusted_over), (Verdict::TooFew, None, 0));
     assert_eq!(compared(&document, "alpha", "gamma").adjusted_over, 4);
+}
+
+fn with_rounds(trials: &mut [Trial], engine: &str, block: u32, (range, error): (f64, f64)) {
+    for trial in trials.iter_mut().filter(|it| it.levels["engine"] == engine && it.block == block) {
+        let measures = &mut trial.measured.as_mut().unwrap().measures;
+        measures.set(&ROUNDS_RANGE, Scope::Trial, range);
+        measures.set(&ROUNDS_RISE, Scope::Trial, 0.0);
+        measures.set(&ROUNDS_ERROR, Scope::Trial, error);
+    }
+}
+
+#[test]
+fn one_trial_that_was_never_steady_keeps_its_comparisons_open() {
+    for (rounds, verdict) in [
+        ((0.19, 0.01), Verdict::Slower),
+        // It may be noise, which is told in a warning.
+        ((0.40, 0.10), Verdict::Slower),
+        ((0.40, 0.01), Verdict::NeverSteady),
+    ] {
+        let mut trials = blocks("1", 0, plain);
+        with_rounds(&mut trials, "beta", 2, rounds);
+        let document = document(&trials);
+        let beta = compared(&document, "alpha", "beta");
+        assert_eq!(beta.verdict, verdict, "{rounds:?}");
+        assert_eq!(beta.p_adjusted.is_none(), verdict == Verdict::NeverSteady);
+        assert!(beta.low.is_some(), "the interval is there all the same");
+        assert_eq!(compared(&document, "alpha", "gamma").verdict, Verdict::Faster);
+        let told = document.warnings.iter().any(|it| it.kind == WarningKind::NeverSteady);
+        assert_eq!(told, verdict == Verdict::NeverSteady);
+    }
+    // Too few operations make no difference: what comes later may be anything.
+    let mut trials = blocks("1", 0, plain);
+    with_rounds(&mut trials, "beta", 2, (0.4, 0.01));
+    with_count(&mut trials, "beta", 3, 19);
+    assert_eq!(compared(&document(&trials), "alpha", "beta").verdict, Verdict::NeverSteady);
 }
 
 /// Two operations and three pairs of levels make a family of six; a second setting doubles it, and
