@@ -3,7 +3,7 @@
 use bakeoff_results::{DATABASE, Error, RunFolder};
 
 use crate::document::{Document, SCHEMA};
-use crate::{Result, beside, bounds, cells, compare, promises, warnings};
+use crate::{Result, beside, bounds, cells, compare, over_time, promises, warnings};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
@@ -18,7 +18,8 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         return Err(Error::Refused { path: folder.dir().join(DATABASE), why });
     }
     let counted = cells::counted(&trials);
-    let cells = cells::cells(folder, &run.run, &counted)?;
+    let mut cells = cells::cells(folder, &run.run, &counted)?;
+    over_time::put(folder, &run.run.compare, &counted, &mut cells)?;
     let mut compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
     beside::put(&mut compared.with_baseline, &cells);
     beside::put(&mut compared.between, &cells);

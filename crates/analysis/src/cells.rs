@@ -97,6 +97,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], merged: &[Window]) -> CellVie
             neighbours: mean(&each(&CPU, &Scope::Neighbours)),
         },
         debt: DebtView::of_cell(trials),
+        over_time: None,
         harness_share: beside::harness_share(trials),
         neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),
         open_loop: OpenLoop::of_cell(trials),

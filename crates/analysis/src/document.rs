@@ -12,6 +12,7 @@ pub use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
 use crate::open_loop::OpenLoop;
+use crate::over_time::OverTime;
 use crate::promises::PromiseView;
 use crate::warning::Warning;
 
@@ -75,6 +76,9 @@ pub struct CellView {
     /// What was left to write back when the clients stopped; `None` where it is not known.
     #[serde(default)]
     pub debt: Option<DebtView>,
+    /// How one of the trials went over time; `None` where it was too short to say something.
+    #[serde(default)]
+    pub over_time: Option<OverTime>,
     /// The part of the clients' time that bakeoff's own code used a processor for: it is inside every
     /// latency. `None` for an open loop, and where it was not counted.
     #[serde(default)]

@@ -158,6 +158,7 @@ impl Sample {
                 neighbours: None,
             },
             harness_share: Some(0.02),
+            over_time: None,
             debt: Some(DebtView {
                 drain_s: 2.0 + engine as f64,
                 cut_off: u32::from(engine == 2),
