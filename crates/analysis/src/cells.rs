@@ -14,6 +14,7 @@ use crate::cost::{Cost, CostView, Cpu};
 use crate::debt::DebtView;
 use crate::document::{Attempts, CellView};
 use crate::open_loop::OpenLoop;
+use crate::state::{RestartView, SteadyView};
 
 /// Where levels stand in the plan's factors: what cells and comparisons are sorted by. Names that
 /// the plan does not know come last.
@@ -96,6 +97,8 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], merged: &[Window]) -> CellVie
             disk_daemon: mean(&each(&CPU, &Scope::DISK_DAEMON)),
             neighbours: mean(&each(&CPU, &Scope::Neighbours)),
         },
+        restart: RestartView::of_cell(trials),
+        steady: SteadyView::of_cell(trials),
         debt: DebtView::of_cell(trials),
         over_time: None,
         harness_share: beside::harness_share(trials),

@@ -14,6 +14,7 @@ use crate::debt::DebtView;
 use crate::open_loop::OpenLoop;
 use crate::over_time::OverTime;
 use crate::promises::PromiseView;
+use crate::state::{RestartView, SteadyView};
 use crate::warning::Warning;
 
 /// The version of the document's form.
@@ -73,6 +74,12 @@ pub struct CellView {
     pub space_bytes: Option<u64>,
     /// Mean processor seconds a trial.
     pub cpu_s: Cpu,
+    /// What its trials were after a restart; `None` where they did not begin with one.
+    #[serde(default)]
+    pub restart: Option<RestartView>,
+    /// How steady its trials were; `None` where they were not to be.
+    #[serde(default)]
+    pub steady: Option<SteadyView>,
     /// What was left to write back when the clients stopped; `None` where it is not known.
     #[serde(default)]
     pub debt: Option<DebtView>,

@@ -12,6 +12,7 @@ mod overview;
 mod processor;
 mod settings;
 mod space;
+mod states;
 mod trials;
 
 use crate::section::Section;
@@ -24,6 +25,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(offered::Offered),
         Box::new(durability::Durability),
         Box::new(costs::Costs),
+        Box::new(states::States),
         Box::new(debts::Debts),
         Box::new(processor::Processor),
         Box::new(space::Space),

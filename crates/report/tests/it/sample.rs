@@ -159,6 +159,8 @@ impl Sample {
             },
             harness_share: Some(0.02),
             over_time: None,
+            restart: None,
+            steady: None,
             debt: Some(DebtView {
                 drain_s: 2.0 + engine as f64,
                 cut_off: u32::from(engine == 2),

@@ -1,0 +1,92 @@
+//! What the trials had behind them: what a restart costs, and whether steady trials were steady.
+
+use bakeoff_analysis::{CellView, RestartView, SteadyView};
+
+use crate::block::{Block, Kind};
+use crate::cell_rows::{self, Head};
+use crate::figures::NONE;
+use crate::layout::Layout;
+use crate::section::Section;
+use crate::words;
+
+/// Restarts, and steady trials.
+pub struct States;
+
+/// What the figures of restarts mean, for a reader.
+const RESTARTS: &str = "After a restart the caches are empty, and the disk takes its time from the \
+                        engine's opening on. Opening: until it answers; then the mean latency of the \
+                        first operations of all clients together.";
+
+const RESTART: [Head; 4] = [
+    ("time to open", Some("opening"), Kind::Main),
+    ("mean of the first 10 operations", Some("first 10"), Kind::Number),
+    ("of the first 100", Some("first 100"), Kind::Number),
+    ("of the first 1,000", Some("first 1,000"), Kind::Number),
+];
+
+/// What the figures of steady trials mean.
+const STEADY: &str = "Before a steady trial every engine of its block did the same conditioning work, \
+                      at least as much as the one with the longest turn needs to run up and pay each of \
+                      its debts once. Then the window's operations made five rounds of equal numbers: a \
+                      trial is never steady where their rates differ by over 20 % of the mean, or rise or \
+                      fall by over 10 %, and noise does not explain it.";
+
+const ROUNDS: [Head; 5] = [
+    ("conditioned by", Some("conditioned"), Kind::Number),
+    ("all debts paid once", Some("paid once"), Kind::Verdict),
+    ("size at the start", Some("size"), Kind::Number),
+    ("steady trials", Some("steady"), Kind::Main),
+    ("largest range of the rounds", Some("range"), Kind::Number),
+];
+
+impl Section for States {
+    fn name(&self) -> &str {
+        "states"
+    }
+
+    fn title(&self) -> &str {
+        "Restarts, and steady trials"
+    }
+
+    /// A row for each cell that began with a restart, and for each that was to be steady.
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let restart = |_: &str, cell: &CellView| cell.restart.map(|it| restart(&it));
+        let steady = |_: &str, cell: &CellView| cell.steady.map(|it| steady(&it, cell.trials));
+        let tables = [
+            (
+                RESTARTS,
+                cell_rows::table(layout, "After a restart", &RESTART, |_, _| Vec::new(), restart),
+            ),
+            (STEADY, cell_rows::table(layout, "Steady trials", &ROUNDS, |_, _| Vec::new(), steady)),
+        ];
+        let tables = tables.into_iter().filter_map(|(text, table)| Some((text, table?)));
+        tables.flat_map(|(text, table)| [Block::Lead(text.into()), Block::Table(table)]).collect()
+    }
+}
+
+/// A text for each of [`RESTART`].
+fn restart(it: &RestartView) -> [String; RESTART.len()] {
+    let latency = |mean: Option<f64>| mean.map_or(NONE.into(), words::seconds);
+    [
+        words::seconds(it.opening_s),
+        latency(it.first_10_s),
+        latency(it.first_100_s),
+        latency(it.first_1000_s),
+    ]
+}
+
+/// A text for each of [`ROUNDS`].
+fn steady(it: &SteadyView, trials: u32) -> [String; ROUNDS.len()] {
+    let told = it.steady + it.never_steady;
+    let mut steady = format!("{} of {trials}", it.steady);
+    if told < trials {
+        steady = format!("{steady}, {} can't tell", trials - told);
+    }
+    [
+        format!("{:.0} operations", it.conditioned),
+        if it.not_turned_over == 0 { "yes".into() } else { "no".into() },
+        it.space_at_start_bytes.map_or(NONE.into(), |bytes| words::bytes(bytes as u64)),
+        steady,
+        it.largest_range.map_or(NONE.into(), |range| format!("{:.0} %", 100.0 * range)),
+    ]
+}
