@@ -80,7 +80,7 @@ fn steady(it: &SteadyView, trials: u32) -> [String; ROUNDS.len()] {
     let told = it.steady + it.never_steady;
     let mut steady = format!("{} of {trials}", it.steady);
     if told < trials {
-        steady = format!("{steady}, {} can't tell", trials - told);
+        steady = format!("{steady}, {} cannot tell", trials - told);
     }
     [
         format!("{:.0} operations", it.conditioned),

@@ -10,4 +10,5 @@ mod own;
 mod power;
 mod sample;
 mod snapshots;
+mod states;
 mod verdict;
