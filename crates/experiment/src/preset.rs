@@ -13,6 +13,14 @@ pub struct Preset {
 pub fn presets() -> &'static [Preset] {
     &[
         Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },
+        Preset {
+            name: "redmine-sweep",
+            toml: include_str!("../../../experiments/redmine-sweep.toml"),
+        },
+        Preset {
+            name: "redmine-steady",
+            toml: include_str!("../../../experiments/redmine-steady.toml"),
+        },
         Preset { name: "power-cut", toml: include_str!("../../../experiments/power-cut.toml") },
         Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") },
     ]

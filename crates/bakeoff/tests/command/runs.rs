@@ -98,7 +98,7 @@ fn a_dry_run_shows_the_plan_and_starts_nothing() {
     let done = place.run(&["run", "redmine", "--quick", "--dry-run"]).code(0);
     // Counted as in the reports, from 0.
     done.says(&["24 trials in 6 blocks", "block   0  repetition  0", "block   5", "sqlite@again"]);
-    let long = place.run(&["run", "redmine", "--dry-run"]).code(0);
+    let long = place.run(&["run", "redmine-sweep", "--dry-run"]).code(0);
     let (out, total) = (long.out(), "600 trials in 150 blocks, 20 s each, about 3 h 30 min");
     assert_eq!(out.matches(total).count(), 2, "at the end of a long plan, too: {out}");
     // Behind it stands how long it is when operations are slow.
@@ -106,7 +106,7 @@ fn a_dry_run_shows_the_plan_and_starts_nothing() {
     let one = ["run", "redmine", "--engine", "sqlite", "--clients", "1", "--neighbours", "0"];
     let more = ["--durability", "none", "--noise-floor", "false", "--repetitions", "1"];
     let one = place.run(&[&one[..], &more, &["--dry-run"]].concat()).code(0);
-    one.says(&["1 trial in 1 block, 20 s each, about 25 s with the loading"]);
+    one.says(&["1 trial in 1 block, 10 s each, about 15 s with the loading"]);
     assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 0);
 }
 

@@ -36,6 +36,11 @@ pub const OF_FILES: [Factor; 6] =
 
 /// Names like those that the command knows.
 pub fn vocabulary() -> Vocabulary {
+    vocabulary_with(&["sqlite", "lmdb", "fjall", "mariadb:innodb", "null"])
+}
+
+/// The same with these engines.
+pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
     let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let engine = |name: &str| EngineNames {
         name: name.to_owned(),
@@ -57,7 +62,7 @@ pub fn vocabulary() -> Vocabulary {
     };
     Vocabulary {
         engines: Engines::new(
-            ["sqlite", "lmdb", "fjall", "mariadb:innodb", "null"].map(engine).into(),
+            engines.iter().copied().map(engine).collect(),
             url,
             Arc::new(variant),
             Arc::new(standing),

@@ -210,6 +210,10 @@ pub const LAWS: &[Law] = &[
         but: &[
             // The presets, which its head speaks of.
             r#"Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") }"#,
+            r#"name: "redmine-sweep""#,
+            r#"include_str!("../../../experiments/redmine-sweep.toml")"#,
+            r#"name: "redmine-steady""#,
+            r#"include_str!("../../../experiments/redmine-steady.toml")"#,
             r#"Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") }"#,
             // How the URL of somebody else's server begins: there is no other way to write one.
             "mysql://",
