@@ -9,6 +9,7 @@
 
 pub mod bank;
 pub mod concurrency;
+pub mod debt;
 pub mod folder;
 mod genes;
 mod model;
@@ -109,6 +110,7 @@ macro_rules! suite {
         $crate::suite!($engines;
             STORING:
                 survival::acknowledged_commits_survive_a_kill,
+                debt::says_what_it_owes_while_others_work,
                 concurrency::read_then_write_loses_no_increment,
                 concurrency::adding_loses_no_increment,
                 concurrency::transfers_keep_the_sum_in_every_snapshot,

@@ -1,5 +1,7 @@
 //! What an engine owes: work that it has acknowledged and put off.
 
+use std::sync::{Mutex, PoisonError};
+
 /// What an engine owes at a moment, and what it has paid since its database was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Debt {
@@ -41,6 +43,8 @@ pub enum Unit {
     Pages,
     /// Rows, or versions of rows.
     Rows,
+    /// Transactions.
+    Transactions,
     /// Files or tables of a tree.
     Files,
 }
@@ -52,6 +56,7 @@ impl Unit {
             Self::Bytes => "bytes",
             Self::Pages => "pages",
             Self::Rows => "rows",
+            Self::Transactions => "transactions",
             Self::Files => "files",
         }
     }
@@ -75,4 +80,44 @@ pub struct Payment {
     pub name: &'static str,
     /// How often it has ended; never falls.
     pub count: u64,
+}
+
+/// How often something was seen to have changed, for what an engine does but doesn't count: once a look at
+/// most.
+pub(crate) struct Changes<T>(Mutex<(T, u64)>);
+
+impl<T: PartialEq> Changes<T> {
+    /// None so far.
+    pub fn since(now: T) -> Self {
+        Self(Mutex::new((now, 0)))
+    }
+
+    /// How many there were, with the one that there is now.
+    pub fn seen(&self, now: T) -> u64 {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.0 != now {
+            *seen = (now, seen.1 + 1);
+        }
+        seen.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_debt_has_turned_over_when_every_turn_is_complete() {
+        let turn = |done| Turn { name: "one", done, whole: 2 };
+        let debt = |turns: &[Turn]| Debt { turns: turns.into(), ..Debt::default() };
+        assert!(debt(&[]).has_turned_over());
+        assert!(!debt(&[turn(2), turn(1)]).has_turned_over());
+        assert!(debt(&[turn(2), turn(3)]).has_turned_over());
+    }
+
+    #[test]
+    fn a_change_is_counted_when_it_is_seen() {
+        let changes = Changes::since(7);
+        assert_eq!([7, 8, 8, 9, 7].map(|now| changes.seen(now)), [0, 1, 1, 2, 3]);
+    }
 }

@@ -23,15 +23,20 @@ use fjall::{
 use crate::fair::Share;
 use crate::kv::{self, Visit};
 use crate::{
-    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting, Statement,
-    Terms,
+    About, Database, Debt, Durability, Engine, Error, Home, Promise, Result, Schema, Setting,
+    Statement, Terms,
 };
+
+mod debt;
 
 /// See the module.
 pub struct Fjall;
 
 /// fjall doesn't tell its version; a test holds this against the lock file.
 const VERSION: &str = "3.1.13";
+
+/// At how many bytes the memtable of a key space is sealed; as it comes.
+const MEMTABLE_BYTES: u64 = 64 << 20;
 
 /// How often `relaxed` syncs the journal.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -93,17 +98,19 @@ impl Engine for Fjall {
             .open()
             .map_err(Error::engine)?;
         let open_space = |name: &String| {
-            let space = database.keyspace(name, KeyspaceCreateOptions::default);
+            let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+            let space = database.keyspace(name, options);
             space.map(|space| space.inner().clone()).map_err(Error::engine)
         };
-        let spaces = kv::spaces(schema).iter().map(open_space).collect::<Result<_>>()?;
+        let spaces = kv::spaces(schema).iter().map(open_space).collect::<Result<Vec<_>>>()?;
         let relaxed = terms.durability == Durability::Relaxed;
         let syncer = relaxed.then(|| Syncer::start(database.clone())).transpose()?;
         let commit = match terms.durability {
             Durability::None | Durability::Relaxed => PersistMode::Buffer,
             Durability::Strict => PersistMode::SyncData,
         };
-        kv::open(Store { _syncer: syncer, spaces, database, commit }, schema, statements)
+        let since = debt::Since::now(&spaces);
+        kv::open(Store { _syncer: syncer, spaces, database, commit, since }, schema, statements)
     }
 }
 
@@ -161,6 +168,7 @@ struct Store {
     spaces: Vec<Keyspace>,
     database: OptimisticTxDatabase,
     commit: PersistMode,
+    since: debt::Since,
 }
 
 impl kv::Store for Store {
@@ -210,6 +218,10 @@ impl kv::Store for Store {
             ("compaction microseconds", database.time_compacting().as_micros() as u64),
             ("tables", self.spaces.iter().map(|space| space.as_ref().table_count() as u64).sum()),
         ]
+    }
+
+    fn debt(&self) -> Result<Option<Debt>> {
+        Ok(Some(self.since.debt(&self.database, &self.spaces)))
     }
 
     fn writes_back(&self) -> &'static [&'static str] {

@@ -17,9 +17,13 @@ use self_cell::self_cell;
 use crate::gate::{Gate, Pass};
 use crate::kv::{self, Visit};
 use crate::{
-    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting, Statement,
-    Terms,
+    About, Database, Debt, Durability, Engine, Error, Home, Owed, Promise, Result, Schema, Setting,
+    Statement, Terms, Unit,
 };
+
+mod debt;
+
+use debt::Growth;
 
 /// See the module.
 pub struct Lmdb;
@@ -27,6 +31,9 @@ pub struct Lmdb;
 /// The address space that is set aside for the map, in bytes, and so the largest database. The
 /// file takes only what is written to it.
 const MAP_BYTES: usize = 1 << 38;
+
+/// The pages that a file begins with (lmdb.h: they say which tree is current).
+const META_PAGES: u64 = 2;
 
 /// The most transactions that may read at the same time; each takes 64 bytes of the lock file.
 const MOST_READERS: u32 = 16_384;
@@ -98,7 +105,8 @@ impl Engine for Lmdb {
         let env = unsafe { options.open(directory) }.map_err(from_heed)?;
         env.clear_stale_readers().map_err(from_heed)?;
         let spaces = Spaces::try_new(env, |env| open_spaces(env, &names)).map_err(from_heed)?;
-        kv::open(Store { spaces, gate: Gate::default() }, schema, statements)
+        let growth = Growth::since(&spaces.borrow_owner().info());
+        kv::open(Store { spaces, gate: Gate::default(), growth }, schema, statements)
     }
 }
 
@@ -161,6 +169,7 @@ fn from_heed(error: heed::Error) -> Error {
 struct Store {
     spaces: Spaces,
     gate: Gate,
+    growth: Growth,
 }
 
 impl Store {
@@ -172,6 +181,17 @@ impl Store {
         let pass = self.gate.enter();
         let transaction = self.env().write_txn().map_err(from_heed)?;
         Ok(Write { transaction, _pass: pass, spaces: self.spaces.borrow_dependent() })
+    }
+
+    /// Pages that hold something, the free list's own left out.
+    fn pages_in_use(&self) -> Result<u64> {
+        let snapshot = self.env().read_txn().map_err(from_heed)?;
+        let stat = |space: &Space<'_>| space.stat(&snapshot).map_err(from_heed);
+        let mut stats: Vec<_> =
+            self.spaces.borrow_dependent().iter().map(stat).collect::<Result<_>>()?;
+        stats.push(self.env().unnamed_database_stat());
+        let pages = stats.iter().map(|it| it.branch_pages + it.leaf_pages + it.overflow_pages);
+        Ok(META_PAGES + pages.sum::<usize>() as u64)
     }
 }
 
@@ -204,6 +224,17 @@ impl kv::Store for Store {
             ("transactions", info.last_txn_id as u64),
             ("pages added", info.last_page_number as u64),
         ]
+    }
+
+    fn debt(&self) -> Result<Option<Debt>> {
+        let info = self.env().info();
+        let free = Owed {
+            name: "free pages",
+            unit: Unit::Pages,
+            amount: debt::pages(&info).saturating_sub(self.pages_in_use()?),
+            limit: None,
+        };
+        Ok(Some(Debt { owed: vec![free], turns: vec![self.growth.turn(&info)], payments: vec![] }))
     }
 }
 

@@ -19,15 +19,17 @@ use crate::options::{EngineOption, Options};
 use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
-    About, Database, Durability, Engine, Error, Home, Loader, Result, Schema, Session, Setting,
-    Standing, Statement, Terms, files,
+    About, Database, Debt, Durability, Engine, Error, Home, Loader, Result, Schema, Session,
+    Setting, Standing, Statement, Terms, files,
 };
 
+use debt::Watch;
 pub use server::MARIADB as SERVER;
 use session::Plan;
 pub use storage::Storage;
 use tables::Leftovers;
 
+mod debt;
 mod error;
 pub mod external;
 mod load;
@@ -141,7 +143,7 @@ impl Engine for MariaDb {
         schema.validate()?;
         self.available().map_err(Error::engine)?;
         let (root, private) = self.start(directory, terms)?;
-        let open = Open::new(root, self.storage, Some(private), schema, statements)?;
+        let mut open = Open::new(root, self.storage, Some(private), schema, statements)?;
         open.prepare(terms.durability, Leftovers::Keep)?;
         Ok(Box::new(open))
     }
@@ -162,6 +164,8 @@ struct Open {
     plans: Vec<Plan>,
     control: session::Control,
     private: Option<Private>,
+    /// Of a private server.
+    watch: Option<Watch>,
 }
 
 impl Open {
@@ -196,14 +200,18 @@ impl Open {
             storage,
             opts,
             private,
+            watch: None,
         })
     }
 
     /// Looks whether the server is what was asked for, and creates the schema.
-    fn prepare(&self, wanted: Durability, leftovers: Leftovers) -> Result<()> {
+    fn prepare(&mut self, wanted: Durability, leftovers: Leftovers) -> Result<()> {
         let mut server = self.connect()?;
         storage::confirm(&mut server, self.storage, wanted)?;
-        tables::create(&mut server, &self.schema, self.storage.name(), leftovers)
+        tables::create(&mut server, &self.schema, self.storage.name(), leftovers)?;
+        let watch = self.private.as_ref().map(|it| Watch::begin(server, self.storage, it));
+        self.watch = watch.transpose()?;
+        Ok(())
     }
 
     /// A new connection.
@@ -267,6 +275,10 @@ impl Database for Open {
         // A server that has gone counts nothing any more; whoever uses it next says so.
         let now = self.connect().and_then(|mut server| upkeep::counters(&mut server, self.storage));
         now.unwrap_or_default()
+    }
+
+    fn debt(&self) -> Result<Option<Debt>> {
+        self.watch.as_ref().map(|watch| watch.debt(|| self.connect())).transpose()
     }
 
     fn writes_back(&self) -> &'static [&'static str] {

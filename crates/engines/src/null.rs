@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::statement::{Action, Yield};
 use crate::{
-    About, Access, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
+    About, Access, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
     Schema, Session, Statement, Terms, Value, schema,
 };
 
@@ -100,6 +100,11 @@ impl Database for Open {
 
     fn check(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
+    }
+
+    /// It owes nothing.
+    fn debt(&self) -> Result<Option<Debt>> {
+        Ok(Some(Debt::default()))
     }
 }
 

@@ -21,14 +21,16 @@ use crate::options::{EngineOption, Options};
 use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
-    About, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Schema, Session,
-    Setting, Standing, Statement, Terms, files,
+    About, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Schema,
+    Session, Setting, Standing, Statement, Terms, files,
 };
 
+use debt::Watch;
 use error::{error, is_ended, is_lost, no_connection, words};
 pub use server::POSTGRES as SERVER;
 use tables::Leftovers;
 
+mod debt;
 mod error;
 pub mod external;
 mod load;
@@ -179,6 +181,8 @@ struct Open {
     /// The counters as they stood at the opening.
     before: Vec<(&'static str, u64)>,
     private: Option<Private>,
+    /// Of a private server.
+    watch: Option<Watch>,
 }
 
 impl Open {
@@ -200,6 +204,7 @@ impl Open {
             version: 0,
             before: Vec::new(),
             private,
+            watch: None,
         })
     }
 
@@ -210,6 +215,9 @@ impl Open {
         confirm_durability(&mut client, self.terms.durability)?;
         tables::create(&mut client, &self.schema, leftovers)?;
         self.before = upkeep::counters(&mut client, self.version)?;
+        if self.private.is_some() {
+            self.watch = Some(Watch::begin(client)?);
+        }
         Ok(())
     }
 
@@ -298,6 +306,10 @@ impl Database for Open {
         };
         // A server that has gone counts nothing any more; whoever uses it next says so.
         now.unwrap_or_default().into_iter().zip(&self.before).map(since).collect()
+    }
+
+    fn debt(&self) -> Result<Option<Debt>> {
+        self.watch.as_ref().map(|watch| watch.debt(|| self.connect())).transpose()
     }
 
     fn writes_back(&self) -> &'static [&'static str] {

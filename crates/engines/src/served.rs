@@ -1,6 +1,7 @@
 //! Engines in private servers: which installation serves, and which settings a level gives it.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bakeoff_factor::{DEFAULT, Declared};
@@ -35,6 +36,39 @@ fn folder(text: &str) -> std::result::Result<String, String> {
     Err(format!(
         "`{text}` is not the whole path of a folder\nwrite it from the root on, as /opt/server"
     ))
+}
+
+/// A connection that is kept for a question that is asked again and again.
+pub struct Kept<C>(Mutex<Option<C>>);
+
+impl<C> Kept<C> {
+    /// This one.
+    pub const fn new(connection: C) -> Self {
+        Self(Mutex::new(Some(connection)))
+    }
+
+    /// What the question is answered. A connection on which it fails is replaced, and it is asked once
+    /// more.
+    ///
+    /// # Errors
+    /// Those of connecting; the question's own.
+    pub fn ask<T>(
+        &self,
+        connect: impl FnOnce() -> Result<C>,
+        question: impl Fn(&mut C) -> Result<T>,
+    ) -> Result<T> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = &mut *kept
+            && let Ok(answer) = question(connection)
+        {
+            return Ok(answer);
+        }
+        *kept = None;
+        let mut connection = connect()?;
+        let answer = question(&mut connection)?;
+        *kept = Some(connection);
+        Ok(answer)
+    }
 }
 
 /// The server of an engine, as a level has it.

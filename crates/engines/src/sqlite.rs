@@ -22,7 +22,7 @@ use crate::gate::{Gate, Pass};
 use crate::sql::Dialect;
 use crate::statement::{Action, Yield};
 use crate::{
-    About, Access, Database, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
+    About, Access, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
     Schema, Session, Setting, Statement, Terms, Value,
 };
 
@@ -221,8 +221,8 @@ impl Open {
             gate: Gate::default(),
             sessions: AtomicUsize::new(0),
             checkpoints,
+            log: Log::of(&path, &keeper)?,
             keeper: Mutex::new(keeper),
-            log: Log::of(&path),
             file: File::open(&path)?,
             path,
         })
@@ -283,6 +283,10 @@ impl Database for Open {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.log.counters()
+    }
+
+    fn debt(&self) -> Result<Option<Debt>> {
+        self.log.debt().map(Some)
     }
 
     fn writes_back(&self) -> &'static [&'static str] {

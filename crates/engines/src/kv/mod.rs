@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::schema::Table;
-use crate::{Error, Result, Schema, Statement, Value};
+use crate::{Debt, Error, Result, Schema, Statement, Value};
 
 mod check;
 mod codec;
@@ -67,6 +67,14 @@ pub trait Store: Send + Sync + Sized + 'static {
 
     /// See [`crate::Database::counters`].
     fn counters(&self) -> Vec<(&'static str, u64)>;
+
+    /// See [`crate::Database::debt`].
+    ///
+    /// # Errors
+    /// The store's own.
+    fn debt(&self) -> Result<Option<Debt>> {
+        Ok(None)
+    }
 
     /// See [`crate::Database::writes_back`].
     fn writes_back(&self) -> &'static [&'static str] {
@@ -300,6 +308,10 @@ impl<S: Store> crate::Database for Database<S> {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.store.counters()
+    }
+
+    fn debt(&self) -> Result<Option<Debt>> {
+        self.store.debt()
     }
 
     fn writes_back(&self) -> &'static [&'static str] {

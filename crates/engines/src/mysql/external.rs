@@ -244,7 +244,7 @@ impl Engine for External {
         schema.validate()?;
         let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
         let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
-        let open = Open::new(self.opts.clone(), self.storage, None, schema, statements)?;
+        let mut open = Open::new(self.opts.clone(), self.storage, None, schema, statements)?;
         open.prepare(terms.durability, leftovers)?;
         survey::bulk_loads(&mut open.connect()?)?;
         Ok(Box::new(open))

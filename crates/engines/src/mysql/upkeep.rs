@@ -181,7 +181,14 @@ pub(super) fn writes_back(storage: Storage) -> &'static [&'static str] {
 
 /// What the server counts of itself.
 pub(super) fn counters(server: &mut Conn, storage: Storage) -> Result<Vec<(&'static str, u64)>> {
-    let names = counted(storage);
+    status(server, counted(storage))
+}
+
+/// Those status variables of these names that the server has.
+pub(super) fn status(
+    server: &mut Conn,
+    names: &[&'static str],
+) -> Result<Vec<(&'static str, u64)>> {
     let list: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
     let text = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", list.join(", "));
     let found: Vec<(String, String)> = server.query(text).map_err(error::plain)?;

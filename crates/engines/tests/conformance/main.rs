@@ -3,6 +3,7 @@
 //! bakeoff-engines --test conformance` tries one engine, or a level of it with options.
 
 mod broken;
+mod debt;
 mod forgetful;
 mod irrevocable;
 

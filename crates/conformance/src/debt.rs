@@ -1,0 +1,136 @@
+//! What an engine says that it owes, while sessions are at work.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bakeoff_engines::schema::{Table, Type};
+use bakeoff_engines::{
+    Access, Action, Database, Debt, Engine, Error, Rows, Schema, Statement, Value,
+};
+
+use crate::{folder, terms};
+
+/// How long sessions work, and how often it is asked meanwhile.
+const WORK: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(10);
+const SESSIONS: i64 = 2;
+
+/// What a look may take, half of the time at least.
+const QUICK: Duration = Duration::from_millis(20);
+
+/// Asks an engine again and again what it owes, from a thread of its own, while sessions write: it
+/// never fails and takes no time to speak of, and what it counts never falls. After a drain, too, it
+/// answers.
+pub fn says_what_it_owes_while_others_work(engine: &dyn Engine) {
+    let folder = folder::of(engine);
+    let database =
+        engine.open(folder.path(), &terms(engine), &schema(), &statements()).expect("a database");
+    let mut before = looked(&*database);
+    let ended = AtomicBool::new(false);
+    let mut took = thread::scope(|scope| {
+        let looks = scope.spawn(|| {
+            let mut took = Vec::new();
+            while !ended.load(Ordering::Relaxed) {
+                let start = Instant::now();
+                let now = looked(&*database);
+                took.push(start.elapsed());
+                assert_follows(before.as_ref(), now.as_ref());
+                before = now;
+                thread::sleep(PAUSE);
+            }
+            took
+        });
+        let work = |number| {
+            scope.spawn({
+                let database = &*database;
+                move || write(database, number)
+            })
+        };
+        let workers: Vec<_> = (0..SESSIONS).map(work).collect();
+        let worked: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
+        ended.store(true, Ordering::Relaxed);
+        assert!(worked.iter().all(Result::is_ok), "a session failed");
+        looks.join().expect("looks")
+    });
+    took.sort();
+    let median = took[took.len() / 2];
+    assert!(median < QUICK, "half of the looks take {median:?} or longer");
+    database.drain().expect("a drain");
+    assert_follows(before.as_ref(), looked(&*database).as_ref());
+}
+
+fn looked(database: &dyn Database) -> Option<Debt> {
+    database.debt().expect("what it owes")
+}
+
+/// Makes sure that an engine may say the one after it has said the other.
+///
+/// # Panics
+/// Where it may not.
+pub fn assert_follows(before: Option<&Debt>, now: Option<&Debt>) {
+    let (Some(before), Some(now)) = (before, now) else {
+        assert_eq!(before.is_some(), now.is_some(), "what is owed is known now and then only");
+        return;
+    };
+    let turns = |debt: &Debt| debt.turns.iter().map(|it| (it.name, it.done)).collect();
+    let payments = |debt: &Debt| debt.payments.iter().map(|it| (it.name, it.count)).collect();
+    never_fall(turns(before), turns(now));
+    never_fall(payments(before), payments(now));
+    for debt in &now.turns {
+        assert!(debt.whole > 0, "nothing makes a whole turn: {debt:?}");
+    }
+    for (number, debt) in now.owed.iter().enumerate() {
+        let others = &now.owed[..number];
+        assert!(others.iter().all(|other| other.name != debt.name), "two are called {}", debt.name);
+    }
+    if before.has_turned_over() {
+        assert!(now.has_turned_over(), "what has turned over has not any more: {now:?}");
+    }
+}
+
+/// By their names, which stay.
+fn never_fall(before: Vec<(&str, u64)>, now: Vec<(&str, u64)>) {
+    assert_eq!(before.len(), now.len(), "{before:?}, then {now:?}");
+    for (before, now) in before.into_iter().zip(now) {
+        assert!(before.0 == now.0 && before.1 <= now.1, "{before:?}, then {now:?}");
+    }
+}
+
+fn schema() -> Schema {
+    let things = Table::new("things")
+        .key_column("id", Type::Int)
+        .column("kind", Type::Int)
+        .column("words", Type::Text)
+        .index(&["kind"]);
+    Schema { tables: vec![things] }
+}
+
+fn statements() -> [Statement; 1] {
+    [Statement { name: "put".into(), action: Action::Upsert { table: 0 } }]
+}
+
+/// Overwrites a session's own rows for as long as sessions work.
+fn write(database: &dyn Database, number: i64) {
+    let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+    let words = "words ".repeat(30);
+    let (start, mut count) = (Instant::now(), 0);
+    while start.elapsed() < WORK {
+        count += 1;
+        let row = [
+            Value::Int(count % 500 * SESSIONS + number),
+            Value::Int(count * 7919 % 1000),
+            Value::Text(&words),
+        ];
+        let mut put = || {
+            session.begin(Access::Write)?;
+            session.run(0, &row, &mut rows)?;
+            session.commit()
+        };
+        match put() {
+            Ok(()) => {}
+            Err(Error::Conflict(_)) => session.rollback().expect("a rollback"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

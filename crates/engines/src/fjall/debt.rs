@@ -1,0 +1,89 @@
+//! What fjall owes: memtables to write as tables, and tables to merge.
+//!
+//! Its own count of compactions takes in those that found nothing to do, its count of bytes in memtables
+//! leaves transactions out, and its journal's size is behind the lock that commits hold while they sync:
+//! none of these is asked for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fjall::{AbstractTree, Keyspace, OptimisticTxDatabase};
+
+use super::MEMTABLE_BYTES;
+use crate::debt::Changes;
+use crate::{Debt, Owed, Payment, Turn, Unit};
+
+/// Runs in level 0 of a key space at which its writes are slowed down (fjall, `local_backpressure`).
+const MOST_RUNS: u64 = 20;
+/// Sealed memtables of a key space at which its writes stop (ibidem).
+const MOST_SEALED: u64 = 4;
+
+/// What was before the opening, and what was seen since.
+pub(super) struct Since {
+    /// How many memtables the key spaces had begun.
+    memtables: u64,
+    /// How many were flushed, as far as was seen.
+    flushed: AtomicU64,
+    /// The youngest table below level 0 of each key space.
+    compacted: Changes<Vec<Option<u64>>>,
+}
+
+impl Since {
+    /// Now.
+    pub fn now(spaces: &[Keyspace]) -> Self {
+        Self {
+            memtables: memtables(spaces),
+            flushed: AtomicU64::new(0),
+            compacted: Changes::since(youngest(spaces)),
+        }
+    }
+
+    /// What these key spaces owe.
+    pub fn debt(&self, database: &OptimisticTxDatabase, spaces: &[Keyspace]) -> Debt {
+        let begun = memtables(spaces) - self.memtables;
+        let sealed = || spaces.iter().map(|space| space.sealed_memtable_count() as u64);
+        // What is sealed between the two looks makes the difference too small for a moment.
+        let flushed = begun.saturating_sub(sealed().sum());
+        let flushed = flushed.max(self.flushed.fetch_max(flushed, Ordering::Relaxed));
+        let compacted = self.compacted.seen(youngest(spaces));
+        let runs = spaces.iter().map(|space| space.tree.l0_run_count() as u64);
+        let active = spaces.iter().map(|space| space.tree.active_memtable().size());
+        let owed = |name, unit, amount, limit| Owed { name, unit, amount, limit };
+        let memtables_limit = MEMTABLE_BYTES * spaces.len() as u64;
+        Debt {
+            owed: vec![
+                owed("active memtables", Unit::Bytes, active.sum(), Some(memtables_limit)),
+                owed("sealed memtables", Unit::Files, most(sealed()), Some(MOST_SEALED)),
+                owed("runs in level 0", Unit::Files, most(runs), Some(MOST_RUNS)),
+                owed("journals", Unit::Files, database.journal_count() as u64, None),
+            ],
+            turns: vec![
+                Turn { name: "memtables flushed", done: flushed, whole: 1 },
+                Turn { name: "compactions below level 0", done: compacted, whole: 1 },
+            ],
+            payments: vec![
+                Payment { name: "memtable flush", count: flushed },
+                Payment { name: "compaction", count: compacted },
+            ],
+        }
+    }
+}
+
+/// Of the key space that has the most.
+fn most(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.max().unwrap_or(0)
+}
+
+/// How many memtables were ever begun: each has a number.
+fn memtables(spaces: &[Keyspace]) -> u64 {
+    spaces.iter().map(|space| space.tree.active_memtable().id()).sum()
+}
+
+/// Tables are numbered as they are written, and a compaction writes new ones.
+fn youngest(spaces: &[Keyspace]) -> Vec<Option<u64>> {
+    let youngest = |space: &Keyspace| {
+        let version = space.tree.current_version();
+        let runs = version.iter_levels().skip(1).flat_map(|level| level.iter());
+        runs.flat_map(|run| run.iter().map(|table| table.id())).max()
+    };
+    spaces.iter().map(youngest).collect()
+}

@@ -1,0 +1,94 @@
+//! What LMDB owes. A commit puts nothing off but the use of the pages that it frees: until the free
+//! list has what the next commits need, the file grows.
+
+use std::sync::{Mutex, PoisonError};
+
+use heed::EnvInfo;
+
+use crate::Turn;
+
+/// Commits that the first stretch has at least: fewer without growth say nothing.
+const FEWEST: u64 = 500;
+
+/// How many pages there are before a growth counts: 1 in so many. Rows that are added take some for good.
+const COUNTS: u64 = 100;
+
+/// How the file has grown since it was opened.
+pub(super) struct Growth(Mutex<Seen>);
+
+struct Seen {
+    /// The last transaction before the opening.
+    opened: u64,
+    /// Commits until the file was last seen to have grown.
+    grown: u64,
+    /// Pages of the file then.
+    pages: u64,
+    /// Commits until it was level, once it was.
+    level: Option<u64>,
+}
+
+impl Growth {
+    /// None so far.
+    pub fn since(info: &EnvInfo) -> Self {
+        Self(Mutex::new(Seen {
+            opened: info.last_txn_id as u64,
+            grown: 0,
+            pages: pages(info),
+            level: None,
+        }))
+    }
+
+    /// How far the growth is from being level. It is when the file has not grown over as many commits as
+    /// it grew over before: a number that only grows can be held against that, and growth that is slow
+    /// to end takes as long to be believed ended.
+    pub fn turn(&self, info: &EnvInfo) -> Turn {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (commits, pages) = (info.last_txn_id as u64 - seen.opened, pages(info));
+        if pages > seen.pages + seen.pages / COUNTS {
+            (seen.grown, seen.pages) = (commits, pages);
+        }
+        let wanted = 2 * seen.grown.max(FEWEST);
+        if commits >= wanted {
+            seen.level.get_or_insert(wanted);
+        }
+        let whole = seen.level.unwrap_or(wanted);
+        Turn { name: "commits until the file's growth is level", done: commits, whole }
+    }
+}
+
+/// Pages of the file.
+pub(super) fn pages(info: &EnvInfo) -> u64 {
+    info.last_page_number as u64 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(commits: usize, pages: usize) -> EnvInfo {
+        EnvInfo {
+            map_addr: std::ptr::null_mut(),
+            map_size: 0,
+            last_page_number: pages - 1,
+            last_txn_id: 40 + commits,
+            maximum_number_of_readers: 0,
+            number_of_readers: 0,
+        }
+    }
+
+    #[test]
+    fn growth_is_level_when_there_was_none_for_as_long_as_there_was_some() {
+        let growth = Growth::since(&at(0, 1000));
+        let turns = [(0, 1000), (900, 1500), (1799, 1510), (1800, 1515), (2000, 3000)]
+            .map(|(commits, pages)| growth.turn(&at(commits, pages)))
+            .map(|turn| (turn.done, turn.whole));
+        assert_eq!(turns, [(0, 1000), (900, 1800), (1799, 1800), (1800, 1800), (2000, 1800)]);
+    }
+
+    #[test]
+    fn a_file_that_goes_on_growing_is_never_level() {
+        let growth = Growth::since(&at(0, 10));
+        let mut looks = (1..1000).map(|look| growth.turn(&at(look * 100, 10 + look * 3)));
+        assert!(looks.all(|turn| turn.done < turn.whole));
+    }
+}

@@ -1,0 +1,57 @@
+//! What a private server owes, asked for on a connection of its own.
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use super::{Private, Storage, error, upkeep};
+use crate::served::Kept;
+use crate::{Debt, Error, Result};
+
+mod aria;
+mod innodb;
+mod rocksdb;
+
+/// What one storage engine owes, since the database was opened.
+trait Owes: Send + Sync {
+    fn debt(&self, server: &mut Conn) -> Result<Debt>;
+}
+
+/// Looks at what is owed.
+pub(super) struct Watch {
+    server: Kept<Conn>,
+    owes: Box<dyn Owes>,
+}
+
+impl Watch {
+    /// From now on, on this connection.
+    pub fn begin(mut server: Conn, storage: Storage, private: &Private) -> Result<Self> {
+        let owes: Box<dyn Owes> = match storage {
+            Storage::InnoDb => Box::new(innodb::InnoDb::since_now(&mut server)?),
+            Storage::RocksDb => Box::new(rocksdb::RocksDb::since_now(&mut server)?),
+            Storage::Aria => Box::new(aria::Aria::since_now(&private.data)),
+        };
+        Ok(Self { server: Kept::new(server), owes })
+    }
+
+    /// What is owed now.
+    pub fn debt(&self, connect: impl FnOnce() -> Result<Conn>) -> Result<Debt> {
+        self.server.ask(connect, |server| self.owes.debt(server))
+    }
+}
+
+/// Status variables of these names, as they stand.
+fn status<const N: usize>(server: &mut Conn, names: &[&'static str; N]) -> Result<[u64; N]> {
+    let found = upkeep::status(server, names)?;
+    let mut values = [0; N];
+    for (value, name) in values.iter_mut().zip(names) {
+        let there = found.iter().find(|(found, _)| found == name);
+        *value = there.ok_or_else(|| Error::engine(format!("the server has no {name}")))?.1;
+    }
+    Ok(values)
+}
+
+/// The only answer to a question.
+fn one<T: mysql::prelude::FromRow>(server: &mut Conn, question: &str) -> Result<T> {
+    let answer = server.query_first(question).map_err(error::plain)?;
+    answer.ok_or_else(|| Error::engine(format!("the server has no answer to {question}")))
+}

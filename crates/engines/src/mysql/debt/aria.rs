@@ -1,0 +1,113 @@
+//! Aria: blocks to write, and the log that a recovery would read (mariadb.com/kb/en/aria-system-variables).
+//! The server doesn't tell of its checkpoints; its control file does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mysql::Conn;
+
+use super::{Owes, status};
+use crate::debt::Changes;
+use crate::{Debt, Owed, Payment, Result, Turn, Unit};
+
+const STATUS: [&str; 1] = ["Aria_pagecache_blocks_not_flushed"];
+
+/// Checkpoints until what was dirty at the first is written: each leaves that to the time up to the next.
+const CHECKPOINTS: u64 = 2;
+
+pub(super) struct Aria {
+    data: PathBuf,
+    checkpoints: Changes<Option<Position>>,
+}
+
+impl Aria {
+    pub fn since_now(data: &Path) -> Self {
+        Self { data: data.into(), checkpoints: Changes::since(last_checkpoint(data)) }
+    }
+}
+
+impl Owes for Aria {
+    fn debt(&self, server: &mut Conn) -> Result<Debt> {
+        let [blocks] = status(server, &STATUS)?;
+        let checkpoint = last_checkpoint(&self.data);
+        let count = self.checkpoints.seen(checkpoint);
+        let blocks = Owed {
+            name: "page cache blocks not flushed",
+            unit: Unit::Pages,
+            amount: blocks,
+            limit: None,
+        };
+        let log = checkpoint.map(|checkpoint| Owed {
+            name: "log since the last checkpoint",
+            unit: Unit::Bytes,
+            amount: log_after(&self.data, checkpoint),
+            limit: None,
+        });
+        Ok(Debt {
+            owed: std::iter::once(blocks).chain(log).collect(),
+            turns: vec![Turn { name: "checkpoints", done: count, whole: CHECKPOINTS }],
+            payments: vec![Payment { name: "checkpoint", count }],
+        })
+    }
+}
+
+/// A place in the log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Position {
+    /// The number of a file of the log.
+    file: u32,
+    /// Bytes from its beginning.
+    offset: u32,
+}
+
+/// Where the control file says that the last checkpoint is. `None` where there is none, or no file of
+/// the form that is known.
+fn last_checkpoint(data: &Path) -> Option<Position> {
+    parse(&fs::read(data.join("aria_log_control")).ok()?)
+}
+
+/// What a control file begins with: its magic, and the version of its form (`ma_control_file.h`).
+const BEGINS: [u8; 4] = [0xfe, 0xfe, 0x0c, 1];
+/// Where it has the length of the part that was written when it was made; the other part follows that.
+const LENGTH: usize = 20;
+/// Where that has the last checkpoint, after a checksum: 3 bytes for the file, 4 for the offset.
+const CHECKPOINT: usize = 4;
+
+fn parse(file: &[u8]) -> Option<Position> {
+    if !file.starts_with(&BEGINS) {
+        return None;
+    }
+    let length = u16::from_le_bytes(file.get(LENGTH..LENGTH + 2)?.try_into().ok()?);
+    let found = file.get(usize::from(length) + CHECKPOINT..)?.get(..7)?;
+    let position = Position {
+        file: u32::from_le_bytes([found[0], found[1], found[2], 0]),
+        offset: u32::from_le_bytes([found[3], found[4], found[5], found[6]]),
+    };
+    (position.file > 0).then_some(position)
+}
+
+/// Bytes of the log from there to its end, as far as they are in its files.
+fn log_after(data: &Path, from: Position) -> u64 {
+    let length = |number: u32| {
+        let file = fs::metadata(data.join(format!("aria_log.{number:08}")));
+        file.ok().map(|file| file.len())
+    };
+    let length: u64 = (from.file..).map_while(length).sum();
+    length.saturating_sub(from.offset.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_file_tells_of_its_checkpoint() {
+        // Of MariaDB 10.11.19.
+        let file = b"\xfe\xfe\x0c\x01\x71\x43\xa5\x37\xe7\x00\x11\xf1\x8b\xac\x02\xfc\x00\x00\x00\x01\
+            \x1e\x00\x16\x00\x00\x20\x47\x7a\xca\x53\x1e\xe9\x19\x69\x01\x00\x00\x67\x4c\x06\x00\x01\
+            \x00\x00\x00\xe3\x00\x00\x00\x00\x00\x00";
+        assert_eq!(parse(file), Some(Position { file: 1, offset: 0x0006_4c67 }));
+        assert_eq!(parse(&file[..40]), None);
+        assert_eq!(parse(&file[1..]), None);
+    }
+}

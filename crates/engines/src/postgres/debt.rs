@@ -1,0 +1,92 @@
+//! What a private server owes, asked for on a connection of its own: a log to checkpoint, and dead rows to
+//! vacuum. How many of its buffers are dirty it tells only by looking at each (`pg_buffercache`).
+
+use postgres::Client;
+
+use super::error;
+use crate::debt::Changes;
+use crate::served::Kept;
+use crate::{Debt, Owed, Payment, Result, Turn, Unit};
+
+/// The log since the last checkpoint began, where that checkpoint is, the log at which the next has to
+/// be over, dead rows, and automatic vacuums. A checkpoint counts among the server's statistics when it
+/// begins; in the control file it is when it has ended.
+const QUESTION: &str = "SELECT \
+    pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::bigint, \
+    pg_wal_lsn_diff(checkpoint_lsn, '0/0')::bigint, \
+    pg_size_bytes(current_setting('max_wal_size')), \
+    dead, vacuums \
+    FROM pg_control_checkpoint(), (SELECT coalesce(sum(n_dead_tup), 0)::bigint AS dead, \
+    coalesce(sum(autovacuum_count), 0)::bigint AS vacuums FROM pg_stat_user_tables) AS tables";
+
+/// Looks at what is owed.
+pub(super) struct Watch {
+    client: Kept<Client>,
+    checkpoints: Changes<i64>,
+    /// Automatic vacuums before the opening.
+    vacuums: i64,
+}
+
+/// An answer to [`QUESTION`].
+struct Answer {
+    log: i64,
+    checkpoint: i64,
+    limit: i64,
+    dead: i64,
+    vacuums: i64,
+}
+
+impl Watch {
+    /// From now on, on this connection.
+    pub fn begin(mut client: Client) -> Result<Self> {
+        let now = ask(&mut client)?;
+        Ok(Self {
+            client: Kept::new(client),
+            checkpoints: Changes::since(now.checkpoint),
+            vacuums: now.vacuums,
+        })
+    }
+
+    /// What is owed now.
+    pub fn debt(&self, connect: impl FnOnce() -> Result<Client>) -> Result<Debt> {
+        self.client.ask(connect, ask).map(|answer| self.tell(&answer))
+    }
+
+    fn tell(&self, now: &Answer) -> Debt {
+        let number = |value: i64| u64::try_from(value).unwrap_or(0);
+        let checkpoints = self.checkpoints.seen(now.checkpoint);
+        let vacuums = number(now.vacuums - self.vacuums);
+        let owed = |name, unit, amount, limit| Owed { name, unit, amount, limit };
+        Debt {
+            owed: vec![
+                owed(
+                    "log since the last checkpoint",
+                    Unit::Bytes,
+                    number(now.log),
+                    Some(number(now.limit)),
+                ),
+                owed("dead rows", Unit::Rows, number(now.dead), None),
+            ],
+            turns: vec![
+                Turn { name: "checkpoints", done: checkpoints, whole: 1 },
+                Turn { name: "automatic vacuums", done: vacuums, whole: 1 },
+            ],
+            payments: vec![
+                Payment { name: "checkpoint", count: checkpoints },
+                Payment { name: "automatic vacuum", count: vacuums },
+            ],
+        }
+    }
+}
+
+fn ask(client: &mut Client) -> Result<Answer> {
+    let row = client.query_one(QUESTION, &[]).map_err(error)?;
+    let value = |number: usize| row.try_get(number).map_err(error);
+    Ok(Answer {
+        log: value(0)?,
+        checkpoint: value(1)?,
+        limit: value(2)?,
+        dead: value(3)?,
+        vacuums: value(4)?,
+    })
+}
