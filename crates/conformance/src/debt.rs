@@ -55,6 +55,7 @@ pub fn says_what_it_owes_while_others_work(engine: &dyn Engine) {
     });
     took.sort();
     let median = took[took.len() / 2];
+    println!("{}: half of the looks take at most {median:?}", engine.about().name);
     assert!(median < QUICK, "half of the looks take {median:?} or longer");
     database.drain().expect("a drain");
     assert_follows(before.as_ref(), looked(&*database).as_ref());

@@ -105,6 +105,7 @@ fn loses_connections(engine: &MariaDb) {
     end_connections(&mut administrator);
     assert_eq!(database.check().expect("check"), Vec::<String>::new());
     database.drain().expect("drain");
+    assert!(database.debt().expect("on a new connection").is_some());
 }
 
 #[test]
@@ -310,6 +311,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
     let database = open(&ours, &reuse).expect("a reused database");
     assert!(database.server().is_none());
+    assert_eq!(database.debt().expect("nothing is asked"), None);
     let mut session = database.session().expect("a session");
     assert_eq!(session.run(READ, &[1.into()], &mut rows).expect("read"), 1, "it is kept");
     drop(session);

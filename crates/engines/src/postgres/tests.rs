@@ -146,7 +146,10 @@ fn what_relaxed_may_lose_is_less_than_a_second() {
     session.run(INSERT, &note(1), &mut rows).expect("insert");
     drop(session);
     thread::sleep(Duration::from_secs(1));
+    end_connections(&mut administrator(folder.path()));
+    assert!(database.debt().expect("on a new connection").is_some());
     database.private.take().expect("a server").server.kill();
+    assert!(database.debt().is_err(), "the server is gone");
     let database = open(folder.path(), &terms).expect("open");
     let mut session = database.session().expect("a session");
     assert_eq!(session.run(READ, &[1.into()], &mut rows).expect("read"), 1);
@@ -241,6 +244,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     let relaxed = Terms { durability: Durability::Relaxed, ..reuse.clone() };
     let database = open(&ours, &relaxed).expect("the session's own setting");
     assert!(database.server().is_none());
+    assert_eq!(database.debt().expect("nothing is asked"), None);
     drop(database);
     let theirs = elsewhere(&folder, "theirs", "hidden");
     let mut owner = connect(&theirs.config, &theirs.tls).expect("a connection");

@@ -1,11 +1,14 @@
 //! Engines with one fault each: the suite must find every one of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use bakeoff_engines::statement::{Action, Bound, Order, Scope};
 use bakeoff_engines::{
-    About, Access, Database, Durability, Engine, Error, Loader, Promise, Result, Rows, Schema,
-    Session, Statement, Terms, Value,
+    About, Access, Database, Debt, Durability, Engine, Error, Loader, Promise, Result, Rows,
+    Schema, Session, Statement, Terms, Value,
 };
 
 use crate::{Check, concurrency, quickest, sequences, survival};
@@ -31,6 +34,12 @@ enum Fault {
     IgnoresLimits,
     IgnoresOrder,
     IncludesBounds,
+    /// What it says it has paid falls.
+    ForgetsPayments,
+    /// How far it says it is from turning over falls.
+    ForgetsTurns,
+    /// It takes its time to say what it owes.
+    CountsLong,
     /// No fault: it says that it lacks a level of durability, and does not open at it.
     Lacks(Durability),
 }
@@ -67,7 +76,7 @@ impl Engine for Broken {
         let mut statements = statements.to_vec();
         statements.iter_mut().for_each(|statement| self.spoil(&mut statement.action));
         let inner = quickest().open(directory, terms, &schema, &statements)?;
-        Ok(Box::new(BrokenDatabase { inner, fault: self.0, statements }))
+        Ok(Box::new(BrokenDatabase { inner, fault: self.0, statements, looks: AtomicU64::new(0) }))
     }
 }
 
@@ -92,6 +101,8 @@ struct BrokenDatabase {
     inner: Box<dyn Database>,
     fault: Fault,
     statements: Vec<Statement>,
+    /// How often it was asked what it owes.
+    looks: AtomicU64,
 }
 
 impl Database for BrokenDatabase {
@@ -114,6 +125,19 @@ impl Database for BrokenDatabase {
 
     fn check(&self) -> Result<Vec<String>> {
         self.inner.check()
+    }
+
+    fn debt(&self) -> Result<Option<Debt>> {
+        // More than there was, every other time.
+        let more = self.looks.fetch_add(1, Ordering::Relaxed) % 2 * 1_000_000;
+        let mut debt = self.inner.debt()?.expect("it says what it owes");
+        match self.fault {
+            Fault::ForgetsPayments => debt.payments.iter_mut().for_each(|it| it.count += more),
+            Fault::ForgetsTurns => debt.turns.iter_mut().for_each(|it| it.done += more),
+            Fault::CountsLong => thread::sleep(Duration::from_millis(40)),
+            _ => {}
+        }
+        Ok(Some(debt))
     }
 }
 
@@ -212,7 +236,7 @@ fn finds(check: impl Fn(&dyn Engine), fault: Fault) -> bool {
 
 #[test]
 fn faults_are_found() {
-    let checks: [(&str, Check, &[Fault]); 10] = [
+    let checks: [(&str, Check, &[Fault]); 11] = [
         (
             "random sequences",
             random,
@@ -255,6 +279,11 @@ fn faults_are_found() {
             "dropped sessions",
             concurrency::a_dropped_session_undoes_and_blocks_nobody,
             &[Fault::NoTransactions],
+        ),
+        (
+            "debts",
+            bakeoff_conformance::debt::says_what_it_owes_while_others_work,
+            &[Fault::ForgetsPayments, Fault::ForgetsTurns, Fault::CountsLong],
         ),
     ];
     for (name, check, faults) in checks {
