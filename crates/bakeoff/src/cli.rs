@@ -276,6 +276,8 @@ pub enum Rows {
     Trials,
     /// A row for each power cut and rule
     Cuts,
+    /// A row for each point of a line over time
+    Series,
 }
 
 /// `bakeoff list`.

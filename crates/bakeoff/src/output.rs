@@ -139,6 +139,15 @@ pub fn terminal_width() -> usize {
     size.map_or(WIDTH, |size| usize::from(size.ws_col))
 }
 
+/// Whether a terminal can be expected to show more than ASCII, by its locale and its kind.
+pub fn has_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
+    let locale = locale.to_lowercase();
+    let kind = variable("TERM").unwrap_or_default();
+    (locale.contains("utf-8") || locale.contains("utf8")) && !["dumb", "linux"].contains(&&*kind)
+}
+
 /// How wide a table of text is: no line of it is hard to follow.
 pub fn table_width() -> u16 {
     terminal_width().min(WIDTH) as u16

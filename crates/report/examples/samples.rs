@@ -11,15 +11,16 @@ use std::time::Instant;
 
 use bakeoff_analysis::Document;
 use bakeoff_report::{Options, Reports};
-use it::sample::{Sample, all, render};
+use it::sample::{Sample, all, over_time, render};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("which folder?")?);
     std::fs::create_dir_all(&folder)?;
-    for (name, document) in all::all().into_iter().chain([("large", large())]) {
+    let more = [("large", large()), ("nine-minutes", over_time::over_time(270))];
+    for (name, document) in all::all().into_iter().chain(more) {
         for format in Reports::standard().formats() {
             let start = Instant::now();
-            let options = Options { color: true, width: 80, rows: None };
+            let options = Options { color: true, width: 80, unicode: true, rows: None };
             let text = render(&document, format, &options)?;
             let file = folder.join(format!("{name}.{format}"));
             std::fs::write(&file, &text)?;

@@ -2,11 +2,13 @@
 //! leaves out what it has no room for, as is said here.
 
 mod table;
+mod timeline;
 
 use bakeoff_analysis::Warning;
 use serde::Serialize;
 
 pub use table::{Cell, Column, Kind, Look, Mark, Row, Table, Tone};
+pub use timeline::{Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit};
 
 /// A piece of a section.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +33,8 @@ pub enum Block {
     Table(Table),
     /// Charts of one kind, on a page alone.
     Charts(Charts),
+    /// What happened over time: charts on a page, rows of signs in a terminal.
+    Timelines(Timelines),
     /// What was found of one thing after another.
     Findings(Vec<Finding>),
     /// What a reader opens who wants to know more; a terminal has no room for it.

@@ -333,13 +333,23 @@ pub fn key(style: usize) -> String {
 }
 
 pub(crate) fn open(id: &str, title: &str, description: &str, width: f64, height: f64) -> String {
+    // Letters stay legible: a chart that needs more room scrolls in its box.
+    let style = format!("style=\"width:{width:.0}px;min-width:{:.0}px\"", width * 0.8);
+    open_as(&style, id, (title, description), (width, height))
+}
+
+/// An `<svg>` element with such attributes.
+pub(crate) fn open_as(
+    attributes: &str,
+    id: &str,
+    (title, description): (&str, &str),
+    (width, height): (f64, f64),
+) -> String {
     let (title, description) = (escape(title), escape(description));
     format!(
         "<svg role=\"img\" aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-         style=\"width:{width:.0}px;min-width:{:.0}px\">\
-         <title id=\"{id}-t\">{title}</title><desc id=\"{id}-d\">{description}</desc>",
-        // Letters stay legible: a chart that needs more room scrolls in its box.
-        width * 0.8
+         {attributes}>\
+         <title id=\"{id}-t\">{title}</title><desc id=\"{id}-d\">{description}</desc>"
     )
 }
 
@@ -408,7 +418,7 @@ fn ratio_words(ratio: Ratio) -> String {
 }
 
 /// A tick's number without the zeros that round numbers don't need.
-fn tick_label(tick: f64) -> String {
+pub(crate) fn tick_label(tick: f64) -> String {
     if tick != 0.0 && !(1e-4..1e6).contains(&tick.abs()) {
         return format!("{tick:.0e}");
     }

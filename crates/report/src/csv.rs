@@ -1,8 +1,9 @@
-//! A row a trial and operation, or a power cut and rule, with every figure: RFC 4180, a header
+//! A row a trial and operation, a power cut and rule, or a point over time, with every figure: RFC 4180, a header
 //! first, numbers in plain decimals, nothing where there is no figure. A spreadsheet takes what begins
 //! like a formula for one, whoever wrote it: an apostrophe before it keeps it a text.
 
 mod cuts;
+mod series;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,7 +156,7 @@ impl Exporter for Csv {
     }
 
     fn about(&self) -> &'static str {
-        "A row for each trial and operation, or for each power cut and rule"
+        "A row for each trial and operation, for each power cut and rule, or for each point over time"
     }
 
     fn endings(&self) -> &[&'static str] {
@@ -179,6 +180,7 @@ fn render(document: &Document, rows: Option<Rows>) -> String {
     match rows.unwrap_or(if only_cuts { Rows::Cuts } else { Rows::Trials }) {
         Rows::Trials => trials(document),
         Rows::Cuts => cuts::render(document),
+        Rows::Series => series::render(document),
     }
 }
 

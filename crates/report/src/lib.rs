@@ -26,6 +26,7 @@ mod section;
 mod sections;
 mod sentence;
 mod term;
+mod timeline;
 mod verdict;
 mod words;
 
@@ -42,6 +43,8 @@ pub enum Rows {
     Trials,
     /// A power cut and rule.
     Cuts,
+    /// A point of a line over time.
+    Series,
 }
 
 /// How a report is written.
@@ -51,13 +54,15 @@ pub struct Options {
     pub color: bool,
     /// How many columns a line may take there.
     pub width: usize,
+    /// Whether a terminal shows more than ASCII: plots are made of blocks then.
+    pub unicode: bool,
     /// What the rows of CSV are; `None` for trials, or power cuts where there is no trial.
     pub rows: Option<Rows>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { color: false, width: 80, rows: None }
+        Self { color: false, width: 80, unicode: true, rows: None }
     }
 }
 

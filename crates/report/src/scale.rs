@@ -23,7 +23,41 @@ impl Linear {
     }
 }
 
-/// A logarithmic axis, for ratios.
+/// An axis of time, from 0 to where it ends.
+pub struct Time {
+    end_s: f64,
+    /// The ticks in seconds, each with its number.
+    pub ticks: Vec<(f64, String)>,
+    /// What the numbers count.
+    pub unit: &'static str,
+}
+
+impl Time {
+    /// An axis of so many seconds, with at most eleven ticks at round numbers of a unit that suits it.
+    pub fn up_to(end_s: f64) -> Self {
+        const ROUND: [f64; 8] = [1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0];
+        const MOST: f64 = 10.0;
+        let end_s = if end_s > 0.0 && end_s.is_finite() { end_s } else { 1.0 };
+        let (length, unit) = match end_s {
+            s if s <= 180.0 => (1.0, "seconds"),
+            s if s <= 3.0 * 3600.0 => (60.0, "minutes"),
+            _ => (3600.0, "hours"),
+        };
+        let end = end_s / length;
+        let step = ROUND.into_iter().find(|step| end / step <= MOST);
+        let step = step.unwrap_or_else(|| round_step(end / MOST));
+        let ticks = (0..=(end / step) as u32).map(|number| f64::from(number) * step);
+        let ticks = ticks.map(|tick| (tick * length, format!("{tick}"))).collect();
+        Self { end_s, ticks, unit }
+    }
+
+    /// A moment's place, from 0 to 1.
+    pub fn place(&self, seconds: f64) -> f64 {
+        (seconds / self.end_s).clamp(0.0, 1.0)
+    }
+}
+
+/// A logarithmic axis, for ratios and for figures of any size.
 pub struct Log {
     low: f64,
     high: f64,
@@ -38,7 +72,21 @@ impl Log {
         let (least, most) = usable.fold((1.0_f64, 1.0_f64), |(l, m), r| (l.min(r), m.max(r)));
         // At least from 0.9 to 1.1, so that noise around 1 doesn't look like a mountain.
         let (least, most) = (least.min(0.9), most.max(1.1));
-        let pad = (most / least).powf(0.06);
+        Self::padded(least, most)
+    }
+
+    /// An axis for values that have nothing to do with 1.
+    pub fn over(values: impl Iterator<Item = f64>) -> Self {
+        let usable = values.filter(|value| *value > 0.0 && value.is_finite());
+        let ends = usable.fold(None, |ends: Option<(f64, f64)>, value| {
+            Some(ends.map_or((value, value), |(l, m)| (l.min(value), m.max(value))))
+        });
+        let (least, most) = ends.unwrap_or((1.0, 10.0));
+        Self::padded(least, most)
+    }
+
+    fn padded(least: f64, most: f64) -> Self {
+        let pad = (most / least).powf(0.06).max(1.01);
         let (low, high) = (least / pad, most * pad);
         Self { low, high, ticks: log_ticks(low, high) }
     }
@@ -91,6 +139,36 @@ mod tests {
             assert!(axis.end <= end, "{most}: {}", axis.end);
             assert_eq!(axis.place(axis.end), 1.0);
         }
+    }
+
+    #[test]
+    fn times_have_round_ticks_in_a_unit_that_suits_them() {
+        for (end, last, unit, fewest) in [
+            (20.0, "20", "seconds", 11),
+            (59.9, "50", "seconds", 5),
+            (180.0, "180", "seconds", 5),
+            (181.0, "3", "minutes", 4),
+            (540.0, "9", "minutes", 10),
+            (3600.0, "60", "minutes", 5),
+            (14_400.0, "4", "hours", 5),
+            (1e15, "250000000000", "hours", 4),
+            (f64::NAN, "1", "seconds", 2),
+        ] {
+            let axis = Time::up_to(end);
+            assert_eq!((axis.ticks.last().unwrap().1.as_str(), axis.unit), (last, unit), "{end}");
+            assert!((fewest..=11).contains(&axis.ticks.len()), "{end}: {:?}", axis.ticks);
+            assert!(axis.ticks.iter().all(|(at, _)| *at <= end || end.is_nan()), "{end}");
+        }
+    }
+
+    #[test]
+    fn figures_of_any_size_have_ticks_among_them() {
+        for values in [vec![0.003, 46.0], vec![1e-9, 1e3], vec![5.0], vec![], vec![0.1, 3.1]] {
+            let axis = Log::over(values.iter().copied());
+            assert!((1..=9).contains(&axis.ticks.len()), "{values:?}: {:?}", axis.ticks);
+            assert!(values.iter().all(|value| (0.0..=1.0).contains(&axis.place(*value))));
+        }
+        assert!(Log::over([0.003, 46.0].into_iter()).place(0.003) < 0.1);
     }
 
     #[test]

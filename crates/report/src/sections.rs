@@ -8,6 +8,7 @@ mod method;
 mod neighbours;
 mod offered;
 mod operations;
+mod over_time;
 mod overview;
 mod processor;
 mod settings;
@@ -22,6 +23,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
     vec![
         Box::new(overview::Overview),
         Box::new(operations::Operations),
+        Box::new(over_time::Over),
         Box::new(offered::Offered),
         Box::new(durability::Durability),
         Box::new(costs::Costs),

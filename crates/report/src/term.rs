@@ -1,6 +1,7 @@
 //! The run in a terminal: the first screen last and its verdict at the very end, where the eye is.
 
 mod table;
+mod timeline;
 
 use bakeoff_analysis::Document;
 
@@ -31,7 +32,8 @@ impl Exporter for Terminal {
         options: &Options,
     ) -> Result<String> {
         let layout = Layout::new(document);
-        let lines = Lines { paint: Paint(options.color), width: options.width.max(40) };
+        let Options { color, unicode, .. } = *options;
+        let lines = Lines { paint: Paint(color), width: options.width.max(40), unicode };
         let title = lines.paint.bold(&fill(&document.run.run.title, lines.width));
         let mut out = format!("{title}\n");
         let Some((first, rest)) = sections.split_first() else { return Ok(out) };
@@ -51,6 +53,7 @@ impl Exporter for Terminal {
 struct Lines {
     paint: Paint,
     width: usize,
+    unicode: bool,
 }
 
 impl Lines {
@@ -84,6 +87,7 @@ impl Lines {
                 lines.map(|line| format!("{}\n", self.paint.tone(Tone::Open, &line))).collect()
             }
             Block::Table(table) => self.table(table.compact.as_deref().unwrap_or(table)),
+            Block::Timelines(of) => self.timelines(of),
             Block::Findings(findings) => findings.iter().map(|it| self.finding(it)).collect(),
             Block::Command(command) => format!("  {command}\n"),
             Block::Lead(_) | Block::Prose(_) | Block::Charts(_) | Block::Folded(_) => String::new(),

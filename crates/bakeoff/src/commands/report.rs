@@ -10,7 +10,7 @@ use bakeoff_results::{RunFolder, visible};
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{WIDTH, print, terminal_width, write};
+use crate::output::{WIDTH, has_unicode, print, terminal_width, write};
 
 /// Prints or writes the report.
 pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
@@ -63,6 +63,7 @@ impl From<cli::Rows> for Rows {
         match rows {
             cli::Rows::Trials => Rows::Trials,
             cli::Rows::Cuts => Rows::Cuts,
+            cli::Rows::Series => Rows::Series,
         }
     }
 }
@@ -84,7 +85,8 @@ pub fn render(
 ) -> Result<String, Failure> {
     let color = terminal && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = if terminal { terminal_width() } else { WIDTH };
+    let unicode = !terminal || has_unicode(|name| std::env::var(name).ok());
     reports
-        .render(document, format, &Options { color, width, rows })
+        .render(document, format, &Options { color, width, unicode, rows })
         .map_err(|error| Failure::new(Exit::Failed, error))
 }

@@ -66,7 +66,7 @@ fn show(document: &bakeoff_analysis::Document) {
             if rows.is_some() && format != "csv" {
                 continue;
             }
-            let options = Options { color: false, width: 80, rows };
+            let options = Options { color: false, width: 80, unicode: true, rows };
             let text = reports.render(document, format, &options).unwrap();
             let text = text.replace("\r\n", "\n");
             assert!(matches!(visible(&text), std::borrow::Cow::Borrowed(_)), "{format:?}");
@@ -75,7 +75,7 @@ fn show(document: &bakeoff_analysis::Document) {
             }
         }
     }
-    let colours = Options { color: true, width: 40, rows: None };
+    let colours = Options { color: true, width: 40, unicode: true, rows: None };
     reports.render(document, "term", &colours).unwrap();
     bakeoff_report::verdict(document);
 }

@@ -8,7 +8,8 @@ use crate::sample::{Sample, cut_off, render};
 use crate::verdict::{single, twice};
 
 fn text(document: &Document, format: &str) -> String {
-    let text = render(document, format, &Options { color: false, width: 120, rows: None });
+    let text =
+        render(document, format, &Options { color: false, width: 120, unicode: true, rows: None });
     text.expect("a report")
 }
 

@@ -7,7 +7,8 @@ use crate::sample::{self, Sample, render};
 use crate::verdict::{single, twice};
 
 fn text(document: &Document, format: &str, width: usize) -> String {
-    render(document, format, &Options { color: false, width, rows: None }).expect("a report")
+    render(document, format, &Options { color: false, width, unicode: true, rows: None })
+        .expect("a report")
 }
 
 /// A cell whose operations were too long for its trials has no figure, and no word that needs one.

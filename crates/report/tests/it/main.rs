@@ -6,6 +6,7 @@ mod debts;
 mod formats;
 mod little;
 mod offered;
+mod over_time;
 mod own;
 mod power;
 mod sample;

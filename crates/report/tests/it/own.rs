@@ -1,8 +1,9 @@
 //! A section and a format that are not built in.
 
-use bakeoff_analysis::Document;
+use bakeoff_analysis::{Document, Piece};
 use bakeoff_report::block::{
-    Block, Cell, Chart, Charts, Column, Finding, Folded, Kind, Row, Table,
+    Block, Cell, Chart, Charts, Column, Finding, Folded, Kind, Line, Lines, Row, Size, Table,
+    Timeline, Timelines, Track, Unit,
 };
 use bakeoff_report::{Error, Exporter, Layout, Options, Reports, Result, Section};
 
@@ -37,6 +38,28 @@ impl Section for Own {
             ..Table::default()
         };
         let svg = "<svg><title>own chart</title></svg>".to_owned();
+        let piece = |at: f64| Piece {
+            start_s: at,
+            end_s: at + 10.0,
+            mean: Some(at),
+            least: Some(at),
+            most: Some(at),
+        };
+        let line = Line { name: HOSTILE.into(), style: 1, pieces: vec![piece(1.0), piece(11.0)] };
+        let course = Timeline {
+            id: "own".into(),
+            caption: "Own course".into(),
+            description: HOSTILE.into(),
+            ran_s: 21.0,
+            window_s: None,
+            tracks: vec![Track::Lines(Lines {
+                title: "Own rate".into(),
+                unit: Unit::Rate,
+                size: Size::Tall,
+                limit: None,
+                lines: vec![line],
+            })],
+        };
         let finding = Finding {
             of: HOSTILE.into(),
             text: "Found".into(),
@@ -55,6 +78,11 @@ impl Section for Own {
                 explained: "Own bars".into(),
                 legend: vec![Cell { style: Some(1), ..HOSTILE.into() }],
                 charts: vec![Chart { caption: "Own caption".into(), svg }],
+            }),
+            Block::Timelines(Timelines {
+                explained: "Own lines".into(),
+                legend: Vec::new(),
+                charts: vec![course],
             }),
             Block::Findings(vec![finding]),
             Block::Folded(Folded { summary: "Own fold".into(), blocks: folded, long: false }),
@@ -106,7 +134,8 @@ fn every_format_shows_the_blocks_that_it_has_room_for() {
     const TERM: [&str; 4] = ["few", "Own table", "again: own again", "own --command"];
     const TEXT: [&str; 7] =
         ["Own lead", "Own prose", "shown", "12345", "Own fold", "own fact", "own again"];
-    const PAGE: [&str; 4] = ["Own bars", "Own caption", "own chart", "Own log"];
+    const PAGE: [&str; 5] = ["Own bars", "Own caption", "own chart", "Own log", "Own lines"];
+    const COURSE: [&str; 2] = ["Own course", "Own rate"];
     let reports = reports(false);
     let has = |format, parts: &[&str], wanted: bool| {
         let text = text(&reports, format).replace("<span class=\"whole\">", "");
@@ -119,6 +148,8 @@ fn every_format_shows_the_blocks_that_it_has_room_for() {
     ["html", "md"].into_iter().for_each(|format| has(format, &TEXT, true));
     has("term", &TERM, true);
     has("html", &PAGE, true);
+    ["html", "term"].into_iter().for_each(|format| has(format, &COURSE, true));
+    has("md", &COURSE, false);
     has("md", &PAGE, false);
     has("term", &PAGE, false);
     has("term", &["Own lead", "Own prose", "shown", "12345", "Own fold", "own fact"], false);

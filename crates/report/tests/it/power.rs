@@ -11,7 +11,8 @@ use crate::formats::parse_csv;
 use crate::sample::{broken::broken, render};
 
 fn text(document: &Document, format: &str) -> String {
-    render(document, format, &Options { color: true, width: 120, rows: None }).expect("a report")
+    render(document, format, &Options { color: true, width: 120, unicode: true, rows: None })
+        .expect("a report")
 }
 
 #[test]

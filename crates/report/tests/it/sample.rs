@@ -5,6 +5,7 @@ pub mod broken;
 pub mod cut_off;
 pub mod files;
 pub mod noise;
+pub mod over_time;
 
 use std::collections::BTreeMap;
 

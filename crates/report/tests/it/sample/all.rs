@@ -3,7 +3,7 @@
 use bakeoff_analysis::{Document, Warning, WarningKind};
 use bakeoff_results::Levels;
 
-use super::{Sample, broken, cut_off, files, noise};
+use super::{Sample, broken, cut_off, files, noise, over_time};
 
 /// Every sample that is small enough to be kept as text, and its name.
 pub fn all() -> Vec<(&'static str, Document)> {
@@ -19,6 +19,7 @@ pub fn all() -> Vec<(&'static str, Document)> {
         ("extreme", extreme()),
         ("cuts", broken::broken("torn", "client 1: 3 is torn")),
         ("files", files::files()),
+        ("over-time", over_time::over_time(20)),
     ]
 }
 

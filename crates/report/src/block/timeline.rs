@@ -1,0 +1,112 @@
+//! What happened over time: figures as lines, moments as ticks, on one axis of seconds.
+
+use bakeoff_analysis::Piece;
+use serde::{Serialize, Serializer};
+
+use super::{Cell, Chart, Words};
+use crate::timeline;
+
+/// Charts over time that share their signs.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Timelines {
+    /// How they are read; empty where that was said before.
+    pub explained: Words,
+    /// What the signs stand for.
+    pub legend: Vec<Cell>,
+    /// The charts.
+    pub charts: Vec<Timeline>,
+}
+
+/// A chart over time: tracks below each other on one axis.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// Unique in the page: letters and digits.
+    pub id: String,
+    /// What it is of.
+    pub caption: String,
+    /// What it shows, for a reader who doesn't see it.
+    pub description: String,
+    /// Where the axis ends, in seconds; it starts at 0.
+    pub ran_s: f64,
+    /// The stretch that figures are taken from, where there is one: the rest is set apart.
+    pub window_s: Option<(f64, f64)>,
+    /// The tracks, from the top.
+    pub tracks: Vec<Track>,
+}
+
+/// What is shown below and above others.
+#[derive(Clone, Debug)]
+pub enum Track {
+    /// Figures.
+    Lines(Lines),
+    /// Moments.
+    Moments(Moments),
+}
+
+/// Figures over time on one axis.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    /// What they are.
+    pub title: String,
+    /// What they count in.
+    pub unit: Unit,
+    /// How much room they take.
+    pub size: Size,
+    /// Where they can't go beyond, where there is such a limit.
+    pub limit: Option<f64>,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// What figures count in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Things a second. Where there were none in a second, that is marked.
+    Rate,
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Things.
+    Count,
+}
+
+/// How much room a track takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// What the eye looks for.
+    Tall,
+    /// What stands beside it.
+    Middle,
+    /// One of many.
+    Low,
+}
+
+/// A line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Whose it is.
+    pub name: String,
+    /// The number of its style.
+    pub style: usize,
+    /// Its pieces, in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// Moments at which something ended.
+#[derive(Clone, Debug)]
+pub struct Moments {
+    /// What it is.
+    pub title: String,
+    /// The number of the style of whose it is.
+    pub style: usize,
+    /// When, in seconds, and how often.
+    pub ended: Vec<(f64, u64)>,
+}
+
+/// A page has it as a chart.
+impl Serialize for Timeline {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Chart { caption: self.caption.clone(), svg: timeline::svg(self) }.serialize(serializer)
+    }
+}

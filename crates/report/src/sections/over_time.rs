@@ -1,0 +1,248 @@
+//! How the trials went over time: what their clients got done, what the engines owed, and when they
+//! paid.
+
+use bakeoff_analysis::{CellView, OverTime, OwedOverTime};
+use bakeoff_results::PaymentSeries;
+
+use crate::block::{
+    Block, Cell, Folded, Kind, Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit,
+};
+use crate::cell_rows::{self, Head};
+use crate::figures::{self, NONE};
+use crate::layout::{Condition, Layout};
+use crate::section::Section;
+use crate::words;
+
+/// A chart for each setting, and one for what each level owed.
+pub struct Over;
+
+/// How many settings are shown at once; the others are folded.
+const SHOWN: usize = 4;
+
+/// What is shown, and of what.
+const EXPLAINED: &str = "One trial of each cell, second by second: of each setting those of the \
+                         block whose throughput is in the middle, so that its levels ran back to \
+                         back. A figure of the whole trial hides whether it was earned evenly; what \
+                         an engine puts off (a log to checkpoint, pages to write, tables to compact) \
+                         it pays later, and that is seen here or not at all.";
+
+/// How the charts are read.
+const READ: &str = "A point a second; of a trial of over 300 seconds a point is the mean of several, \
+                    and a band goes from the least to the most of them, so that no second is left \
+                    out. Bars below the axis: seconds in which no operation ended. Shaded: outside \
+                    the window that all other figures are from. Dashed: where the engine has to pay \
+                    at the latest. Ticks: when it was seen to have paid.";
+
+const COLUMNS: [Head; 7] = [
+    ("per second, first third", Some("1/s, first third"), Kind::Main),
+    ("second third", None, Kind::Number),
+    ("last third", Some("last third"), Kind::Main),
+    ("seconds with no operation", Some("none for"), Kind::Number),
+    ("longest such stretch", Some("at once"), Kind::Number),
+    ("nearest to a limit", None, Kind::LongNumber),
+    ("paid", None, Kind::LongNumber),
+];
+
+impl Section for Over {
+    fn name(&self) -> &str {
+        "over-time"
+    }
+
+    fn title(&self) -> &str {
+        "Over time"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let known = |condition: &&Condition| !courses(layout, condition).is_empty();
+        let settings: Vec<&Condition> = layout.conditions.iter().filter(known).collect();
+        if settings.is_empty() {
+            return Vec::new();
+        }
+        let charted = layout.charted();
+        let charts = |from: usize, conditions: &[&Condition]| {
+            let numbered = conditions.iter().enumerate();
+            numbered.flat_map(|(at, condition)| charts(layout, from + at, condition)).collect()
+        };
+        let (shown, folded) = settings.split_at(settings.len().min(SHOWN));
+        let legend = charted.iter().map(|level| sign(layout, level)).collect();
+        let mut blocks = vec![
+            Block::Lead(EXPLAINED.into()),
+            Block::Timelines(Timelines {
+                explained: READ.into(),
+                legend,
+                charts: charts(0, shown),
+            }),
+        ];
+        if !folded.is_empty() {
+            let more = Timelines { charts: charts(SHOWN, folded), ..Timelines::default() };
+            blocks.push(Block::Folded(Folded {
+                summary: format!("{} over time", words::many(folded.len(), "more setting")),
+                blocks: vec![Block::Timelines(more)],
+                long: true,
+            }));
+        }
+        let cells = |level: &str, cell: &CellView| {
+            let shown = cell.over_time.as_ref().filter(|_| charted.contains(&level));
+            shown.map(cells)
+        };
+        let caption = "Over time: every cell";
+        let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
+        blocks.extend(table.map(Block::Table));
+        blocks
+    }
+}
+
+fn sign(layout: &Layout<'_>, level: &str) -> Cell {
+    Cell { style: Some(layout.style(level)), ..level.into() }
+}
+
+/// The levels of a setting whose course is known.
+fn courses<'a>(layout: &Layout<'a>, condition: &Condition<'a>) -> Vec<(&'a str, &'a OverTime)> {
+    let of = |level| Some((level, layout.cell(condition, level)?.over_time.as_ref()?));
+    layout.charted().into_iter().filter_map(of).collect()
+}
+
+/// A chart of what the clients of all levels got done, and one of what each level owed.
+fn charts<'a>(layout: &Layout<'a>, number: usize, condition: &Condition<'a>) -> Vec<Timeline> {
+    let courses = courses(layout, condition);
+    let place = layout.place(condition).trim_start_matches(" with ").to_owned();
+    let ran_s = courses.iter().map(|(_, it)| it.ran_s).fold(0.0, f64::max);
+    let window_s = courses.iter().find_map(|(_, it)| it.window_s);
+    let mut charts = vec![Timeline {
+        id: format!("t{number}"),
+        caption: words::capital(&place),
+        description: description(&courses),
+        ran_s,
+        window_s,
+        tracks: work(layout, &courses),
+    }];
+    for (at, (level, course)) in courses.iter().enumerate() {
+        let tracks = debts(course, layout.style(level));
+        if !tracks.is_empty() {
+            let name = words::contender(layout.compare, level);
+            let with = if place.is_empty() { String::new() } else { format!(", with {place}") };
+            charts.push(Timeline {
+                id: format!("t{number}d{at}"),
+                caption: format!("What {name} owed{with}"),
+                description: owed_in_words(course),
+                ran_s,
+                window_s: None,
+                tracks,
+            });
+        }
+    }
+    charts
+}
+
+/// Throughput and latency, a line a level.
+fn work(layout: &Layout<'_>, courses: &[(&str, &OverTime)]) -> Vec<Track> {
+    let lines = |pieces: fn(&OverTime) -> &Vec<bakeoff_analysis::Piece>| {
+        let line = |(level, course): &(&str, &OverTime)| Line {
+            name: (*level).into(),
+            style: layout.style(level),
+            pieces: pieces(course).clone(),
+        };
+        courses.iter().map(line).collect()
+    };
+    let track = |title: &str, unit, size, lines| {
+        Track::Lines(Lines { title: title.into(), unit, size, limit: None, lines })
+    };
+    let rate = lines(|course| &course.per_second);
+    let latency = lines(|course| &course.latency_s);
+    vec![
+        track("operations a second", Unit::Rate, Size::Tall, rate),
+        track(layout.metric(), Unit::Seconds, Size::Middle, latency),
+    ]
+}
+
+/// What a level owed, and when it paid.
+fn debts(course: &OverTime, style: usize) -> Vec<Track> {
+    let owed = course.owed.iter().filter(|owed| !owed.pieces.is_empty()).map(|owed| {
+        Track::Lines(Lines {
+            title: owed_title(owed),
+            unit: if owed.unit == "bytes" { Unit::Bytes } else { Unit::Count },
+            size: Size::Low,
+            limit: owed.limit.map(|limit| limit as f64),
+            lines: vec![Line { name: owed.name.clone(), style, pieces: owed.pieces.clone() }],
+        })
+    });
+    let paid = course.payments.iter().map(|payment| {
+        let (title, ended) = (payment.name.clone(), payment.ended.clone());
+        Track::Moments(Moments { title, style, ended })
+    });
+    owed.chain(paid).collect()
+}
+
+/// "dirty pages", "history list length, rows": what is in bytes says so at its axis.
+fn owed_title(owed: &OwedOverTime) -> String {
+    match owed.unit.as_str() {
+        "bytes" => owed.name.clone(),
+        unit if owed.name.contains(unit) => owed.name.clone(),
+        unit => format!("{}, {unit}", owed.name),
+    }
+}
+
+/// What the lines of a setting come to, in words.
+fn description(courses: &[(&str, &OverTime)]) -> String {
+    let says = |(level, course): &(&str, &OverTime)| {
+        let thirds = course.thirds_per_second.map(words::digits);
+        format!("{level} {}", thirds.join(", "))
+    };
+    let levels: Vec<String> = courses.iter().map(says).collect();
+    format!(
+        "Operations a second in the first, the second and the last third of the trial: {}. The table \
+         below has more.",
+        levels.join("; ")
+    )
+}
+
+fn owed_in_words(course: &OverTime) -> String {
+    let owed = course.owed.iter().filter_map(|owed| {
+        let most = most(owed)?;
+        let text = |amount| match owed.unit.as_str() {
+            "bytes" => words::bytes(amount),
+            unit => format!("{} {unit}", words::count(amount)),
+        };
+        let limit = owed.limit.map_or(String::new(), |limit| format!(" of {}", text(limit)));
+        Some(format!("{}: at most {}{limit}", owed.name, text(most as u64)))
+    });
+    let paid = course.payments.iter().map(|payment| format!("{}: {}", payment.name, paid(payment)));
+    format!("{}.", owed.chain(paid).collect::<Vec<_>>().join("; "))
+}
+
+fn most(owed: &OwedOverTime) -> Option<f64> {
+    owed.pieces.iter().filter_map(|piece| piece.most).reduce(f64::max)
+}
+
+fn paid(payment: &PaymentSeries) -> u64 {
+    payment.ended.iter().fold(0, |sum, (_, number)| sum.saturating_add(*number))
+}
+
+/// A text for each of [`COLUMNS`].
+fn cells(course: &OverTime) -> [String; COLUMNS.len()] {
+    let [first, second, last] = course.thirds_per_second.map(words::digits);
+    let idle = |seconds: f64| match seconds {
+        0.0 => NONE.to_owned(),
+        seconds => words::span(seconds),
+    };
+    let share = |owed: &OwedOverTime| {
+        let limit = owed.limit.filter(|limit| *limit > 0)?;
+        Some((most(owed)? / limit as f64, owed.name.clone()))
+    };
+    let nearest =
+        course.owed.iter().filter_map(share).max_by(|one, other| one.0.total_cmp(&other.0));
+    let paid: Vec<String> = course
+        .payments
+        .iter()
+        .map(|payment| format!("{} × {}", payment.name, words::count(paid(payment))))
+        .collect();
+    [
+        first,
+        second,
+        last,
+        idle(course.idle_s),
+        idle(course.longest_idle_s),
+        nearest.map_or(NONE.into(), |(share, name)| format!("{name} {}", words::percent(share))),
+        if paid.is_empty() { figures::NONE.into() } else { paid.join(", ") },
+    ]
+}

@@ -1,0 +1,203 @@
+//! Charts over time in a terminal: rows of signs, one column for all of a track and of those above and
+//! below it.
+
+use bakeoff_analysis::Piece;
+
+use super::Lines as Terminal;
+use crate::block::{Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit};
+use crate::chart::shortened;
+use crate::scale::Time;
+use crate::timeline::Axis;
+use crate::words;
+
+/// The widest that a name is.
+const NAME: usize = 24;
+
+/// What stands at the right of a plot: the most that it shows.
+const MOST: usize = 11;
+
+/// The signs of an eighth to a whole.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The same where there is only ASCII.
+const PLAIN: [char; 4] = ['.', ':', '+', '#'];
+
+/// What marks a second without anything.
+const IDLE: char = '0';
+
+/// How many characters what is beside each other takes.
+struct Frame {
+    name: usize,
+    plot: usize,
+}
+
+/// What a column of a plot shows.
+#[derive(Clone, Copy, Default)]
+struct Column {
+    mean: Option<f64>,
+    idle: bool,
+}
+
+impl Terminal {
+    /// The charts as lines that end in a break.
+    pub(super) fn timelines(&self, of: &Timelines) -> String {
+        of.charts.iter().map(|chart| self.timeline(chart)).collect()
+    }
+
+    fn timeline(&self, chart: &Timeline) -> String {
+        let names = chart.tracks.iter().flat_map(|track| match track {
+            Track::Lines(lines) if lines.size == Size::Low => vec![lines.title.as_str()],
+            Track::Lines(lines) => lines.lines.iter().map(|line| line.name.as_str()).collect(),
+            Track::Moments(moments) => vec![moments.title.as_str()],
+        });
+        let name = names.map(|name| name.chars().count()).max().unwrap_or(0);
+        let name = name.min(NAME).min(self.width / 3);
+        let plot = self.width.saturating_sub(name + MOST + 2).max(10);
+        let frame = Frame { name, plot };
+        let caption = match chart.tracks.iter().any(|track| limit(track).is_some()) {
+            true => format!(
+                "{} (at the right: the most, in % of its limit if it has one)",
+                chart.caption
+            ),
+            false => chart.caption.clone(),
+        };
+        let mut out = if caption.is_empty() { caption } else { self.fill(&caption) + "\n" };
+        for track in &chart.tracks {
+            out += &match track {
+                Track::Lines(lines) => self.lines(lines, chart.ran_s, &frame),
+                Track::Moments(moments) => moment_row(moments, chart.ran_s, &frame),
+            };
+        }
+        out + &axis_row(&Time::up_to(chart.ran_s), &frame) + "\n"
+    }
+
+    /// A plot a line; what they have in common stands above them.
+    fn lines(&self, lines: &Lines, ran_s: f64, frame: &Frame) -> String {
+        let axis = Axis::of(lines);
+        let height = if lines.size == Size::Tall { 3 } else { 1 };
+        let mut out = String::new();
+        if lines.size != Size::Low {
+            out += &format!("{}\n", self.fill(&heading(lines, &axis)));
+        }
+        for line in &lines.lines {
+            let name = if lines.size == Size::Low { &lines.title } else { &line.name };
+            let mut columns = columns(line, ran_s, frame.plot);
+            columns.iter_mut().for_each(|column| column.idle &= lines.unit == Unit::Rate);
+            let rows = self.rows(&columns, &axis, height);
+            for (at, row) in rows.into_iter().enumerate() {
+                let name = if at == 0 { shortened(name, frame.name) } else { String::new() };
+                let most = if at == 0 { most(lines, line) } else { String::new() };
+                out += &joined(&name, &row, &most, frame);
+            }
+        }
+        out
+    }
+
+    /// The rows of a plot, from the top.
+    fn rows(&self, columns: &[Column], axis: &Axis, height: usize) -> Vec<String> {
+        let signs: &[char] = if self.unicode { &BLOCKS } else { &PLAIN };
+        let steps = signs.len() * height;
+        let filled = |value: f64| match axis.place(value) * steps as f64 {
+            // What is not nothing is seen.
+            _ if value <= 0.0 => 0,
+            steps => (steps.round() as usize).max(1),
+        };
+        let row = |row: usize| -> String {
+            let sign = |column: &Column| {
+                let filled = column.mean.map_or(0, filled).saturating_sub(row * signs.len());
+                match filled {
+                    _ if row == 0 && column.idle => IDLE,
+                    0 => ' ',
+                    filled => signs[filled.min(signs.len()) - 1],
+                }
+            };
+            columns.iter().map(sign).collect()
+        };
+        (0..height).rev().map(row).collect()
+    }
+}
+
+fn limit(track: &Track) -> Option<f64> {
+    match track {
+        Track::Lines(lines) => lines.limit,
+        Track::Moments(_) => None,
+    }
+}
+
+/// What the plots below it show, and how they are read.
+fn heading(lines: &Lines, axis: &Axis) -> String {
+    let title = match lines.unit {
+        Unit::Rate => format!("{} ({IDLE}: a second without any)", lines.title),
+        _ => lines.title.clone(),
+    };
+    let log = if axis.is_log() { ", on a logarithmic scale" } else { "" };
+    format!("{title}{log}; the most at the right")
+}
+
+/// The most of a line, or of its limit.
+fn most(lines: &Lines, line: &Line) -> String {
+    let most = line.pieces.iter().filter_map(|piece| piece.most).reduce(f64::max);
+    match (most, lines.limit.filter(|limit| *limit > 0.0)) {
+        (Some(most), Some(limit)) => words::percent(most / limit),
+        (Some(most), None) => lines.unit.text(most),
+        (None, _) => String::new(),
+    }
+}
+
+/// What each column shows of a line: the mean of what is in it, or what was known last.
+fn columns(line: &Line, ran_s: f64, number: usize) -> Vec<Column> {
+    let width = ran_s / number as f64;
+    let mut columns = Vec::with_capacity(number);
+    let (mut next, mut last) = (0, Column::default());
+    for at in 0..number {
+        let end_s = (at as f64 + 1.0) * width;
+        let starts = |piece: &&Piece| piece.start_s < end_s || at + 1 == number;
+        let here = line.pieces[next..].iter().take_while(starts).count();
+        let pieces = &line.pieces[next..next + here];
+        next += here;
+        if !pieces.is_empty() {
+            let means: Vec<f64> = pieces.iter().filter_map(|piece| piece.mean).collect();
+            let mean = means.iter().sum::<f64>() / means.len() as f64;
+            last = Column {
+                mean: (!means.is_empty()).then_some(mean),
+                idle: pieces.iter().any(|piece| piece.least == Some(0.0)),
+            };
+        }
+        columns.push(last);
+    }
+    columns
+}
+
+/// A sign where there was a moment.
+fn moment_row(moments: &Moments, ran_s: f64, frame: &Frame) -> String {
+    let mut row = vec![' '; frame.plot];
+    let mut number = 0_u64;
+    for (at, ended) in &moments.ended {
+        row[column(at / ran_s, frame)] = '|';
+        number = number.saturating_add(*ended);
+    }
+    let row: String = row.into_iter().collect();
+    joined(&shortened(&moments.title, frame.name), &row, &words::count(number), frame)
+}
+
+/// The column of a place from 0 to 1.
+fn column(place: f64, frame: &Frame) -> usize {
+    ((place * frame.plot as f64) as usize).min(frame.plot - 1)
+}
+
+/// The numbers of the axis below a plot, each from its column on, and what they count.
+fn axis_row(time: &Time, frame: &Frame) -> String {
+    let mut row = String::new();
+    for (at, number) in &time.ticks {
+        let column = column(time.place(*at), frame);
+        if row.is_empty() || row.chars().count() < column {
+            row = format!("{row:column$}{number}");
+        }
+    }
+    joined(time.unit, &row, "", frame)
+}
+
+fn joined(name: &str, plot: &str, most: &str, frame: &Frame) -> String {
+    let line = format!("{name:0$} {plot:1$} {most}", frame.name, frame.plot);
+    format!("{}\n", line.trim_end())
+}
