@@ -190,3 +190,28 @@ pub fn quote(word: &str) -> String {
     }
     format!("'{}'", word.replace('\'', r"'\''"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_says_by_its_locale_and_its_kind_what_it_shows() {
+        for (variables, unicode) in [
+            (&[("LANG", "en_GB.UTF-8")][..], true),
+            (&[("LC_ALL", "C.utf8"), ("LANG", "C")], true),
+            (&[("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")], false),
+            (&[("LC_ALL", ""), ("LC_CTYPE", "de_DE.UTF-8"), ("LANG", "C")], true),
+            (&[("LANG", "en_GB.ISO-8859-1")], false),
+            (&[], false),
+            (&[("LANG", "en_GB.UTF-8"), ("TERM", "linux")], false),
+            (&[("LANG", "en_GB.UTF-8"), ("TERM", "xterm-256color")], true),
+        ] {
+            let of = |name: &str| {
+                let set = variables.iter().find(|(variable, _)| *variable == name);
+                set.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(has_unicode(of), unicode, "{variables:?}");
+        }
+    }
+}

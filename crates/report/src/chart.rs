@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use bakeoff_analysis::RatioIs;
 
-use crate::scale::{Linear, Log};
+use crate::scale::{Linear, Log, tick_label};
 use crate::words;
 
 /// How many colours, patterns and markers there are; further series start over.
@@ -415,15 +415,6 @@ fn ratio_words(ratio: Ratio) -> String {
         RatioIs::AtMost => "at most ",
     };
     format!("{bound}×{}{interval}", words::ratio(ratio.ratio))
-}
-
-/// A tick's number without the zeros that round numbers don't need.
-pub(crate) fn tick_label(tick: f64) -> String {
-    if tick != 0.0 && !(1e-4..1e6).contains(&tick.abs()) {
-        return format!("{tick:.0e}");
-    }
-    let text = format!("{tick:.5}");
-    text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
 /// A name cut to so many characters, with an ellipsis.

@@ -97,6 +97,15 @@ impl Log {
     }
 }
 
+/// A tick's number without the zeros that round numbers don't need.
+pub fn tick_label(tick: f64) -> String {
+    if tick != 0.0 && !(1e-4..1e6).contains(&tick.abs()) {
+        return format!("{tick:.0e}");
+    }
+    let text = format!("{tick:.5}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
 /// The round number (1, 2 or 5 times a power of ten) next above `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());

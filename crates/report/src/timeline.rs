@@ -9,8 +9,8 @@ use std::fmt::Write;
 use bakeoff_analysis::Piece;
 
 use crate::block::{Line, Lines, Moments, Size, Timeline, Track, Unit};
-use crate::chart::{escape, line, marker, open_as, text, tick_label};
-use crate::scale::{Linear, Log, Time};
+use crate::chart::{escape, line, marker, open_as, text};
+use crate::scale::{Linear, Log, Time, tick_label};
 use crate::words;
 
 const WIDTH: f64 = 760.0;

@@ -1,7 +1,7 @@
 //! How the trials went over time: what their clients got done, what the engines owed, and when they
 //! paid.
 
-use bakeoff_analysis::{CellView, OverTime, OwedOverTime};
+use bakeoff_analysis::{CellView, OverTime, OwedOverTime, Piece};
 use bakeoff_results::PaymentSeries;
 
 use crate::block::{
@@ -16,15 +16,15 @@ use crate::words;
 /// A chart for each setting, and one for what each level owed.
 pub struct Over;
 
-/// How many settings are shown at once; the others are folded.
+/// How many settings are shown at once: those whose trials went least evenly. The others are folded.
 const SHOWN: usize = 4;
 
 /// What is shown, and of what.
 const EXPLAINED: &str = "One trial of each cell, second by second: of each setting those of the \
                          block whose throughput is in the middle, so that its levels ran back to \
-                         back. A figure of the whole trial hides whether it was earned evenly; what \
-                         an engine puts off (a log to checkpoint, pages to write, tables to compact) \
-                         it pays later, and that is seen here or not at all.";
+                         back. What an engine puts off (a log to checkpoint, pages to write, tables \
+                         to compact) it pays later, and a mean over the whole trial does not show \
+                         when. Thirds: operations a second, of all kinds, in each third of the trial.";
 
 /// How the charts are read.
 const READ: &str = "A point a second; of a trial of over 300 seconds a point is the mean of several, \
@@ -59,24 +59,22 @@ impl Section for Over {
             return Vec::new();
         }
         let charted = layout.charted();
-        let charts = |from: usize, conditions: &[&Condition]| {
-            let numbered = conditions.iter().enumerate();
-            numbered.flat_map(|(at, condition)| charts(layout, from + at, condition)).collect()
+        let (shown, folded) = least_even(layout, &settings);
+        let charts = |numbers: &[usize]| {
+            numbers.iter().flat_map(|at| charts(layout, *at, settings[*at])).collect()
         };
-        let (shown, folded) = settings.split_at(settings.len().min(SHOWN));
         let legend = charted.iter().map(|level| sign(layout, level)).collect();
         let mut blocks = vec![
             Block::Lead(EXPLAINED.into()),
-            Block::Timelines(Timelines {
-                explained: READ.into(),
-                legend,
-                charts: charts(0, shown),
-            }),
+            Block::Timelines(Timelines { explained: READ.into(), legend, charts: charts(&shown) }),
         ];
         if !folded.is_empty() {
-            let more = Timelines { charts: charts(SHOWN, folded), ..Timelines::default() };
+            let more = Timelines { charts: charts(&folded), ..Timelines::default() };
             blocks.push(Block::Folded(Folded {
-                summary: format!("{} over time", words::many(folded.len(), "more setting")),
+                summary: format!(
+                    "{} over time, more even than those above",
+                    words::many(folded.len(), "setting")
+                ),
                 blocks: vec![Block::Timelines(more)],
                 long: true,
             }));
@@ -90,6 +88,26 @@ impl Section for Over {
         blocks.extend(table.map(Block::Table));
         blocks
     }
+}
+
+/// The numbers of the settings that are shown, and of those that are folded, both in their order.
+fn least_even(layout: &Layout<'_>, settings: &[&Condition<'_>]) -> (Vec<usize>, Vec<usize>) {
+    let evenness = |at: &usize| {
+        let courses = courses(layout, settings[*at]).into_iter();
+        let of = |(_, course): (&str, &OverTime)| {
+            let thirds = course.thirds_per_second;
+            let (least, most) =
+                thirds.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), it| (l.min(*it), m.max(*it)));
+            least / most.max(f64::MIN_POSITIVE)
+        };
+        courses.map(of).fold(f64::INFINITY, f64::min)
+    };
+    let mut shown: Vec<usize> = (0..settings.len()).collect();
+    shown.sort_by(|one, other| evenness(one).total_cmp(&evenness(other)));
+    let mut folded = shown.split_off(settings.len().min(SHOWN));
+    shown.sort_unstable();
+    folded.sort_unstable();
+    (shown, folded)
 }
 
 fn sign(layout: &Layout<'_>, level: &str) -> Cell {
@@ -136,7 +154,7 @@ fn charts<'a>(layout: &Layout<'a>, number: usize, condition: &Condition<'a>) -> 
 
 /// Throughput and latency, a line a level.
 fn work(layout: &Layout<'_>, courses: &[(&str, &OverTime)]) -> Vec<Track> {
-    let lines = |pieces: fn(&OverTime) -> &Vec<bakeoff_analysis::Piece>| {
+    let lines = |pieces: fn(&OverTime) -> &Vec<Piece>| {
         let line = |(level, course): &(&str, &OverTime)| Line {
             name: (*level).into(),
             style: layout.style(level),

@@ -54,14 +54,8 @@ impl Terminal {
         let name = name.min(NAME).min(self.width / 3);
         let plot = self.width.saturating_sub(name + MOST + 2).max(10);
         let frame = Frame { name, plot };
-        let caption = match chart.tracks.iter().any(|track| limit(track).is_some()) {
-            true => format!(
-                "{} (at the right: the most, in % of its limit if it has one)",
-                chart.caption
-            ),
-            false => chart.caption.clone(),
-        };
-        let mut out = if caption.is_empty() { caption } else { self.fill(&caption) + "\n" };
+        let caption = Some(&chart.caption).filter(|caption| !caption.is_empty());
+        let mut out = caption.map_or(String::new(), |text| self.fill(text) + "\n");
         for track in &chart.tracks {
             out += &match track {
                 Track::Lines(lines) => self.lines(lines, chart.ran_s, &frame),
@@ -117,13 +111,6 @@ impl Terminal {
     }
 }
 
-fn limit(track: &Track) -> Option<f64> {
-    match track {
-        Track::Lines(lines) => lines.limit,
-        Track::Moments(_) => None,
-    }
-}
-
 /// What the plots below it show, and how they are read.
 fn heading(lines: &Lines, axis: &Axis) -> String {
     let title = match lines.unit {
@@ -134,11 +121,11 @@ fn heading(lines: &Lines, axis: &Axis) -> String {
     format!("{title}{log}; the most at the right")
 }
 
-/// The most of a line, or of its limit.
+/// The most of a line; where there is a limit, how much of it.
 fn most(lines: &Lines, line: &Line) -> String {
     let most = line.pieces.iter().filter_map(|piece| piece.most).reduce(f64::max);
     match (most, lines.limit.filter(|limit| *limit > 0.0)) {
-        (Some(most), Some(limit)) => words::percent(most / limit),
+        (Some(most), Some(limit)) => format!("{} full", words::percent(most / limit)),
         (Some(most), None) => lines.unit.text(most),
         (None, _) => String::new(),
     }

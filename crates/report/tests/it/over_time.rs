@@ -1,6 +1,6 @@
 //! What is shown of trials over time.
 
-use bakeoff_analysis::{Document, Piece};
+use bakeoff_analysis::{CellView, Document, Piece};
 use bakeoff_report::{Options, Rows};
 
 use crate::formats::text;
@@ -138,7 +138,8 @@ fn short_trials_have_no_section_over_time() {
     }
 }
 
-/// The first four settings are shown; a page has the others when they are opened, and a table of all.
+/// The four settings that went least evenly are shown, in their order; a page has the others when they
+/// are opened, and a table of all.
 #[test]
 fn many_settings_are_folded() {
     let neighbours = ["0", "25%", "x1", "x2", "x4", "x8"];
@@ -146,12 +147,21 @@ fn many_settings_are_folded() {
     let factors = vec![("neighbours", neighbours.to_vec())];
     let mut document = Sample { factors, ..all::plausible() }.document();
     document.cells.iter_mut().for_each(|cell| cell.over_time = course.clone());
+    let even = |cell: &&mut CellView| ["0", "x1"].contains(&cell.levels["neighbours"].as_str());
+    for cell in document.cells.iter_mut().filter(even) {
+        cell.over_time.as_mut().unwrap().thirds_per_second = [50.0, 40.0, 45.0];
+    }
     let page = section(&document);
     let (shown, folded) = page.split_once("<details class=\"long\">").expect("details");
     let (folded, table) = folded.split_once("</details>").expect("its end");
     // A chart of all engines, and one of what each of three owed.
     assert_eq!((charts(shown).len(), charts(folded).len(), charts(table).len()), (16, 8, 0));
-    assert!(folded.contains("2 more settings over time"));
+    assert!(folded.contains("2 settings over time, more even than those above"));
+    let captions: Vec<&str> = page.split("<figcaption>").skip(1).collect();
+    let captions: Vec<&str> = captions.iter().filter_map(|it| it.split('<').next()).collect();
+    let settings: Vec<&str> = captions.into_iter().filter(|it| !it.starts_with("What")).collect();
+    let order = ["Neighbours at 25 %", "2 neighbours", "4 neighbours", "8 neighbours"];
+    assert_eq!(settings, [&order[..], &["No neighbours", "1 neighbour"]].concat());
     assert_eq!(table.matches("<th scope=\"row\">").count(), 6 * 3);
     let plots = terminal(&document, 80, true);
     assert_eq!(plots.matches("operations a second").count(), 4);
@@ -171,7 +181,7 @@ fn every_point_is_a_row_of_the_series() {
         lines[0],
         "engine,neighbours,block,attempt,kind,name,unit,limit,start_s,end_s,mean,least,most"
     );
-    let points = |cell: &bakeoff_analysis::CellView| {
+    let points = |cell: &CellView| {
         let course = cell.over_time.as_ref().unwrap();
         let paid: usize = course.payments.iter().map(|payment| payment.ended.len()).sum();
         30 * (2 + course.owed.len()) + paid
