@@ -20,6 +20,7 @@ mod reports_of_cuts;
 mod runs;
 mod servers;
 mod silent;
+mod states;
 mod strangers;
 mod tls;
 mod trust;

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use bakeoff_engines::Debt;
 use bakeoff_results::measure::{self, Measures, Scope};
 
 use crate::TrialError;
@@ -16,6 +17,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long a calibration waits for debts to turn over. It works on a disk that takes no time, so
 /// that an engine which has not paid once by then pays seldom.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
+/// After so long an engine of which nothing is put off by the work, as by one that only reads, is
+/// known as such.
+const NOTHING: Duration = Duration::from_secs(10);
 
 /// Does the work, and accounts for it.
 ///
@@ -33,14 +37,20 @@ pub fn condition(
     };
     let calibrates = matches!(work, Conditioning::Calibrate { .. });
     let mut operate = running.conditioner(seed)?;
+    let at_first = debt(running)?;
     let (start, mut told, mut done) = (Instant::now(), Instant::now(), 0);
+    let turned_over = |elapsed| -> Result<bool, TrialError> {
+        let debt = debt(running)?;
+        let is_idle = elapsed > NOTHING && debt == at_first;
+        Ok(is_idle || debt.has_turned_over())
+    };
     while done < most {
         operate()?;
         done += 1;
         if told.elapsed() > LOOK {
             told = Instant::now();
             output.send(&Message::Conditioning { done, of: (!calibrates).then_some(most) });
-            if calibrates && (has_turned_over(running)? || start.elapsed() > LONGEST) {
+            if calibrates && (turned_over(start.elapsed())? || start.elapsed() > LONGEST) {
                 break;
             }
         }
@@ -48,13 +58,14 @@ pub fn condition(
     let mut measures = Measures::default();
     measures.set(&measure::CONDITIONED, Scope::Clients, done as f64);
     measures.set(&measure::CONDITIONING, Scope::Trial, start.elapsed().as_secs_f64());
-    let turned = f64::from(u8::from(has_turned_over(running)?));
+    let turned = f64::from(u8::from(turned_over(start.elapsed())?));
     measures.set(&measure::TURNED_OVER, Scope::Trial, turned);
     Ok(measures)
 }
 
-/// Whether every debt has been run up and paid once.
-fn has_turned_over(running: &dyn Running) -> Result<bool, TrialError> {
-    let unknown = || TrialError::User("nobody knows what it owes".into());
-    Ok(running.debt()?.ok_or_else(unknown)?.has_turned_over())
+/// What it owes.
+fn debt(running: &dyn Running) -> Result<Debt, TrialError> {
+    let unknown =
+        || TrialError::User("nobody knows what it owes, so that it can't be steady".into());
+    running.debt()?.ok_or_else(unknown)
 }

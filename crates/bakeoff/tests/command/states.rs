@@ -1,0 +1,118 @@
+//! Restarts, fresh databases, and those whose debts have come due.
+
+use bakeoff_results::measure::*;
+use serde_json::Value;
+
+use super::on_disks::can_mount;
+use super::{Place, measured};
+
+const STATES: &str = r#"
+name = "states"
+workload = "redmine"
+compare = "state"
+state = ["cold", "warm", "steady"]
+engine = ["sqlite", "lmdb"]
+durability = "relaxed"
+clients = 2
+disk = "ssd-sata"
+seconds = 2
+repetitions = 1
+"#;
+
+fn trials(document: &Value, state: &str) -> Vec<Measures> {
+    let trials = document["trials"].as_array().unwrap().iter();
+    // A block that the machine disturbed was run again.
+    let counts = |trial: &&Value| trial["levels"]["state"] == state && trial["valid"] == true;
+    trials.filter(counts).map(measured).collect()
+}
+
+#[test]
+#[ignore = "slow: make test-all"]
+fn each_state_is_what_it_says() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("states.toml", STATES);
+    let run = place.run(&["run", "states.toml", "--out", "r"]).code(0);
+    place.assert_clean("r");
+    run.says(&["redmine small into sqlite:", "turn all debts over"]);
+    let document = place.json("r");
+    let of = |it: &Measures, measure, scope| it.get(measure, &scope);
+    let [cold, warm, steady] = ["cold", "warm", "steady"].map(|state| trials(&document, state));
+    assert_eq!([&cold, &warm, &steady].map(Vec::len), [2; 3]);
+    for (cold, warm) in cold.iter().zip(&warm) {
+        // What a fresh process finds in no cache, it reads.
+        let opening = of(cold, &OPENING, Scope::Trial).expect("the time to open");
+        assert!(opening > 0.0 && of(warm, &OPENING, Scope::Trial).is_none());
+        assert!(of(cold, &FIRST_10, Scope::Clients).is_some_and(|first| first > 0.0));
+        let [cold, warm] = [cold, warm].map(|it| of(it, &READS, Scope::Disk).unwrap());
+        assert!(cold > 100.0 + 2.0 * warm, "{cold} reads after a restart, {warm} else");
+    }
+    // By the same work, whoever needs it.
+    let work: Vec<Option<f64>> =
+        steady.iter().map(|it| of(it, &CONDITIONED, Scope::Clients)).collect();
+    assert!(warm.iter().chain(&cold).all(|it| of(it, &CONDITIONED, Scope::Clients).is_none()));
+    let least = calibrated(&place).into_iter().max().expect("calibrations");
+    assert!(work[0].is_some_and(|work| work >= least as f64), "{work:?} of {least}");
+    for trial in &steady {
+        assert_eq!(of(trial, &TURNED_OVER, Scope::Trial), Some(1.0));
+        // Size-neutral: within a tenth of what a fresh one has, logs and free pages apart.
+        assert!(of(trial, &SPACE_AT_START, Scope::Trial).is_some());
+        assert!(of(trial, &ROUNDS_RANGE, Scope::Trial).is_some_and(|range| range >= 0.0));
+    }
+    let report = place.run(&["report", "r"]).code(0);
+    report.says(&["After a restart", "Steady trials", "first 10"]);
+
+    // A run that goes on learns nothing twice.
+    let again = place
+        .run(&[
+            "run",
+            "states.toml",
+            "--out",
+            "s",
+            "--state",
+            "steady",
+            "--engine",
+            "null,sqlite",
+            "--compare",
+            "engine",
+            "--disk",
+            "null",
+        ])
+        .code(0);
+    again.says(&["redmine small into null:"]);
+}
+
+/// The operations of each calibration.
+fn calibrated(place: &Place) -> Vec<u64> {
+    let at = place.path("r").join(bakeoff_results::DATABASE);
+    let run = rusqlite::Connection::open(at).unwrap();
+    let mut sql = run.prepare("SELECT operations FROM calibration WHERE turned_over").unwrap();
+    let rows = sql.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn what_only_reads_owes_nothing() {
+    let place = Place::new();
+    let point = ["run", "point", "--out", "r", "--engine", "sqlite", "--state", "steady"];
+    let short = ["--seconds", "0.5", "--repetitions", "1", "--noise-floor", "false"];
+    place.write("point.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
+    let point = [&["run", "point.toml"], &point[2..], &short].concat();
+    place.run(&point).code(0).says(&["turn all debts over"]);
+}
+
+#[test]
+fn a_state_that_cannot_be_had_is_told_in_the_plan() {
+    let place = Place::new();
+    let url = "mysql://me@localhost/bench,sqlite";
+    let dry = ["run", "redmine", "--quick", "--dry-run", "--disk", "host", "--neighbours", "0"];
+    let dry = [&dry[..], &["--engine", url, "--state", "warm,steady"]].concat();
+    let plan = place.run(&dry).code(0);
+    plan.says(&["can't restart a server that it doesn't run", "state warm alone"]);
+    let wrong = place.run(&["run", "redmine", "--state", "hot", "--dry-run"]).code(2);
+    assert!(wrong.err().contains("valid: cold, warm, steady"), "{}", wrong.err());
+    let files = place.run(&["run", "fileio", "--state", "cold", "--dry-run"]).code(2);
+    assert!(files.err().contains("state"), "{}", files.err());
+}
