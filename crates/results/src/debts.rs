@@ -29,7 +29,7 @@ const NONE: [&str; 3] = [
 ];
 
 /// The units that there are.
-const UNITS: [&str; 4] = ["bytes", "pages", "rows", "files"];
+const UNITS: [&str; 5] = ["bytes", "pages", "rows", "transactions", "files"];
 
 /// The most series of a kind that a trial has.
 const MOST_SERIES: usize = 64;

@@ -3,7 +3,7 @@ CREATE TABLE IF NOT EXISTS owed (
     trial INTEGER NOT NULL REFERENCES trial (id),
     position INTEGER NOT NULL,
     name TEXT NOT NULL,
-    unit TEXT NOT NULL CHECK (unit IN ('bytes', 'pages', 'rows', 'files')),
+    unit TEXT NOT NULL CHECK (unit IN ('bytes', 'pages', 'rows', 'transactions', 'files')),
     most INTEGER,               -- where the engine has to pay at the latest
     points TEXT NOT NULL,       -- JSON: [[seconds from the start of the clients, how much], ...]
     PRIMARY KEY (trial, position)

@@ -66,7 +66,7 @@ pub struct Debts {
 pub struct OwedSeries {
     /// What it is, in the engine's own term: "dirty pages".
     pub name: String,
-    /// What it is counted in: `bytes`, `pages`, `rows` or `files`.
+    /// What it is counted in: `bytes`, `pages`, `rows`, `transactions` or `files`.
     pub unit: String,
     /// Where the engine has to pay at the latest, where there is such a limit.
     pub limit: Option<u64>,

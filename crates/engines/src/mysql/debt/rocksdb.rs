@@ -57,7 +57,7 @@ impl Owes for RocksDb {
             ),
         )?;
         let levels = Levels::read(server)?;
-        let last = levels.into_last(&self.before);
+        let last = levels.compactions_into_last(&self.before);
         let last = last.max(self.last.fetch_max(last, Ordering::Relaxed));
         let owed = |name, unit, amount, limit| Owed { name, unit, amount, limit };
         Ok(Debt {
@@ -130,36 +130,36 @@ impl Levels {
     }
 
     /// How often a level was written into since `self` was read.
-    fn into(&self, now: &Level) -> u64 {
+    fn grown(&self, now: &Level) -> u64 {
         let same = |it: &&Level| it.family == now.family && it.number == now.number;
         now.written.saturating_sub(self.0.iter().find(same).map_or(0, |before| before.written))
     }
 
     /// Memtables that were flushed: RocksDB counts them as what was written into level 0.
     fn flushes(&self, before: &Self) -> u64 {
-        self.zero().map(|level| before.into(level)).sum()
+        self.zero().map(|level| before.grown(level)).sum()
     }
 
     /// Column families of which a memtable was flushed.
     fn flushed(&self, before: &Self) -> u64 {
-        self.zero().filter(|level| before.into(level) > 0).count() as u64
+        self.zero().filter(|level| before.grown(level) > 0).count() as u64
     }
 
     /// Compactions into the levels below.
     fn compactions(&self, before: &Self) -> u64 {
         let below = self.0.iter().filter(|level| level.number > 0);
-        below.map(|level| before.into(level)).sum()
+        below.map(|level| before.grown(level)).sum()
     }
 
     /// Those of them into the lowest level that has files, of all column families.
-    fn into_last(&self, before: &Self) -> u64 {
+    fn compactions_into_last(&self, before: &Self) -> u64 {
         let last = |family: &str| {
             let of_it = self.0.iter().filter(|level| level.family == family && level.files > 0);
             of_it.map(|level| level.number).max()
         };
         let lowest =
             self.0.iter().filter(|it| it.number > 0 && last(&it.family) == Some(it.number));
-        lowest.map(|level| before.into(level)).sum()
+        lowest.map(|level| before.grown(level)).sum()
     }
 }
 
@@ -183,9 +183,13 @@ mod tests {
         let before = levels(&[("a", 0, 1, 5), ("a", 6, 3, 2)]);
         let now = levels(&[("a", 0, 2, 5), ("a", 5, 1, 1), ("a", 6, 3, 2), ("b", 0, 3, 4)]);
         assert_eq!((now.flushes(&before), now.flushed(&before)), (4, 1));
-        assert_eq!((now.compactions(&before), now.into_last(&before)), (1, 0), "not the last");
+        assert_eq!(
+            (now.compactions(&before), now.compactions_into_last(&before)),
+            (1, 0),
+            "not the last"
+        );
         assert_eq!((now.most_files(), now.bytes()), (3, 50));
         let later = levels(&[("a", 0, 0, 6), ("a", 6, 3, 3), ("b", 0, 3, 4), ("b", 1, 0, 0)]);
-        assert_eq!((later.flushed(&before), later.into_last(&before)), (2, 1));
+        assert_eq!((later.flushed(&before), later.compactions_into_last(&before)), (2, 1));
     }
 }
