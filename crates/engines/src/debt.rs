@@ -50,6 +50,10 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Every one.
+    pub const ALL: [Self; 5] =
+        [Self::Bytes, Self::Pages, Self::Rows, Self::Transactions, Self::Files];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

@@ -28,8 +28,8 @@ const NONE: [&str; 3] = [
          SELECT '' AS key, 0 AS operations, 0.0 AS seconds, 0 AS turned_over WHERE 0;",
 ];
 
-/// The units that there are.
-const UNITS: [&str; 5] = ["bytes", "pages", "rows", "transactions", "files"];
+/// What a debt may be counted in.
+pub const UNITS: [&str; 5] = ["bytes", "pages", "rows", "transactions", "files"];
 
 /// The most series of a kind that a trial has.
 const MOST_SERIES: usize = 64;

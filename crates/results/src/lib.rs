@@ -27,6 +27,7 @@ mod write;
 
 pub use calibration::Calibration;
 pub use course::{Course, Courses};
+pub use debts::UNITS as DEBT_UNITS;
 pub use disturbed::Disturbed;
 pub use error::Error;
 pub use files::{DATABASE, EXPERIMENT};

@@ -113,4 +113,9 @@ mod tests {
         assert_eq!(owed[0].points, [(0.1, 10), (1.1, 90), (2.1, 5)]);
         assert_eq!(payments[0].ended, [(2.1, 2)], "two since the look before");
     }
+
+    #[test]
+    fn results_take_what_engines_count_in() {
+        assert_eq!(Unit::ALL.map(Unit::name), bakeoff_results::DEBT_UNITS);
+    }
 }
