@@ -19,7 +19,8 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     }
     let counted = cells::counted(&trials);
     let mut cells = cells::cells(folder, &run.run, &counted)?;
-    over_time::put(folder, &run.run.compare, &counted, &mut cells)?;
+    let mut courses = over_time::all(folder, &run.run.compare, &counted)?;
+    cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
     let mut compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
     beside::put(&mut compared.with_baseline, &cells);
     beside::put(&mut compared.between, &cells);

@@ -9,7 +9,6 @@ use bakeoff_results::{
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::document::CellView;
 
 /// The fewest seconds of a trial from which a line over time says something.
 const FEWEST: usize = 20;
@@ -81,29 +80,28 @@ pub struct OwedOverTime {
     pub pieces: Vec<Piece>,
 }
 
-/// Fills in how each cell's trials went; nothing of trials that were too short.
+/// How the trials went that are shown of each cell; nothing of those that were too short.
 ///
 /// # Errors
 /// Where the folder can't be read, or holds more than any run.
-pub(crate) fn put(
+pub(crate) fn all(
     folder: &RunFolder,
     compare: &str,
     counted: &[&TrialSummary],
-    cells: &mut [CellView],
-) -> Result<()> {
+) -> Result<BTreeMap<Levels, OverTime>> {
     let mut courses = folder.courses();
-    let chosen = chosen(compare, counted);
+    let mut all = BTreeMap::new();
     let mut pieces = 0;
-    for cell in cells {
-        let Some(trial) = chosen.get(&cell.levels) else { continue };
-        cell.over_time = OverTime::of(trial, &courses.of(trial)?);
-        pieces += cell.over_time.as_ref().map_or(0, OverTime::pieces);
+    for (levels, trial) in chosen(compare, counted) {
+        let Some(course) = OverTime::of(trial, &courses.of(trial)?) else { continue };
+        pieces += course.pieces();
         if pieces > MOST_OF_A_RUN {
             let why = format!("its lines over time have more than {MOST_OF_A_RUN} points");
             return Err(Error::Refused { path: folder.dir().join(DATABASE), why });
         }
+        all.insert(levels.clone(), course);
     }
-    Ok(())
+    Ok(all)
 }
 
 /// For each cell the trial that is shown: of each setting the trials of the block in the middle, by

@@ -8,7 +8,7 @@ use bakeoff_analysis::Warning;
 use serde::Serialize;
 
 pub use table::{Cell, Column, Kind, Look, Mark, Row, Table, Tone};
-pub use timeline::{Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit};
+pub use timeline::{Course, Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit};
 
 /// A piece of a section.
 #[derive(Clone, Debug, Serialize)]

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use bakeoff_analysis::Piece;
 
-use crate::block::{Line, Lines, Moments, Size, Timeline, Track, Unit};
+use crate::block::{Chart, Course, Line, Lines, Moments, Size, Timeline, Track, Unit};
 use crate::chart::{escape, line, marker, open_as, text};
 use crate::scale::{Linear, Log, Time, tick_label};
 use crate::words;
@@ -154,14 +154,20 @@ impl Lines {
     }
 }
 
-/// The chart as an `<svg>` element.
-pub(crate) fn svg(chart: &Timeline) -> String {
-    let time = Time::up_to(chart.ran_s);
+impl From<Course> for Timeline {
+    fn from(course: Course) -> Self {
+        Self { chart: Chart { caption: course.caption.clone(), svg: svg(&course) }, course }
+    }
+}
+
+/// What happened as an `<svg>` element.
+fn svg(course: &Course) -> String {
+    let time = Time::up_to(course.ran_s);
     let mut body = String::new();
     let mut top = 0.0;
-    for track in &chart.tracks {
+    for track in &course.tracks {
         top = match track {
-            Track::Lines(lines) => draw_lines(&mut body, chart, &time, lines, top),
+            Track::Lines(lines) => draw_lines(&mut body, course, &time, lines, top),
             Track::Moments(moments) => draw_moments(&mut body, &time, moments, top),
         };
     }
@@ -177,7 +183,7 @@ pub(crate) fn svg(chart: &Timeline) -> String {
     );
     let size = (WIDTH, top + NUMBERS + 24.0);
     let style = format!("class=\"timeline\" style=\"width:{WIDTH:.0}px\"");
-    open_as(&style, &chart.id, (&chart.caption, &chart.description), size) + &body + "</svg>"
+    open_as(&style, &course.id, (&course.caption, &course.description), size) + &body + "</svg>"
 }
 
 fn x(time: &Time, seconds: f64) -> f64 {
@@ -185,14 +191,14 @@ fn x(time: &Time, seconds: f64) -> f64 {
 }
 
 /// Draws a track whose top is at `top`; returns where it ends.
-fn draw_lines(out: &mut String, chart: &Timeline, time: &Time, lines: &Lines, top: f64) -> f64 {
+fn draw_lines(out: &mut String, course: &Course, time: &Time, lines: &Lines, top: f64) -> f64 {
     let axis = Axis::of(lines);
     let (top, height) = (top + TITLE, lines.height());
     let base = top + height;
     let y = |value: f64| base - axis.place(value) * height;
     title(out, &lines.words(&axis), owner(lines), top);
     let edges =
-        chart.window_s.map_or([(0.0, 0.0); 2], |(from, to)| [(0.0, from), (to, chart.ran_s)]);
+        course.window_s.map_or([(0.0, 0.0); 2], |(from, to)| [(0.0, from), (to, course.ran_s)]);
     for (from, to) in edges.map(|(from, to)| (x(time, from), x(time, to))) {
         if to - from > 0.5 {
             rectangle(out, "outside", (from, top), (to - from, height), "");

@@ -6,7 +6,6 @@ use rusqlite::{Connection, Row, Transaction};
 use crate::column::{Left, json, text, unreadable};
 use crate::error::TooMuch;
 use crate::record::{Debts, OwedSeries, PaymentSeries};
-use crate::write::json as to_json;
 
 /// The tables, where they are not there yet: a run may have been begun by a bakeoff that did not
 /// look at debts.
@@ -71,15 +70,19 @@ pub(crate) fn insert(to: &Transaction, trial: i64, debts: &Debts) -> rusqlite::R
     )?;
     for (position, series) in debts.owed.iter().enumerate() {
         let OwedSeries { name, unit, limit, points } = series;
-        owed.execute((trial, position, name, unit, limit, to_json(points)))?;
+        owed.execute((trial, position, name, unit, limit, written(points)))?;
     }
     let mut payment = to.prepare_cached(
         "INSERT INTO payment (trial, position, name, ended) VALUES (?1, ?2, ?3, ?4)",
     )?;
     for (position, series) in debts.payments.iter().enumerate() {
-        payment.execute((trial, position, &series.name, to_json(&series.ended)))?;
+        payment.execute((trial, position, &series.name, written(&series.ended)))?;
     }
     Ok(())
+}
+
+fn written(points: &[(f64, u64)]) -> String {
+    serde_json::to_string(points).expect("figures are plain data")
 }
 
 /// The debts of a trial. `left` is how much may still be read.

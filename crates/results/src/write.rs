@@ -177,7 +177,7 @@ fn insert_trial(to: &Transaction, trial: &Trial) -> rusqlite::Result<()> {
     Ok(())
 }
 
-pub(crate) fn json(plain: &impl serde::Serialize) -> String {
+fn json(plain: &impl serde::Serialize) -> String {
     serde_json::to_string(plain).expect("names, numbers and sentences are plain data")
 }
 

@@ -1,10 +1,9 @@
 //! What happened over time: figures as lines, moments as ticks, on one axis of seconds.
 
 use bakeoff_analysis::Piece;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::{Cell, Chart, Words};
-use crate::timeline;
 
 /// Charts over time that share their signs.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -17,9 +16,20 @@ pub struct Timelines {
     pub charts: Vec<Timeline>,
 }
 
-/// A chart over time: tracks below each other on one axis.
-#[derive(Clone, Debug)]
+/// A chart over time: made of a [`Course`] by `From`.
+#[derive(Clone, Debug, Serialize)]
 pub struct Timeline {
+    /// What a page shows.
+    #[serde(flatten)]
+    pub(crate) chart: Chart,
+    /// What a terminal draws by itself.
+    #[serde(skip)]
+    pub(crate) course: Course,
+}
+
+/// What happened in a stretch of time: tracks below each other on one axis.
+#[derive(Clone, Debug)]
+pub struct Course {
     /// Unique in the page: letters and digits.
     pub id: String,
     /// What it is of.
@@ -102,11 +112,4 @@ pub struct Moments {
     pub style: usize,
     /// When, in seconds, and how often.
     pub ended: Vec<(f64, u64)>,
-}
-
-/// A page has it as a chart.
-impl Serialize for Timeline {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Chart { caption: self.caption.clone(), svg: timeline::svg(self) }.serialize(serializer)
-    }
 }

@@ -5,7 +5,7 @@ use bakeoff_analysis::{CellView, OverTime, OwedOverTime, Piece};
 use bakeoff_results::PaymentSeries;
 
 use crate::block::{
-    Block, Cell, Folded, Kind, Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit,
+    Block, Cell, Course, Folded, Kind, Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit,
 };
 use crate::cell_rows::{self, Head};
 use crate::figures::{self, NONE};
@@ -126,7 +126,7 @@ fn charts<'a>(layout: &Layout<'a>, number: usize, condition: &Condition<'a>) -> 
     let place = layout.place(condition).trim_start_matches(" with ").to_owned();
     let ran_s = courses.iter().map(|(_, it)| it.ran_s).fold(0.0, f64::max);
     let window_s = courses.iter().find_map(|(_, it)| it.window_s);
-    let mut charts = vec![Timeline {
+    let mut charts = vec![Course {
         id: format!("t{number}"),
         caption: words::capital(&place),
         description: description(&courses),
@@ -139,7 +139,7 @@ fn charts<'a>(layout: &Layout<'a>, number: usize, condition: &Condition<'a>) -> 
         if !tracks.is_empty() {
             let name = words::contender(layout.compare, level);
             let with = if place.is_empty() { String::new() } else { format!(", with {place}") };
-            charts.push(Timeline {
+            charts.push(Course {
                 id: format!("t{number}d{at}"),
                 caption: format!("What {name} owed{with}"),
                 description: owed_in_words(course),
@@ -149,7 +149,7 @@ fn charts<'a>(layout: &Layout<'a>, number: usize, condition: &Condition<'a>) -> 
             });
         }
     }
-    charts
+    charts.into_iter().map(Timeline::from).collect()
 }
 
 /// Throughput and latency, a line a level.

@@ -4,7 +4,7 @@
 use bakeoff_analysis::Piece;
 
 use super::Lines as Terminal;
-use crate::block::{Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit};
+use crate::block::{Course, Line, Lines, Moments, Size, Timelines, Track, Unit};
 use crate::chart::shortened;
 use crate::scale::Time;
 use crate::timeline::Axis;
@@ -41,11 +41,11 @@ struct Column {
 impl Terminal {
     /// The charts as lines that end in a break.
     pub(super) fn timelines(&self, of: &Timelines) -> String {
-        of.charts.iter().map(|chart| self.timeline(chart)).collect()
+        of.charts.iter().map(|chart| self.course(&chart.course)).collect()
     }
 
-    fn timeline(&self, chart: &Timeline) -> String {
-        let names = chart.tracks.iter().flat_map(|track| match track {
+    fn course(&self, course: &Course) -> String {
+        let names = course.tracks.iter().flat_map(|track| match track {
             Track::Lines(lines) if lines.size == Size::Low => vec![lines.title.as_str()],
             Track::Lines(lines) => lines.lines.iter().map(|line| line.name.as_str()).collect(),
             Track::Moments(moments) => vec![moments.title.as_str()],
@@ -54,15 +54,15 @@ impl Terminal {
         let name = name.min(NAME).min(self.width / 3);
         let plot = self.width.saturating_sub(name + MOST + 2).max(10);
         let frame = Frame { name, plot };
-        let caption = Some(&chart.caption).filter(|caption| !caption.is_empty());
+        let caption = Some(&course.caption).filter(|caption| !caption.is_empty());
         let mut out = caption.map_or(String::new(), |text| self.fill(text) + "\n");
-        for track in &chart.tracks {
+        for track in &course.tracks {
             out += &match track {
-                Track::Lines(lines) => self.lines(lines, chart.ran_s, &frame),
-                Track::Moments(moments) => moment_row(moments, chart.ran_s, &frame),
+                Track::Lines(lines) => self.lines(lines, course.ran_s, &frame),
+                Track::Moments(moments) => moment_row(moments, course.ran_s, &frame),
             };
         }
-        out + &axis_row(&Time::up_to(chart.ran_s), &frame) + "\n"
+        out + &axis_row(&Time::up_to(course.ran_s), &frame) + "\n"
     }
 
     /// A plot a line; what they have in common stands above them.

@@ -2,8 +2,8 @@
 
 use bakeoff_analysis::{Document, Piece};
 use bakeoff_report::block::{
-    Block, Cell, Chart, Charts, Column, Finding, Folded, Kind, Line, Lines, Row, Size, Table,
-    Timeline, Timelines, Track, Unit,
+    Block, Cell, Chart, Charts, Column, Course, Finding, Folded, Kind, Line, Lines, Row, Size,
+    Table, Timelines, Track, Unit,
 };
 use bakeoff_report::{Error, Exporter, Layout, Options, Reports, Result, Section};
 
@@ -46,7 +46,7 @@ impl Section for Own {
             most: Some(at),
         };
         let line = Line { name: HOSTILE.into(), style: 1, pieces: vec![piece(1.0), piece(11.0)] };
-        let course = Timeline {
+        let course = Course {
             id: "own".into(),
             caption: "Own course".into(),
             description: HOSTILE.into(),
@@ -82,7 +82,7 @@ impl Section for Own {
             Block::Timelines(Timelines {
                 explained: "Own lines".into(),
                 legend: Vec::new(),
-                charts: vec![course],
+                charts: vec![course.into()],
             }),
             Block::Findings(vec![finding]),
             Block::Folded(Folded { summary: "Own fold".into(), blocks: folded, long: false }),
