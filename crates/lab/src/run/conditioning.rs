@@ -1,5 +1,5 @@
 //! How much work conditions the trials of a block: as much as the engine with the longest way needs
-//! to turn its debts over once, and a part of a turn more, so that no two blocks begin at the same
+//! to turn its debts over once, with something to spare, and a part of a turn more, so that no two blocks begin at the same
 //! moment of a debt. Each engine's own is learnt once a run.
 
 use bakeoff_devices::neighbour::Level;
@@ -20,6 +20,10 @@ use crate::{LabError, TrialError};
 /// Tells the seed of the work, and of where in a turn the window begins, from others of the block.
 const WORK: u64 = 5;
 const PHASE: u64 = 6;
+
+/// How many times the work of a turn is done at least: it takes a little more at one time than at
+/// another.
+const SPARE: f64 = 1.25;
 
 /// The factors that change nothing of how much work turns debts over while the disk takes no time.
 const WITHOUT_EFFECT: [Factor; 5] =
@@ -56,7 +60,7 @@ impl Runner<'_> {
         let of =
             |what| SplitMix64::of(&[self.experiment.seed, what, due.block.number.into()]).next();
         let phase = of(PHASE) as f64 / u64::MAX as f64;
-        let count = most + (most as f64 * phase) as u64;
+        let count = (most as f64 * (SPARE + phase)).ceil() as u64;
         Ok(Ok(Conditioning::Operations { count, seed: of(WORK) }))
     }
 
