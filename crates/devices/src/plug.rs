@@ -38,6 +38,7 @@
 mod choice;
 mod content;
 mod data;
+mod history;
 mod image;
 mod names;
 mod pending;
@@ -50,6 +51,7 @@ use serde::{Deserialize, Serialize};
 
 pub use content::Content;
 pub use data::Before;
+pub use history::{Earlier, History, Moment};
 pub use image::{Image, Item};
 pub use names::{Attributes, Kind, Place};
 pub use pending::{Mark, Pending};

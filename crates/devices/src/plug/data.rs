@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::content::{Content, Piece, Source};
 use super::{Ino, SECTOR};
@@ -18,10 +19,10 @@ pub enum Before<'a> {
 }
 
 /// What was there before a change, as it is kept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Old {
     /// These bytes, then zeros.
-    Bytes(Box<[u8]>),
+    Bytes(Arc<[u8]>),
     /// What this other file holds, at the same offsets.
     Kept(Ino),
 }
@@ -36,14 +37,14 @@ pub(super) enum Shape {
 }
 
 /// A change of a file's bytes or size.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Edit {
     /// Its place in the order of all changes.
     pub number: u64,
     pub shape: Shape,
     /// The bytes that it changed; for a truncation those that it cut off or added.
     pub range: Range<u64>,
-    old_size: u64,
+    pub old_size: u64,
     pub new_size: u64,
     old: Old,
     /// Set when a sync that should have made it durable failed: no later one will.
@@ -51,7 +52,7 @@ pub(super) struct Edit {
 }
 
 /// A write that never reaches the device, for all that the application can tell.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Lost {
     /// Where later changes that did become durable brought what lay there.
     mended: Vec<Range<u64>>,
@@ -116,7 +117,7 @@ impl Edit {
     }
 
     /// Turns the state right after this change into the one right before it.
-    fn undo<'a>(&'a self, content: &mut Content<'a>) {
+    pub(super) fn undo<'a>(&'a self, content: &mut Content<'a>) {
         let start = self.range.start;
         let source = match &self.old {
             Old::Bytes(bytes) if bytes.is_empty() => Source::Zeros,

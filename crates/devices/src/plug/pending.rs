@@ -6,21 +6,23 @@ use std::mem;
 
 use super::choice::Choice;
 use super::data::{Before, Edit};
+use super::history::{Event, History};
 use super::image::Image;
 use super::names::{Attributes, Change, Kind, Operation, Place, Step, Tree, with_ground};
 use super::{Contents, Ino, Keep, Metadata};
 
 /// A moment in the order of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mark(u64);
+pub struct Mark(pub(super) u64);
 
 /// All changes that a power cut would take now, with the tree of names that it would leave.
 ///
 /// Each change is told right before it is made, or under the same lock. Changes of things that
 /// have no name any more, durable or pending, are ignored: nothing of them can be lost.
+#[derive(Clone)]
 pub struct Pending {
     root: Ino,
-    metadata: Metadata,
+    pub(super) metadata: Metadata,
     tree: Tree,
     changes: Vec<Change>,
     edits: HashMap<Ino, VecDeque<Edit>>,
@@ -28,6 +30,8 @@ pub struct Pending {
     next: u64,
     /// Bytes of memory that the pending changes take.
     bytes: u64,
+    /// All that happened since somebody asked to have it remembered.
+    history: Option<Box<History>>,
 }
 
 impl Pending {
@@ -35,7 +39,16 @@ impl Pending {
     pub fn new(root: Ino, attributes: Attributes, metadata: Metadata) -> Self {
         let mut tree = Tree::default();
         tree.add_root(root, attributes);
-        Self { root, metadata, tree, changes: Vec::new(), edits: HashMap::new(), next: 0, bytes: 0 }
+        Self {
+            root,
+            metadata,
+            tree,
+            changes: Vec::new(),
+            edits: HashMap::new(),
+            next: 0,
+            bytes: 0,
+            history: None,
+        }
     }
 
     /// Adds what was there at mount time: durable. A number that is there already gets a further
@@ -68,6 +81,11 @@ impl Pending {
         self.bytes
     }
 
+    /// Whether no change was ever told.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.next == 0
+    }
+
     /// `length` bytes are written at `offset` of a file of `old_size` bytes.
     pub fn write(&mut self, ino: Ino, offset: u64, length: u64, old_size: u64, before: Before<'_>) {
         if length > 0 {
@@ -91,7 +109,7 @@ impl Pending {
 
     /// A new thing gets its first name: `open` with `O_CREAT`, `mkdir`, `symlink`, `mknod`.
     pub fn create(&mut self, place: Place<'_>, ino: Ino, kind: Kind, attributes: Attributes) {
-        self.tree.add(ino, kind, attributes);
+        self.apply(Event::Add(ino, kind, attributes));
         self.change(Operation::Create(Step::new(place, None, Some(ino))));
     }
 
@@ -130,53 +148,64 @@ impl Pending {
 
     /// `fsync` or `fdatasync` of a file. Gives the numbers whose content is no longer needed.
     pub fn sync_file(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
-        let mut free = self.settle_edits(ino, mark);
-        if self.metadata == Metadata::Posix {
-            free.extend(self.settle_changes(mark, |change| change.is_of(ino)));
-        }
-        free
+        self.apply(Event::SyncFile(ino, mark))
     }
 
     /// `fsync` of a file failed. As on Linux, what was written before is lost though the
     /// application still reads it: no later sync makes it durable, but for the sectors that are
     /// written again. Truncations and names are the journal's; they stay pending.
     pub fn fail_sync(&mut self, ino: Ino, mark: Mark) {
-        let edits = self.edits.get_mut(&ino).into_iter().flatten();
-        edits.take_while(|edit| edit.number < mark.0).for_each(Edit::lose);
+        self.apply(Event::FailSync(ino, mark));
     }
 
     /// `fsync` of a directory. Gives the numbers whose content is no longer needed.
     pub fn sync_dir(&mut self, dir: Ino, mark: Mark) -> Vec<Ino> {
-        if self.metadata == Metadata::Ordered {
-            return Vec::new();
-        }
-        self.settle_changes(mark, |change| {
-            change.is_of(dir) || change.steps().iter().any(|step| step.dir == dir)
-        })
+        self.apply(Event::SyncDir(dir, mark))
     }
 
-    /// The journal was committed: names and attributes. Gives the numbers whose content is no
-    /// longer needed.
+    /// All names and attributes became durable, as somebody asked for. Gives the numbers whose
+    /// content is no longer needed.
     pub fn commit_names(&mut self, mark: Mark) -> Vec<Ino> {
-        self.settle_changes(mark, |_| true)
+        self.apply(Event::CommitNames(mark))
+    }
+
+    /// The journal was committed, for whatever reason: names and attributes become durable if it
+    /// keeps them in order, which POSIX promises nobody. Gives the numbers whose content is no
+    /// longer needed.
+    pub fn commit_journal(&mut self, mark: Mark) -> Vec<Ino> {
+        self.apply(Event::CommitJournal(mark))
     }
 
     /// A file's bytes and size were written back. Gives the numbers whose content is no longer
     /// needed.
     pub fn expire(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
-        self.settle_edits(ino, mark)
+        self.apply(Event::Expire(ino, mark))
     }
 
     /// A write, made between two moments, is on the device, and what its place is found by was there
     /// before. It stays pending with earlier changes of the file that are: it may build on them.
     /// Gives the numbers whose content is no longer needed.
     pub fn wrote(&mut self, ino: Ino, from: Mark, to: Mark) -> Vec<Ino> {
-        let first = self.edits.get(&ino).and_then(VecDeque::front);
-        if first.is_some_and(|edit| edit.number >= from.0) {
-            self.settle_edits(ino, to)
-        } else {
-            Vec::new()
-        }
+        self.apply(Event::Wrote(ino, from, to))
+    }
+
+    /// Remembers from now on all that is told, so that images can be made of earlier moments; what
+    /// was remembered before is forgotten. Nothing is given back as no longer needed until
+    /// [`Pending::forget`].
+    pub fn record(&mut self) {
+        self.history = None;
+        let base = self.clone();
+        self.history = Some(Box::new(History::new(base)));
+    }
+
+    /// What is remembered, if anything is.
+    pub fn history(&self) -> Option<&History> {
+        self.history.as_deref()
+    }
+
+    /// Remembers no more. Gives the numbers whose content is no longer needed.
+    pub fn forget(&mut self) -> Vec<Ino> {
+        self.history.take().map_or_else(Vec::new, |history| history.free)
     }
 
     /// What a power cut now leaves. The same history and seed give the same image.
@@ -193,15 +222,74 @@ impl Pending {
     }
 
     fn edit(&mut self, ino: Ino, edit: impl FnOnce(u64) -> Edit) {
-        if self.holds(ino) {
+        if self.holds(ino) || self.history.is_some() {
             let edit = edit(self.next);
-            self.next += 1;
+            self.apply(Event::Edit(ino, edit));
+        }
+    }
+
+    fn change(&mut self, operation: Operation) {
+        self.apply(Event::Change(operation));
+    }
+
+    /// Takes note of what happened. Gives the numbers whose content is no longer needed.
+    fn apply(&mut self, event: Event) -> Vec<Ino> {
+        let Some(history) = &mut self.history else { return self.happen(event) };
+        history.add(event.clone());
+        let free = self.happen(event);
+        if let Some(history) = &mut self.history {
+            history.free.extend(free);
+        }
+        Vec::new()
+    }
+
+    /// What an event does.
+    pub(super) fn happen(&mut self, event: Event) -> Vec<Ino> {
+        match event {
+            Event::Edit(ino, edit) => self.add_edit(ino, edit),
+            Event::Add(ino, kind, attributes) => self.tree.add(ino, kind, attributes),
+            Event::Change(operation) => self.add_change(operation),
+            Event::FailSync(ino, mark) => {
+                let edits = self.edits.get_mut(&ino).into_iter().flatten();
+                edits.take_while(|edit| edit.number < mark.0).for_each(Edit::lose);
+            }
+            Event::SyncFile(ino, mark) => {
+                let mut free = self.settle_edits(ino, mark);
+                if self.metadata == Metadata::Posix {
+                    free.extend(self.settle_changes(mark, |change| change.is_of(ino)));
+                }
+                return free;
+            }
+            Event::SyncDir(dir, mark) if self.metadata == Metadata::Posix => {
+                return self.settle_changes(mark, |change| {
+                    change.is_of(dir) || change.steps().iter().any(|step| step.dir == dir)
+                });
+            }
+            Event::CommitJournal(mark) if self.metadata == Metadata::Ordered => {
+                return self.settle_changes(mark, |_| true);
+            }
+            Event::SyncDir(..) | Event::CommitJournal(_) => {}
+            Event::CommitNames(mark) => return self.settle_changes(mark, |_| true),
+            Event::Expire(ino, mark) => return self.settle_edits(ino, mark),
+            Event::Wrote(ino, from, to) => {
+                let first = self.edits.get(&ino).and_then(VecDeque::front);
+                if first.is_some_and(|edit| edit.number >= from.0) {
+                    return self.settle_edits(ino, to);
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn add_edit(&mut self, ino: Ino, edit: Edit) {
+        self.next = edit.number + 1;
+        if self.holds(ino) {
             self.bytes += edit.weight();
             self.edits.entry(ino).or_default().push_back(edit);
         }
     }
 
-    fn change(&mut self, operation: Operation) {
+    fn add_change(&mut self, operation: Operation) {
         let change = Change { number: self.next, operation };
         self.next += 1;
         self.bytes += change.weight();

@@ -6,6 +6,7 @@
 mod check;
 mod commands;
 mod driver;
+mod history;
 mod model;
 mod seen;
 mod stories;

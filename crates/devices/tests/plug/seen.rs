@@ -1,12 +1,11 @@
 //! What is seen of an image.
 
-use bakeoff_devices::plug::Image;
+use bakeoff_devices::plug::{Contents, Image};
 
-use crate::driver::Store;
 use crate::model::Picture;
 
 /// Every name with what it stands for.
-pub fn picture(image: &Image<'_>, store: &Store) -> Result<Picture, String> {
+pub fn picture(image: &Image<'_>, contents: &dyn Contents) -> Result<Picture, String> {
     let mut picture = Picture::new();
     let mut to_visit = vec![(String::new(), image.root())];
     while let Some((path, ino)) = to_visit.pop() {
@@ -17,7 +16,7 @@ pub fn picture(image: &Image<'_>, store: &Store) -> Result<Picture, String> {
         let mut bytes = None;
         if let Some(content) = &item.content {
             let mut buffer = vec![0xEE; content.size() as usize + 10];
-            let read = content.read(store, 0, &mut buffer).map_err(|e| format!("{path}: {e}"))?;
+            let read = content.read(contents, 0, &mut buffer).map_err(|e| format!("{path}: {e}"))?;
             buffer.truncate(read);
             bytes = Some(buffer);
         }

@@ -1,0 +1,135 @@
+//! What happened since some moment, so that images can be made of it and of each later one.
+//!
+//! Two things are known of an earlier moment: what was pending then, by having all happen again up to
+//! it ([`History::pending`]), and what the files held, by undoing on their present bytes what was
+//! changed since ([`Earlier`]).
+
+use std::collections::HashMap;
+use std::io;
+
+use super::content::Content;
+use super::data::Edit;
+use super::names::{Attributes, Kind, Operation};
+use super::pending::{Mark, Pending};
+use super::{Contents, Ino, Metadata};
+
+/// What [`Pending`] is told, as it is remembered.
+#[derive(Clone, Debug)]
+pub(super) enum Event {
+    Edit(Ino, Edit),
+    /// Something is made, and has no name yet.
+    Add(Ino, Kind, Attributes),
+    Change(Operation),
+    SyncFile(Ino, Mark),
+    FailSync(Ino, Mark),
+    SyncDir(Ino, Mark),
+    CommitNames(Mark),
+    CommitJournal(Mark),
+    Expire(Ino, Mark),
+    Wrote(Ino, Mark, Mark),
+}
+
+/// A moment of a history: between two events of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(usize);
+
+/// All that happened since it was begun.
+#[derive(Clone)]
+pub struct History {
+    /// What was pending at its start.
+    base: Pending,
+    events: Vec<Event>,
+    /// Which of the events are changes of a file's bytes or size.
+    edits: HashMap<Ino, Vec<usize>>,
+    /// Bytes of memory that it takes.
+    bytes: u64,
+    /// What would be no longer needed if it were not for this.
+    pub(super) free: Vec<Ino>,
+}
+
+impl History {
+    pub(super) fn new(base: Pending) -> Self {
+        Self { base, events: Vec::new(), edits: HashMap::new(), bytes: 0, free: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, event: Event) {
+        self.bytes += size_of::<Event>() as u64;
+        if let Event::Edit(ino, edit) = &event {
+            self.bytes += edit.weight();
+            self.edits.entry(*ino).or_default().push(self.events.len());
+        }
+        self.events.push(event);
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Moment {
+        Moment(self.events.len())
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What was pending at a moment, on a file system that makes names durable in this way. `None`
+    /// for another way than the one that was recorded, if something had been changed before the
+    /// history began: what of it would be pending there is not known.
+    pub fn pending(&self, moment: Moment, metadata: Metadata) -> Option<Pending> {
+        if metadata != self.base.metadata && !self.base.is_untouched() {
+            return None;
+        }
+        let mut pending = self.base.clone();
+        pending.metadata = metadata;
+        for event in &self.events[..moment.0] {
+            pending.happen(event.clone());
+        }
+        Some(pending)
+    }
+
+    /// What files held at a moment, by what they hold now.
+    pub fn earlier<'a>(&'a self, moment: Moment, present: &'a dyn Contents) -> Earlier<'a> {
+        Earlier { history: self, moment, present }
+    }
+
+    /// The changes of a file since a moment, in order.
+    fn since(&self, moment: Moment, ino: Ino) -> impl DoubleEndedIterator<Item = &Edit> {
+        let all = self.edits.get(&ino).map_or(&[][..], Vec::as_slice);
+        let first = all.partition_point(|event| *event < moment.0);
+        all[first..].iter().filter_map(|event| match &self.events[*event] {
+            Event::Edit(_, edit) => Some(edit),
+            _ => None,
+        })
+    }
+}
+
+/// What files held at an earlier moment.
+pub struct Earlier<'a> {
+    history: &'a History,
+    moment: Moment,
+    present: &'a dyn Contents,
+}
+
+impl Contents for Earlier<'_> {
+    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let size = self.size(ino)?;
+        let end = size.min(offset.saturating_add(buffer.len() as u64));
+        let Some(part) = buffer.get_mut(..end.saturating_sub(offset) as usize) else {
+            return Ok(0);
+        };
+        let mut content = Content::present(ino, self.present.size(ino)?);
+        // Another change says nothing of these bytes: what cut them off, or filled them, meets them.
+        let meets = |edit: &&Edit| edit.range.start < end && offset < edit.range.end;
+        for edit in self.history.since(self.moment, ino).filter(meets).rev() {
+            edit.undo(&mut content);
+        }
+        content.end_at(size);
+        content.read(self.present, offset, part)
+    }
+
+    fn size(&self, ino: Ino) -> io::Result<u64> {
+        match self.history.since(self.moment, ino).next() {
+            Some(first) => Ok(first.old_size),
+            None => self.present.size(ino),
+        }
+    }
+}
