@@ -1,10 +1,10 @@
-//! When an armed power cut happens.
+//! Moments that are waited for: of a power cut, or of an image.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The moment at which the power goes, counted from when this is armed.
+/// A moment, counted from when this is armed. Where the power goes with it:
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
@@ -16,4 +16,13 @@ pub enum Trigger {
     Syncs(u64),
     /// After so much time.
     After(Duration),
+}
+
+/// A moment that is waited for, for so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Awaited {
+    /// The moment.
+    pub trigger: Trigger,
+    /// When it counts as come, whether it has or not.
+    pub within: Option<Duration>,
 }

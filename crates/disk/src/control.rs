@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bakeoff_devices::ext4;
 use bakeoff_devices::neighbour::Level;
-use bakeoff_devices::plug::Keep;
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::station::StationCounts;
-use bakeoff_devices::trigger::Trigger;
+use bakeoff_devices::trigger::{Awaited, Trigger};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -43,7 +43,10 @@ pub(crate) enum Ask {
     PowerOff,
     /// An image of a disk that is off.
     Image(Image),
-    Arm(Trigger),
+    /// An image of a disk that stays on.
+    Snapshot(Image),
+    Record,
+    Arm(Vec<Awaited>),
     Fault(String),
     Unmount,
 }
@@ -55,6 +58,9 @@ pub(crate) struct Image {
     pub seed: u64,
     /// An absolute path.
     pub folder: PathBuf,
+    /// Of which of the moments that were waited for, and how names become durable there; of the one
+    /// at which the power went, if none is said.
+    pub of: Option<(usize, Metadata)>,
 }
 
 /// What it answers.
@@ -90,6 +96,9 @@ pub struct Stat {
     /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`: before the first call that failed
     /// for it. None while it is on.
     pub off_at_ns: Option<u64>,
+    /// When the moments came that were waited for, likewise, in the order in which they were armed;
+    /// None for those to come.
+    pub moments_ns: Vec<Option<u64>>,
     /// What is to go wrong, as it is written; calls are counted from now.
     pub faults: Vec<String>,
     /// What is taken off each wait for the way through FUSE, in microseconds.
@@ -104,13 +113,15 @@ pub struct Stat {
     pub memory_bytes: u64,
     /// Bytes of it that hold what a power cut would take.
     pub pending_bytes: u64,
+    /// Bytes of it that hold what images of earlier moments need.
+    pub recorded_bytes: u64,
 }
 
 impl Image {
     fn new(keep: Keep, seed: u64, folder: &Path) -> Result<Self, Error> {
         let folder = std::path::absolute(folder);
         let folder = folder.map_err(|error| Error::Folder(error.to_string()))?;
-        Ok(Self { keep: keep.to_string(), seed, folder })
+        Ok(Self { keep: keep.to_string(), seed, folder, of: None })
     }
 }
 
@@ -232,7 +243,25 @@ impl Control {
     /// # Errors
     /// The daemon is gone, the power is off already, or the count is 0 ([`Error::Usage`]).
     pub fn arm(&self, trigger: Trigger) -> Result<(), Error> {
-        self.tell(&Ask::Arm(trigger))
+        self.await_moments(&[Awaited { trigger, within: None }])
+    }
+
+    /// Waits for moments, each counted from now: [`Stat::moments_ns`] tells when they have come, and
+    /// with the last of them the power goes. Replaces what was armed before.
+    ///
+    /// # Errors
+    /// As of [`Control::arm`], or there is none ([`Error::Usage`]).
+    pub fn await_moments(&self, moments: &[Awaited]) -> Result<(), Error> {
+        self.tell(&Ask::Arm(moments.to_vec()))
+    }
+
+    /// Has the disk remember from now on what images of earlier moments need, in up to 1 GiB of
+    /// memory. Where nothing was changed before it, both ways to make names durable can be had.
+    ///
+    /// # Errors
+    /// The daemon is gone.
+    pub fn record(&self) -> Result<(), Error> {
+        self.tell(&Ask::Record)
     }
 
     /// Pulls the plug, for good: every later call in the mount fails with EIO. Nothing happens
@@ -252,6 +281,33 @@ impl Control {
     /// The daemon is gone, the power is on, or the folder can't be used ([`Error::Folder`]).
     pub fn image(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
         self.tell(&Ask::Image(Image::new(keep, seed, folder)?))
+    }
+
+    /// As [`Control::image`], of one of the moments that were waited for, by its place among them, on
+    /// a file system that makes names durable in this way.
+    ///
+    /// # Errors
+    /// As there; or that moment was not recorded, or not in this way ([`Control::record`]).
+    pub fn image_of(
+        &self,
+        moment: usize,
+        metadata: Metadata,
+        keep: Keep,
+        seed: u64,
+        folder: &Path,
+    ) -> Result<(), Error> {
+        let of = Some((moment, metadata));
+        self.tell(&Ask::Image(Image { of, ..Image::new(keep, seed, folder)? }))
+    }
+
+    /// Writes what the disk would hold if its power went now to a folder, which must be empty or not
+    /// there; the power stays on. The image is of one moment between two requests, and not synced.
+    ///
+    /// # Errors
+    /// The daemon is gone, the power is off, the folder can't be used ([`Error::Folder`]), or the image
+    /// can't be written: then nothing is left of it.
+    pub fn snapshot(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
+        self.tell(&Ask::Snapshot(Image::new(keep, seed, folder)?))
     }
 
     /// [`Control::power_off`] and [`Control::image`] in one: the power stays on when the folder

@@ -16,7 +16,7 @@ use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
 use bakeoff_devices::station::Station;
-use bakeoff_devices::trigger::Trigger;
+use bakeoff_devices::trigger::Awaited;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::control::{Answer, Ask, Image, Listening, Stat};
@@ -209,7 +209,12 @@ impl Disk {
             Ask::Stat => return Answer::Stat(Box::new(self.stat())),
             Ask::Neighbours(level) => self.set_neighbours(&level),
             Ask::Timing(on) => self.set_timing(on),
-            Ask::Arm(trigger) => self.arm(trigger),
+            Ask::Arm(moments) => self.arm(&moments),
+            Ask::Record => {
+                self.volume.record();
+                Ok(())
+            }
+            Ask::Snapshot(wanted) => self.snapshot(&wanted),
             Ask::PowerOff => {
                 self.volume.power_off();
                 Ok(())
@@ -235,6 +240,7 @@ impl Disk {
             neighbours: changing.neighbours.to_string(),
             timing: self.executor.timing(),
             off_at_ns: self.volume.off_at(),
+            moments_ns: self.volume.noted(),
             faults: self.volume.faults().iter().map(ToString::to_string).collect(),
             round_trip_us: changing.round_trip as f64 / 1e3,
             device: self.executor.counts(),
@@ -242,6 +248,7 @@ impl Disk {
             latency: self.executor.achieved(),
             memory_bytes: memory(),
             pending_bytes: self.volume.pending_bytes(),
+            recorded_bytes: self.volume.recorded_bytes(),
         }
     }
 
@@ -296,7 +303,12 @@ impl Disk {
     fn cut(&self, wanted: &Image) -> Result<(), Error> {
         let keep = wanted.keep.parse().map_err(Error::usage)?;
         let folder = self.image_folder(&wanted.folder)?;
-        let done = self.volume.cut(keep, wanted.seed, &folder);
+        let done = match wanted.of {
+            None => self.volume.cut(keep, wanted.seed, &folder),
+            Some((moment, metadata)) => {
+                self.volume.image_of(moment, metadata, keep, wanted.seed, &folder)
+            }
+        };
         done.map_err(|error| match error.kind() {
             ErrorKind::StorageFull => Error::Failed(format!(
                 "{}: {error}; the power is off, and the image is not whole",
@@ -306,8 +318,25 @@ impl Disk {
         })
     }
 
-    fn arm(&self, trigger: Trigger) -> Result<(), Error> {
-        self.volume.arm(trigger).map_err(|error| match error.kind() {
+    /// Makes an image, and lets the power on. What was made of one that fails is removed.
+    fn snapshot(&self, wanted: &Image) -> Result<(), Error> {
+        self.on()?;
+        let keep = wanted.keep.parse().map_err(Error::usage)?;
+        let was_there = wanted.folder.exists();
+        let folder = self.image_folder(&wanted.folder)?;
+        self.volume.snapshot(keep, wanted.seed, &folder).map_err(|error| {
+            let removed = if was_there { empty(&folder) } else { fs::remove_dir_all(&folder) };
+            let left = match removed {
+                Ok(()) => "nothing of the image is left".to_owned(),
+                Err(error) => format!("what was written of the image can't be removed ({error})"),
+            };
+            let folder = folder.display();
+            Error::Failed(format!("{folder}: {error}; {left}, and the disk runs on"))
+        })
+    }
+
+    fn arm(&self, moments: &[Awaited]) -> Result<(), Error> {
+        self.volume.await_moments(moments).map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => Error::usage(error),
             _ => Error::Failed(format!("{}: {error}", self.note.mountpoint.display())),
         })
@@ -422,6 +451,18 @@ fn folders(options: &MountOptions, spec: &Spec) -> Result<Note, Error> {
         return Err(wrong(given, &"it is not empty; a disk is mounted on an empty folder"));
     }
     Ok(Note { pid: std::process::id(), backing, mountpoint, model: spec.to_string() })
+}
+
+/// Removes what is in a folder.
+fn empty(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
 }
 
 fn is_empty(folder: &Path) -> io::Result<bool> {

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::ext4::{self, Counts, Work};
-use bakeoff_devices::plug::Metadata;
+use bakeoff_devices::plug::{History, Metadata};
 use bakeoff_devices::spec::Spec;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -31,6 +31,7 @@ use crate::fault::{FaultRule, Faults};
 mod adopt;
 mod armed;
 mod attributes;
+mod contents;
 mod cut;
 mod data;
 mod durable;
@@ -39,6 +40,7 @@ mod listing;
 mod names;
 mod orphans;
 mod size;
+mod snapshot;
 mod space;
 mod sync;
 mod uncached;
@@ -175,6 +177,11 @@ impl Volume {
     /// Bytes of memory that the changes take that a cut of the power would take.
     pub fn pending_bytes(&self) -> u64 {
         self.model().pending.bytes()
+    }
+
+    /// Bytes of memory that earlier moments take.
+    pub fn recorded_bytes(&self) -> u64 {
+        self.model().pending.history().map_or(0, History::bytes)
     }
 
     /// Lets calls fail: see [`FaultRule`].

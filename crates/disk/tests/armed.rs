@@ -1,16 +1,18 @@
-//! Power cuts that were armed: random histories of writes and syncs, and what is left of them
+//! Power cuts that were armed, and moments that were noted: random histories of writes and syncs, and what is left of them
 //! against a model that knows, of each write, only whether a sync covers it. Without FUSE.
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use bakeoff_devices::ext4::{Mode, Sync};
 use bakeoff_devices::models::Models;
-use bakeoff_devices::plug::Keep;
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::station::Station;
-use bakeoff_devices::trigger::Trigger;
+use bakeoff_devices::trigger::{Awaited, Trigger};
 use bakeoff_disk::executor::{self, Executor};
 use bakeoff_disk::volume::{Access, Ino, ROOT, Volume, VolumeOptions};
 use bakeoff_testkit::wait_until;
@@ -25,7 +27,7 @@ const SECTOR: usize = 512;
 const SECTORS: usize = 24;
 
 /// A write that no sync covers: of a file, from a sector on, so many of them, all of one value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Write {
     file: usize,
     from: usize,
@@ -56,6 +58,8 @@ struct History {
     pending: Vec<Write>,
     writes: u64,
     syncs: u64,
+    /// What the last step wrote.
+    wrote: Option<Write>,
 }
 
 impl History {
@@ -78,12 +82,13 @@ impl History {
         });
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let (durable, pending) = (Files::default(), Vec::new());
-        Self { volume, folders, files, random, durable, pending, writes: 0, syncs: 0 }
+        Self { volume, folders, files, random, durable, pending, writes: 0, syncs: 0, wrote: None }
     }
 
     /// A write or a sync, with what it does to the model.
     fn step(&mut self) -> Result<(), Errno> {
         let file = self.random.random_range(0..NAMES.len());
+        self.wrote = None;
         match self.random.random_range(0..8_u32) {
             0..3 => self.write(file, Mode::Buffered, None),
             3 => self.write(file, Mode::Direct, None),
@@ -102,6 +107,7 @@ impl History {
         self.writes += 1;
         self.syncs += u64::from(sync.is_some());
         let covered = mode == Mode::Direct && self.pending.iter().all(|write| write.file != file);
+        self.wrote = Some(write.clone());
         self.pending.push(write);
         let access = Access { mode, sync, drop_privileges: false };
         let (done, end) = mpsc::channel();
@@ -139,10 +145,15 @@ impl History {
         }
     }
 
-    /// An image of the power cut, each sector being of one value.
+    /// An image of the power cut.
     fn image(&self, keep: Keep, seed: u64) -> Files {
+        self.image_by(|folder| self.volume.image(keep, seed, folder))
+    }
+
+    /// An image, each sector being of one value.
+    fn image_by(&self, make: impl FnOnce(&Path) -> io::Result<()>) -> Files {
         let image = tempfile::tempdir_in(self.folders.path()).unwrap();
-        self.volume.image(keep, seed, image.path()).unwrap();
+        make(image.path()).unwrap();
         assert_eq!(fs::read_dir(&image).unwrap().count(), NAMES.len());
         NAMES.map(|name| {
             let bytes = fs::read(image.path().join(name)).unwrap();
@@ -250,6 +261,78 @@ fn what_a_sync_that_failed_should_have_kept_is_not_lasting_and_all_that_others_k
     let [dropped, others @ ..] = seen;
     assert_eq!(dropped, 0);
     assert!(others.iter().all(|seen| *seen > 20), "{others:?} images with something pending in it");
+}
+
+/// What was durable and what was pending when a moment came.
+type Then = (Files, Vec<Write>);
+
+/// Runs a history in which several moments are waited for, to the last of them.
+fn run_through(seed: u64, moments: &[Awaited]) -> (History, Vec<Then>) {
+    let mut history = History::new(seed);
+    history.volume.record();
+    history.volume.await_moments(moments).unwrap();
+    let mut then: Vec<Option<Then>> = vec![None; moments.len()];
+    while then.contains(&None) {
+        let (durable, mut pending) = (history.durable, history.pending.clone());
+        let (before, step) = (now(), history.step());
+        pending.extend(history.wrote.clone());
+        for (then, noted) in then.iter_mut().zip(history.volume.noted()) {
+            if let (None, Some(at)) = (&then, noted) {
+                assert!((before..=now()).contains(&at));
+                *then = Some((durable, pending.clone()));
+            }
+        }
+        let goes_on = then.contains(&None);
+        assert_eq!(step, if goes_on { Ok(()) } else { Err(Errno::IO) }, "the last one ends it");
+    }
+    (history, then.into_iter().flatten().collect())
+}
+
+#[test]
+fn a_moment_after_which_the_disk_ran_on_is_seen_as_one_at_which_the_power_went() {
+    let mut pending_seen = 0;
+    for seed in 0..60 {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let moments: Vec<Awaited> = (0..6)
+            .map(|_| {
+                let count = random.random_range(1..60);
+                let writes = random.random();
+                let trigger = if writes { Trigger::Writes(count) } else { Trigger::Syncs(count) };
+                Awaited { trigger, within: None }
+            })
+            .collect();
+        let (mut history, then) = run_through(seed, &moments);
+        for (number, (durable, pending)) in then.into_iter().enumerate() {
+            (history.durable, history.pending) = (durable, pending);
+            for (keep, metadata) in
+                Keep::ALL.into_iter().flat_map(|keep| Metadata::ALL.map(|it| (keep, it)))
+            {
+                let of = |to: &Path| history.volume.image_of(number, metadata, keep, seed, to);
+                let image = history.image_by(of);
+                history.check(keep, &image);
+                pending_seen += u32::from(image != history.durable);
+                assert_eq!(image, history.image_by(of), "{keep}: another image of that moment");
+            }
+        }
+    }
+    assert!(pending_seen > 500, "{pending_seen} images with something pending in them");
+}
+
+#[test]
+fn a_moment_that_does_not_come_counts_as_come_when_its_time_is_over() {
+    let history = History::new(1);
+    let within = Some(Duration::from_millis(30));
+    let before = now();
+    let moment = |trigger| Awaited { trigger, within };
+    history.volume.await_moments(&[Trigger::Writes(5), Trigger::Syncs(5)].map(moment)).unwrap();
+    wait_until("the power's end", || history.volume.is_off());
+    for noted in history.volume.noted() {
+        assert!(noted.unwrap() >= before + 30_000_000);
+    }
+    let folder = history.folders.path().join("image");
+    fs::create_dir(&folder).unwrap();
+    let of = history.volume.image_of(0, Metadata::Ordered, Keep::Prefix, 1, &folder);
+    assert!(of.unwrap_err().to_string().contains("not known"), "nothing was recorded");
 }
 
 #[test]

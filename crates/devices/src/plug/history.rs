@@ -34,7 +34,6 @@ pub(super) enum Event {
 pub struct Moment(usize);
 
 /// All that happened since it was begun.
-#[derive(Clone)]
 pub struct History {
     /// What was pending at its start.
     base: Pending,
@@ -78,7 +77,7 @@ impl History {
         if metadata != self.base.metadata && !self.base.is_untouched() {
             return None;
         }
-        let mut pending = self.base.clone();
+        let mut pending = self.base.bare();
         pending.metadata = metadata;
         for event in &self.events[..moment.0] {
             pending.happen(event.clone());

@@ -19,7 +19,6 @@ pub struct Mark(pub(super) u64);
 ///
 /// Each change is told right before it is made, or under the same lock. Changes of things that
 /// have no name any more, durable or pending, are ignored: nothing of them can be lost.
-#[derive(Clone)]
 pub struct Pending {
     root: Ino,
     pub(super) metadata: Metadata,
@@ -193,9 +192,21 @@ impl Pending {
     /// was remembered before is forgotten. Nothing is given back as no longer needed until
     /// [`Pending::forget`].
     pub fn record(&mut self) {
-        self.history = None;
-        let base = self.clone();
-        self.history = Some(Box::new(History::new(base)));
+        self.history = Some(Box::new(History::new(self.bare())));
+    }
+
+    /// The same, but for what is remembered.
+    pub fn bare(&self) -> Self {
+        Self {
+            root: self.root,
+            metadata: self.metadata,
+            tree: self.tree.clone(),
+            changes: self.changes.clone(),
+            edits: self.edits.clone(),
+            next: self.next,
+            bytes: self.bytes,
+            history: None,
+        }
     }
 
     /// What is remembered, if anything is.

@@ -1,25 +1,20 @@
 //! Cutting the power.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::plug::{Contents, Keep};
-use bakeoff_devices::trigger::Trigger;
-use bakeoff_folders::Dir;
+use bakeoff_devices::plug::Keep;
+use bakeoff_devices::trigger::{Awaited, Trigger};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::adopt::{open_below, path_below, walk};
-use super::orphans::Orphans;
-use super::{Ino, ROOT, Volume};
+use super::Volume;
+use super::armed::Met;
 use crate::materialise::materialise;
 
 impl Volume {
@@ -27,6 +22,10 @@ impl Volume {
     /// too. Nothing happens when it is off already.
     pub fn power_off(&self) {
         self.go_off();
+        let mut model = self.model();
+        let all: Vec<usize> = (0..model.noted.len()).collect();
+        model.note(&all, self.off_at());
+        drop(model);
         self.executor.set_timing(false);
         for ino in self.inodes.all() {
             if let Some(tell) = self.outdated.get() {
@@ -49,53 +48,57 @@ impl Volume {
     /// Has the power go by itself; replaces what was armed before.
     ///
     /// # Errors
-    /// The power is off, the count is 0, or no thread can be started.
+    /// As of [`Volume::await_moments`].
     pub fn arm(self: &Arc<Self>, trigger: Trigger) -> io::Result<()> {
+        self.await_moments(&[Awaited { trigger, within: None }])
+    }
+
+    /// Waits for moments, each counted from now, and notes when they come: [`Volume::noted`]. With
+    /// the last of them the power goes. Replaces what was armed before.
+    ///
+    /// # Errors
+    /// The power is off, a count is 0, there is none, or no thread can be started.
+    pub fn await_moments(self: &Arc<Self>, moments: &[Awaited]) -> io::Result<()> {
         if self.is_off() {
             return Err(io::Error::other("the power is off already"));
         }
-        if matches!(trigger, Trigger::Writes(0) | Trigger::Syncs(0)) {
+        let never = |it: &Awaited| matches!(it.trigger, Trigger::Writes(0) | Trigger::Syncs(0));
+        if moments.is_empty() || moments.iter().any(never) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the first one is number 1"));
         }
         let (come, heard) = mpsc::channel();
-        let volume = Arc::downgrade(self);
-        let wait = move || {
-            if comes(trigger, &heard)
-                && let Some(volume) = volume.upgrade()
-            {
-                volume.power_off();
-            }
-        };
+        let (volume, times) = (Arc::downgrade(self), times(moments));
+        let wait = move || watch(&volume, &times, &heard);
         thread::Builder::new().name("disk-plug".into()).spawn(wait)?;
-        self.armed.set(trigger, come);
+        let mut model = self.model();
+        model.noted = vec![None; moments.len()];
+        self.armed.set(moments, come);
         Ok(())
     }
 
-    /// Counts a write of data: the power may go with it.
-    pub(super) fn count_write(&self) {
-        if self.armed.write() {
-            self.strike();
-        }
-    }
-
-    /// Counts a sync: the power may go with it.
+    /// Counts a sync, and notes the moments that come with it: the power may go.
     pub(super) fn count_sync(&self) {
-        if self.armed.sync() {
-            self.strike();
+        let met = self.armed.sync();
+        self.come(&met);
+        if met.last {
+            self.armed.come();
         }
     }
 
-    /// The armed moment has come. Another thread does what takes long: this one may be what the
-    /// kernel waits for before it can forget a page.
-    fn strike(&self) {
-        self.go_off();
-        self.armed.come();
+    /// Moments have come. Where the power goes, another thread does what takes long: this one may
+    /// be what the kernel waits for before it can forget a page.
+    fn come(&self, met: &Met) {
+        if met.last {
+            self.go_off();
+        }
+        if !met.which.is_empty() {
+            self.model().note(&met.which, self.off_at());
+        }
     }
 
-    fn go_off(&self) {
-        let now = clock_gettime(ClockId::Monotonic);
+    pub(super) fn go_off(&self) {
         // The first moment counts.
-        let _ = self.off_at.set(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64);
+        let _ = self.off_at.set(now());
     }
 
     /// Turns the power off and makes an image, if there can be one at `to`: see [`Volume::image`].
@@ -129,7 +132,7 @@ impl Volume {
     }
 
     /// Sees that an image can be made in a folder; says where it is.
-    fn check_place(&self, to: &Path) -> io::Result<PathBuf> {
+    pub(super) fn check_place(&self, to: &Path) -> io::Result<PathBuf> {
         let place = to.canonicalize()?;
         if place.starts_with(&self.backing) {
             return Err(io::Error::other("the image can't be inside the backing folder"));
@@ -139,85 +142,49 @@ impl Volume {
         }
         Ok(place)
     }
-
-    /// The present bytes of all files, by number.
-    fn contents(&self) -> io::Result<BackingContents<'_>> {
-        let (mut files, backing) = (HashMap::new(), self.backing()?);
-        walk(&backing, ROOT, &mut |_, folder, entry| {
-            let (ino, _) = self.numbers.of(entry.stat.st_ino);
-            let path = path_below(&backing, folder, entry);
-            let size = entry.stat.st_size.cast_unsigned();
-            files.insert(ino, Backing { path, number: entry.stat.st_ino, size });
-            Ok(ino)
-        })?;
-        let (orphans, open) = (&self.orphans, RefCell::new(None));
-        Ok(BackingContents { backing, files, orphans, open })
-    }
 }
 
-/// Waits for a moment; says whether it came before another one was armed or the volume was gone.
-fn comes(trigger: Trigger, heard: &Receiver<()>) -> bool {
-    let limit = match trigger {
-        Trigger::After(time) => time,
-        Trigger::Writes(_) | Trigger::Syncs(_) => Duration::MAX,
+/// When moments come by the time, and which of them, in order.
+fn times(moments: &[Awaited]) -> Vec<(Duration, usize)> {
+    let time = |it: &Awaited| match it.trigger {
+        Trigger::After(time) => Some(time),
+        Trigger::Writes(_) | Trigger::Syncs(_) => it.within,
     };
-    heard.recv_timeout(limit) != Err(RecvTimeoutError::Disconnected)
+    let numbered = moments.iter().enumerate();
+    let mut times: Vec<_> =
+        numbered.filter_map(|(number, it)| Some((time(it)?, number))).collect();
+    times.sort_unstable();
+    times
 }
 
-/// A file in the backing folder.
-struct Backing {
-    /// Where it is in it.
-    path: PathBuf,
-    /// Its number there.
-    number: u64,
-    size: u64,
-}
-
-/// The bytes of files in the backing folder, those among the hidden ones included.
-struct BackingContents<'a> {
-    backing: Dir,
-    files: HashMap<Ino, Backing>,
-    orphans: &'a Orphans,
-    /// The file read last, which is mostly the one that is read next.
-    open: RefCell<Option<(Ino, File)>>,
-}
-
-impl BackingContents<'_> {
-    fn with<T>(&self, ino: Ino, read: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
-        let mut open = self.open.borrow_mut();
-        match &*open {
-            Some((number, file)) if *number == ino => read(file),
-            _ => {
-                let file = match self.files.get(&ino) {
-                    Some(file) => open_below(&self.backing, &file.path, file.number)?,
-                    None => File::from(self.orphans.read(ino)?),
-                };
-                let read = read(&file);
-                *open = Some((ino, file));
-                read
+/// Waits for moments until the power goes, other ones are armed, or the volume is gone.
+fn watch(volume: &Weak<Volume>, times: &[(Duration, usize)], heard: &Receiver<()>) {
+    let began = Instant::now();
+    let mut gone = false;
+    for (time, number) in times {
+        match heard.recv_timeout(time.saturating_sub(began.elapsed())) {
+            Err(RecvTimeoutError::Disconnected) => return,
+            Ok(()) => gone = true,
+            Err(RecvTimeoutError::Timeout) => {
+                let Some(volume) = volume.upgrade() else { return };
+                let met = volume.armed.is_due(*number);
+                volume.come(&met);
+                gone = met.last;
             }
         }
+        if gone {
+            break;
+        }
+    }
+    if (gone || heard.recv().is_ok())
+        && let Some(volume) = volume.upgrade()
+    {
+        volume.power_off();
     }
 }
 
-impl Contents for BackingContents<'_> {
-    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.with(ino, |file| {
-            let mut count = 0;
-            while count < buffer.len() {
-                match file.read_at(&mut buffer[count..], offset + count as u64)? {
-                    0 => break,
-                    some => count += some,
-                }
-            }
-            Ok(count)
-        })
-    }
-
-    fn size(&self, ino: Ino) -> io::Result<u64> {
-        match self.files.get(&ino) {
-            Some(file) => Ok(file.size),
-            None => self.with(ino, |file| Ok(file.metadata()?.len())),
-        }
-    }
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+pub(super) fn now() -> Nanos {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

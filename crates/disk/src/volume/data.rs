@@ -10,6 +10,7 @@ use bakeoff_devices::plug::{Before, Mark};
 use rustix::fs::{Mode as Permissions, SeekFrom};
 use rustix::io::Errno;
 
+use super::armed::Met;
 use super::inode::{Inode, Shape};
 use super::{Ino, Volume};
 use crate::fault::Call;
@@ -175,23 +176,29 @@ impl Volume {
         if access.sync.is_some() {
             self.fault(Call::Fsync, &inode)?;
         }
-        // If the power goes with it, it is in flight, as far as the image knows, and not answered.
-        self.count_write();
+        // It is in flight, as far as an image of a moment knows that comes with it, and not answered.
+        let mut met = self.armed.write();
         if access.sync.is_some() {
-            self.count_sync();
+            met.join(self.armed.sync());
+        }
+        if met.last {
+            self.go_off();
         }
         let written = BUFFER
-            .with_borrow_mut(|buffer| self.write_over(&inode, offset, data, access, buffer))?;
-        self.alive().map(|()| written)
+            .with_borrow_mut(|buffer| self.write_over(&inode, offset, data, (access, &met), buffer));
+        if met.last {
+            self.armed.come();
+        }
+        self.alive().and(written)
     }
 
-    /// Writes, and notes what was there before.
+    /// Writes, and notes what was there before, and the moments that come with it.
     fn write_over(
         &self,
         inode: &Arc<Inode>,
         offset: u64,
         data: &[u8],
-        access: Access,
+        (access, met): (Access, &Met),
         buffer: &mut Vec<u8>,
     ) -> Result<Written, Errno> {
         let (ino, file) = (inode.ino, inode.writer()?);
@@ -199,8 +206,9 @@ impl Volume {
         let size = shape.size;
         let durable = access.mode == Mode::Direct
             && self.is_lasting_at_once(inode, offset + data.len() as u64, &mut shape)?;
+        let noted = !durable || self.model().pending.history().is_some();
         let mut old = 0;
-        if !durable {
+        if noted {
             let most = size.saturating_sub(offset).min(data.len() as u64) as usize;
             if buffer.len() < most {
                 buffer.resize(most, 0);
@@ -214,11 +222,16 @@ impl Volume {
         let mut model = self.model();
         let mut free = Vec::new();
         let from = model.pending.mark();
-        if !durable {
+        if noted {
             let before = Before::Bytes(&buffer[..old.min(count)]);
             model.pending.write(ino, offset, length, size, before);
-            free = model.bound(ino);
         }
+        model.note(&met.which, self.off_at());
+        if durable && noted {
+            let to = model.pending.mark();
+            free = model.pending.wrote(ino, from, to);
+        }
+        free.extend(model.bound(ino));
         let work = model.ext4.write(now, ino, offset, length, access.mode, access.sync);
         model.note_closed();
         let sync = access.sync.map(|_| model.pending.mark());

@@ -10,6 +10,7 @@ use bakeoff_devices::plug::{Attributes, Mark, Metadata, Pending, Place};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
+use super::snapshot::{Noted, Recorders};
 use super::{Ino, ROOT, Volume};
 use crate::executor::{Then, Ticked};
 
@@ -41,7 +42,10 @@ enum Asked {
 pub(super) struct Model {
     pub ext4: Ext4,
     pub pending: Pending,
-    metadata: Metadata,
+    /// The moments that were waited for, each when it has come.
+    pub noted: Vec<Option<Noted>>,
+    /// Who needs what is remembered of `pending`.
+    pub recorders: Recorders,
     /// Up to where each of the journal's transactions goes that is closed, and not yet known to be
     /// on the device.
     closed: BTreeMap<u64, Mark>,
@@ -72,7 +76,8 @@ impl Model {
             open: ext4.transaction(),
             ext4,
             pending: Pending::new(ROOT, attributes(root), metadata),
-            metadata,
+            noted: Vec::new(),
+            recorders: Recorders::default(),
             closed: BTreeMap::new(),
             device_cache,
             direct: VecDeque::new(),
@@ -102,10 +107,7 @@ impl Model {
             return Vec::new();
         };
         self.closed = self.closed.split_off(&(transaction + 1));
-        match self.metadata {
-            Metadata::Ordered => self.pending.commit_names(mark),
-            Metadata::Posix => Vec::new(),
-        }
+        self.pending.commit_journal(mark)
     }
 
     /// Notes a direct write that begins. Gives its number, if it needs no sync to be durable: where
@@ -137,10 +139,11 @@ impl Model {
         free
     }
 
-    /// Bounds the memory of pending changes; see [`MOST_PENDING`].
+    /// Bounds the memory of what is remembered and of pending changes; see [`MOST_PENDING`].
     pub fn bound(&mut self, ino: Ino) -> Vec<Ino> {
+        let free = self.bound_history();
         if self.pending.bytes() <= MOST_PENDING {
-            return Vec::new();
+            return free;
         }
         let mark = self.pending.mark();
         self.pending.expire(ino, mark)
@@ -230,14 +233,13 @@ impl Volume {
     fn became_durable(&self, durable: &[Durable], mark: Mark, asked: Asked) {
         let Ok(_power) = self.powered() else { return };
         let mut model = self.model();
-        let by_itself = model.metadata == Metadata::Ordered;
         let pending = &mut model.pending;
         let free: Vec<Ino> = durable
             .iter()
             .flat_map(|what| match what {
                 Durable::File(file) => pending.expire(*file, mark),
-                Durable::Names if by_itself || asked == Asked::Yes => pending.commit_names(mark),
-                Durable::Names => Vec::new(),
+                Durable::Names if asked == Asked::Yes => pending.commit_names(mark),
+                Durable::Names => pending.commit_journal(mark),
             })
             .collect();
         drop(model);

@@ -92,7 +92,7 @@ impl Volume {
 
     /// Keeps what lies from `start` to `end` of a file, as far as a cut of the power may show it.
     fn keep(&self, inode: &Inode, start: u64, end: u64) -> Result<Kept, Errno> {
-        if start >= end || !self.model().pending.holds(inode.ino) {
+        if start >= end || !self.model().may_show(inode.ino) {
             return Ok(NOTHING);
         }
         if end - start <= IN_MEMORY {

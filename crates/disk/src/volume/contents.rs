@@ -1,0 +1,89 @@
+//! The present bytes of files, for images.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use bakeoff_devices::plug::Contents;
+use bakeoff_folders::Dir;
+
+use super::adopt::{open_below, path_below, walk};
+use super::orphans::Orphans;
+use super::{Ino, ROOT, Volume};
+
+impl Volume {
+    /// The present bytes of all files, by number.
+    pub(super) fn contents(&self) -> io::Result<BackingContents<'_>> {
+        let (mut files, backing) = (HashMap::new(), self.backing()?);
+        walk(&backing, ROOT, &mut |_, folder, entry| {
+            let (ino, _) = self.numbers.of(entry.stat.st_ino);
+            let path = path_below(&backing, folder, entry);
+            let size = entry.stat.st_size.cast_unsigned();
+            files.insert(ino, Backing { path, number: entry.stat.st_ino, size });
+            Ok(ino)
+        })?;
+        let (orphans, open) = (&self.orphans, RefCell::new(None));
+        Ok(BackingContents { backing, files, orphans, open })
+    }
+}
+
+/// A file in the backing folder.
+struct Backing {
+    /// Where it is in it.
+    path: PathBuf,
+    /// Its number there.
+    number: u64,
+    size: u64,
+}
+
+/// The bytes of files in the backing folder, those among the hidden ones included.
+pub(super) struct BackingContents<'a> {
+    backing: Dir,
+    files: HashMap<Ino, Backing>,
+    orphans: &'a Orphans,
+    /// The file read last, which is mostly the one that is read next.
+    open: RefCell<Option<(Ino, File)>>,
+}
+
+impl BackingContents<'_> {
+    fn with<T>(&self, ino: Ino, read: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
+        let mut open = self.open.borrow_mut();
+        match &*open {
+            Some((number, file)) if *number == ino => read(file),
+            _ => {
+                let file = match self.files.get(&ino) {
+                    Some(file) => open_below(&self.backing, &file.path, file.number)?,
+                    None => File::from(self.orphans.read(ino)?),
+                };
+                let read = read(&file);
+                *open = Some((ino, file));
+                read
+            }
+        }
+    }
+}
+
+impl Contents for BackingContents<'_> {
+    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.with(ino, |file| {
+            let mut count = 0;
+            while count < buffer.len() {
+                match file.read_at(&mut buffer[count..], offset + count as u64)? {
+                    0 => break,
+                    some => count += some,
+                }
+            }
+            Ok(count)
+        })
+    }
+
+    fn size(&self, ino: Ino) -> io::Result<u64> {
+        match self.files.get(&ino) {
+            Some(file) => Ok(file.size),
+            None => self.with(ino, |file| Ok(file.metadata()?.len())),
+        }
+    }
+}
