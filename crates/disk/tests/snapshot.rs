@@ -25,6 +25,12 @@ const PAGE: usize = 4096;
 const PAGES: usize = 512;
 const BUFFERED: Access = Access { mode: Mode::Buffered, sync: None, drop_privileges: false };
 
+/// The page that is written as the n-th of a round: far from those before and after it, so that an
+/// image that was copied while they were written has some of later ones and not all of earlier ones.
+fn nth(n: usize) -> usize {
+    n * 201 % PAGES
+}
+
 /// A disk that takes no time over a new folder, which has a file `pages` in it.
 fn disk() -> (TempDir, Arc<Volume>) {
     let folders = tempfile::tempdir().unwrap();
@@ -72,7 +78,15 @@ fn snapshot(volume: &Volume, keep: Keep, seed: u64, to: PathBuf) -> io::Result<P
 /// Does something again and again on another thread while `meanwhile` runs; gives how often.
 fn while_busy(busy: impl Fn(u64) + Send + std::marker::Sync, meanwhile: impl FnOnce(&AtomicU64)) -> u64 {
     let (rounds, over) = (AtomicU64::new(0), AtomicBool::new(false));
+    /// Ends the other thread, however this one ends.
+    struct End<'a>(&'a AtomicBool);
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
     thread::scope(|scope| {
+        let _end = End(&over);
         scope.spawn(|| {
             while !over.load(Ordering::Acquire) {
                 busy(rounds.load(Ordering::Acquire));
@@ -81,7 +95,6 @@ fn while_busy(busy: impl Fn(u64) + Send + std::marker::Sync, meanwhile: impl FnO
         });
         wait_until("the first rounds", || rounds.load(Ordering::Acquire) > 3);
         meanwhile(&rounds);
-        over.store(true, Ordering::Release);
     });
     rounds.into_inner()
 }
@@ -132,7 +145,7 @@ fn an_image_is_of_one_moment_though_all_is_written_over_while_it_is_made() {
         let pages = open(&volume, "pages");
         let access = Access { mode, sync: Some(Sync::Data), drop_privileges: false };
         let next = |round: u64| {
-            let (generation, page) = (round / PAGES as u64 + 1, round as usize % PAGES);
+            let (generation, page) = (round / PAGES as u64 + 1, nth(round as usize % PAGES));
             write(&volume, pages, page * PAGE, &[generation as u8; PAGE], access);
         };
         let mut met_the_middle = 0;
@@ -142,7 +155,7 @@ fn an_image_is_of_one_moment_though_all_is_written_over_while_it_is_made() {
                 let folder = folders.path().join(format!("image-{number}"));
                 let image = snapshot(&volume, keep, number, folder).unwrap();
                 let bytes = fs::read(image.join("pages")).unwrap();
-                let there: Vec<u8> = bytes.chunks(PAGE).map(|page| page[0]).collect();
+                let there: Vec<u8> = (0..PAGES).map(|n| bytes[nth(n) * PAGE]).collect();
                 assert!(bytes.chunks(PAGE).all(|page| page.iter().all(|byte| *byte == page[0])));
                 let end = there.partition_point(|generation| *generation == there[0]);
                 assert!(
