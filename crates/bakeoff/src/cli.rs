@@ -327,6 +327,8 @@ pub enum Disk {
     /// Cut a disk's power: all calls fail from then on, and what a real disk would hold is written to
     /// a crash image. Cut again for another image of the same moment
     Cut(DiskCut),
+    /// Write what a disk would hold if its power went now, and let it run on
+    Snapshot(DiskSnapshot),
     /// Cut a disk's power later: at a coming write or sync, or after a time
     Arm(DiskArm),
     /// Make the n-th read, write or sync of a file fail, or make the disk full; or stop that
@@ -416,6 +418,21 @@ pub struct DiskCut {
     /// name with -crash)
     #[arg(long, value_name = "DIR")]
     pub image: Option<PathBuf>,
+}
+
+/// `bakeoff disk snapshot`.
+#[derive(Debug, Args)]
+pub struct DiskSnapshot {
+    /// Where the disk is mounted
+    pub mountpoint: PathBuf,
+    /// An empty or new folder for the image
+    pub folder: PathBuf,
+    /// What survives of unsynced writes: drop-all, prefix, subset, torn
+    #[arg(long, value_name = "RULE", default_value_t = Keep::DropAll)]
+    pub keep: Keep,
+    /// The seed, which chooses one of the possible outcomes
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = seed)]
+    pub seed: u64,
 }
 
 /// `bakeoff disk arm`.

@@ -19,7 +19,7 @@ use bakeoff_devices::station::Station;
 use bakeoff_devices::trigger::Awaited;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::control::{Answer, Ask, Image, Listening, Stat};
+use crate::control::{Answer, Ask, Listening, Stat};
 use crate::error::Error;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
@@ -28,6 +28,8 @@ use crate::options::{MountOptions, check_neighbours};
 use crate::registry::{Claim, Note};
 use crate::table::{self, How};
 use crate::volume::{Volume, VolumeOptions};
+
+mod images;
 
 /// How long those who use the mount have to leave it after a signal.
 const GRACE: Duration = Duration::from_secs(1);
@@ -290,85 +292,11 @@ impl Disk {
         Ok(())
     }
 
-    /// An image of a disk that is off.
-    fn image(&self, wanted: &Image) -> Result<(), Error> {
-        if !self.volume.is_off() {
-            let at = self.note.mountpoint.display();
-            return Err(Error::Failed(format!("the power of {at} is on: cut it first")));
-        }
-        self.cut(wanted)
-    }
-
-    /// Cuts the power, if it is on, and makes an image.
-    fn cut(&self, wanted: &Image) -> Result<(), Error> {
-        let keep = wanted.keep.parse().map_err(Error::usage)?;
-        let folder = self.image_folder(&wanted.folder)?;
-        let done = match wanted.of {
-            None => self.volume.cut(keep, wanted.seed, &folder),
-            Some((moment, metadata)) => {
-                self.volume.image_of(moment, metadata, keep, wanted.seed, &folder)
-            }
-        };
-        done.map_err(|error| match error.kind() {
-            ErrorKind::StorageFull => Error::Failed(format!(
-                "{}: {error}; the power is off, and the image is not whole",
-                folder.display()
-            )),
-            _ => Error::Failed(format!("{}: {error}", folder.display())),
-        })
-    }
-
-    /// Makes an image, and lets the power on. What was made of one that fails is removed.
-    fn snapshot(&self, wanted: &Image) -> Result<(), Error> {
-        self.on()?;
-        let keep = wanted.keep.parse().map_err(Error::usage)?;
-        let was_there = wanted.folder.exists();
-        let folder = self.image_folder(&wanted.folder)?;
-        self.volume.snapshot(keep, wanted.seed, &folder).map_err(|error| {
-            let removed = if was_there { empty(&folder) } else { fs::remove_dir_all(&folder) };
-            let left = match removed {
-                Ok(()) => "nothing of the image is left".to_owned(),
-                Err(error) => format!("what was written of the image can't be removed ({error})"),
-            };
-            let folder = folder.display();
-            Error::Failed(format!("{folder}: {error}; {left}, and the disk runs on"))
-        })
-    }
-
     fn arm(&self, moments: &[Awaited]) -> Result<(), Error> {
         self.volume.await_moments(moments).map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => Error::usage(error),
             _ => Error::Failed(format!("{}: {error}", self.note.mountpoint.display())),
         })
-    }
-
-    /// Makes the folder of a crash image, or sees that it is empty, before anything is cut.
-    fn image_folder(&self, image: &Path) -> Result<PathBuf, Error> {
-        let wrong = |why: &dyn std::fmt::Display| {
-            let image = image.display();
-            Error::Folder(format!("{image} can't take the image: {why}"))
-        };
-        let place = table::resolve(image).or_else(|_| {
-            let parent = image.parent().unwrap_or(Path::new("/")).canonicalize()?;
-            Ok(parent.join(image.file_name().unwrap_or_default()))
-        });
-        let place = place.map_err(|error: io::Error| wrong(&error))?;
-        for (what, folder) in
-            [("backing folder", &self.note.backing), ("mount", &self.note.mountpoint)]
-        {
-            if place.starts_with(folder) {
-                return Err(wrong(&format!("it is inside the disk's {what}")));
-            }
-        }
-        match fs::create_dir(&place) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                match is_empty(&place).map_err(|error| wrong(&error))? {
-                    true => Ok(place),
-                    false => Err(wrong(&"it is not empty")),
-                }
-            }
-            made => made.map(|()| place).map_err(|error| wrong(&error)),
-        }
     }
 
     fn fault(&self, rule: &str) -> Result<(), Error> {
@@ -451,18 +379,6 @@ fn folders(options: &MountOptions, spec: &Spec) -> Result<Note, Error> {
         return Err(wrong(given, &"it is not empty; a disk is mounted on an empty folder"));
     }
     Ok(Note { pid: std::process::id(), backing, mountpoint, model: spec.to_string() })
-}
-
-/// Removes what is in a folder.
-fn empty(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => fs::remove_dir_all(entry.path())?,
-            false => fs::remove_file(entry.path())?,
-        }
-    }
-    Ok(())
 }
 
 fn is_empty(folder: &Path) -> io::Result<bool> {

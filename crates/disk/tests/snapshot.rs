@@ -51,10 +51,8 @@ fn open(volume: &Volume, name: &str) -> Ino {
 }
 
 fn create(volume: &Volume, name: &str) -> Ino {
-    let who = Who {
-        uid: rustix::process::getuid().as_raw(),
-        gid: rustix::process::getgid().as_raw(),
-    };
+    let who =
+        Who { uid: rustix::process::getuid().as_raw(), gid: rustix::process::getgid().as_raw() };
     volume.create(ROOT, OsStr::new(name), 0o600, who).unwrap().st_ino
 }
 
@@ -76,7 +74,10 @@ fn snapshot(volume: &Volume, keep: Keep, seed: u64, to: PathBuf) -> io::Result<P
 }
 
 /// Does something again and again on another thread while `meanwhile` runs; gives how often.
-fn while_busy(busy: impl Fn(u64) + Send + std::marker::Sync, meanwhile: impl FnOnce(&AtomicU64)) -> u64 {
+fn while_busy(
+    busy: impl Fn(u64) + Send + std::marker::Sync,
+    meanwhile: impl FnOnce(&AtomicU64),
+) -> u64 {
     let (rounds, over) = (AtomicU64::new(0), AtomicBool::new(false));
     /// Ends the other thread, however this one ends.
     struct End<'a>(&'a AtomicBool);

@@ -28,6 +28,7 @@ pub fn run(lab: &Lab, what: &cli::Disk) -> Result<Exit, Failure> {
         cli::Disk::Stat(arguments) => stat(lab, arguments),
         cli::Disk::Set(arguments) => set(arguments),
         cli::Disk::Cut(arguments) => cut(arguments),
+        cli::Disk::Snapshot(arguments) => snapshot(arguments),
         cli::Disk::Arm(arguments) => arm(arguments),
         cli::Disk::Fault(arguments) => fault(arguments),
         cli::Disk::Unmount(arguments) => unmount(arguments),
@@ -105,6 +106,13 @@ fn cut(arguments: &cli::DiskCut) -> Result<(), Failure> {
         other => other,
     })?;
     print(&format!("the power is off; what is left is in {}\n", image.display()))
+}
+
+fn snapshot(arguments: &cli::DiskSnapshot) -> Result<(), Failure> {
+    let disk = connect(&arguments.mountpoint)?;
+    disk.snapshot(arguments.keep, arguments.seed, &arguments.folder)?;
+    let folder = arguments.folder.display();
+    print(&format!("what a power cut would have left is in {folder}; the disk runs on\n"))
 }
 
 fn arm(arguments: &cli::DiskArm) -> Result<(), Failure> {

@@ -244,6 +244,59 @@ fn in_its_own_world(disks: &Disks, script: &str) -> Option<super::Done> {
 }
 
 #[test]
+fn a_snapshot_is_of_now_and_the_disk_runs_on() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    disks.mount("null");
+    write_through(&place.path("m/synced"), "kept").unwrap();
+    fs::write(place.path("m/not-synced"), "lost").unwrap();
+    let snapshot = |folder: &str| place.run(&["disk", "snapshot", "m", folder]);
+    snapshot("b/inside").code(3).says(&["inside the disk's backing folder"]);
+    snapshot("b").code(3).says(&["inside the disk's backing folder"]);
+    snapshot("first").code(0).says(&["is in first", "runs on"]);
+    snapshot("first").code(3).says(&["first", "not empty"]);
+    assert_eq!(fs::read_to_string(place.path("first/synced")).unwrap(), "kept");
+    assert!(!place.path("first/not-synced").exists(), "it was not synced");
+    write_through(&place.path("m/not-synced"), "kept now").unwrap();
+    let by = ["disk", "snapshot", "m", "second", "--keep", "torn", "--seed", "7"];
+    place.run(&by).code(0);
+    assert_eq!(fs::read_to_string(place.path("second/not-synced")).unwrap(), "kept now");
+    assert!(disks.stat()["off_at_ns"].is_null());
+    place.run(&["disk", "cut", "m", "--keep", "drop-all"]).code(0);
+    assert_eq!(fs::read_to_string(place.path("b-crash/not-synced")).unwrap(), "kept now");
+    snapshot("third").code(1).says(&["is off", "bakeoff disk cut"]);
+    assert!(!place.path("third").exists());
+    place.run(&["disk", "unmount", "m"]).code(0);
+    disks.assert_clean();
+}
+
+#[test]
+fn of_a_snapshot_without_room_nothing_is_left_and_the_disk_runs_on() {
+    let Some(disks) = Disks::new() else { return };
+    let script = r#"
+        mkdir small
+        mount -t tmpfs -o size=1m none small
+        mkdir small/there
+        $0 disk mount b m --model null
+        head -c 4M /dev/urandom > m/large
+        sync m/large
+        $0 disk snapshot m small/there && exit 9
+        $0 disk snapshot m small/new && exit 9
+        test -z "$(ls small/there)"
+        test "$(ls small)" = there
+        echo more > m/more
+        $0 disk snapshot m whole
+        cmp m/large whole/large
+        $0 disk unmount m
+        cmp b/large whole/large
+        "#;
+    if let Some(done) = in_its_own_world(&disks, script) {
+        done.code(0).says(&["No space left", "nothing of the image is left", "runs on"]);
+        disks.assert_clean();
+    }
+}
+
+#[test]
 fn what_a_killed_daemon_left_is_swept_by_the_next_command() {
     let Some(disks) = Disks::new() else { return };
     fs::create_dir(disks.0.path("other")).unwrap();

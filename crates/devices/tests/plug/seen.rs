@@ -16,7 +16,8 @@ pub fn picture(image: &Image<'_>, contents: &dyn Contents) -> Result<Picture, St
         let mut bytes = None;
         if let Some(content) = &item.content {
             let mut buffer = vec![0xEE; content.size() as usize + 10];
-            let read = content.read(contents, 0, &mut buffer).map_err(|e| format!("{path}: {e}"))?;
+            let read =
+                content.read(contents, 0, &mut buffer).map_err(|e| format!("{path}: {e}"))?;
             buffer.truncate(read);
             bytes = Some(buffer);
         }

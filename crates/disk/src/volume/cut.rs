@@ -151,8 +151,7 @@ fn times(moments: &[Awaited]) -> Vec<(Duration, usize)> {
         Trigger::Writes(_) | Trigger::Syncs(_) => it.within,
     };
     let numbered = moments.iter().enumerate();
-    let mut times: Vec<_> =
-        numbered.filter_map(|(number, it)| Some((time(it)?, number))).collect();
+    let mut times: Vec<_> = numbered.filter_map(|(number, it)| Some((time(it)?, number))).collect();
     times.sort_unstable();
     times
 }

@@ -184,8 +184,9 @@ impl Volume {
         if met.last {
             self.go_off();
         }
-        let written = BUFFER
-            .with_borrow_mut(|buffer| self.write_over(&inode, offset, data, (access, &met), buffer));
+        let written = BUFFER.with_borrow_mut(|buffer| {
+            self.write_over(&inode, offset, data, (access, &met), buffer)
+        });
         if met.last {
             self.armed.come();
         }
