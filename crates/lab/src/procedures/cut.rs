@@ -1,14 +1,16 @@
 //! The procedure `cut`: the clients are at work on a virtual disk when its power goes, and what the
 //! disk may hold then is held against what they were promised.
 //!
-//! From the same data image each time: the disk is mounted, a process of its own drives the target,
-//! the power goes at a moment that a seed has drawn, that process is killed; then, for each rule
-//! for what a power cut leaves ([`Keep`]), the crash image is made and another process recovers,
-//! checks and audits it. If it is asked for, the power goes once more meanwhile, by the same rule,
-//! and what the second cut leaves is audited.
+//! From the same data image each time: the disk is mounted, and a process of its own drives the target
+//! ([`ClientRun`]). Each cut has a moment that a seed has drawn, and one run has several: the disk
+//! remembers what it needs for images of each and runs on; with the last one the power goes, and that
+//! process is killed. Then, for each cut and each rule for what a power cut leaves ([`Keep`]), the
+//! crash image is made and another process recovers, checks and audits it. If it is asked for, the
+//! power goes once more meanwhile, by the same rule, and what the second cut leaves is audited.
 
 mod again;
 mod claims;
+mod clients;
 mod inside;
 mod judge;
 mod moment;
@@ -21,18 +23,20 @@ use std::time::Duration;
 
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
+use bakeoff_disk::control::Control;
 use bakeoff_engines::Durability;
 use bakeoff_results::{Cut, FileSystem, Promised};
 
+pub use self::clients::ClientRun;
 use self::inside::Part;
 use self::moment::Moment;
 use super::{Inside, Outcome, Procedure, Stage, told};
 use crate::error::wanting;
 use crate::place::disk::{Disk, Options};
 use crate::place::limits::Limits;
-use crate::place::{self, Place, RESERVE, Staged, remove, room};
+use crate::place::{Staged, remove};
 use crate::process::Process;
-use crate::process::job::{Message, Task};
+use crate::process::job::Task;
 use crate::spec::{DiskSpec, TrialSpec};
 use crate::{MachineError, TrialError};
 
@@ -47,25 +51,21 @@ pub(crate) static INSIDE: Inside =
 /// is said.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// See the module.
+/// How the cuts of an engine at a level are made.
 #[derive(Clone, Debug)]
-pub struct CutProcedure {
+pub struct CutTerms {
     /// The engine's name, for the record.
     pub engine: String,
     /// The durability level.
     pub durability: Durability,
-    /// What that level says: what the cut is judged by.
+    /// What that level says: what the cuts are judged by.
     pub promised: Promised,
-    /// Which of this engine's and level's cuts it is, from 0.
-    pub number: u32,
     /// How many clients are at work.
     pub clients: usize,
-    /// The rules by which it is judged.
+    /// The rules by which each is judged.
     pub keep: Vec<Keep>,
     /// Whether the power goes a second time, while the target recovers from the first.
     pub recovery: bool,
-    /// How names become durable on the disk.
-    pub metadata: Metadata,
     /// Where crash images go that show a broken promise, if they are to be kept.
     pub keep_images: Option<PathBuf>,
     /// How long the target may take to open, and to open, check and read a crash image: after that
@@ -73,52 +73,64 @@ pub struct CutProcedure {
     pub patience: Duration,
 }
 
-impl Procedure for CutProcedure {
+/// A cut of a run of the clients, judged: see the module.
+#[derive(Clone, Copy)]
+pub struct CutProcedure<'a> {
+    run: &'a ClientRun,
+    /// Which of this engine's and level's cuts it is, from 0.
+    number: u32,
+    /// How names become durable on the disk.
+    metadata: Metadata,
+}
+
+impl Procedure for CutProcedure<'_> {
     fn name(&self) -> &'static str {
         NAME
     }
 
     /// What keeps the cut from saying something of the promise is in its record.
     fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError> {
-        room(stage.work, RESERVE)?;
-        let seed = moment::seed(trial.seed, &self.engine, self.durability, self.number);
-        let moment = Moment::draw(seed, self.durability);
-        let mut record = self.record(seed, &moment);
-        let work = stage.work.join("cut");
-        stage.note_settings(trial, &Place::default());
-        let made = stage.image(&trial.setup).and_then(|image| {
+        let seed = self.run.terms.seed(trial, self.number);
+        let moment = Moment::draw(seed, self.run.terms.durability);
+        let mut record = self.run.terms.record(self.number, self.metadata, seed, &moment);
+        let (run, metadata) = (self.run, self.metadata);
+        let work = run.work.join("one");
+        let made = run.gone(self.number, metadata).and_then(|gone| {
             wanting("the cut's folder", fs::create_dir(&work))?;
-            let files = work.join("data");
-            image.copy(&files, place::Sync::No, stage.stop)?;
-            let bench = Bench { procedure: self, stage, trial, work: &work };
-            bench.make(&files, &moment, &mut record)
+            let bench = Bench { terms: &run.terms, metadata, stage, trial, work: &work };
+            bench.make(&gone, &mut record)
         });
         // While its files are still there: a disk that they have filled is no fault of the target's.
         let made = stage.unless_full(made);
-        wanting("removing the cut's folder", remove(&work))?;
-        stage.go_on()?;
+        tidy(&work)?;
         match made {
             Err(error) if error.stops_the_run() => return Err(error),
             Err(error) => record.failed = Some(error.to_string()),
             Ok(()) => {}
         }
+        stage.go_on()?;
         Ok(Outcome::Cut(Box::new(record)))
     }
 }
 
-impl CutProcedure {
+impl CutTerms {
+    /// The seed of a cut.
+    fn seed(&self, trial: &TrialSpec, number: u32) -> u64 {
+        moment::seed(trial.seed, &self.engine, self.durability, number)
+    }
+
     /// The record of a cut of which nothing is known yet.
-    fn record(&self, seed: u64, moment: &Moment) -> Cut {
+    fn record(&self, number: u32, metadata: Metadata, seed: u64, moment: &Moment) -> Cut {
         Cut {
             engine: self.engine.clone(),
             durability: self.durability.name().into(),
-            file_system: match self.metadata {
+            file_system: match metadata {
                 Metadata::Ordered => FileSystem::Ext4,
                 Metadata::Posix => FileSystem::Posix,
             },
             promised: self.promised,
             clients: self.clients,
-            number: self.number,
+            number,
             seed,
             moment: moment.describe(),
             ran_s: 0.0,
@@ -128,80 +140,58 @@ impl CutProcedure {
         }
     }
 
-    /// The record of a cut that can't be made.
-    pub fn refused(&self, reason: String) -> Cut {
+    /// The record of the first cut, where none can be made.
+    pub fn refused(&self, metadata: Metadata, reason: String) -> Cut {
         let moment = Moment::draw(0, self.durability);
         let (promised, failed) = (Promised::Nothing, Some(reason));
-        Cut { promised, clients: 0, moment: String::new(), failed, ..self.record(0, &moment) }
+        let record = self.record(0, metadata, 0, &moment);
+        Cut { promised, clients: 0, moment: String::new(), failed, ..record }
     }
 }
 
 /// A cut in the making.
 struct Bench<'a, 's> {
-    procedure: &'a CutProcedure,
+    terms: &'a CutTerms,
+    /// How names become durable on the disks.
+    metadata: Metadata,
     stage: &'a Stage<'s>,
     trial: &'a TrialSpec,
-    /// The cut's own folder.
+    /// A folder of its own.
     work: &'a Path,
 }
 
-/// A cut that has happened.
-struct Gone {
-    /// The disk without its power.
-    disk: Disk,
-    /// When it went, in nanoseconds of `CLOCK_MONOTONIC`.
+/// A moment at which the power went, or might have.
+struct Gone<'a> {
+    /// The disk, which is without power by now.
+    control: &'a Control,
+    /// Which of its moments, and how names become durable.
+    of: (usize, Metadata),
+    /// When it was, in nanoseconds of `CLOCK_MONOTONIC`.
     off_at_ns: u64,
+    /// For how long the clients had been at work.
+    ran_s: f64,
     /// What the clients claimed.
-    claims: PathBuf,
+    claims: &'a Path,
 }
 
 impl Bench<'_, '_> {
-    /// Cuts the power and judges what is left by each rule.
-    fn make(&self, files: &Path, moment: &Moment, record: &mut Cut) -> Result<(), TrialError> {
-        let gone = self.pull(files, moment, record)?;
-        for keep in &self.procedure.keep {
-            let (acknowledged, judged) = self.judge(&gone, *keep, record)?;
+    /// Judges what the power's going leaves by each rule.
+    fn make(&self, gone: &Gone<'_>, record: &mut Cut) -> Result<(), TrialError> {
+        record.ran_s = gone.ran_s;
+        for keep in &self.terms.keep {
+            let (acknowledged, judged) = self.judge(gone, *keep, record)?;
             // Of an image that never opens nobody learns how many.
             record.acknowledged = record.acknowledged.max(acknowledged);
             record.judged.push(judged);
         }
-        gone.disk.unmount()
-    }
-
-    /// Puts the clients to work on a disk over `files`, and lets the power go.
-    fn pull(&self, files: &Path, moment: &Moment, record: &mut Cut) -> Result<Gone, TrialError> {
-        let claims = self.work.join("claims");
-        wanting("the folder of claims", fs::create_dir(&claims))?;
-        let staged = self.place(files, &self.work.join("mount"), record.seed)?;
-        let part = Part::Claim { clients: self.procedure.clients, claims: claims.clone() };
-        let task = Task::inside(NAME, &part);
-        let process = self.stage.start(&self.trial.setup, staged.place().clone(), task)?;
-        let process = self.ready(process)?;
-        let control = staged.disk.control().ok_or_else(powerless)?;
-        let off = self.power_down(process, control, moment, |_| false)?;
-        if let Some(how) = off.early {
-            return Err(TrialError::process(how));
-        }
-        record.ran_s = off.at_ns.saturating_sub(off.start_ns) as f64 / 1e9;
-        for message in off.received {
-            match message {
-                Message::Failed(reason) => return Err(reason),
-                Message::Stopped { at_ns, reason } if at_ns < off.at_ns => {
-                    let what = "a client failed before the power was cut";
-                    return Err(TrialError::Engine(format!("{what}: {reason}")));
-                }
-                _ => {}
-            }
-        }
-        let disk = staged.into_disk()?;
-        Ok(Gone { disk, off_at_ns: off.at_ns, claims })
+        Ok(())
     }
 
     /// Stages the target over `files`, on a disk that is seen in the new folder `at` and works at
     /// once.
     fn place(&self, files: &Path, at: &Path, seed: u64) -> Result<Staged, TrialError> {
         let DiskSpec::Virtual(spec) = &self.trial.disk else { return Err(powerless()) };
-        let metadata = self.procedure.metadata;
+        let metadata = self.metadata;
         let options = Options { spec, level: Level::None, seed, uncached: false, metadata };
         let disk = Disk::mount(self.stage.launcher, options, files, at)?;
         let setup = &self.trial.setup;
@@ -209,8 +199,8 @@ impl Bench<'_, '_> {
     }
 
     /// Starts a process that is to recover, check and audit what is in a place.
-    fn auditor(&self, staged: &Staged, gone: &Gone) -> Result<Process, TrialError> {
-        let part = Part::Audit { claims: gone.claims.clone(), off_at_ns: gone.off_at_ns };
+    fn auditor(&self, staged: &Staged, gone: &Gone<'_>) -> Result<Process, TrialError> {
+        let part = Part::Audit { claims: gone.claims.to_owned(), off_at_ns: gone.off_at_ns };
         let task = Task::inside(NAME, &part);
         self.ready(self.stage.start(&self.trial.setup, staged.place().clone(), task)?)
     }

@@ -1,6 +1,5 @@
 //! The power cuts of a run, after its trials.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::time::Instant;
 
@@ -12,13 +11,16 @@ use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::Runner;
 use crate::error::wanting;
-use crate::procedures::cut::{self, CutProcedure};
+use crate::procedures::cut::{self, ClientRun, CutTerms};
 use crate::procedures::{Outcome, Procedure, Stage};
 use crate::spec::{self, MemoryLimit, TrialSpec};
 use crate::targets::Wanted;
 use crate::watch::Event;
 use crate::{LabError, MachineError, Registry, TrialError};
 
+/// How many cuts come from one run of the clients: each of these begins with the same image, and what
+/// its clients do differs a little from what those of another do.
+const CUTS_A_RUN: u32 = 10;
 /// After so many failed cuts of an engine in a row no other is tried.
 const MOST_FAILURES: u32 = 3;
 /// How much later than its engine says a commit may become durable: a thread that is to sync once a
@@ -39,6 +41,20 @@ struct Common {
     start: Instant,
 }
 
+/// How many cuts of an engine at a level failed, and how many of them in a row.
+#[derive(Debug, Default)]
+struct Failures {
+    count: u32,
+    in_a_row: u32,
+}
+
+impl Failures {
+    fn note(&mut self, failed: bool) {
+        self.count += u32::from(failed);
+        self.in_a_row = if failed { self.in_a_row + 1 } else { 0 };
+    }
+}
+
 impl Runner<'_> {
     /// Makes the cuts that are still to be made; how many failed.
     pub(super) fn cut_power(&mut self, stage: &mut Stage<'_>) -> Result<u32, LabError> {
@@ -55,28 +71,22 @@ impl Runner<'_> {
         };
         let mut failed = 0;
         for (engine, durability) in &self.possible.cuts {
-            for file_system in file_systems(&common.cuts) {
-                let level = (&**engine, &**durability, file_system);
-                failed += self.cut_level(stage, level, &mut common)?;
-            }
+            failed += self.cut_level(stage, (engine, durability), &mut common)?;
         }
         Ok(failed)
     }
 
-    /// Makes the cuts of an engine at a level on a file system; how many failed.
+    /// Makes the cuts of an engine at a level; how many failed.
     fn cut_level(
         &mut self,
         stage: &mut Stage<'_>,
-        (engine, level, file_system): (&str, &str, FileSystem),
+        (engine, level): (&str, &str),
         common: &mut Common,
     ) -> Result<u32, LabError> {
-        let numbers = self.due_cuts((engine, level, file_system), &common.cuts)?;
+        let due = self.due_cuts((engine, level), &common.cuts)?;
         let durability = Durability::parse(level).expect("a checked level");
-        let (mut failed, mut in_a_row) = (0, 0);
-        let first = self.procedure(engine, durability, file_system, common)?;
-        if numbers.is_empty() {
-            return Ok(0);
-        }
+        let terms = self.terms(engine, durability, common)?;
+        let Some((_, file_system)) = due.first() else { return Ok(0) };
         // What keeps all of them from being made is told once.
         let ready = self.cut_spec(engine, level).and_then(|trial| {
             stage.image(&trial.setup)?;
@@ -86,33 +96,64 @@ impl Runner<'_> {
             Ok(trial) => trial,
             Err(reason) if reason.stops_the_run() => return Err(reason.into()),
             Err(reason) => {
-                self.keep_cut(stage, &first.refused(reason.to_string()), common)?;
+                let refused = terms.refused(metadata(*file_system), reason.to_string());
+                self.keep_cut(stage, &refused, common)?;
                 return Ok(1);
             }
         };
-        for number in numbers {
+        let mut failures = Failures::default();
+        for due in due.chunk_by(|one, other| one.0 / CUTS_A_RUN == other.0 / CUTS_A_RUN) {
             stage.go_on()?;
-            let procedure = CutProcedure { number, ..first.clone() };
-            let Outcome::Cut(cut) = procedure.run(stage, &trial)? else { continue };
-            self.note_applied(stage)?;
-            in_a_row = if cut.failed.is_some() { in_a_row + 1 } else { 0 };
-            failed += u32::from(cut.failed.is_some());
-            self.keep_cut(stage, &cut, common)?;
-            if in_a_row == MOST_FAILURES {
+            let mut numbers: Vec<u32> = due.iter().map(|(number, _)| *number).collect();
+            numbers.dedup();
+            let run = ClientRun::make(terms.clone(), &numbers, stage, &trial)?;
+            let made = self.cut_run(stage, (&run, &trial), due, &mut failures, common);
+            run.end()?;
+            made?;
+            if failures.in_a_row == MOST_FAILURES {
                 break;
             }
         }
-        Ok(failed)
+        Ok(failures.count)
     }
 
-    /// The numbers of the cuts that are still to be made; what failed is tried again.
-    fn due_cuts(&self, level: (&str, &str, FileSystem), cuts: &Cuts) -> Result<Vec<u32>, LabError> {
+    /// Makes the cuts of a run of the clients, as long as not too many fail.
+    fn cut_run(
+        &mut self,
+        stage: &mut Stage<'_>,
+        (run, trial): (&ClientRun, &TrialSpec),
+        due: &[(u32, FileSystem)],
+        failures: &mut Failures,
+        common: &mut Common,
+    ) -> Result<(), LabError> {
+        for (number, file_system) in due {
+            stage.go_on()?;
+            let procedure = run.cut(*number, metadata(*file_system));
+            let Outcome::Cut(cut) = procedure.run(stage, trial)? else { continue };
+            self.note_applied(stage)?;
+            failures.note(cut.failed.is_some());
+            self.keep_cut(stage, &cut, common)?;
+            if failures.in_a_row == MOST_FAILURES {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The cuts that are still to be made, by number and file system; what failed is tried again.
+    fn due_cuts(
+        &self,
+        level: (&str, &str),
+        cuts: &Cuts,
+    ) -> Result<Vec<(u32, FileSystem)>, LabError> {
         let done = self.folder.cuts()?;
-        let of_this = |cut: &&Cut| {
-            (&*cut.engine, &*cut.durability, cut.file_system) == level && cut.failed.is_none()
-        };
-        let made: BTreeSet<u32> = done.iter().filter(of_this).map(|cut| cut.number).collect();
-        Ok(cuts.numbers().filter(|number| !made.contains(number)).collect())
+        let of_this =
+            |cut: &&Cut| (&*cut.engine, &*cut.durability) == level && cut.failed.is_none();
+        let made: Vec<(u32, FileSystem)> =
+            done.iter().filter(of_this).map(|cut| (cut.number, cut.file_system)).collect();
+        let on = file_systems(cuts);
+        let all = cuts.numbers().flat_map(|number| on.iter().map(move |it| (number, *it)));
+        Ok(all.filter(|cut| !made.contains(cut)).collect())
     }
 
     /// What a cut of an engine at a level is staged with: one client more or less, another memory
@@ -134,30 +175,24 @@ impl Runner<'_> {
         })
     }
 
-    fn procedure(
+    fn terms(
         &self,
         engine: &str,
         durability: Durability,
-        file_system: FileSystem,
         common: &Common,
-    ) -> Result<CutProcedure, MachineError> {
+    ) -> Result<CutTerms, MachineError> {
         let images = self.keep_images.then(|| self.folder.dir().join(IMAGES));
         if self.keep_images {
             let made = self.held()?.below(IMAGES).map_err(io::Error::from);
             wanting("the folder of crash images", made)?;
         }
-        Ok(CutProcedure {
+        Ok(CutTerms {
             engine: engine.into(),
             durability,
             promised: promised(self.registry, engine, durability),
-            number: 0,
             clients: self.experiment.cut_clients(),
             keep: common.keep.clone(),
             recovery: common.cuts.recovery,
-            metadata: match file_system {
-                FileSystem::Ext4 => Metadata::Ordered,
-                FileSystem::Posix => Metadata::Posix,
-            },
             keep_images: images,
             patience: cut::PATIENCE,
         })
@@ -176,6 +211,14 @@ impl Runner<'_> {
         let left_s = each * common.planned.saturating_sub(common.made) as f64;
         stage.watch.event(Event::Cut { made: common.made, of: common.planned, cut, left_s });
         Ok(())
+    }
+}
+
+/// How names become durable on a file system.
+fn metadata(file_system: FileSystem) -> Metadata {
+    match file_system {
+        FileSystem::Ext4 => Metadata::Ordered,
+        FileSystem::Posix => Metadata::Posix,
     }
 }
 

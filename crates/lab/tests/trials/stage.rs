@@ -14,7 +14,7 @@ use bakeoff_engines::{Durability, Engine};
 use bakeoff_experiment::{Changes, Experiment, Memory};
 use bakeoff_lab::machine::accounts;
 use bakeoff_lab::place::images::Images;
-use bakeoff_lab::procedures::cut::{self, CutProcedure};
+use bakeoff_lab::procedures::cut::{self, ClientRun, CutTerms};
 use bakeoff_lab::procedures::{self, Outcome, Procedure};
 use bakeoff_lab::spec::{DiskSpec, MemoryLimit, TrialSpec};
 use bakeoff_lab::targets::Wanted;
@@ -43,6 +43,8 @@ pub struct Stage {
     recovery: bool,
     pub keep_images: Option<PathBuf>,
     pub patience: Duration,
+    /// How many cuts come from one run of the clients.
+    pub together: usize,
     stop: AtomicBool,
 }
 
@@ -101,6 +103,7 @@ impl Stage {
             recovery: false,
             keep_images: None,
             patience: cut::PATIENCE,
+            together: 5,
             stop: AtomicBool::new(false),
         };
         let trial = stage.trial();
@@ -185,25 +188,30 @@ impl Stage {
     fn cut(&self, numbers: std::ops::Range<u32>, enough: impl Fn(&Cut) -> bool) -> Vec<Cut> {
         let trial = self.trial();
         let mut cuts = Vec::new();
-        for number in numbers {
-            let procedure = CutProcedure {
-                engine: self.name.into(),
-                durability: self.durability,
-                promised: self.promised,
-                number,
-                clients: 4,
-                keep: self.keep.clone(),
-                recovery: self.recovery,
-                metadata: self.metadata,
-                keep_images: self.keep_images.clone(),
-                patience: self.patience,
-            };
-            match self.at_work(|lab| procedure.run(lab, &trial)).expect("the lab works") {
-                Outcome::Cut(cut) => cuts.push(*cut),
-                other => panic!("{other:?}"),
-            }
-            if cuts.last().is_some_and(&enough) {
-                break;
+        let terms = CutTerms {
+            engine: self.name.into(),
+            durability: self.durability,
+            promised: self.promised,
+            clients: 4,
+            keep: self.keep.clone(),
+            recovery: self.recovery,
+            keep_images: self.keep_images.clone(),
+            patience: self.patience,
+        };
+        let numbers: Vec<u32> = numbers.collect();
+        for numbers in numbers.chunks(self.together) {
+            let made = self.at_work(|lab| {
+                let run = ClientRun::make(terms.clone(), numbers, lab, &trial)?;
+                let cut = |number: &u32| run.cut(*number, self.metadata).run(lab, &trial);
+                let made: Result<Vec<Outcome>, _> = numbers.iter().map(cut).collect();
+                run.end().and(made)
+            });
+            for outcome in made.expect("the lab works") {
+                let Outcome::Cut(cut) = outcome else { panic!("{outcome:?}") };
+                cuts.push(*cut);
+                if cuts.last().is_some_and(&enough) {
+                    return cuts;
+                }
             }
         }
         cuts

@@ -33,7 +33,7 @@ impl Interrupted {
     /// What the second cut left.
     pub fn source(&self) -> Result<Source<'_>, TrialError> {
         let control = self.disk.control().ok_or_else(powerless)?;
-        Ok(Source { control, keep: self.keep, seed: self.seed })
+        Ok(Source { control, keep: self.keep, seed: self.seed, of: None })
     }
 }
 
@@ -43,19 +43,20 @@ impl Bench<'_, '_> {
     /// read.
     pub(super) fn interrupt(
         &self,
-        gone: &Gone,
+        gone: &Gone<'_>,
         first: &Source<'_>,
     ) -> Result<Interrupted, TrialError> {
         let keep = first.keep;
         let seed = SplitMix64::of(&[first.seed, keep as u64, AGAIN]).next();
-        let moment = Moment::draw_again(seed, self.procedure.patience);
+        let moment = Moment::draw_again(seed, self.terms.patience);
         let files = self.work.join("first-crash");
         first.image(&files)?;
         let staged = self.place(&files, &self.work.join("recovering"), seed)?;
         let process = self.auditor(&staged, gone)?;
         let control = staged.disk.control().ok_or_else(powerless)?;
         let is_over = |message: &Message| matches!(message, Message::Audited { .. });
-        let off = self.power_down(process, control, &moment, is_over)?;
+        let off =
+            self.power_down(process, control, (&[moment.awaited()], moment.limit), is_over)?;
         let disk = staged.into_disk()?;
         for message in off.received {
             if let Message::Failed(reason) = message {

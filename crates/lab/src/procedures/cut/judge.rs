@@ -9,7 +9,7 @@ use bakeoff_results::{AuditResult, Cut, FileSystem, Judged};
 
 use super::again::Interrupted;
 use super::source::Source;
-use super::{Bench, Gone, powerless, tidy};
+use super::{Bench, Gone, tidy};
 use crate::TrialError;
 use crate::place::{RESERVE, Staged, room};
 use crate::process::job::Message;
@@ -23,13 +23,12 @@ impl Bench<'_, '_> {
     /// operations had been acknowledged, and what was found.
     pub(super) fn judge(
         &self,
-        gone: &Gone,
+        gone: &Gone<'_>,
         keep: Keep,
         cut: &Cut,
     ) -> Result<(u64, Judged), TrialError> {
-        let control = gone.disk.control().ok_or_else(powerless)?;
-        let first = Source { control, keep, seed: cut.seed };
-        let recovery = self.procedure.recovery;
+        let first = Source { control: gone.control, keep, seed: cut.seed, of: Some(gone.of) };
+        let recovery = self.terms.recovery;
         let second = recovery.then(|| self.interrupt(gone, &first)).transpose()?;
         let source = match &second {
             Some(second) => second.source()?,
@@ -46,7 +45,7 @@ impl Bench<'_, '_> {
             room(self.stage.work, RESERVE)?;
         }
         let mut judged = Judged { keep: keep.to_string(), again: None, verdict, image: None };
-        if let Some(folder) = self.procedure.keep_images.as_deref().filter(|_| broken) {
+        if let Some(folder) = self.terms.keep_images.as_deref().filter(|_| broken) {
             // The audit has recovered the other one.
             let engine = cut.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
             let on = match cut.file_system {
@@ -67,7 +66,7 @@ impl Bench<'_, '_> {
     }
 
     /// Recovers, checks and audits an image, in a process of its own with a time limit.
-    fn audit(&self, staged: &Staged, gone: &Gone) -> Result<(u64, AuditResult), TrialError> {
+    fn audit(&self, staged: &Staged, gone: &Gone<'_>) -> Result<(u64, AuditResult), TrialError> {
         let process = self.auditor(staged, gone)?;
         let process = process.go()?;
         let corrupt = |reason| (0, AuditResult { corrupt: Some(reason), ..AuditResult::default() });

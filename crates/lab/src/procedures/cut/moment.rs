@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bakeoff_devices::trigger::Trigger;
+use bakeoff_devices::trigger::{Awaited, Trigger};
 use bakeoff_engines::Durability;
 use bakeoff_experiment::random::SplitMix64;
 
@@ -59,6 +59,11 @@ impl Moment {
             _ => Trigger::After(Duration::from_micros(spread(AGAIN_US, bits))),
         };
         Self { trigger, limit }
+    }
+
+    /// As a disk waits for it.
+    pub fn awaited(&self) -> Awaited {
+        Awaited { trigger: self.trigger, within: Some(self.limit) }
     }
 
     /// In words.

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use bakeoff_devices::trigger::Awaited;
 use bakeoff_disk::control::Control;
 
 use super::Bench;
 use super::inside::now_ns;
-use super::moment::Moment;
 use crate::TrialError;
 use crate::process::job::Message;
 use crate::process::{Process, Received};
@@ -20,8 +20,8 @@ const LISTEN: Duration = Duration::from_millis(20);
 pub(super) struct Off {
     /// When the process was told to go on, in nanoseconds of `CLOCK_MONOTONIC`.
     pub start_ns: u64,
-    /// When the power went.
-    pub at_ns: u64,
+    /// When the moments came that were waited for, or the power went before.
+    pub moments_ns: Vec<u64>,
     /// Whether it went by itself, at the moment that was armed.
     pub met: bool,
     /// How the process ended if it did so before.
@@ -31,22 +31,22 @@ pub(super) struct Off {
 }
 
 impl Bench<'_, '_> {
-    /// Lets a process go on, waits until the moment has come or it says that it is `over`, and kills
-    /// it without power.
+    /// Lets a process go on, waits until the last of the moments has come, the limit is over or it
+    /// says that it is `over`, and kills it without power.
     pub(super) fn power_down(
         &self,
         process: Process,
         control: &Control,
-        moment: &Moment,
+        (moments, limit): (&[Awaited], Duration),
         over: impl Fn(&Message) -> bool,
     ) -> Result<Off, TrialError> {
         let failed = |error| TrialError::place("its disk does not work", error);
-        control.arm(moment.trigger).map_err(failed)?;
+        control.await_moments(moments).map_err(failed)?;
         let (began, start_ns) = (Instant::now(), now_ns());
         let process = process.go()?;
         let (mut received, mut ended) = (Vec::new(), false);
         let is_on = || control.stat().map(|stat| stat.off_at_ns.is_none()).map_err(failed);
-        while is_on()? && began.elapsed() < moment.limit && !self.stage.stopped() {
+        while is_on()? && began.elapsed() < limit && !self.stage.stopped() {
             match process.receive(LOOK) {
                 Received::Message(message) => {
                     received.push(message);
@@ -63,8 +63,10 @@ impl Bench<'_, '_> {
         }
         let met = !is_on()?;
         control.power_off().map_err(failed)?;
-        let off = control.stat().map_err(failed)?.off_at_ns;
-        let at_ns = off.ok_or_else(|| TrialError::place("its disk", "the power stays on"))?;
+        let moments_ns: Option<Vec<u64>> =
+            control.stat().map_err(failed)?.moments_ns.into_iter().collect();
+        let moments_ns =
+            moments_ns.ok_or_else(|| TrialError::place("its disk", "the power stays on"))?;
         // It may have ended because the power has gone.
         let early = if ended && !met {
             Some(process.exit_report())
@@ -72,7 +74,7 @@ impl Bench<'_, '_> {
             received.extend(process.end());
             None
         };
-        Ok(Off { start_ns, at_ns, met, early, received })
+        Ok(Off { start_ns, moments_ns, met, early, received })
     }
 
     /// Waits until a process can go on.
@@ -90,14 +92,14 @@ impl Bench<'_, '_> {
     /// The first message of a process; `None` when it has ended.
     pub(super) fn first_message(&self, process: &Process) -> Result<Option<Message>, TrialError> {
         let start = Instant::now();
-        while start.elapsed() < self.procedure.patience {
+        while start.elapsed() < self.terms.patience {
             match process.receive(LISTEN) {
                 Received::Message(message) => return Ok(Some(message)),
                 Received::End => return Ok(None),
                 Received::Nothing => self.stage.go_on()?,
             }
         }
-        let seconds = self.procedure.patience.as_secs();
+        let seconds = self.terms.patience.as_secs();
         Err(TrialError::process(format!("it was not ready after {seconds} s")))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bakeoff_devices::plug::Keep;
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::control::Control;
 
 use crate::TrialError;
@@ -12,12 +12,20 @@ pub(super) struct Source<'a> {
     pub control: &'a Control,
     pub keep: Keep,
     pub seed: u64,
+    /// Which of the disk's moments, and how names become durable; that at which the power went, as
+    /// the disk has it, if none is said.
+    pub of: Option<(usize, Metadata)>,
 }
 
 impl Source<'_> {
     /// Makes the image in a new folder.
     pub fn image(&self, folder: &Path) -> Result<(), TrialError> {
-        let made = self.control.image(self.keep, self.seed, folder);
+        let made = match self.of {
+            None => self.control.image(self.keep, self.seed, folder),
+            Some((moment, metadata)) => {
+                self.control.image_of(moment, metadata, self.keep, self.seed, folder)
+            }
+        };
         made.map_err(|error| TrialError::place("its crash image can't be made", error))
     }
 }
