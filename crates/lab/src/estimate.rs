@@ -11,6 +11,7 @@ use bakeoff_experiment::{Cuts, Experiment};
 
 use crate::driving::Drive;
 use crate::place::images::Recipe;
+use crate::procedures::cut::CUTS_A_RUN;
 use crate::spec::{self, TrialSpec};
 use crate::targets::{Setup, Size, Wanted};
 use crate::{Possible, Registry};
@@ -32,15 +33,15 @@ struct Costs {
     load_s: f64,
     /// Seconds that a trial takes beside its clients' time: its process, opening, draining, closing.
     beside_s: f64,
-    /// Seconds that a power cut takes until the power has gone.
+    /// Seconds that the clients of up to [`CUTS_A_RUN`] power cuts take until the power has gone.
     cut_s: f64,
     /// Seconds of each recovery and audit after it.
     audit_s: f64,
 }
 
 const FILES: Costs = Costs { load_s: 0.1, beside_s: 0.1, cut_s: 0.0, audit_s: 0.0 };
-const EMBEDDED: Costs = Costs { load_s: 0.1, beside_s: 0.25, cut_s: 0.3, audit_s: 0.06 };
-const SERVER: Costs = Costs { load_s: 1.3, beside_s: 0.9, cut_s: 1.0, audit_s: 1.2 };
+const EMBEDDED: Costs = Costs { load_s: 0.1, beside_s: 0.25, cut_s: 0.9, audit_s: 0.07 };
+const SERVER: Costs = Costs { load_s: 1.3, beside_s: 0.9, cut_s: 2.0, audit_s: 1.2 };
 const ELSEWHERE: Costs = Costs { load_s: 0.2, beside_s: 0.2, cut_s: 0.0, audit_s: 0.0 };
 
 /// How long a run takes, in seconds.
@@ -108,7 +109,9 @@ impl Estimate {
         let workload = &*cuts.workload;
         // A second cut is another recovery, by each rule.
         let recoveries = cuts.keep.len() as f64 * if cuts.recovery { 2.0 } else { 1.0 };
-        let each = (cuts.numbers().len() * cuts.file_systems.len()) as f64;
+        let numbers = cuts.numbers().len();
+        let runs = numbers.div_ceil(CUTS_A_RUN as usize) as f64;
+        let each = (numbers * cuts.file_systems.len()) as f64;
         for (engine, level) in &possible.cuts {
             let cell = &experiment.cut_cell(engine, level);
             let Ok(target) = registry.target_of(workload) else { continue };
@@ -117,7 +120,7 @@ impl Estimate {
             };
             self.load(registry, &setup, loaded);
             let costs = costs(&setup);
-            self.cuts_s += each * (costs.cut_s + recoveries * costs.audit_s);
+            self.cuts_s += runs * costs.cut_s + each * recoveries * costs.audit_s;
         }
     }
 }

@@ -138,8 +138,9 @@ fn a_dry_run_says_roughly_how_long_the_power_cuts_take() {
     let twice = minutes(&["--cut-recovery"]);
     let server = minutes(&["--engine", "postgres"]);
     assert!(one < all && all < twice && minutes(&["--engine", "sqlite"]) < server);
-    // Measured: 9,000 embedded cuts by four rules take more than an hour and less than half a day.
-    assert!((60..720).contains(&all), "{all}");
+    // Measured: each of 9,000 x 4 embedded recoveries and audits takes more than 70 ms, and the whole
+    // less than half a day.
+    assert!((42..720).contains(&all), "{all}");
 }
 
 #[test]

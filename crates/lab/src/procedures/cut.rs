@@ -47,6 +47,10 @@ const NAME: &str = "cut";
 pub(crate) static INSIDE: Inside =
     Inside { name: NAME, perform: |data, within| inside::perform(&told(data)?, within) };
 
+/// How many cuts come from one run of the clients: each of these begins with the same image, and what
+/// its clients do differs a little from what those of another do.
+pub const CUTS_A_RUN: u32 = 10;
+
 /// How long a target may take to open, and to open, check and read a crash image, if nothing else
 /// is said.
 pub const PATIENCE: Duration = Duration::from_secs(60);

@@ -11,16 +11,13 @@ use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::Runner;
 use crate::error::wanting;
-use crate::procedures::cut::{self, ClientRun, CutTerms};
+use crate::procedures::cut::{self, CUTS_A_RUN, ClientRun, CutTerms};
 use crate::procedures::{Outcome, Procedure, Stage};
 use crate::spec::{self, MemoryLimit, TrialSpec};
 use crate::targets::Wanted;
 use crate::watch::Event;
 use crate::{LabError, MachineError, Registry, TrialError};
 
-/// How many cuts come from one run of the clients: each of these begins with the same image, and what
-/// its clients do differs a little from what those of another do.
-const CUTS_A_RUN: u32 = 10;
 /// After so many failed cuts of an engine in a row no other is tried.
 const MOST_FAILURES: u32 = 3;
 /// How much later than its engine says a commit may become durable: a thread that is to sync once a
