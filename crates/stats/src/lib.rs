@@ -15,6 +15,7 @@ pub mod little;
 pub mod paired;
 pub mod quantile;
 pub mod rounds;
+pub mod sequential;
 pub mod share;
 pub mod steady;
 pub mod warmup;

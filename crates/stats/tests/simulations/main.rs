@@ -2,5 +2,6 @@
 
 mod chance;
 mod pairs;
+mod sequential;
 mod window;
 mod words;
