@@ -16,6 +16,7 @@ pub mod paired;
 pub mod quantile;
 pub mod rounds;
 pub mod sequential;
+pub mod serial;
 pub mod share;
 pub mod steady;
 pub mod warmup;

@@ -204,7 +204,8 @@ impl Quadrature {
                 let (mut before, mut value) = (1.0, x);
                 for k in 2..=POINTS {
                     let k = k as f64;
-                    (before, value) = (value, ((2.0 * k - 1.0) * x * value - (k - 1.0) * before) / k);
+                    (before, value) =
+                        (value, ((2.0 * k - 1.0) * x * value - (k - 1.0) * before) / k);
                 }
                 slope = POINTS as f64 * (x * value - before) / (x * x - 1.0);
                 x -= value / slope;
@@ -264,9 +265,8 @@ mod tests {
 
     #[test]
     fn a_word_is_out_of_reach_on_the_margin_and_where_the_spread_is_large() {
-        let reachable = |ratio: f64, half: f64, pairs| {
-            reachable((ratio.ln(), half), (pairs, 20), 0.99, 0.05)
-        };
+        let reachable =
+            |ratio: f64, half: f64, pairs| reachable((ratio.ln(), half), (pairs, 20), 0.99, 0.05);
         assert!(reachable(1.3, 0.3, 6), "slower, a little narrower");
         assert!(reachable(1.0, 0.06, 6), "same");
         assert!(!reachable(1.05, 0.03, 6), "on the margin, where it will stay");
