@@ -2,6 +2,7 @@
 
 use bakeoff_results::{DATABASE, Error, RunFolder};
 
+use crate::conditions::Judged;
 use crate::document::{Document, SCHEMA};
 use crate::{Result, beside, bounds, cells, compare, over_time, promises, warnings};
 
@@ -22,6 +23,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     let mut courses = over_time::all(folder, &run.run.compare, &counted)?;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
     let mut compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
+    let conditions = Judged::judge(&run, &compared).conditions;
     beside::put(&mut compared.with_baseline, &cells);
     beside::put(&mut compared.between, &cells);
     let mut document = Document {
@@ -35,11 +37,12 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         comparisons: compared.with_baseline,
         between: compared.between,
         noise: compared.noise,
+        conditions,
         canaries: folder.canaries()?,
         warnings: Vec::new(),
     };
     let disturbed = folder.disturbed()?;
-    document.warnings = warnings::all(&document, &trials, &counted, &disturbed);
+    document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.trials = trials;
     Ok(document)
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
+use bakeoff_stats::serial::{self, Serial};
 use bakeoff_stats::steady::Steadiness;
 
 use crate::cells::{Rank, rank};
 use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::OpenLoop;
 use crate::steady::rounds;
-use crate::verdict::{Case, Figure, judge};
+use crate::verdict::{Case, Figure, Rule, judge};
 
 /// The figures of a trial's operation that are compared.
 pub(crate) type Mean = fn(&OperationSummary) -> Option<f64>;
@@ -21,6 +22,47 @@ struct Group<'a> {
     levels: BTreeSet<(Rank, &'a str)>,
     /// For each block, the trials that count, by level.
     blocks: BTreeMap<u32, BTreeMap<&'a str, &'a TrialSummary>>,
+    /// For each block, its latest attempt and the levels that ended in it, well or not.
+    ended: BTreeMap<u32, (u32, BTreeSet<&'a str>)>,
+}
+
+/// How far a condition came.
+pub(crate) struct Reached {
+    /// The levels of all factors but the compared one.
+    pub levels: Levels,
+    /// How many blocks were run to their end.
+    pub blocks: u32,
+    /// How many of these are compared.
+    pub judged_at: u32,
+}
+
+impl<'a> Group<'a> {
+    /// Notes that a trial has ended.
+    fn end(&mut self, row: &'a TrialSummary, level: &'a str) {
+        let (attempt, levels) = self.ended.entry(row.block).or_default();
+        if row.attempt > *attempt {
+            (*attempt, *levels) = (row.attempt, BTreeSet::new());
+        }
+        if row.attempt == *attempt {
+            levels.insert(level);
+        }
+    }
+
+    /// Leaves of a run that is judged at looks what the last look has: so that a word is never read
+    /// between two looks, when a run is stopped or watched there.
+    fn judge_at_last_look(&mut self, run: &Run) -> (u32, u32) {
+        let all = self.levels.len();
+        let whole = self.ended.iter().filter(|(_, (_, levels))| levels.len() == all);
+        let whole: Vec<u32> = whole.map(|(block, _)| *block).collect();
+        let blocks = whole.len() as u32;
+        let Some(sequential) = &run.sequential else { return (blocks, blocks) };
+        let look = sequential.looks.iter().copied().filter(|look| *look <= blocks).max();
+        if let Some(look) = look {
+            let judged = &whole[..look as usize];
+            self.blocks.retain(|block, _| judged.contains(block));
+        }
+        (blocks, look.unwrap_or(0))
+    }
 }
 
 /// All comparisons, each list in the order of the workload's operations, then of the plan's factors.
@@ -31,6 +73,10 @@ pub(crate) struct Compared {
     pub between: Vec<Comparison>,
     /// A level with itself under an alias (`sqlite@again`).
     pub noise: Vec<Comparison>,
+    /// The conditions, in the plan's order.
+    pub conditions: Vec<Reached>,
+    /// Where enough blocks were run, how the ratios of successive ones hang together, with the levels.
+    pub serial: Vec<(Levels, Serial)>,
 }
 
 /// What two levels are held against each other for.
@@ -47,13 +93,20 @@ enum Purpose {
 /// A level's noise is judged first, and alone. All pairs of levels, at all operations and settings,
 /// are then one family: a summary counts over all of them. What is held against the harness is in no
 /// summary, and a family of its own.
+///
+/// A run that goes on until it is decided is judged at looks: see [`Rule`].
 pub(crate) fn all(
     run: &Run,
     rows: &[TrialSummary],
     counted: &[&TrialSummary],
     mean: Mean,
 ) -> Compared {
-    let groups = groups(run, rows, counted);
+    let mut groups = groups(run, rows, counted);
+    let conditions = groups.iter_mut().map(|((_, levels), group)| {
+        let (blocks, judged_at) = group.judge_at_last_look(run);
+        Reached { levels: levels.clone(), blocks, judged_at }
+    });
+    let conditions = conditions.collect();
     let noise = noise(run, &groups, mean);
     let floors = Floors::of(&noise);
     let mut cases: Vec<(Purpose, Case)> = Vec::new();
@@ -71,10 +124,11 @@ pub(crate) fn all(
     }
     let (harness, contenders): (Vec<_>, Vec<_>) =
         cases.into_iter().partition(|(purpose, _)| *purpose == Purpose::Harness);
+    let serial = contenders.iter().filter_map(|(_, case)| case.serial()).collect();
     let (mut with_baseline, mut between) = (Vec::new(), Vec::new());
     for family in [contenders, harness] {
         let (purposes, family): (Vec<Purpose>, Vec<Case>) = family.into_iter().unzip();
-        for (purpose, comparison) in purposes.into_iter().zip(judge(family)) {
+        for (purpose, comparison) in purposes.into_iter().zip(judge(family, Rule::of(run))) {
             match purpose {
                 Purpose::Between => between.push(comparison),
                 Purpose::Baseline | Purpose::Harness => with_baseline.push(comparison),
@@ -82,7 +136,7 @@ pub(crate) fn all(
         }
     }
     sort(run, &mut with_baseline);
-    Compared { with_baseline, between, noise }
+    Compared { with_baseline, between, noise, conditions, serial }
 }
 
 /// Back into the order of operations and of the plan's factors.
@@ -104,7 +158,7 @@ fn noise(run: &Run, groups: &BTreeMap<(Rank, Levels), Group>, mean: Mean) -> Vec
             for (_, level) in &group.levels {
                 let Some(base) = run.alias(&run.compare, level) else { continue };
                 let comparison = blank(run, operation, others, base, level);
-                noise.extend(judge(vec![Case::of(comparison, group, mean)]));
+                noise.extend(judge(vec![Case::of(comparison, group, mean)], Rule::Once));
             }
         }
     }
@@ -204,7 +258,9 @@ fn groups<'a>(
     for row in rows {
         if let Some(level) = row.levels.get(&run.compare) {
             let place = rank(run, &row.levels);
-            groups.entry(key(row)).or_default().levels.insert((place, level));
+            let group = groups.entry(key(row)).or_default();
+            group.levels.insert((place, level));
+            group.end(row, level);
         }
     }
     let behind: BTreeSet<&Levels> = counted
@@ -237,5 +293,15 @@ impl Case {
         };
         let pairs = group.blocks.values().filter_map(pair).collect();
         Self { comparison, pairs }
+    }
+
+    /// How the ratios of successive blocks hang together.
+    fn serial(&self) -> Option<(Levels, Serial)> {
+        let log = |(baseline, level): &(Figure, Figure)| (level.mean_s / baseline.mean_s).ln();
+        let serial = serial::lag1(&self.pairs.iter().map(log).collect::<Vec<_>>())?;
+        let Comparison { levels, factor, level, .. } = &self.comparison;
+        let mut levels = levels.clone();
+        levels.insert(factor.clone(), level.clone());
+        Some((levels, serial))
     }
 }

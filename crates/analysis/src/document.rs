@@ -9,6 +9,7 @@ use bakeoff_results::{Canary, Cut, CutPlan, Levels, OperationSummary, RunState, 
 use serde::{Deserialize, Serialize};
 
 pub use crate::comparison::{Comparison, RatioIs, Verdict};
+use crate::conditions::ConditionView;
 use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
 use crate::open_loop::OpenLoop;
@@ -41,6 +42,9 @@ pub struct Document {
     pub between: Vec<Comparison>,
     /// The same for a level entered twice: what is measured where there is no difference.
     pub noise: Vec<Comparison>,
+    /// How far each condition came, in a run that goes on until it is decided; empty in any other.
+    #[serde(default)]
+    pub conditions: Vec<ConditionView>,
     /// The machine alone, before each block.
     pub canaries: Vec<Canary>,
     /// Every power cut, in the order in which they were made.

@@ -10,6 +10,7 @@ mod bounds;
 mod cells;
 mod compare;
 mod comparison;
+mod conditions;
 mod cost;
 mod debt;
 pub mod document;
@@ -18,6 +19,7 @@ mod open_loop;
 mod others;
 mod over_time;
 mod promises;
+mod replay;
 mod state;
 mod steady;
 mod verdict;
@@ -26,6 +28,7 @@ mod warnings;
 
 pub use assemble::document;
 pub use comparison::{Comparison, RatioIs, Verdict};
+pub use conditions::{ConditionState, ConditionView, Judged, schedule};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;
 pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
@@ -33,11 +36,14 @@ pub use littles_law::{concurrency, littles_law};
 pub use open_loop::OpenLoop;
 pub use over_time::{OverTime, OwedOverTime, Piece};
 pub use promises::{Found, PromiseView, RuleView};
+pub use replay::{Replayed, Word, replay};
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;
 
+/// At how many blocks of a condition a run is looked at first that goes on until it is decided.
+pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;
 
 /// The result of reading a run folder.

@@ -2,7 +2,8 @@
 //!
 //! Table, chart, sentence and JSON all take theirs from here.
 
-use bakeoff_stats::{CONFIDENCE, Estimate, MARGIN, holm, paired};
+use bakeoff_results::{Run, Sequential};
+use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, holm, paired};
 
 use crate::comparison::{Comparison, RatioIs, Verdict};
 
@@ -31,19 +32,69 @@ pub(crate) struct Case {
     pub pairs: Vec<(Figure, Figure)>,
 }
 
+/// When a family is judged.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Rule {
+    /// Once, of all blocks: by intervals of 95 % and Holm's adjustment over the family.
+    Once,
+    /// At several looks, by intervals of a confidence that holds for all looks and all comparisons of the
+    /// run together, so that Holm's adjustment has no part in it.
+    Looks {
+        /// The confidence of each interval.
+        confidence: f64,
+        /// How many pairs the first look has.
+        first: u32,
+    },
+}
+
+impl Rule {
+    /// That of a run.
+    pub fn of(run: &Run) -> Self {
+        let first = |it: &Sequential| it.looks.first().copied();
+        match run.sequential.as_ref().and_then(|it| Some((it.confidence, first(it)?))) {
+            Some((confidence, first)) => Self::Looks { confidence, first },
+            None => Self::Once,
+        }
+    }
+
+    /// What pairs say, without an interval before the first look.
+    fn estimate(self, means: &[(f64, f64)]) -> Option<Estimate> {
+        match self {
+            Self::Once => paired::ratio(means, CONFIDENCE).ok(),
+            Self::Looks { confidence, first } => {
+                let estimate = paired::ratio(means, confidence).ok()?;
+                let looked = means.len() >= first as usize;
+                let none = Estimate { low: None, high: None, p: None, ..estimate };
+                Some(if looked { estimate } else { none })
+            }
+        }
+    }
+
+    /// The word of each of a family, and its adjusted p-value where there is one.
+    fn decisions(self, family: &[Estimate]) -> Vec<(Option<f64>, Decision)> {
+        match self {
+            Self::Once => {
+                let p: Vec<Option<f64>> = family.iter().map(|estimate| estimate.p).collect();
+                let decisions = holm::decisions(family, MARGIN, CONFIDENCE);
+                holm::adjust(&p).into_iter().zip(decisions).collect()
+            }
+            Self::Looks { .. } => family.iter().map(|it| (None, it.decision(MARGIN))).collect(),
+        }
+    }
+}
+
 /// Fills in what the pairs say. The cases are one family: the more of them there are, the more often
-/// one looks different by chance, and the more each must show (Holm's adjustment).
-pub(crate) fn judge(mut family: Vec<Case>) -> Vec<Comparison> {
-    let estimates: Vec<Option<Estimate>> = family.iter_mut().map(measure).collect();
+/// one looks different by chance, and the more each must show.
+pub(crate) fn judge(mut family: Vec<Case>, rule: Rule) -> Vec<Comparison> {
+    let estimates: Vec<Option<Estimate>> =
+        family.iter_mut().map(|case| measure(case, rule)).collect();
     let tested: Vec<Estimate> = estimates.iter().flatten().copied().collect();
     let over = tested.iter().filter(|it| it.p.is_some()).count() as u32;
-    let p: Vec<Option<f64>> = tested.iter().map(|estimate| estimate.p).collect();
-    let verdicts = holm::decisions(&tested, MARGIN, CONFIDENCE);
-    let mut said = holm::adjust(&p).into_iter().zip(verdicts);
+    let mut said = rule.decisions(&tested).into_iter();
     for (case, estimate) in family.iter_mut().zip(&estimates) {
         if estimate.is_none() {
             // Nothing can be worked out: that its operations are too few is known all the same.
-            let verdict = bakeoff_stats::Decision::Undecided;
+            let verdict = Decision::Undecided;
             if !case.pairs.is_empty() {
                 case.comparison.verdict = case.verdict(verdict);
             }
@@ -64,7 +115,7 @@ impl Case {
     }
 
     /// The word, from what its interval and the family say.
-    fn verdict(&self, interval: bakeoff_stats::Decision) -> Verdict {
+    fn verdict(&self, interval: Decision) -> Verdict {
         match self.is_never_steady() {
             true => Verdict::NeverSteady,
             false => verdict_of(&self.comparison, interval),
@@ -73,7 +124,7 @@ impl Case {
 }
 
 /// The word for a comparison, from what its interval and the family say.
-fn verdict_of(it: &Comparison, interval: bakeoff_stats::Decision) -> Verdict {
+fn verdict_of(it: &Comparison, interval: Decision) -> Verdict {
     if it.fewest_operations.is_none_or(|fewest| fewest < ENOUGH) {
         return Verdict::TooFew;
     }
@@ -97,7 +148,7 @@ fn verdict_of(it: &Comparison, interval: bakeoff_stats::Decision) -> Verdict {
 
 /// Fills in ratio and interval, and returns what the family needs of them; `None` where nothing can
 /// be worked out.
-fn measure(case: &mut Case) -> Option<Estimate> {
+fn measure(case: &mut Case, rule: Rule) -> Option<Estimate> {
     let never_steady = case.is_never_steady();
     let Case { comparison, pairs } = case;
     let figures = || pairs.iter().flat_map(|(baseline, level)| [baseline, level]);
@@ -112,7 +163,7 @@ fn measure(case: &mut Case) -> Option<Estimate> {
         // Either may be the slower one.
         (true, true) => return None,
     };
-    let mut estimate = paired::ratio(&means, CONFIDENCE).ok()?;
+    let mut estimate = rule.estimate(&means)?;
     comparison.ratio = Some(estimate.ratio);
     comparison.ratio_is = Some(ratio_is);
     // Two pairs far apart can have an interval up to infinity, for which JSON has no word.

@@ -80,6 +80,7 @@ kinds! {
     MachineShared, "machine-shared", Weakens, "others used the machine’s processors while the clients ran";
     MachineDrifted, "machine-drifted", Weakens, "the machine itself changed during the run";
     Noise, "noise", Weakens, "a level that was entered twice differs from itself";
+    BlocksCorrelated, "blocks-correlated", Weakens, "the ratios of successive blocks hang together";
     CutOff, "cut-off", Weakens, "operations were still running when their trial was cut off";
     DrainCutOff, "drain-cut-off", Weakens, "a drain took longer than the clients had run";
     WindowWentOn, "window-went-on", Weakens, "a window went on until ten operations of each kind had ended";

@@ -7,6 +7,7 @@ mod window;
 mod work;
 
 use bakeoff_results::{Disturbed, Levels, Run, TrialSummary};
+use bakeoff_stats::serial::Serial;
 
 use crate::document::{Attempts, Document};
 use crate::warning::{Warning, sort};
@@ -19,6 +20,7 @@ pub(crate) fn all(
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
     blocks: &[Disturbed],
+    serial: &[(Levels, Serial)],
 ) -> Vec<Warning> {
     let run = &document.run.run;
     let cells = &document.cells;
@@ -38,6 +40,7 @@ pub(crate) fn all(
         machine::servers_waited(run, counted),
         machine::drifted(&document.canaries),
         figures::noise(run, &document.noise),
+        figures::correlated(run, serial),
         work::unsynced(run, cells, counted),
         work::behind(run, cells),
         work::cut_off(run, counted),

@@ -16,6 +16,7 @@ use factors::OwnFactors;
 use crate::Lab;
 use crate::log::Level;
 use crate::output::{self, program};
+use crate::until_decided::UNTIL_DECIDED;
 
 /// Finds out which database engine, how much memory, which disk and which durability setting an
 /// application needs, and what each change buys.
@@ -121,6 +122,17 @@ pub struct Run {
     /// What decides which block is run next (see `bakeoff list planners`)
     #[arg(long, value_name = "NAME")]
     pub planner: Option<String>,
+    /// Repeat each block until its comparisons are decided: short for --planner until-decided
+    #[arg(long, conflicts_with = "planner", help_heading = "Until decided")]
+    pub until_decided: bool,
+    /// How often a block is repeated at most (20)
+    #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,
+          value_parser = repetitions)]
+    pub max_repetitions: Option<u32>,
+    /// How long the trials may take, all sittings together: 90s, 45min, 2h. The run ends in good order
+    /// before a block that would not fit
+    #[arg(long, value_name = "TIME", help_heading = "Until decided", allow_hyphen_values = true)]
+    pub max_time: Option<String>,
     /// How many power cuts each engine gets at each durability level, after the trials; 0 for none
     #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
           value_parser = cuts)]
@@ -185,7 +197,12 @@ impl Run {
             seed: self.seed,
             quick: self.quick,
             noise_floor: self.noise_floor,
-            planner: self.planner.clone(),
+            planner: match self.until_decided {
+                true => Some(UNTIL_DECIDED.name.into()),
+                false => self.planner.clone(),
+            },
+            max_repetitions: self.max_repetitions,
+            max_time: self.max_time.clone(),
             cuts: self.cuts,
             keep: self.keep.clone(),
             file_system: self.file_system.clone(),

@@ -14,6 +14,7 @@ use bakeoff_workloads::Workload;
 
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure};
+use crate::until_decided::UNTIL_DECIDED;
 use crate::{commands, log, output};
 
 /// Everything that is registered. A program of one's own is `main` of a lab to which it has added
@@ -39,7 +40,8 @@ pub struct Lab {
 impl Lab {
     /// Everything that is built in.
     pub fn standard() -> Self {
-        let (registry, reports) = (Registry::standard(), Reports::standard());
+        let registry = Registry::standard().with_planner(&UNTIL_DECIDED);
+        let reports = Reports::standard();
         Self { registry, reports, taken: Vec::new() }
     }
 

@@ -14,6 +14,7 @@ mod log;
 mod output;
 mod progress;
 mod stop;
+mod until_decided;
 
 pub use bakeoff_analysis as analysis;
 pub use bakeoff_devices as devices;

@@ -225,6 +225,7 @@ impl Watch for Progress {
                     self.now(format!("{cell}: {per_second:.0} operations/s, {latency} each"));
                 }
             }
+            Event::Planned(news) => self.say(news),
             Event::Cut { made, of, cut, left_s } => self.cut(made, of, cut, left_s),
             Event::Ends(trial) => {
                 if let (false, Some(reason)) = (trial.valid, &trial.reason) {

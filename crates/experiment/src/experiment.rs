@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 use crate::level::{self, base, each_once};
-use crate::{Cuts, Factor, HOST, Settings, keys};
+use crate::{Bounds, Cuts, Factor, HOST, Settings, bounds, keys};
 
 /// A workload, its factors and how to measure; every level is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Experiment {
     pub settings: BTreeMap<String, Settings>,
     /// How many seconds the clients of a trial run.
     pub seconds: f64,
-    /// How often each block is run.
+    /// How often each block is run, where the planner doesn't decide it; 0 where there are no trials.
     pub repetitions: u32,
     /// The seed of everything that is random.
     pub seed: u64,
@@ -40,6 +40,8 @@ pub struct Experiment {
     pub noise_floor: bool,
     /// The planner, by its name: what decides which block is run next.
     pub planner: String,
+    /// The bounds of a planner that decides how often each block is repeated; `None` for any other.
+    pub bounds: Option<Bounds>,
     /// The power cuts that are made after the trials, if any.
     pub cuts: Option<Cuts>,
 }
@@ -58,7 +60,13 @@ impl Experiment {
     /// How many trials the plan has; saturates.
     pub(crate) fn trials(&self) -> u64 {
         let levels = self.factors.keys().map(|factor| self.levels(*factor).len() as u64);
-        levels.fold(self.repetitions.into(), u64::saturating_mul)
+        levels.fold(self.most_repetitions().into(), u64::saturating_mul)
+    }
+
+    /// How often each block is run at most: what the plan is made of.
+    pub fn most_repetitions(&self) -> u32 {
+        let most = self.bounds.map_or(self.repetitions, |bounds| bounds.max_repetitions);
+        if self.repetitions == 0 { 0 } else { most }
     }
 
     /// The experiment as a file, every key given; loading it gives the same experiment.
@@ -82,6 +90,11 @@ impl Experiment {
         put("seed", Value::Integer(self.seed as i64));
         put("noise_floor", self.noise_floor.into());
         put("planner", self.planner.as_str().into());
+        if let Some(bounds) = &self.bounds {
+            put("max_repetitions", i64::from(bounds.max_repetitions).into());
+            let max_time = bounds.max_time.map(bounds::time_in_words);
+            max_time.into_iter().for_each(|time| put("max_time", time.into()));
+        }
         if let Some(cuts) = &self.cuts {
             put("cuts", i64::from(cuts.count).into());
             put("keep", cuts.keep.clone().into());

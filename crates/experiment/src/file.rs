@@ -13,7 +13,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 use crate::keys::{DISKS, KEYS, QUICK, SETTINGS};
 use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source, one_of};
-use crate::{Factor, Preset, Vocabulary, WorkloadNames, cuts};
+use crate::{Factor, Preset, Vocabulary, WorkloadNames, bounds, cuts};
 
 mod settings;
 
@@ -240,9 +240,13 @@ impl Reader<'_> {
             "seed" => layer.seed = Some(layer::seed(whole(name, value)?)?),
             "noise_floor" => layer.noise_floor = Some(yes_or_no(name, value)?),
             "planner" => {
-                let planners = &self.vocabulary.planners;
-                layer.planner = Some(one_of(name, string(name, value)?, planners)?);
+                let planner = self.vocabulary.planner(string(name, value)?)?;
+                layer.planner = Some(planner.name.clone());
             }
+            "max_repetitions" => {
+                layer.max_repetitions = Some(bounds::max_repetitions(whole(name, value)?)?);
+            }
+            "max_time" => layer.max_time = Some(bounds::max_time(string(name, value)?)?),
             "cuts" => layer.cuts = Some(self.given(value, cuts::count(whole(name, value)?)?)),
             "keep" => layer.keep = Some(cuts::keep(self.strings(name, value)?)?),
             "file_system" => {

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::layer::{self, Given, Layer};
-use crate::message::{Place, Problem, Source, one_of};
+use crate::message::{Place, Problem, Source};
 use crate::secret::begins_plainly;
-use crate::{Factor, Vocabulary, WorkloadNames, cuts, file};
+use crate::{Factor, Vocabulary, WorkloadNames, bounds, cuts, file};
 
 /// What the flags say; each overrides what the file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +31,10 @@ pub struct Changes {
     pub noise_floor: Option<bool>,
     /// `--planner`: the name of what decides which block is run next.
     pub planner: Option<String>,
+    /// `--max-repetitions`: how often a block is repeated at most, by a planner that decides it.
+    pub max_repetitions: Option<u32>,
+    /// `--max-time`: how long the trials may take, likewise.
+    pub max_time: Option<String>,
     /// `--cuts`: how many power cuts are made of each engine at each level of durability.
     pub cuts: Option<u32>,
     /// `--keep`: the rules that each is judged by, separated by commas.
@@ -72,6 +76,9 @@ impl Changes {
             ("--seed", self.seed.is_some()),
             ("--quick", self.quick),
             ("--noise-floor", self.noise_floor.is_some()),
+            ("--planner", self.planner.is_some()),
+            ("--max-repetitions", self.max_repetitions.is_some()),
+            ("--max-time", self.max_time.is_some()),
             ("--cuts", self.cuts.is_some()),
             ("--keep", self.keep.is_some()),
             ("--file-system", self.file_system.is_some()),
@@ -123,8 +130,15 @@ impl Changes {
             layer.seed = noted("seed", given, layer::seed(given), problems);
         }
         if let Some(name) = &self.planner {
-            let planner = one_of("planner", name, &vocabulary.planners);
+            let planner = vocabulary.planner(name).map(|planner| planner.name.clone());
             layer.planner = noted("planner", name, planner, problems);
+        }
+        if let Some(given) = self.max_repetitions {
+            let most = bounds::max_repetitions(given.into());
+            layer.max_repetitions = noted("max-repetitions", given, most, problems);
+        }
+        if let Some(given) = &self.max_time {
+            layer.max_time = noted("max-time", given, bounds::max_time(given), problems);
         }
         self.cuts(&mut layer, problems);
         layer

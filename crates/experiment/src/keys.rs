@@ -1,7 +1,7 @@
 //! The keys of an experiment's file that are no factors.
 
 /// The keys that are not factors.
-pub(crate) const KEYS: [&str; 15] = [
+pub(crate) const KEYS: [&str; 17] = [
     "name",
     "title",
     "workload",
@@ -12,6 +12,8 @@ pub(crate) const KEYS: [&str; 15] = [
     "seed",
     "noise_floor",
     "planner",
+    "max_repetitions",
+    "max_time",
     "cuts",
     "keep",
     "file_system",

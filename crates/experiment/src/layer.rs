@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::message::{Place, Problem};
 use crate::{Factor, Vocabulary, level};
@@ -33,6 +34,8 @@ pub(crate) struct Layer {
     pub(crate) seed: Option<u64>,
     pub(crate) noise_floor: Option<bool>,
     pub(crate) planner: Option<String>,
+    pub(crate) max_repetitions: Option<u32>,
+    pub(crate) max_time: Option<Duration>,
     pub(crate) cuts: Option<Given<u32>>,
     pub(crate) keep: Option<Vec<String>>,
     pub(crate) file_systems: Option<Vec<String>>,
@@ -60,6 +63,8 @@ impl Layer {
             seed: over.seed.or(self.seed),
             noise_floor: over.noise_floor.or(self.noise_floor),
             planner: over.planner.or(self.planner),
+            max_repetitions: over.max_repetitions.or(self.max_repetitions),
+            max_time: over.max_time.or(self.max_time),
             cuts: over.cuts.or(self.cuts),
             keep: over.keep.or(self.keep),
             file_systems: over.file_systems.or(self.file_systems),

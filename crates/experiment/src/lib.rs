@@ -8,6 +8,7 @@
 //! [`Vocabulary`]. The presets that it holds name some, in files that it reads like any other. It
 //! starts nothing and measures nothing.
 
+mod bounds;
 mod cuts;
 mod disks;
 mod engines;
@@ -29,6 +30,7 @@ mod secret;
 mod vocabulary;
 
 pub use bakeoff_factor::Declared;
+pub use bounds::Bounds;
 pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS};
 pub use disks::{DeviceProblem, DeviceTable, DiskModels, Disks, HOST, ParameterNames};
 pub use engines::{EngineNames, Engines, Judge, Reader, Standing, Variant};
@@ -43,4 +45,4 @@ pub use message::Error;
 pub use plan::{Block, Cell, Plan, PlannedTrial};
 pub use preset::{Preset, presets};
 pub use secret::without_passwords;
-pub use vocabulary::{Vocabulary, WorkloadNames};
+pub use vocabulary::{PlannerNames, Vocabulary, WorkloadNames};

@@ -9,7 +9,10 @@ use crate::engines::TRUST;
 use crate::layer::{Given, Layer, Levels};
 use crate::message::{Error, Place, Problem, Source, one_of};
 use crate::options::Holders;
-use crate::{Changes, Experiment, Factor, Vocabulary, WorkloadNames, cuts, file, level};
+use crate::{
+    Bounds, Changes, Experiment, Factor, PlannerNames, Vocabulary, WorkloadNames, bounds, cuts,
+    file, level,
+};
 
 mod options;
 mod power;
@@ -51,6 +54,7 @@ impl Experiment {
         let own = &vocabulary.with_disks(&layer.disks);
         let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
         layer = layer.under(changes.layer(own, workload, &mut problems));
+        problems.extend(bounds::idle_flags(changes, planner(&layer, vocabulary)));
         if problems.is_empty() {
             trust_engines(&layer, &source, vocabulary)?;
             Self::settle(layer, &source, own)
@@ -68,6 +72,8 @@ impl Experiment {
         let factors = with_defaults(&layer.factors, workload, compare);
         let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
         let asked = cuts::asked(&layer).cloned();
+        let planner = planner(&layer, vocabulary);
+        let bounds = planner.repeats.then(|| Bounds::of(&layer));
         let mut problems = check_together(&layer.factors, compare, &workload.scales);
         let name = layer.name.unwrap_or_else(|| file::default_name(source));
         let experiment = Self {
@@ -83,12 +89,14 @@ impl Experiment {
             repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
             seed: layer.seed.unwrap_or(DEFAULT_SEED),
             noise_floor: layer.noise_floor.unwrap_or(false),
-            planner: layer.planner.unwrap_or_else(|| vocabulary.planners[0].clone()),
+            planner: planner.name.clone(),
+            bounds,
             cuts,
         };
         let wrong = power::check(&experiment, &layer.factors, asked.as_ref(), workload, vocabulary);
         problems.extend(wrong);
         problems.extend(options::check(&layer.factors, &experiment, vocabulary));
+        problems.extend(bounds::nothing_to_decide(&experiment));
         if experiment.trials() > MOST_TRIALS {
             problems.push(too_many(experiment.trials()));
         }
@@ -151,6 +159,12 @@ fn named<'v>(
         problems.push(missing("engine", &vocabulary.engines.names(), place));
     }
     workload.filter(|_| problems.is_empty()).ok_or_else(|| problems.into())
+}
+
+/// The planner that is named, or the first.
+fn planner<'v>(layer: &Layer, vocabulary: &'v Vocabulary) -> &'v PlannerNames {
+    let named = layer.planner.as_deref().and_then(|name| vocabulary.planner(name).ok());
+    named.unwrap_or(&vocabulary.planners[0])
 }
 
 /// The compared factor where an experiment names none: the engine where the workload has it, else

@@ -158,7 +158,7 @@ fn lay_out(experiment: &Experiment) -> Plan {
     let compared = experiment.levels(experiment.compare);
     let combinations = combinations(experiment);
     let mut blocks = Vec::new();
-    for repetition in 0..experiment.repetitions {
+    for repetition in 0..experiment.most_repetitions() {
         let mut running: Vec<usize> = (0..combinations.len()).collect();
         SplitMix64::of(&[experiment.seed, BLOCKS, repetition.into()]).shuffle(&mut running);
         for combination in running {

@@ -7,7 +7,7 @@ use toml::Table;
 
 use crate::factor::{OptionFactor, Own, Valid};
 use crate::factors::rate;
-use crate::message::Problem;
+use crate::message::{Problem, one_of};
 use crate::options::{self, Declaration, HOLDERS, Holders};
 use crate::{ArrivalNames, Declared, Disks, Engines, Factor, Preset, keys};
 
@@ -23,12 +23,21 @@ pub struct Vocabulary {
     /// The arrival processes, at least one; the first is that of a rate without a name.
     pub arrivals: Vec<ArrivalNames>,
     /// The planners, at least one; the first is that of an experiment that names none.
-    pub planners: Vec<String>,
+    pub planners: Vec<PlannerNames>,
     /// The experiments that are known by their names.
     pub presets: Vec<Preset>,
     /// Whether whoever runs an experiment trusts its file like a program: it may then have settings
     /// that run commands, and connect to databases that it names.
     pub trusts: bool,
+}
+
+/// A planner, as an experiment names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannerNames {
+    /// Its name.
+    pub name: String,
+    /// Whether it decides how often each block is repeated, within [`Bounds`](crate::Bounds).
+    pub repeats: bool,
 }
 
 /// What an experiment may say of one workload.
@@ -62,6 +71,13 @@ impl Vocabulary {
     /// The workload of that name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadNames> {
         self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// The planner of that name.
+    pub(crate) fn planner(&self, name: &str) -> Result<&PlannerNames, Problem> {
+        let names: Vec<&str> = self.planners.iter().map(|planner| &*planner.name).collect();
+        let name = one_of("planner", name, &names)?;
+        Ok(self.planners.iter().find(|planner| planner.name == name).expect("it is one of them"))
     }
 
     /// The same, with an experiment's own devices.

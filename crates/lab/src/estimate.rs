@@ -53,6 +53,8 @@ pub struct Estimate {
     pub trials_s: f64,
     /// The trials, where each waits for slow operations as long as it may.
     pub most_s: f64,
+    /// The longest block of them.
+    pub longest_block_s: f64,
     /// The power cuts.
     pub cuts_s: f64,
 }
@@ -63,6 +65,7 @@ impl Estimate {
         let mut estimate = Self::default();
         let (mut loaded, mut hired) = (BTreeSet::new(), false);
         for block in &possible.plan.blocks {
+            let before_s = estimate.trials_s;
             estimate.trials_s += CANARY_S;
             for planned in &block.trials {
                 let resolved = spec::resolve(registry, experiment, &planned.cell, block.number);
@@ -72,6 +75,8 @@ impl Estimate {
                 estimate.trials_s += trial_s(registry, &trial, &drive);
                 estimate.most_s += (drive.cap() - drive.duration()).as_secs_f64();
             }
+            let block_s = estimate.trials_s - before_s;
+            estimate.longest_block_s = estimate.longest_block_s.max(block_s);
         }
         if hired {
             estimate.loads_s += NEIGHBOUR_S;

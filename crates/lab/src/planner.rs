@@ -17,6 +17,9 @@ pub struct PlannerKind {
     pub name: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
+    /// Whether it decides how often each block is repeated: an experiment gives it bounds in the place
+    /// of `repetitions`, and the plan has as many repetitions as there may be.
+    pub repeats: bool,
     /// Begins, or goes on after a run was interrupted: then the folder holds what was done. The plan
     /// is the experiment's own without the cells that can't be had.
     pub begin: Begin,
@@ -30,8 +33,8 @@ pub const PLANNERS: [&PlannerKind; 1] = [&fixed::FIXED];
 
 /// Decides what is run next.
 ///
-/// **What it is told.** The run folder, before each block: every trial that has ended, and what was
-/// noted of it. It has no other memory that lasts: a run that goes on after it was interrupted
+/// **What it is told.** The run folder, before each block: every trial that has ended, what was noted
+/// of it, and how much time was used. It has no other memory that lasts: a run that goes on after it was interrupted
 /// begins a new planner on the same folder, which has to come to the same blocks.
 ///
 /// **What it may hand out.** Any block whose cells have a level of each factor of the workload: one
@@ -46,8 +49,7 @@ pub const PLANNERS: [&PlannerKind; 1] = [&fixed::FIXED];
 /// **How many there will be.** [`Planner::left`] is what is known by now. What it names is tried
 /// before anything is loaded, loaded before the first block, and counted in the progress and in the
 /// time that is left. The data of a block that was not in it are loaded when it comes, and the
-/// progress grows with it: trial 7 of 7 is the last one known by then. The estimate before the run,
-/// and what a dry run shows, are the plan's.
+/// progress grows with it: trial 7 of 7 is the last one known by then.
 pub trait Planner {
     /// The next block, from what the run folder holds by now; `None` when nothing is left to do.
     ///
@@ -57,6 +59,12 @@ pub trait Planner {
 
     /// The blocks that it is going to hand out, in order, as far as it knows by now.
     fn left(&self) -> Vec<&Due>;
+
+    /// What a person should know of what it has decided since it was last asked, in a line: why the run
+    /// goes on, or ends.
+    fn news(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// A block that is to be run: the whole of it.
@@ -79,8 +87,15 @@ pub fn due(block: &Block, folder: &mut RunFolder) -> Result<Option<Due>, Error> 
     due_after(block, &done, folder)
 }
 
-/// The same, of what was done.
-fn due_after(block: &Block, done: &[Done], folder: &mut RunFolder) -> Result<Option<Due>, Error> {
+/// The same, where it is known what was done: for who asks of many blocks.
+///
+/// # Errors
+/// As [`due`].
+pub fn due_after(
+    block: &Block,
+    done: &[Done],
+    folder: &mut RunFolder,
+) -> Result<Option<Due>, Error> {
     let earlier = done.iter().filter(|trial| trial.block == block.number);
     let attempt = earlier.clone().map(|trial| trial.attempt).max();
     let count = earlier.filter(|trial| Some(trial.attempt) == attempt).count();

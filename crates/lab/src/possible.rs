@@ -63,6 +63,13 @@ impl Possible {
         Self { plan, cuts, left_out: left_out.collect(), nothing_to_compare }
     }
 
+    /// The same with the first repetitions alone, so many of them.
+    #[must_use]
+    pub fn first_repetitions(&self, repetitions: u32) -> Self {
+        let blocks = self.plan.blocks.iter().filter(|block| block.repetition < repetitions);
+        Self { plan: Plan { blocks: blocks.cloned().collect() }, ..self.clone() }
+    }
+
     /// How many power cuts are made.
     pub fn planned_cuts(&self, experiment: &Experiment) -> usize {
         self.cuts.len() * made(experiment)

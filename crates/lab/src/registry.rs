@@ -11,8 +11,8 @@ use bakeoff_devices::device::model::Model;
 use bakeoff_devices::models::{Models, RegisterError};
 use bakeoff_engines::{Engine, Home, Level};
 use bakeoff_experiment::{
-    ArrivalNames, Disks, EngineNames, Engines, Judge, Preset, Reader, Standing, Variant,
-    Vocabulary, presets,
+    ArrivalNames, Disks, EngineNames, Engines, Judge, PlannerNames, Preset, Reader, Standing,
+    Variant, Vocabulary, presets,
 };
 use bakeoff_load::{ARRIVALS, Arrivals};
 use bakeoff_workloads::Workload;
@@ -198,7 +198,10 @@ impl Registry {
             name: process.name.into(),
             summary: process.summary.into(),
         });
-        let planners = self.planners.iter().map(|planner| planner.name.into()).collect();
+        let planners = self.planners.iter();
+        let planners =
+            planners.map(|it| PlannerNames { name: it.name.into(), repeats: it.repeats });
+        let planners = planners.collect();
         let (workloads, arrivals) = (workloads.collect(), arrivals.collect());
         Vocabulary { engines, workloads, disks, arrivals, planners, presets, trusts: false }
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Cell, Experiment, State};
+use bakeoff_experiment::{Block, Cell, Experiment, State};
 use bakeoff_results::{Canary, Measured, RunFolder, Trial};
 use bakeoff_trust::Folder;
 
@@ -91,6 +91,19 @@ struct Way {
     processors: u32,
 }
 
+/// How long a run has taken.
+struct Clock {
+    began: Instant,
+    /// Seconds of earlier sittings.
+    used_s: f64,
+}
+
+impl Clock {
+    fn used_s(&self) -> f64 {
+        self.used_s + self.began.elapsed().as_secs_f64()
+    }
+}
+
 impl Runner<'_> {
     /// Runs what is not done yet, and tells `watch` of it.
     ///
@@ -98,7 +111,11 @@ impl Runner<'_> {
     /// What keeps the run as a whole from going on; a trial's own failure is recorded and the
     /// next one is run.
     pub fn run(mut self, watch: &mut dyn Watch) -> Result<Ending, LabError> {
-        match self.run_all(watch) {
+        let used_s = self.folder.run()?.sequential.map_or(0.0, |it| it.used_s);
+        let clock = Clock { began: Instant::now(), used_s };
+        let ended = self.run_all(&clock, watch);
+        let noted = self.folder.note_used(clock.used_s());
+        match ended.and_then(|failed| Ok(noted.map(|()| failed)?)) {
             Ok(failed) => Ok(Ending::Finished { failed }),
             Err(error) if error.is_interrupted() => Ok(Ending::Interrupted),
             // What fails when it is stopped has not failed by itself.
@@ -108,7 +125,7 @@ impl Runner<'_> {
     }
 
     /// How many trials and cuts failed.
-    fn run_all(&mut self, watch: &mut dyn Watch) -> Result<u32, LabError> {
+    fn run_all(&mut self, clock: &Clock, watch: &mut dyn Watch) -> Result<u32, LabError> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
         sweep(&registry, watch)?;
         let mut planner = self.planner()?;
@@ -116,13 +133,12 @@ impl Runner<'_> {
         let work = wanting("the work folder", work)?;
         let left = planner.left();
         self.preflight(work.path()).check(left.iter().map(|due| &due.block))?;
-        let trials = left.iter().map(|due| due.block.trials.len()).sum();
-        let of = self.possible.plan.trials().max(trials);
+        let number = self.ended()?;
         let mut way = Way {
             cage: wanting("the canary", Cage::new(work.path()))?,
             canaries: self.folder.canaries()?,
-            number: of - trials,
-            of,
+            number,
+            of: number + trials(&left),
             left: self.left(&left),
             waited_s: 0.0,
             processors: self.folder.run()?.machine.processors,
@@ -143,13 +159,46 @@ impl Runner<'_> {
         };
         self.prepare(&mut stage, &left)?;
         let mut failed = 0;
-        while let Some(due) = planner.next(self.folder)? {
+        while let Some(due) = self.next(&mut *planner, &mut stage, clock)? {
             stage.go_on()?;
             // One that nobody knew of before.
             self.prepare(&mut stage, &[&due])?;
+            let known: Vec<&Due> = std::iter::once(&due).chain(planner.left()).collect();
+            if way.number + trials(&known) > way.of {
+                way.of = way.number + trials(&known);
+                way.left.expect(self.to_come(&known));
+            }
             failed += self.run_block(&mut stage, &mut way, &due)?;
         }
         Ok(failed + self.cut_power(&mut stage)?)
+    }
+
+    /// The planner's next block, once it knows how much time was used; tells what it has decided.
+    fn next(
+        &mut self,
+        planner: &mut dyn Planner,
+        stage: &mut Stage<'_>,
+        clock: &Clock,
+    ) -> Result<Option<Due>, LabError> {
+        self.folder.note_used(clock.used_s())?;
+        let due = planner.next(self.folder)?;
+        if let Some(news) = planner.news() {
+            tracing::info!(news, "planner");
+            stage.watch.event(Event::Planned(&news));
+        }
+        Ok(due)
+    }
+
+    /// How many trials of blocks that are through have ended.
+    fn ended(&self) -> Result<usize, LabError> {
+        let done = self.folder.done()?;
+        let whole = |block: &&Block| {
+            let of = done.iter().filter(|trial| trial.block == block.number);
+            let latest = of.clone().map(|trial| trial.attempt).max();
+            of.filter(|trial| Some(trial.attempt) == latest).count() == block.trials.len()
+        };
+        let blocks = self.possible.plan.blocks.iter().filter(whole);
+        Ok(blocks.map(|block| block.trials.len()).sum())
     }
 
     /// The experiment's planner, at what the run folder lacks.
@@ -313,16 +362,20 @@ impl Runner<'_> {
 
     /// How long what is left to do is going to take.
     fn left(&self, blocks: &[&Due]) -> Left {
+        let estimate = Estimate::of(self.registry, self.experiment, self.possible);
+        Left::new(self.to_come(blocks), estimate.cuts_s)
+    }
+
+    /// The trials of these blocks, each with the seconds that it is estimated at.
+    fn to_come<'b>(&'b self, blocks: &'b [&Due]) -> impl Iterator<Item = (Cell, f64)> + 'b {
         let each = |block: u32, cell: &Cell| {
             let resolved = self.resolve(cell, block);
             let seconds = |(trial, drive): &_| estimate::trial_s(self.registry, trial, drive);
             (cell.clone(), resolved.as_ref().map_or(self.experiment.seconds, seconds))
         };
-        let due = blocks.iter().flat_map(|due| {
+        blocks.iter().flat_map(move |due| {
             due.block.trials.iter().map(move |trial| each(due.block.number, &trial.cell))
-        });
-        let estimate = Estimate::of(self.registry, self.experiment, self.possible);
-        Left::new(due, estimate.cuts_s)
+        })
     }
 
     /// Reads the canary; when it is off, gives the machine time to settle, within bounds. What is
@@ -350,6 +403,11 @@ impl Runner<'_> {
         }
         Ok(None)
     }
+}
+
+/// How many trials blocks have.
+fn trials(blocks: &[&Due]) -> usize {
+    blocks.iter().map(|due| due.block.trials.len()).sum()
 }
 
 /// Removes what killed runs have left: first what is mounted in work folders, then these.

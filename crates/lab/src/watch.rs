@@ -71,6 +71,8 @@ pub enum Event<'a> {
     },
     /// It has ended.
     Ends(&'a Trial),
+    /// The planner has decided something: why the run goes on, or ends.
+    Planned(&'a str),
     /// The power was cut, and what was left is judged.
     Cut {
         /// How many are made, those that were made before among them.

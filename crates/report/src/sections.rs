@@ -1,6 +1,7 @@
 //! The built-in sections of a report, a file each: what it says, in blocks that every format can
 //! show.
 
+mod conditions;
 mod costs;
 mod debts;
 mod durability;
@@ -23,6 +24,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
     vec![
         Box::new(overview::Overview),
         Box::new(operations::Operations),
+        Box::new(conditions::Conditions),
         Box::new(over_time::Over),
         Box::new(offered::Offered),
         Box::new(durability::Durability),

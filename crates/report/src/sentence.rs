@@ -30,6 +30,7 @@ pub fn verdict_parts(document: &Document) -> [String; 2] {
     if layout::is_timed(document) {
         clauses.push(finding(&layout, &cases));
         clauses.extend(caveats::held_back(&layout));
+        clauses.extend(caveats::not_decided(document));
         clauses.extend(caveats::cut_off(&layout, &cases));
         clauses.extend(caveats::fresh(&layout));
     }

@@ -90,6 +90,27 @@ pub struct Run {
     /// What the experiment asks for and can't be had: it is not in the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
+    /// When it is judged, where it goes on until its findings are decided; `None` where it is judged
+    /// once, of all its blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequential: Option<Sequential>,
+}
+
+/// When a run is judged that goes on until its findings are decided: fixed before its first block, since
+/// what is fixed later can be made to fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sequential {
+    /// The numbers of blocks of one condition (the levels of all factors but the compared one) at which
+    /// it is judged, ascending; the last is the most that are run.
+    pub looks: Vec<u32>,
+    /// The confidence of each interval at each look.
+    pub confidence: f64,
+    /// How many comparisons that was chosen for.
+    pub comparisons: u32,
+    /// How many seconds the run may take, all sittings together; `None` for any number.
+    pub max_time_s: Option<f64>,
+    /// How many seconds it has taken so far.
+    pub used_s: f64,
 }
 
 impl Run {

@@ -86,6 +86,17 @@ impl RunFolder {
         self.describe(&run)
     }
 
+    /// Notes how many seconds the run has taken so far, where that can end it.
+    ///
+    /// # Errors
+    /// [`Error::Full`], [`Error::CannotWrite`].
+    pub fn note_used(&mut self, seconds: f64) -> Result<()> {
+        let mut run = self.run()?;
+        let Some(sequential) = &mut run.sequential else { return Ok(()) };
+        sequential.used_s = seconds;
+        self.describe(&run)
+    }
+
     fn describe(&mut self, run: &Run) -> Result<()> {
         let description = serde_json::to_string(run).expect("a run is plain data");
         self.connection
@@ -304,6 +315,7 @@ mod tests {
             estimated_s: None,
             planner: None,
             left_out: Vec::new(),
+            sequential: None,
         }
     }
 

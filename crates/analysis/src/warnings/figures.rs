@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
-use bakeoff_stats::quantile;
+use bakeoff_stats::serial::Serial;
+use bakeoff_stats::{CONFIDENCE, quantile};
 
 use super::{Tally, part, part_of, percent, place};
 use crate::compare::{self, Mean};
@@ -39,6 +40,26 @@ pub(super) fn noise(run: &Run, noise: &[Comparison]) -> Option<Warning> {
             percent(worst)
         );
         Warning::new(WarningKind::Noise, text).remedy("take differences of that size for noise")
+    })
+}
+
+/// Comparisons in which a block's ratio follows the one before it. Many are looked at, and one looks so
+/// by chance: each p-value is multiplied by their number.
+pub(super) fn correlated(run: &Run, all: &[(Levels, Serial)]) -> Option<Warning> {
+    let follows = |(_, it): &&(Levels, Serial)| {
+        let believed = it.p * all.len() as f64 <= 1.0 - CONFIDENCE;
+        if believed { it.lag1 } else { 0.0 }
+    };
+    Tally::of(all, |(levels, _)| levels, follows).say(run, |n, m, worst, at| {
+        let part = part_of(n, m, "comparison");
+        let text = format!(
+            "in {part} the ratio of a block follows that of the block before it (correlation {worst:.2} \
+             at {at}): intervals take blocks for independent, and are too narrow then"
+        );
+        Warning::new(WarningKind::BlocksCorrelated, text).remedy(
+            "find out what changes on the machine over minutes (other load, heat, a disk that fills), \
+             and measure again without it",
+        )
     })
 }
 

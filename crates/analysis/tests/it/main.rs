@@ -12,4 +12,5 @@ mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
 mod schema;
+mod sequential;
 mod verdicts;

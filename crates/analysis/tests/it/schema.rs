@@ -2,7 +2,7 @@
 
 use crate::data::{Trials, run};
 use crate::power::cuts;
-use bakeoff_analysis::{Document, JSON_SCHEMA, document};
+use bakeoff_analysis::{Document, JSON_SCHEMA, document, schedule};
 use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
 use bakeoff_results::{Canary, Cut, LeftOut, RunFolder, Scope, Status, Trial};
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ fn documents() -> [Value; 3] {
         trials: 2,
         cuts: 0,
     });
+    run.sequential = schedule(&run, 5, Some(3600.0));
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let json = |folder: &RunFolder| serde_json::to_value(document(folder).unwrap()).unwrap();
     let empty = json(&folder);
@@ -177,7 +178,10 @@ fn no_field_can_be_missing_or_of_another_type() {
         assert!(!validator.is_valid(&wrong), "{path} can be anything");
         // A name of the user's, and what cells or records of an older bakeoff don't have.
         let free = ["levels", "counters"].iter().any(|map| parent.ends_with(map));
-        if !free && !["untrimmed_mean_s", "estimated_s", "left_out", "planner"].contains(&field) {
+        if !free
+            && !["untrimmed_mean_s", "estimated_s", "left_out", "planner", "sequential"]
+                .contains(&field)
+        {
             let mut missing = finished.clone();
             missing.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(field);
             assert!(!validator.is_valid(&missing), "{path} can be missing");

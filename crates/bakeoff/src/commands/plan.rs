@@ -1,6 +1,7 @@
 //! The plan of a run, and roughly how long it takes: `bakeoff run --dry-run`.
 
-use bakeoff_experiment::{Block, Cuts, Experiment};
+use bakeoff_analysis::FIRST_LOOK;
+use bakeoff_experiment::{Block, Bounds, Cuts, Experiment};
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::{Estimate, Possible, Registry};
 
@@ -13,13 +14,41 @@ const MUCH_LONGER: f64 = 1.5;
 
 /// The plan, for a reader.
 pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possible) -> String {
-    let blocks = &possible.plan.blocks;
-    let estimate = Estimate::of(registry, experiment, possible);
-    let total = total(experiment, possible, &estimate);
+    // Of what goes on until it is decided, the part that is run in any case.
+    let sure = match experiment.bounds {
+        Some(_) => &possible.first_repetitions(FIRST_LOOK),
+        None => possible,
+    };
+    let blocks = &sure.plan.blocks;
+    let estimate = Estimate::of(registry, experiment, sure);
+    let mut total = total(experiment, sure, &estimate);
+    if let Some(bounds) = experiment.bounds {
+        total += &more(registry, experiment, possible, bounds);
+    }
     let lines: String = blocks.iter().map(|block| line(experiment, block)).collect();
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = planner(registry, experiment);
     format!("{}\n{total}{planner}{lines}{}{again}", experiment.title, left_out(possible))
+}
+
+/// What a run comes to at most that goes on until it is decided.
+fn more(
+    registry: &Registry,
+    experiment: &Experiment,
+    possible: &Possible,
+    bounds: Bounds,
+) -> String {
+    let Estimate { loads_s, trials_s, .. } = Estimate::of(registry, experiment, possible);
+    let most_s = rounded(loads_s + trials_s);
+    let time_s = bounds.max_time.map_or(most_s, |time| time.as_secs_f64().min(most_s));
+    let ended = if time_s < most_s { ", when --max-time ends it" } else { "" };
+    format!(
+        "these are the first {FIRST_LOOK} repetitions, which is the least; a condition that is not decided \
+         then goes on: at most {} in {}, about {}{ended}\n",
+        count(possible.plan.trials(), "trial"),
+        count(possible.plan.blocks.len(), "block"),
+        span(time_s),
+    )
 }
 
 /// What decides which blocks are run, where it is not the plan alone.

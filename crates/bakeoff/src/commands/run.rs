@@ -2,6 +2,7 @@
 
 mod asked;
 mod record;
+mod time;
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -60,7 +61,11 @@ pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
         }
-        None => record::create_folder(asked, &experiment, &possible)?,
+        None => {
+            let short = time::check(registry, &experiment, &possible)?;
+            short.filter(|_| !arguments.quiet).inspect(|short| say(format_args!("{short}")));
+            record::create_folder(asked, &experiment, &possible)?
+        }
     };
     let stop = stop::flag()?;
     let mut progress = Progress::new(arguments.quiet, &experiment);

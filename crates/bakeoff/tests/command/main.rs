@@ -24,6 +24,7 @@ mod states;
 mod strangers;
 mod tls;
 mod trust;
+mod until_decided;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

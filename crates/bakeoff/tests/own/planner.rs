@@ -18,6 +18,7 @@ const STOP: &str = "OWN_STOP";
 pub static ONE_MORE: PlannerKind = PlannerKind {
     name: "one-more",
     summary: "the blocks of the plan, and its first once more",
+    repeats: false,
     begin: |_, plan, _| Ok(Box::new(OneMore::new(plan))),
 };
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bakeoff_experiment::{
     ArrivalNames, Changes, Declared, DeviceProblem, DeviceTable, DiskModels, Disks, EngineNames,
-    Engines, Error, Experiment, Factor, ParameterNames, Standing, Variant, Vocabulary,
-    WorkloadNames, presets, without_passwords,
+    Engines, Error, Experiment, Factor, ParameterNames, PlannerNames, Standing, Variant,
+    Vocabulary, WorkloadNames, presets, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -77,7 +77,9 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
         arrivals: [("even", "in even gaps"), ("poisson", "in random gaps"), ("pairs", "in pairs")]
             .map(|(name, summary)| ArrivalNames { name: name.into(), summary: summary.into() })
             .into(),
-        planners: vec!["fixed".to_owned(), "longer".to_owned()],
+        planners: [("fixed", false), ("longer", false), ("decides", true)]
+            .map(|(name, repeats)| PlannerNames { name: name.into(), repeats })
+            .into(),
         presets: presets().to_vec(),
         trusts: false,
     }

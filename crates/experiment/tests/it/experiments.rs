@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::common::{GOOD, OF_FILES, load, load_with, trusting, vocabulary, vocabulary_with};
 use bakeoff_experiment::{
-    Changes, Cuts, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames, base, engine,
-    presets,
+    Bounds, Changes, Cuts, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames, base,
+    engine, presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -220,7 +221,8 @@ prop_compose! {
         repetitions in 1u32..20,
         seed in 0..=i64::MAX as u64,
         noise_floor: bool,
-        planner in prop::sample::select(vec!["fixed".to_owned(), "longer".to_owned()]),
+        planner in prop::sample::select(vec!["fixed", "longer"]),
+        bounds in prop::option::of((3u32..30, prop::option::of(1u64..2_000_000))),
         value in "\\PC{0,20}",
         cuts in prop::option::of(cuts()),
     ) -> Experiment {
@@ -242,6 +244,14 @@ prop_compose! {
             let each_once = engines.iter().map(|level| base(level).to_owned());
             cuts.engines = each_once.filter(|engine| seen.insert(engine.clone())).collect();
         }
+        let levels = factors[&compare].iter().map(|level| base(level));
+        // Of one level nothing is decided.
+        let bounds = bounds.filter(|_| levels.collect::<BTreeSet<_>>().len() > 1);
+        let bounds = bounds.map(|(max_repetitions, seconds)| Bounds {
+            max_repetitions,
+            max_time: seconds.map(Duration::from_secs),
+        });
+        let planner = if bounds.is_some() { "decides" } else { planner }.to_owned();
         let workload = workload.to_owned();
         let device: toml::Table = "model = \"hdd-7200\"\nrpm = 100\n".parse().expect("a table");
         let disks = BTreeMap::from([("mine".to_owned(), device)]);
@@ -249,7 +259,7 @@ prop_compose! {
         let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
             name, title, workload, text, compare, factors, disks, settings, seconds, repetitions,
-            seed, noise_floor, planner, cuts,
+            seed, noise_floor, planner, bounds, cuts,
         }
     }
 }

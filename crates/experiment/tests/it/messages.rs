@@ -30,7 +30,7 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, planner, \
-cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, state, quick, \
+max_repetitions, max_time, cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, state, quick, \
 disks, settings";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
@@ -86,7 +86,7 @@ error: unknown key `secnds`
   |
   = help: did you mean `seconds`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, planner, \
-cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, state
+max_repetitions, max_time, cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, state
 
 error: unknown factor `engin`
  --> the command line:1:11
@@ -209,7 +209,10 @@ const LINES: &[(&str, &str, &str)] = &[
     ("repetitions = 2.0", "`repetitions` has to be a whole number", ""),
     ("seed = -1", "`seed` can't be -1", "valid: 0 and above"),
     ("planner = \"longr\"", "unknown planner `longr`", "did you mean `longer`?"),
-    ("planner = \"all\"", "unknown planner `all`", "valid: fixed, longer"),
+    ("max_repetitions = 2", "nothing is decided by 2 repetitions at most", "valid: 3 to 1000"),
+    ("max_time = \"2 hours\"", "`2 hours` is no time", "such as 90s, 45min, 2h or 1d"),
+    ("max_time = 7200", "`max_time` has to be a string", "a whole number"),
+    ("planner = \"all\"", "unknown planner `all`", "valid: fixed, longer, decides"),
     ("noise_floor = \"yes\"", "`noise_floor` has to be true or false", ""),
     ("name = \"a/b\"", "`a/b` can't be an experiment's name", "letters, digits"),
     ("title = \"a\\nb\"", "a title is one line of text", ""),
@@ -234,6 +237,11 @@ fn each_wrong_line_is_told_where_it_stands() {
 #[test]
 fn keys_that_are_wrong_beside_others_are_told_of_the_file() {
     for (line, title, help) in [
+        (
+            "planner = \"decides\"",
+            "the planner `decides` has nothing to decide: `engine` is compared, and has one level",
+            "name two levels of `engine`",
+        ),
         ("repetitions = 0", "with 0 repetitions there is nothing to run", "1 to 1000"),
         ("cuts = 5", "the power of the disk `host` can't be cut", "--disk ssd-sata"),
     ] {
@@ -417,12 +425,26 @@ fn flags_are_checked_like_the_file() {
         factors: vec![(Factor::ENGINE, list.to_owned())],
         ..Changes::default()
     };
-    let changes: [(Changes, &str); 8] = [
+    let decides = |changes: Changes| Changes { planner: Some("decides".into()), ..changes };
+    let changes: [(Changes, &str); 12] = [
         (engines("sqlite,,lmdb"), "an empty level of `engine`"),
         (engines(""), "an empty level of `engine`"),
         (engines("lmdb,lmdb"), "`lmdb` is twice"),
         (Changes { seconds: Some(f64::INFINITY), ..Changes::default() }, "last inf seconds"),
         (Changes { repetitions: Some(1001), ..Changes::default() }, "repeated 1001 times"),
+        (
+            decides(Changes { repetitions: Some(5), ..Changes::default() }),
+            "the planner `decides` takes no --repetitions",
+        ),
+        (
+            Changes { max_repetitions: Some(5), ..Changes::default() },
+            "the planner `fixed` takes no --max-repetitions",
+        ),
+        (
+            Changes { max_time: Some("2h".into()), ..Changes::default() },
+            "the planner `fixed` takes no --max-time",
+        ),
+        (decides(Changes { max_time: Some("2".into()), ..Changes::default() }), "`2` is no time"),
         (Changes { seed: Some(u64::MAX), ..Changes::default() }, "too large for a seed"),
         (Changes { text: Some("".into()), ..Changes::default() }, "`text` names no file"),
         (Changes { quick: true, ..engines("lmbd") }, "asks for the table `[quick]`"),

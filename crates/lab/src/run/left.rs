@@ -26,6 +26,11 @@ impl Left {
         Self { due: due.collect(), cuts_s, ..Self::default() }
     }
 
+    /// Takes these trials for those to come.
+    pub fn expect(&mut self, due: impl Iterator<Item = (Cell, f64)>) {
+        self.due = due.collect();
+    }
+
     /// Seconds from now on, when a trial begins.
     pub fn begins(&mut self, cell: &Cell) -> f64 {
         // A block that is run again was not among those to come.

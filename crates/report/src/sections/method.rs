@@ -71,12 +71,21 @@ fn trials(layout: &Layout<'_>) -> Words {
         .plain(format!(
             "{}, all else equal, back to back in a shuffled order; all blocks are run {}.",
             layout.compare,
-            words::many(run.repetitions as usize, "time")
+            times(run)
         ))
         .marked(
             " What is compared is always compared inside a block, so that a machine that drifts can’t \
              favour anybody.",
         )
+}
+
+/// How often each block is run.
+fn times(run: &Run) -> String {
+    let times = words::many(run.repetitions as usize, "time");
+    match run.sequential {
+        Some(_) => format!("until the comparisons of their condition are decided, {times} at most"),
+        None => times,
+    }
 }
 
 /// What a mean, a quantile and a ratio are.
@@ -99,10 +108,11 @@ fn verdicts(run: &Run) -> Words {
     Words::default()
         .marked(
             "*Faster* and *slower* mean that the whole interval lies beyond 5 % (above 1.05, or \
-             below 1 / 1.05), *same* that it lies within, *undecided* neither. All comparisons of \
-             this page, of every operation under every condition, are adjusted for their number \
-             (Holm’s method): the more is compared, the clearer a difference must be. *Too few* \
-             means that some trial has fewer than 20 of the operation, *spiky* that two ways of \
+             below 1 / 1.05), *same* that it lies within, *undecided* neither. ",
+        )
+        .plain(family(run))
+        .marked(
+            " *Too few* means that some trial has fewer than 20 of the operation, *spiky* that two ways of \
              estimating the ratio disagree, so that the interval can’t be trusted, *no pair* that \
              no block has a figure of ",
         )
@@ -116,6 +126,24 @@ fn verdicts(run: &Run) -> Words {
         )
         .plain(&run.baseline)
         .marked(" are held against each other by their own pairs of trials.")
+}
+
+/// How many comparisons at once are dealt with.
+fn family(run: &Run) -> String {
+    match &run.sequential {
+        None => "All comparisons of this page, of every operation under every condition, are adjusted for \
+                 their number (Holm’s method): the more is compared, the clearer a difference must be."
+            .into(),
+        Some(it) => format!(
+            "The intervals are repeated confidence intervals (Jennison and Turnbull): each has {:.2} %, such \
+             that those of all {} looks at {} together hold the true ratios with 95 %, whenever the run \
+             ends; there is no other adjustment. The words are read from them, and from the blocks of a \
+             condition’s last look alone.",
+            100.0 * it.confidence,
+            it.looks.len(),
+            words::many(it.comparisons as usize, "comparison"),
+        ),
+    }
 }
 
 fn facts<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {

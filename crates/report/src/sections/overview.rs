@@ -36,6 +36,7 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
     let run = &document.run.run;
     let ended = layout::ended(document);
     let trials = match document.run.status {
+        _ if run.sequential.is_some() => words::count(ended as u64),
         Status::Finished if ended >= run.planned as usize => words::count(ended as u64),
         _ => {
             let planned = words::count(run.planned.into());
@@ -43,8 +44,9 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         }
     };
     let trials = format!(
-        "{trials}, each {}, in {}",
+        "{trials}, each {}, in {}{}",
         words::span(run.seconds),
+        if run.sequential.is_some() { "at most " } else { "" },
         words::many(run.repetitions as usize, "repetition")
     );
     let mut facts = vec![("machine", machine(&run.machine)), ("date", words::date(run.started_s))];

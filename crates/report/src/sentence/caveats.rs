@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_analysis::{Attempts, Comparison, Document, RatioIs};
+use bakeoff_analysis::{Attempts, Comparison, ConditionState, Document, RatioIs};
 use bakeoff_results::Status;
 
 use crate::layout::{self, Condition, Layout};
@@ -129,6 +129,25 @@ pub fn held_back(layout: &Layout<'_>) -> Option<String> {
     })
 }
 
+/// The conditions that ended without a decision, in a run that goes on until there is one.
+pub fn not_decided(document: &Document) -> Option<String> {
+    let all = document.conditions.len();
+    let count = |state| document.conditions.iter().filter(|it| it.state == state).count();
+    let reasons = [
+        (ConditionState::OutOfReach, "no further word was likely"),
+        (ConditionState::MaxRepetitions, "the most repetitions were reached"),
+        (ConditionState::MaxTime, "the time was over"),
+    ];
+    let told = reasons.map(|(state, why)| (count(state), why)).into_iter().filter(|it| it.0 > 0);
+    let told: Vec<String> = told.map(|(n, why)| format!("in {n} {why}")).collect();
+    let open = all - count(ConditionState::Decided) - count(ConditionState::Open);
+    let all = words::many(all, "condition");
+    (!told.is_empty()).then(|| {
+        let verb = if open == 1 { "is" } else { "are" };
+        format!("{open} of {all} {verb} not wholly decided: {}", words::list(&told))
+    })
+}
+
 /// The levels that were tried in vain while others finished.
 pub fn missing(layout: &Layout<'_>, cases: &[Case<'_>]) -> Option<String> {
     let missing: Vec<String> = layout
@@ -157,6 +176,7 @@ pub fn lost(document: &Document) -> Option<String> {
 /// How far a run came that has not finished.
 pub fn progress(document: &Document) -> Option<String> {
     let ended = layout::ended(document);
+    let most = if document.run.run.sequential.is_some() { "at most " } else { "" };
     // A planner may have gone beyond the plan.
     let planned = (document.run.run.planned as usize).max(ended);
     let how = match document.run.status {
@@ -168,7 +188,7 @@ pub fn progress(document: &Document) -> Option<String> {
         let planned = words::many(plan.planned as usize, "power cut");
         format!("{} of {planned}", document.cuts.len())
     });
-    let trials = format!("{ended} of {}", words::many(planned, "trial"));
+    let trials = format!("{ended} of {most}{}", words::many(planned, "trial"));
     let trials = (planned > 0 || cuts.is_none()).then_some(trials);
     let parts: Vec<String> = trials.into_iter().chain(cuts).collect();
     Some(format!("{how} after {}", words::list(&parts)))

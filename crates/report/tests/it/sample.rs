@@ -78,6 +78,7 @@ impl Sample {
             comparisons,
             between,
             noise: Vec::new(),
+            conditions: Vec::new(),
             canaries: Vec::new(),
             cuts: Vec::new(),
             promises: Vec::new(),
@@ -313,6 +314,7 @@ impl Sample {
             estimated_s: None,
             planner: None,
             left_out: Vec::new(),
+            sequential: None,
             applied: self.applied(),
             cuts: None,
         }

@@ -72,6 +72,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         estimated_s: Some(120.0),
         planner: Some("fixed".into()),
         left_out: Vec::new(),
+        sequential: None,
         applied: vec![Applied {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),

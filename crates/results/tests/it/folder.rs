@@ -153,6 +153,7 @@ fn the_neighbours_rate_is_noted_and_nothing_else_changes() {
         estimated_s: None,
         planner: None,
         left_out: Vec::new(),
+        sequential: None,
         neighbour_alone_per_second: None,
         seed: u64::MAX,
         ..run(&["1"], &["25%"], 4)

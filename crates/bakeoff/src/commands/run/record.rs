@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{Experiment, Factor, base, without_passwords};
+use bakeoff_experiment::{Bounds, Experiment, Factor, base, without_passwords};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Estimate, Possible, Registry, spec};
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder};
@@ -106,7 +106,7 @@ fn describe_run(
         .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
     let target = registry.target_of(&experiment.workload).map_err(usage)?;
     let about = target.about(&experiment.workload).expect("the target that runs it");
-    Ok(Run {
+    let mut run = Run {
         name: experiment.name.clone(),
         title: experiment.title.clone(),
         workload: experiment.workload.clone(),
@@ -119,7 +119,7 @@ fn describe_run(
             .map(|factor| (factor.name().into(), experiment.levels(*factor)))
             .collect(),
         seconds: experiment.seconds,
-        repetitions: experiment.repetitions,
+        repetitions: experiment.most_repetitions(),
         seed: experiment.seed,
         planner: Some(experiment.planner.clone()),
         planned: possible.plan.trials() as u32,
@@ -137,7 +137,13 @@ fn describe_run(
         cuts: None,
         estimated_s: Some(Estimate::of(registry, experiment, possible).total_s()),
         left_out: possible.left_out.clone(),
-    })
+        sequential: None,
+    };
+    if let Some(Bounds { max_repetitions, max_time }) = experiment.bounds {
+        let max_time_s = max_time.map(|time| time.as_secs_f64());
+        run.sequential = bakeoff_analysis::schedule(&run, max_repetitions, max_time_s);
+    }
+    Ok(run)
 }
 
 /// The power cuts of a run, and the command that repeats one of them.

@@ -1,0 +1,166 @@
+//! How far each condition came of a run that goes on until it is decided, and why it goes on or ended.
+
+use bakeoff_results::{Levels, Run, RunFolder, RunState, Sequential, Status};
+use bakeoff_stats::{MARGIN, sequential};
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::cells;
+use crate::compare::{self, Compared};
+use crate::comparison::{Comparison, Verdict};
+
+/// A condition: the levels of all factors but the compared one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConditionView {
+    /// The levels.
+    pub levels: Levels,
+    /// How many blocks were run to their end.
+    pub blocks: u32,
+    /// At how many blocks it was judged last; 0 before the first look.
+    pub judged_at: u32,
+    /// Why it goes on, or why it ended.
+    pub state: ConditionState,
+}
+
+/// Why a condition goes on, or why it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConditionState {
+    /// It goes on: some comparison has no word yet.
+    Open,
+    /// Every comparison is faster, slower or same.
+    Decided,
+    /// Of those that have no word none is likely to get one.
+    OutOfReach,
+    /// As many blocks were run as may be.
+    MaxRepetitions,
+    /// The time was over.
+    MaxTime,
+}
+
+/// What the last looks of a run have shown.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The conditions of which a trial has ended, in the plan's order.
+    pub conditions: Vec<ConditionView>,
+    /// What decides them: all pairs of levels that a summary counts.
+    pub comparisons: Vec<Comparison>,
+}
+
+impl Judged {
+    /// What a run folder shows at this moment, without more than a planner needs.
+    ///
+    /// # Errors
+    /// As [`crate::document`].
+    pub fn of(folder: &RunFolder) -> Result<Self> {
+        let _snapshot = folder.snapshot()?;
+        let state = folder.state()?;
+        let trials = folder.trials()?;
+        let counted = cells::counted(&trials);
+        let compared = compare::all(&state.run, &trials, &counted, |view| view.mean_s);
+        Ok(Self::judge(&state, &compared))
+    }
+
+    /// From what was compared; no conditions where a run is judged once.
+    pub(crate) fn judge(state: &RunState, compared: &Compared) -> Self {
+        let run = &state.run;
+        let all = compared.with_baseline.iter().chain(&compared.between);
+        let comparisons: Vec<Comparison> = all.filter(|it| decides(run, it)).cloned().collect();
+        let mut judged = Self { conditions: Vec::new(), comparisons };
+        let Some(sequential) = &run.sequential else { return judged };
+        let conditions = compared.conditions.iter().map(|reached| {
+            let mut view = ConditionView {
+                levels: reached.levels.clone(),
+                blocks: reached.blocks,
+                judged_at: reached.judged_at,
+                state: ConditionState::Open,
+            };
+            view.state = judged.state(&view, sequential, state.status);
+            view
+        });
+        judged.conditions = conditions.collect();
+        judged
+    }
+
+    /// The comparisons at a condition for which it goes on, or that were open when it ended.
+    pub fn open<'a>(&'a self, at: &'a ConditionView) -> impl Iterator<Item = &'a Comparison> {
+        self.at(at).filter(|it| !has_word(it))
+    }
+
+    fn at<'a>(&'a self, at: &'a ConditionView) -> impl Iterator<Item = &'a Comparison> {
+        self.comparisons.iter().filter(|comparison| comparison.levels == at.levels)
+    }
+
+    fn state(&self, at: &ConditionView, rule: &Sequential, status: Status) -> ConditionState {
+        let most = rule.looks.last().copied().unwrap_or_default();
+        let looked = at.judged_at > 0;
+        if looked && self.open(at).next().is_none() {
+            ConditionState::Decided
+        } else if at.judged_at >= most {
+            ConditionState::MaxRepetitions
+        } else if looked && !self.open(at).any(|it| may_get_word(it, at, rule)) {
+            ConditionState::OutOfReach
+        } else if status == Status::Finished && rule.max_time_s.is_some() {
+            ConditionState::MaxTime
+        } else {
+            ConditionState::Open
+        }
+    }
+}
+
+/// The looks of a run of at most so many repetitions, and the confidence of each interval: chosen for
+/// every comparison that a summary could count.
+pub fn schedule(run: &Run, max_repetitions: u32, max_time_s: Option<f64>) -> Option<Sequential> {
+    let of = |levels: usize| levels * levels.saturating_sub(1) / 2;
+    let pairs = of(contenders(run).count()).max(1);
+    let others = run.factors.iter().filter(|(factor, _)| *factor != run.compare);
+    let conditions = others.map(|(_, levels)| levels.len()).fold(1, usize::saturating_mul);
+    let comparisons = pairs.saturating_mul(conditions).saturating_mul(run.operations.len().max(1));
+    let comparisons = u32::try_from(comparisons).unwrap_or(u32::MAX);
+    let looks = sequential::looks(max_repetitions);
+    let confidence = sequential::confidence(&looks, comparisons)?;
+    Some(Sequential { looks, confidence, comparisons, max_time_s, used_s: 0.0 })
+}
+
+/// The levels that are held against each other, without those that measure the harness.
+fn contenders(run: &Run) -> impl Iterator<Item = &str> {
+    let levels = run.factors.iter().filter(|(factor, _)| *factor == run.compare);
+    levels
+        .flat_map(|(_, levels)| levels)
+        .map(String::as_str)
+        .filter(|level| run.alias(&run.compare, level).is_none() && !is_harness(run, level))
+}
+
+fn is_harness(run: &Run, level: &str) -> bool {
+    run.compare == "engine" && !run.stores(level)
+}
+
+/// Whether a comparison is waited for: any with the harness is only where there is no other.
+fn decides(run: &Run, it: &Comparison) -> bool {
+    let harness = is_harness(run, &it.baseline) || is_harness(run, &it.level);
+    !harness || contenders(run).count() < 2
+}
+
+/// Whether it has one of the three words that a run goes on for.
+fn has_word(it: &Comparison) -> bool {
+    matches!(it.verdict, Verdict::Faster | Verdict::Slower | Verdict::Same)
+}
+
+/// Whether more blocks are likely to bring a word.
+fn may_get_word(it: &Comparison, at: &ConditionView, rule: &Sequential) -> bool {
+    // The trial that has too few or was never steady, or two levels that were cut off, stay in all that
+    // is to come.
+    let never = matches!(it.verdict, Verdict::TooFew | Verdict::NeverSteady);
+    if never || (it.ratio.is_none() && it.blocks > 0) {
+        return false;
+    }
+    if at.judged_at < sequential::FUTILE_FROM {
+        return true;
+    }
+    let Some(ratio) = it.ratio else { return false };
+    let far = |end: f64| (end / ratio).ln().abs();
+    let (Some(half), Some(&most)) = (it.low.or(it.high).map(far), rule.looks.last()) else {
+        return true;
+    };
+    sequential::reachable((ratio.ln(), half), (it.blocks, most), rule.confidence, MARGIN)
+}

@@ -1,0 +1,42 @@
+//! Whether a run can do anything in the time that it has.
+
+use bakeoff_analysis::FIRST_LOOK;
+use bakeoff_experiment::Experiment;
+use bakeoff_lab::{Estimate, Possible, Registry};
+
+use super::usage;
+use crate::commands::plan::rounded;
+use crate::exit::Failure;
+use crate::progress::span;
+
+/// Refuses a time that is shorter than one block by itself; says where it is likely to end before
+/// anything can be decided.
+pub fn check(
+    registry: &Registry,
+    experiment: &Experiment,
+    possible: &Possible,
+) -> Result<Option<String>, Failure> {
+    let Some(max_time) = experiment.bounds.and_then(|bounds| bounds.max_time) else {
+        return Ok(None);
+    };
+    let first = possible.first_repetitions(FIRST_LOOK);
+    let Estimate { loads_s, trials_s, longest_block_s, .. } =
+        Estimate::of(registry, experiment, &first);
+    let about = |seconds: f64| span(rounded(seconds));
+    let given = span(max_time.as_secs_f64());
+    if longest_block_s + loads_s > max_time.as_secs_f64() {
+        let (block, loads) = (about(longest_block_s), about(loads_s));
+        return Err(usage(format!(
+            "--max-time is {given}, and one block takes longer: about {block}, and the loading before it \
+             {loads}. Give more time, or shorten the block: --seconds, or fewer levels of what is compared"
+        )));
+    }
+    let least_s = loads_s + trials_s;
+    Ok((least_s > max_time.as_secs_f64()).then(|| {
+        format!(
+            "--max-time is {given}, and nothing is decided before {FIRST_LOOK} repetitions, which take \
+             about {}: it may end before that",
+            about(least_s)
+        )
+    }))
+}

@@ -1,0 +1,211 @@
+//! The planner `until-decided`: it stands here, above the lab and the analysis, since it goes by what
+//! the one says of the other's figures.
+
+mod news;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bakeoff_analysis::{ConditionState, ConditionView, Judged};
+use bakeoff_experiment::{Block, Experiment, Plan};
+use bakeoff_lab::planner::{Due, Planner, PlannerKind, due_after};
+use bakeoff_results::{Error, Levels, RunFolder, Sequential, TrialSummary};
+
+/// One block in so many, and one at least, may be run again because the machine was disturbed.
+const AGAIN: usize = 10;
+
+pub static UNTIL_DECIDED: PlannerKind = PlannerKind {
+    name: "until-decided",
+    summary: "repetition by repetition, in each condition until all its comparisons are decided",
+    repeats: true,
+    begin: |experiment, plan, folder| Ok(Box::new(UntilDecided::new(experiment, plan, folder)?)),
+};
+
+/// Repeats the blocks of all conditions from look to look; after each, of those that are still open.
+struct UntilDecided {
+    conditions: Vec<Condition>,
+    sequential: Sequential,
+    /// What is run until the next look.
+    due: VecDeque<Due>,
+    /// The number of blocks at the next look.
+    look: u32,
+    /// Whether the time is over.
+    over: bool,
+    news: Option<String>,
+}
+
+/// A condition, and all blocks that it may have, in order.
+struct Condition {
+    levels: Levels,
+    blocks: Vec<Block>,
+    has_ended: bool,
+}
+
+impl UntilDecided {
+    fn new(experiment: &Experiment, plan: &Plan, folder: &mut RunFolder) -> Result<Self, Error> {
+        let sequential = folder.run()?.sequential.ok_or_else(|| Error::Refused {
+            path: folder.dir().to_owned(),
+            why: "it does not say when the run is judged".into(),
+        })?;
+        let conditions = conditions(experiment, plan);
+        let (due, news) = (VecDeque::new(), None);
+        let mut planner = Self { conditions, sequential, due, look: 0, over: false, news };
+        let judged = Judged::of(folder)?;
+        let furthest = judged.conditions.iter().map(|it| it.blocks).max().unwrap_or(0);
+        // Who has as many blocks as any other may still have one that is to be run again.
+        let ended = |it: &&ConditionView| it.blocks < furthest && it.state != ConditionState::Open;
+        planner.end(judged.conditions.iter().filter(ended));
+        let reached = furthest.max(1);
+        let looks = planner.sequential.looks.iter().copied();
+        planner.look = looks.filter(|look| *look >= reached).min().unwrap_or(reached);
+        planner.fill(folder)?;
+        Ok(planner)
+    }
+
+    fn end<'a>(&mut self, ended: impl Iterator<Item = &'a ConditionView>) {
+        for view in ended {
+            let found = self.conditions.iter_mut().find(|it| it.levels == view.levels);
+            found.into_iter().for_each(|condition| condition.has_ended = true);
+        }
+    }
+
+    fn open(&self) -> impl Iterator<Item = &Condition> {
+        self.conditions.iter().filter(|condition| !condition.has_ended)
+    }
+
+    /// Takes up what is to be run until the next look.
+    fn fill(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
+        let done = folder.done()?;
+        let upto = |it: &Condition| it.blocks.iter().take(self.look as usize).cloned().collect();
+        let mut blocks: Vec<Block> =
+            self.open().flat_map(|it| -> Vec<Block> { upto(it) }).collect();
+        blocks.sort_by_key(|block| block.number);
+        for block in blocks {
+            self.due.extend(due_after(&block, &done, folder)?);
+        }
+        Ok(())
+    }
+
+    /// Before a look counts them, blocks that the machine disturbed are run a second time, within
+    /// bounds; what they had is kept, but not compared.
+    fn run_again(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
+        let mut latest: BTreeMap<u32, u32> = BTreeMap::new();
+        for trial in folder.done()? {
+            let attempt = latest.entry(trial.block).or_default();
+            *attempt = trial.attempt.max(*attempt);
+        }
+        let all = folder.disturbed()?;
+        let is_latest = |block: u32, attempt: u32| latest.get(&block) == Some(&attempt);
+        let again = all.iter().filter(|it| !is_latest(it.block, it.attempt)).count();
+        let allowed = latest.len().div_ceil(AGAIN).saturating_sub(again);
+        let once = |block: u32| all.iter().filter(|it| it.block == block).count() == 1;
+        let fresh = all.iter().filter(|it| is_latest(it.block, it.attempt) && once(it.block));
+        let mut due = Vec::new();
+        for found in fresh {
+            let mut blocks = self.open().flat_map(|it| &it.blocks);
+            let Some(block) = blocks.find(|block| block.number == found.block) else { continue };
+            due.push((Due { block: block.clone(), attempt: found.attempt + 1 }, &found.what));
+        }
+        for (due, what) in due.into_iter().take(allowed) {
+            let reason = format!("the machine was disturbed ({what}); the block was run again");
+            folder.invalidate(due.block.number, due.attempt - 1, &reason)?;
+            self.due.push_back(due);
+        }
+        Ok(())
+    }
+
+    /// Looks at all open conditions, and takes up what those need that stay open.
+    fn look(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
+        let judged = Judged::of(folder)?;
+        let ended = judged.conditions.iter().filter(|it| it.state != ConditionState::Open);
+        self.end(ended);
+        self.news = Some(news::of(&folder.run()?, &judged, self.look));
+        let next = self.sequential.looks.iter().find(|look| **look > self.look);
+        match next {
+            Some(next) => self.look = *next,
+            None => self.conditions.iter_mut().for_each(|it| it.has_ended = true),
+        }
+        self.fill(folder)
+    }
+
+    /// Whether the block can't be expected to end in time, by what such blocks took.
+    fn is_too_long(&self, due: &Due, folder: &RunFolder) -> Result<bool, Error> {
+        let Some(max_time_s) = self.sequential.max_time_s else { return Ok(false) };
+        let used_s = folder.run()?.sequential.map_or(0.0, |it| it.used_s);
+        let own = self.conditions.iter().find(|it| it.blocks.contains(&due.block));
+        let own: Vec<u32> = own.iter().flat_map(|it| &it.blocks).map(|it| it.number).collect();
+        let trials = folder.trials()?;
+        let longest = |of_own: bool| {
+            let all = trials.iter().filter(|it| !of_own || own.contains(&it.block));
+            longest_block_s(all)
+        };
+        // Nobody knows before the first, and without it there would be nothing at all.
+        let expected_s = longest(true).or_else(|| longest(false));
+        Ok(expected_s.is_some_and(|expected_s| used_s + expected_s > max_time_s))
+    }
+}
+
+impl Planner for UntilDecided {
+    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<Due>, Error> {
+        while self.due.is_empty() && self.open().next().is_some() {
+            self.run_again(so_far)?;
+            if self.due.is_empty() {
+                self.look(so_far)?;
+            }
+        }
+        let Some(due) = self.due.pop_front().filter(|_| !self.over) else { return Ok(None) };
+        if self.is_too_long(&due, so_far)? {
+            self.over = true;
+            self.due.clear();
+            let (judged, run) = (Judged::of(so_far)?, so_far.run()?);
+            self.news = Some(news::of_time(&run, &judged));
+            return Ok(None);
+        }
+        Ok(Some(due))
+    }
+
+    fn left(&self) -> Vec<&Due> {
+        self.due.iter().collect()
+    }
+
+    fn news(&mut self) -> Option<String> {
+        self.news.take()
+    }
+}
+
+/// The conditions of a plan, each with its blocks.
+fn conditions(experiment: &Experiment, plan: &Plan) -> Vec<Condition> {
+    let mut conditions: Vec<Condition> = Vec::new();
+    for block in &plan.blocks {
+        let mut levels = block.trials[0].cell.to_map();
+        levels.remove(experiment.compare.name());
+        match conditions.iter_mut().find(|it| it.levels == levels) {
+            Some(condition) => condition.blocks.push(block.clone()),
+            None => {
+                let blocks = vec![block.clone()];
+                conditions.push(Condition { levels, blocks, has_ended: false });
+            }
+        }
+    }
+    conditions
+}
+
+/// How long the longest block took, from where its trials began: what the last one took is not among it,
+/// and counts as much as the others on average.
+fn longest_block_s<'a>(trials: impl Iterator<Item = &'a TrialSummary>) -> Option<f64> {
+    let mut blocks: BTreeMap<(u32, u32), Vec<&TrialSummary>> = BTreeMap::new();
+    for trial in trials {
+        blocks.entry((trial.block, trial.attempt)).or_default().push(trial);
+    }
+    let took = |trials: &Vec<&TrialSummary>| {
+        let starts = || trials.iter().map(|trial| trial.started_s);
+        let (first, last) = (starts().reduce(f64::min)?, starts().reduce(f64::max)?);
+        match trials.len() {
+            0 | 1 => trials.first().and_then(|trial| trial.ran_s),
+            n => Some((last - first) * n as f64 / (n - 1) as f64),
+        }
+    };
+    blocks.values().filter_map(took).reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests;

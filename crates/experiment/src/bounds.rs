@@ -1,0 +1,129 @@
+//! The bounds of a run that goes on until it is decided: how many repetitions, and how much time.
+
+use std::time::Duration;
+
+use crate::layer::Layer;
+use crate::level::base;
+use crate::message::Problem;
+use crate::{Changes, Experiment, PlannerNames};
+
+/// The fewest repetitions that anything can be decided after.
+const FEWEST: u32 = 3;
+/// How many are run at most, where nothing else is said.
+const DEFAULT: u32 = 20;
+const LONGEST: Duration = Duration::from_secs(30 * DAY);
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+/// The units of a time, by their names.
+const UNITS: [(&str, u64); 4] = [("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", 1)];
+
+/// The bounds of a run whose planner decides how often each block is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// How often a block is repeated at most.
+    pub max_repetitions: u32,
+    /// How long the trials may take; `None` for any time.
+    pub max_time: Option<Duration>,
+}
+
+impl Bounds {
+    /// Of all that was said.
+    pub(crate) fn of(layer: &Layer) -> Self {
+        let max_repetitions = layer.max_repetitions.unwrap_or(DEFAULT);
+        Self { max_repetitions, max_time: layer.max_time }
+    }
+}
+
+/// How many repetitions there may be.
+pub(crate) fn max_repetitions(repetitions: u64) -> Result<u32, Problem> {
+    match u32::try_from(repetitions) {
+        Ok(repetitions @ FEWEST..=1000) => Ok(repetitions),
+        _ => Err(Problem::new(format!("nothing is decided by {repetitions} repetitions at most"))
+            .help(format!("valid: {FEWEST} to 1000"))),
+    }
+}
+
+/// A time: `90s`, `45min`, `2h`, `1d`.
+pub(crate) fn max_time(text: &str) -> Result<Duration, Problem> {
+    let problem = |why: &str| {
+        Problem::new(format!("`{text}` {why}"))
+            .help("valid: a number and its unit, such as 90s, 45min, 2h or 1d; 1s to 30d")
+    };
+    let unit = |(name, seconds)| Some((text.trim().strip_suffix(name)?.trim_end(), seconds));
+    let parts = UNITS.into_iter().find_map(unit);
+    let read = |(number, seconds): (&str, u64)| Some(number.parse::<f64>().ok()? * seconds as f64);
+    let seconds = parts.and_then(read).filter(|seconds| seconds.is_finite());
+    let seconds = seconds.ok_or_else(|| problem("is no time"))?;
+    match (1.0..=LONGEST.as_secs_f64()).contains(&seconds) {
+        true => Ok(Duration::from_secs(seconds.round() as u64)),
+        false => Err(problem("can't be the time of a run")),
+    }
+}
+
+/// A time as it is written, in the largest unit that it is a whole number of.
+pub(crate) fn time_in_words(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let whole = UNITS.into_iter().find(|(_, unit)| seconds.is_multiple_of(*unit));
+    let (name, unit) = whole.expect("any is a whole number of seconds");
+    format!("{}{name}", seconds / unit)
+}
+
+/// Flags that the planner takes no notice of.
+pub(crate) fn idle_flags(changes: &Changes, planner: &PlannerNames) -> Vec<Problem> {
+    let flags = match planner.repeats {
+        true => vec![("--repetitions", changes.repetitions.is_some(), "give --max-repetitions")],
+        false => {
+            let help = "add --until-decided";
+            vec![
+                ("--max-repetitions", changes.max_repetitions.is_some(), help),
+                ("--max-time", changes.max_time.is_some(), help),
+            ]
+        }
+    };
+    let given = flags.into_iter().filter(|(_, given, _)| *given);
+    given
+        .map(|(flag, _, help)| {
+            let name = &planner.name;
+            Problem::new(format!("the planner `{name}` takes no {flag}"))
+                .help(format!("{help}, or leave {flag} out"))
+        })
+        .collect()
+}
+
+/// What is wrong with deciding an experiment that compares nothing.
+pub(crate) fn nothing_to_decide(experiment: &Experiment) -> Option<Problem> {
+    let levels = &experiment.factors[&experiment.compare];
+    let one = levels.iter().all(|level| base(level) == base(&levels[0]));
+    let asked = experiment.bounds.is_some() && experiment.repetitions > 0;
+    (one && asked).then(|| {
+        let (planner, compare) = (&experiment.planner, experiment.compare);
+        Problem::new(format!(
+            "the planner `{planner}` has nothing to decide: `{compare}` is compared, and has one level"
+        ))
+        .help(format!("name two levels of `{compare}`, or compare another factor"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_written() {
+        for (text, seconds, written) in [
+            ("90s", 90, "90s"),
+            ("45min", 2700, "45min"),
+            ("120 min", 7200, "2h"),
+            (" 1.5h ", 5400, "90min"),
+            ("2d", 172_800, "2d"),
+        ] {
+            let time = max_time(text).unwrap();
+            assert_eq!((time.as_secs(), &*time_in_words(time)), (seconds, written), "{text}");
+        }
+        for text in ["", "2", "h", "2 hours", "-1h", "0s", "31d", "nan h", "1h30", "infs"] {
+            assert!(max_time(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! How many blocks each condition took, where a run goes on until it is decided, and why it ended.
+
+use bakeoff_analysis::{ConditionState, ConditionView};
+
+use crate::block::{Block, Column, Kind, Row, Table, Words};
+use crate::layout::Layout;
+use crate::section::Section;
+use crate::words;
+
+/// How many blocks each condition took.
+pub struct Conditions;
+
+impl Section for Conditions {
+    fn name(&self) -> &str {
+        "conditions"
+    }
+
+    fn title(&self) -> &str {
+        "How long each condition went on"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let document = layout.document;
+        let Some(sequential) = document.run.run.sequential.as_ref() else { return Vec::new() };
+        if document.conditions.is_empty() {
+            return Vec::new();
+        }
+        let varying = layout.varying.iter();
+        let condition = varying.clone().map(|factor| Column::new(Kind::Condition, *factor));
+        let rest = [
+            Column::new(Kind::Number, "blocks"),
+            Column::new(Kind::Number, "judged at"),
+            Column::new(Kind::State, "why it ended"),
+        ];
+        let rows = document.conditions.iter().map(|it| {
+            let level = |factor: &&str| it.levels.get(*factor).cloned().unwrap_or_default();
+            let levels = varying.clone().map(level);
+            Row::of(levels.chain(figures(it)))
+        });
+        let table = Table {
+            caption: "Blocks of each condition".into(),
+            columns: condition.chain(rest).collect(),
+            rows: rows.collect(),
+            ..Table::default()
+        };
+        let looks: Vec<String> = sequential.looks.iter().map(ToString::to_string).collect();
+        let lead = format!(
+            "Every condition was judged at {} blocks, and went on until each comparison was faster, slower \
+             or same; a word is read at these looks alone.",
+            words::list(&looks)
+        );
+        vec![Block::Lead(Words::from(lead)), Block::Table(table)]
+    }
+}
+
+fn figures(it: &ConditionView) -> [String; 3] {
+    let judged = if it.judged_at > 0 { it.judged_at.to_string() } else { "–".into() };
+    [it.blocks.to_string(), judged, ended(it.state).to_owned()]
+}
+
+/// Why it ended, in words.
+fn ended(state: ConditionState) -> &'static str {
+    match state {
+        ConditionState::Open => "it has not ended",
+        ConditionState::Decided => "decided",
+        ConditionState::OutOfReach => "no further word was likely",
+        ConditionState::MaxRepetitions => "most repetitions reached",
+        ConditionState::MaxTime => "the time was over",
+    }
+}
