@@ -2,8 +2,8 @@
 
 use bakeoff_results::{DATABASE, Error, RunFolder};
 
-use crate::conditions::Judged;
 use crate::document::{Document, SCHEMA};
+use crate::judged::Judged;
 use crate::{Result, beside, bounds, cells, compare, over_time, promises, warnings};
 
 /// What a run folder has to tell, as it is at this moment.

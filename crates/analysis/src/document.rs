@@ -9,7 +9,7 @@ use bakeoff_results::{Canary, Cut, CutPlan, Levels, OperationSummary, RunState, 
 use serde::{Deserialize, Serialize};
 
 pub use crate::comparison::{Comparison, RatioIs, Verdict};
-use crate::conditions::ConditionView;
+use crate::condition::ConditionView;
 use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
 use crate::open_loop::OpenLoop;

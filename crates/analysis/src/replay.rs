@@ -8,7 +8,8 @@ use crate::Result;
 use crate::cells;
 use crate::compare;
 use crate::comparison::Verdict;
-use crate::conditions::{ConditionState, Judged, schedule};
+use crate::condition::ConditionState;
+use crate::judged::{Judged, schedule};
 
 /// What a condition of a recorded run would have needed.
 #[derive(Clone, Debug, PartialEq)]

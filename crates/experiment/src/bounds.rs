@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use crate::layer::Layer;
-use crate::level::base;
 use crate::message::Problem;
-use crate::{Changes, Experiment, PlannerNames};
 
 /// The fewest repetitions that anything can be decided after.
 const FEWEST: u32 = 3;
@@ -68,42 +66,6 @@ pub(crate) fn time_in_words(time: Duration) -> String {
     let whole = UNITS.into_iter().find(|(_, unit)| seconds.is_multiple_of(*unit));
     let (name, unit) = whole.expect("any is a whole number of seconds");
     format!("{}{name}", seconds / unit)
-}
-
-/// Flags that the planner takes no notice of.
-pub(crate) fn idle_flags(changes: &Changes, planner: &PlannerNames) -> Vec<Problem> {
-    let flags = match planner.repeats {
-        true => vec![("--repetitions", changes.repetitions.is_some(), "give --max-repetitions")],
-        false => {
-            let help = "add --until-decided";
-            vec![
-                ("--max-repetitions", changes.max_repetitions.is_some(), help),
-                ("--max-time", changes.max_time.is_some(), help),
-            ]
-        }
-    };
-    let given = flags.into_iter().filter(|(_, given, _)| *given);
-    given
-        .map(|(flag, _, help)| {
-            let name = &planner.name;
-            Problem::new(format!("the planner `{name}` takes no {flag}"))
-                .help(format!("{help}, or leave {flag} out"))
-        })
-        .collect()
-}
-
-/// What is wrong with deciding an experiment that compares nothing.
-pub(crate) fn nothing_to_decide(experiment: &Experiment) -> Option<Problem> {
-    let levels = &experiment.factors[&experiment.compare];
-    let one = levels.iter().all(|level| base(level) == base(&levels[0]));
-    let asked = experiment.bounds.is_some() && experiment.repetitions > 0;
-    (one && asked).then(|| {
-        let (planner, compare) = (&experiment.planner, experiment.compare);
-        Problem::new(format!(
-            "the planner `{planner}` has nothing to decide: `{compare}` is compared, and has one level"
-        ))
-        .help(format!("name two levels of `{compare}`, or compare another factor"))
-    })
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use crate::layer::{Given, Layer, Levels};
 use crate::message::{Error, Place, Problem, Source, one_of};
 use crate::options::Holders;
 use crate::{
-    Bounds, Changes, Experiment, Factor, PlannerNames, Vocabulary, WorkloadNames, bounds, cuts,
-    file, level,
+    Bounds, Changes, Experiment, Factor, PlannerNames, Vocabulary, WorkloadNames, cuts, file, level,
 };
 
+mod decided;
 mod options;
 mod power;
 
@@ -54,7 +54,7 @@ impl Experiment {
         let own = &vocabulary.with_disks(&layer.disks);
         let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
         layer = layer.under(changes.layer(own, workload, &mut problems));
-        problems.extend(bounds::idle_flags(changes, planner(&layer, vocabulary)));
+        problems.extend(decided::idle_flags(changes, planner(&layer, vocabulary)));
         if problems.is_empty() {
             trust_engines(&layer, &source, vocabulary)?;
             Self::settle(layer, &source, own)
@@ -96,9 +96,9 @@ impl Experiment {
         let wrong = power::check(&experiment, &layer.factors, asked.as_ref(), workload, vocabulary);
         problems.extend(wrong);
         problems.extend(options::check(&layer.factors, &experiment, vocabulary));
-        problems.extend(bounds::nothing_to_decide(&experiment));
+        problems.extend(decided::nothing_to_decide(&experiment));
         if experiment.trials() > MOST_TRIALS {
-            problems.push(too_many(experiment.trials()));
+            problems.push(too_many(&experiment));
         }
         if problems.is_empty() {
             return Ok(experiment);
@@ -185,12 +185,14 @@ fn missing(key: &str, valid: &[&str], place: &Place) -> Problem {
         .help(format!("add a line `{key} = \"NAME\"`; valid: {}", valid.join(", ")))
 }
 
-fn too_many(trials: u64) -> Problem {
+fn too_many(experiment: &Experiment) -> Problem {
+    let trials = experiment.trials();
+    let key = if experiment.bounds.is_some() { "max_repetitions" } else { "repetitions" };
     Problem::new(format!("the experiment comes to {trials} trials; at most {MOST_TRIALS} are run"))
-        .help(
-            "every level of one factor meets every level of the others in every repetition: \
-               name fewer levels, or lower `repetitions`",
-        )
+        .help(format!(
+            "every level of one factor meets every level of the others in every repetition: name fewer \
+             levels, or lower `{key}`"
+        ))
 }
 
 /// Aliases and scales, which are right or wrong only beside other keys.

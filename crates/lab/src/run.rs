@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Block, Cell, Experiment, State};
+use bakeoff_experiment::{Cell, Experiment, State};
 use bakeoff_results::{Canary, Measured, RunFolder, Trial};
 use bakeoff_trust::Folder;
 
@@ -31,10 +31,12 @@ use crate::spec::{self, TrialSpec};
 use crate::watch::{Event, Watch};
 use crate::{LabError, MachineError, Registry, TrialError};
 
+mod clock;
 mod conditioning;
 mod cuts;
 mod left;
 
+use clock::Clock;
 pub use cuts::file_systems;
 use left::Left;
 
@@ -91,19 +93,6 @@ struct Way {
     processors: u32,
 }
 
-/// How long a run has taken.
-struct Clock {
-    began: Instant,
-    /// Seconds of earlier sittings.
-    used_s: f64,
-}
-
-impl Clock {
-    fn used_s(&self) -> f64 {
-        self.used_s + self.began.elapsed().as_secs_f64()
-    }
-}
-
 impl Runner<'_> {
     /// Runs what is not done yet, and tells `watch` of it.
     ///
@@ -112,7 +101,7 @@ impl Runner<'_> {
     /// next one is run.
     pub fn run(mut self, watch: &mut dyn Watch) -> Result<Ending, LabError> {
         let used_s = self.folder.run()?.sequential.map_or(0.0, |it| it.used_s);
-        let clock = Clock { began: Instant::now(), used_s };
+        let clock = Clock::after(used_s);
         let ended = self.run_all(&clock, watch);
         let noted = self.folder.note_used(clock.used_s());
         match ended.and_then(|failed| Ok(noted.map(|()| failed)?)) {
@@ -133,7 +122,7 @@ impl Runner<'_> {
         let work = wanting("the work folder", work)?;
         let left = planner.left();
         self.preflight(work.path()).check(left.iter().map(|due| &due.block))?;
-        let number = self.ended()?;
+        let number = left::ended(&self.possible.plan, &self.folder.done()?);
         let mut way = Way {
             cage: wanting("the canary", Cage::new(work.path()))?,
             canaries: self.folder.canaries()?,
@@ -187,18 +176,6 @@ impl Runner<'_> {
             stage.watch.event(Event::Planned(&news));
         }
         Ok(due)
-    }
-
-    /// How many trials of blocks that are through have ended.
-    fn ended(&self) -> Result<usize, LabError> {
-        let done = self.folder.done()?;
-        let whole = |block: &&Block| {
-            let of = done.iter().filter(|trial| trial.block == block.number);
-            let latest = of.clone().map(|trial| trial.attempt).max();
-            of.filter(|trial| Some(trial.attempt) == latest).count() == block.trials.len()
-        };
-        let blocks = self.possible.plan.blocks.iter().filter(whole);
-        Ok(blocks.map(|block| block.trials.len()).sum())
     }
 
     /// The experiment's planner, at what the run folder lacks.

@@ -106,6 +106,10 @@ fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
     if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
         say(format_args!("it would not begin here: {problems}"));
     }
+    match time::check(registry, experiment, possible) {
+        Err(problem) => say(format_args!("it would not begin: {}", problem.message)),
+        Ok(short) => short.into_iter().for_each(|short| say(format_args!("{short}"))),
+    }
     Ok(Exit::Done)
 }
 

@@ -115,6 +115,10 @@ fn the_pages_name_every_option_that_is_a_factor() {
 
 #[test]
 fn the_planners_on_the_page_are_their_list() {
+    let list = super::Place::new().run(&["list", "planners"]).code(0).out();
+    let listed: Vec<&str> =
+        list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(listed.contains(&"fixed") && listed.contains(&"until-decided"), "{list}");
     let row =
         |it: &&bakeoff_lab::planner::PlannerKind| format!("| `{}` | {} |\n", it.name, it.summary);
     let rows: String = bakeoff_lab::planner::PLANNERS.iter().map(row).collect();

@@ -95,6 +95,8 @@ fn a_dry_run_says_the_least_and_the_most() {
         "planner until-decided: repetition by repetition",
     ]);
     assert!(!plan(&[]).out().contains("repetition  3"), "which come after that nobody knows");
+    plan(&["--max-time", "1s"])
+        .says(&["it would not begin: --max-time is 1 s, and one block takes"]);
     plan(&["--max-time", "20s"]).says(&["20 blocks, about 20 s, when --max-time ends it"]);
 }
 

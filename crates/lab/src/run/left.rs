@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bakeoff_experiment::Cell;
+use bakeoff_experiment::{Block, Cell, Plan};
+use bakeoff_results::Done;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -57,6 +58,16 @@ impl Left {
             (None, _) => guess,
         }
     }
+}
+
+/// How many trials of a plan have ended, in blocks that are through.
+pub fn ended(plan: &Plan, done: &[Done]) -> usize {
+    let whole = |block: &&Block| {
+        let of = done.iter().filter(|trial| trial.block == block.number);
+        let latest = of.clone().map(|trial| trial.attempt).max();
+        of.filter(|trial| Some(trial.attempt) == latest).count() == block.trials.len()
+    };
+    plan.blocks.iter().filter(whole).map(|block| block.trials.len()).sum()
 }
 
 #[cfg(test)]

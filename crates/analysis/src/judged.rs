@@ -1,42 +1,14 @@
-//! How far each condition came of a run that goes on until it is decided, and why it goes on or ended.
+//! When a run is judged that goes on until it is decided, how far each condition came by then, and why it
+//! goes on or ended.
 
-use bakeoff_results::{Levels, Run, RunFolder, RunState, Sequential, Status};
+use bakeoff_results::{Run, RunFolder, RunState, Sequential, Status};
 use bakeoff_stats::{MARGIN, sequential};
-use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::cells;
 use crate::compare::{self, Compared};
 use crate::comparison::{Comparison, Verdict};
-
-/// A condition: the levels of all factors but the compared one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ConditionView {
-    /// The levels.
-    pub levels: Levels,
-    /// How many blocks were run to their end.
-    pub blocks: u32,
-    /// At how many blocks it was judged last; 0 before the first look.
-    pub judged_at: u32,
-    /// Why it goes on, or why it ended.
-    pub state: ConditionState,
-}
-
-/// Why a condition goes on, or why it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConditionState {
-    /// It goes on: some comparison has no word yet.
-    Open,
-    /// Every comparison is faster, slower or same.
-    Decided,
-    /// Of those that have no word none is likely to get one.
-    OutOfReach,
-    /// As many blocks were run as may be.
-    MaxRepetitions,
-    /// The time was over.
-    MaxTime,
-}
+use crate::condition::{ConditionState, ConditionView};
 
 /// What the last looks of a run have shown.
 #[derive(Clone, Debug)]

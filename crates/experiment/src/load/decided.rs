@@ -1,0 +1,41 @@
+//! What is wrong with what is said to a planner: bounds, or how often blocks are repeated.
+
+use crate::level::base;
+use crate::message::Problem;
+use crate::{Changes, Experiment, PlannerNames};
+
+/// Flags that the planner takes no notice of.
+pub(super) fn idle_flags(changes: &Changes, planner: &PlannerNames) -> Vec<Problem> {
+    let flags = match planner.repeats {
+        true => vec![("--repetitions", changes.repetitions.is_some(), "give --max-repetitions")],
+        false => {
+            let help = "add --until-decided";
+            vec![
+                ("--max-repetitions", changes.max_repetitions.is_some(), help),
+                ("--max-time", changes.max_time.is_some(), help),
+            ]
+        }
+    };
+    let given = flags.into_iter().filter(|(_, given, _)| *given);
+    given
+        .map(|(flag, _, help)| {
+            let name = &planner.name;
+            Problem::new(format!("the planner `{name}` takes no {flag}"))
+                .help(format!("{help}, or leave {flag} out"))
+        })
+        .collect()
+}
+
+/// What is wrong with deciding an experiment that compares nothing.
+pub(super) fn nothing_to_decide(experiment: &Experiment) -> Option<Problem> {
+    let levels = &experiment.factors[&experiment.compare];
+    let one = levels.iter().all(|level| base(level) == base(&levels[0]));
+    let asked = experiment.bounds.is_some() && experiment.repetitions > 0;
+    (one && asked).then(|| {
+        let (planner, compare) = (&experiment.planner, experiment.compare);
+        Problem::new(format!(
+            "the planner `{planner}` has nothing to decide: `{compare}` is compared, and has one level"
+        ))
+        .help(format!("name two levels of `{compare}`, or compare another factor"))
+    })
+}
