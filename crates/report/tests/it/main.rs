@@ -2,6 +2,7 @@
 
 mod bounds;
 mod charts;
+mod conditions;
 mod debts;
 mod formats;
 mod little;
