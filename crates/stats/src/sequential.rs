@@ -51,7 +51,7 @@ pub fn confidence(looks: &[u32], comparisons: u32) -> Option<f64> {
 pub fn nominal(looks: &[u32], error: f64) -> Option<f64> {
     let ascend = looks.windows(2).all(|pair| pair[0] < pair[1]);
     let valid = looks.first().is_some_and(|first| *first >= 2) && ascend;
-    if !valid || !(error > 0.0 && error < 1.0) {
+    if !(valid && error > 0.0 && error < 1.0) {
         return None;
     }
     // The logarithms of the two are nearly on a line: the secant method needs a few steps.

@@ -27,7 +27,7 @@ fn rate(levels: &Levels, at_s: f64) -> f64 {
     let alone = match levels["engine"].as_str() {
         "sqlite" if at_s < 62.0 => 80.0,
         "sqlite" if (250.0..330.0).contains(&at_s) => 9.0,
-        "sqlite" if (at_s / 40.0) as u32 % 2 == 0 => 0.0,
+        "sqlite" if ((at_s / 40.0) as u32).is_multiple_of(2) => 0.0,
         "sqlite" => 0.6,
         "lmdb" if at_s < 215.0 => 60.0,
         "lmdb" if at_s < 270.0 => 20.0,
