@@ -63,7 +63,7 @@ fn each_state_is_what_it_says() {
         assert!(of(trial, &ROUNDS_RANGE, Scope::Trial).is_some_and(|range| range >= 0.0));
     }
     let report = place.run(&["report", "r"]).code(0);
-    report.says(&["After a restart", "Steady trials", "first 10"]);
+    report.says(&["Restarts, and steady trials", "opening", "first 10"]);
 }
 
 /// The operations of each calibration.
