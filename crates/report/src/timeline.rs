@@ -130,7 +130,8 @@ impl Lines {
 
     /// The limit, where it is near enough to be drawn.
     pub(crate) fn near_limit(&self) -> Option<f64> {
-        self.limit.zip(self.most()).filter(|(limit, most)| *limit <= most * NEAR).map(|it| it.0)
+        let is_near = |(limit, most): &(f64, f64)| *limit > 0.0 && *limit <= most * NEAR;
+        self.limit.zip(self.most()).filter(is_near).map(|(limit, _)| limit)
     }
 
     /// Its title, with what it counts in.

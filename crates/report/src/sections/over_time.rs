@@ -37,8 +37,8 @@ const COLUMNS: [Head; 7] = [
     ("per second, first third", Some("1/s, first third"), Kind::Main),
     ("second third", None, Kind::Number),
     ("last third", Some("last third"), Kind::Main),
-    ("seconds with no operation", Some("none for"), Kind::Number),
-    ("longest such stretch", Some("at once"), Kind::Number),
+    ("seconds with no operation", Some("no operation"), Kind::Number),
+    ("longest such stretch", Some("longest"), Kind::Number),
     ("nearest to a limit", None, Kind::LongNumber),
     ("paid", None, Kind::LongNumber),
 ];
@@ -241,7 +241,7 @@ fn cells(course: &OverTime) -> [String; COLUMNS.len()] {
     let [first, second, last] = course.thirds_per_second.map(words::digits);
     let idle = |seconds: f64| match seconds {
         0.0 => NONE.to_owned(),
-        seconds => words::span(seconds),
+        seconds => format!("{} s", words::count(seconds.round() as u64)),
     };
     let share = |owed: &OwedOverTime| {
         let limit = owed.limit.filter(|limit| *limit > 0)?;

@@ -121,10 +121,10 @@ fn heading(lines: &Lines, axis: &Axis) -> String {
     format!("{title}{log}; the most at the right")
 }
 
-/// The most of a line; where there is a limit, how much of it.
+/// The most of a line; where a limit is near, how much of it.
 fn most(lines: &Lines, line: &Line) -> String {
     let most = line.pieces.iter().filter_map(|piece| piece.most).reduce(f64::max);
-    match (most, lines.limit.filter(|limit| *limit > 0.0)) {
+    match (most, lines.near_limit()) {
         (Some(most), Some(limit)) => format!("{} full", words::percent(most / limit)),
         (Some(most), None) => lines.unit.text(most),
         (None, _) => String::new(),

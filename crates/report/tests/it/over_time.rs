@@ -104,6 +104,8 @@ fn a_terminal_that_has_only_ascii_is_shown_no_blocks() {
     let full = terminal(&document, 80, true);
     assert!(blocks(&full));
     assert_eq!(plain.lines().count(), full.lines().count());
+    // The one is near its limit, the other is not.
+    assert!(full.contains(" 98.0 % full\n") && full.contains(" 54.9 MB\n"), "{full}");
     for (width, unicode) in [(40, true), (60, false), (200, true)] {
         let text = terminal(&document, width, unicode);
         let widest = text.lines().map(|line| line.chars().count()).max();
@@ -191,6 +193,23 @@ fn every_point_is_a_row_of_the_series() {
     let log = "sqlite,0,1,0,owed,log since the checkpoint,bytes,84000000,18,34.2,24300000,";
     assert!(lines.iter().any(|line| line.starts_with(log)), "{csv}");
     assert!(lines.iter().all(|line| line.split(',').count() == 13), "{csv}");
+}
+
+/// A debt of nothing with a limit of nothing, a trial without an operation.
+#[test]
+fn nothing_is_no_reason_for_nonsense() {
+    let mut document = over_time(30);
+    let course = document.cells[0].over_time.as_mut().unwrap();
+    course.owed[0].limit = Some(0);
+    let lines = [&mut course.per_second, &mut course.owed[0].pieces];
+    for piece in lines.into_iter().flatten() {
+        (piece.mean, piece.least, piece.most) = (Some(0.0), Some(0.0), Some(0.0));
+    }
+    course.latency_s.clear();
+    course.thirds_per_second = [0.0; 3];
+    for text in [section(&document), terminal(&document, 80, true), text(&document, "md")] {
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    }
 }
 
 #[test]
