@@ -33,15 +33,21 @@
 //! what they held at some moment: of two writes within one sector the later never shows without
 //! the earlier.
 //!
+//! **Earlier moments.** What is told can be remembered ([`Pending::record`]), with what was there before
+//! each change. Then an image can be made of any moment since, by either kind of metadata: what was
+//! pending is told again up to it, and what was changed since is undone ([`History`]).
+//!
 //! Not kept: times of files, and extended attributes. An image has the times of its making.
 
 mod choice;
 mod content;
 mod data;
+mod event;
 mod history;
 mod image;
 mod names;
 mod pending;
+mod state;
 
 use std::fmt;
 use std::io;
@@ -51,10 +57,12 @@ use serde::{Deserialize, Serialize};
 
 pub use content::Content;
 pub use data::Before;
+pub use event::Mark;
 pub use history::{Earlier, History, Moment};
 pub use image::{Image, Item};
 pub use names::{Attributes, Kind, Place};
-pub use pending::{Mark, Pending};
+pub use pending::Pending;
+pub use state::State;
 
 /// A file's number. It names one file, directory or other thing for ever: a number that was in
 /// use must not be given out again, not even after the thing is gone.

@@ -38,6 +38,7 @@ mod durable;
 mod inode;
 mod listing;
 mod names;
+mod noted;
 mod orphans;
 mod size;
 mod snapshot;

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::content::{Content, Piece, Source};
 use super::{Ino, SECTOR};
@@ -22,7 +21,7 @@ pub enum Before<'a> {
 #[derive(Clone, Debug)]
 enum Old {
     /// These bytes, then zeros.
-    Bytes(Arc<[u8]>),
+    Bytes(Box<[u8]>),
     /// What this other file holds, at the same offsets.
     Kept(Ino),
 }

@@ -9,25 +9,9 @@ use std::io;
 
 use super::content::Content;
 use super::data::Edit;
-use super::names::{Attributes, Kind, Operation};
-use super::pending::{Mark, Pending};
+use super::event::Event;
+use super::state::State;
 use super::{Contents, Ino, Metadata};
-
-/// What [`Pending`] is told, as it is remembered.
-#[derive(Clone, Debug)]
-pub(super) enum Event {
-    Edit(Ino, Edit),
-    /// Something is made, and has no name yet.
-    Add(Ino, Kind, Attributes),
-    Change(Operation),
-    SyncFile(Ino, Mark),
-    FailSync(Ino, Mark),
-    SyncDir(Ino, Mark),
-    CommitNames(Mark),
-    CommitJournal(Mark),
-    Expire(Ino, Mark),
-    Wrote(Ino, Mark, Mark),
-}
 
 /// A moment of a history: between two events of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +20,7 @@ pub struct Moment(usize);
 /// All that happened since it was begun.
 pub struct History {
     /// What was pending at its start.
-    base: Pending,
+    base: State,
     events: Vec<Event>,
     /// Which of the events are changes of a file's bytes or size.
     edits: HashMap<Ino, Vec<usize>>,
@@ -47,7 +31,7 @@ pub struct History {
 }
 
 impl History {
-    pub(super) fn new(base: Pending) -> Self {
+    pub(super) fn new(base: State) -> Self {
         Self { base, events: Vec::new(), edits: HashMap::new(), bytes: 0, free: Vec::new() }
     }
 
@@ -73,11 +57,11 @@ impl History {
     /// What was pending at a moment, on a file system that makes names durable in this way. `None`
     /// for another way than the one that was recorded, if something had been changed before the
     /// history began: what of it would be pending there is not known.
-    pub fn pending(&self, moment: Moment, metadata: Metadata) -> Option<Pending> {
+    pub fn pending(&self, moment: Moment, metadata: Metadata) -> Option<State> {
         if metadata != self.base.metadata && !self.base.is_untouched() {
             return None;
         }
-        let mut pending = self.base.bare();
+        let mut pending = self.base.clone();
         pending.metadata = metadata;
         for event in &self.events[..moment.0] {
             pending.happen(event.clone());

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 
 use bakeoff_devices::plug::{
-    Before, Contents, Ino, Keep, Kind, Mark, Metadata, Moment, Pending, Place,
+    Before, Contents, Ino, Keep, Kind, Mark, Metadata, Moment, Pending, Place, State,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -130,7 +130,8 @@ impl Told {
     /// The images of this moment, by both kinds, all rules and some seeds.
     fn see(&self) -> Seen {
         let moment = self.recorded.history().unwrap().now();
-        let images = self.plain.iter().flat_map(|pending| pictures(pending, &self.store)).collect();
+        let images =
+            self.plain.iter().flat_map(|pending| pictures(pending.state(), &self.store)).collect();
         Seen { moment, images }
     }
 }
@@ -139,7 +140,7 @@ fn place(at: usize) -> Place<'static> {
     Place { dir: ROOT, name: OsStr::new(NAMES[at]) }
 }
 
-fn pictures(pending: &Pending, contents: &dyn Contents) -> Vec<Picture> {
+fn pictures(pending: &State, contents: &dyn Contents) -> Vec<Picture> {
     let each = |keep: Keep, seed: u64| {
         picture(&pending.image(keep, seed, contents).unwrap(), contents).unwrap()
     };

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::plug::Keep;
 use bakeoff_devices::trigger::{Awaited, Trigger};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::Volume;
 use super::armed::Met;
+use super::noted::now;
 use crate::materialise::materialise;
 
 impl Volume {
@@ -180,10 +180,4 @@ fn watch(volume: &Weak<Volume>, times: &[(Duration, usize)], heard: &Receiver<()
     {
         volume.power_off();
     }
-}
-
-/// Nanoseconds of `CLOCK_MONOTONIC`.
-pub(super) fn now() -> Nanos {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

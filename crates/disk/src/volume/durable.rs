@@ -10,7 +10,7 @@ use bakeoff_devices::plug::{Attributes, Mark, Metadata, Pending, Place};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::snapshot::{Noted, Recorders};
+use super::noted::{Noted, Recorders};
 use super::{Ino, ROOT, Volume};
 use crate::executor::{Then, Ticked};
 

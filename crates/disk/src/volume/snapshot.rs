@@ -10,34 +10,16 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::plug::{Contents, Earlier, History, Keep, Metadata, Moment, Pending};
+use bakeoff_devices::plug::{Contents, Earlier, History, Keep, Metadata, Moment, State};
 
 use super::contents::BackingContents;
-use super::cut::now;
 use super::durable::Model;
+use super::noted::{Noted, now};
 use super::{Ino, Volume};
 use crate::materialise::materialise;
 
 /// Bytes of memory for what earlier moments take.
 const MOST_RECORDED: u64 = 1 << 30;
-
-/// A moment that was waited for, and has come.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Noted {
-    /// When, in nanoseconds of `CLOCK_MONOTONIC`.
-    at: Nanos,
-    /// Which history it is of, and where in it, if one is remembered.
-    moment: Option<(u64, Moment)>,
-}
-
-/// Who needs what is remembered.
-#[derive(Default)]
-pub(super) struct Recorders {
-    /// Images that are being made, and one for whoever wants all from the start.
-    count: usize,
-    /// Tells one history from the next.
-    number: u64,
-}
 
 impl Model {
     /// Notes that moments have come, unless they had before: now, or when the power went.
@@ -128,7 +110,7 @@ impl Volume {
 
     /// Sees that the present moment is remembered. Gives it, what is pending, and which history it is
     /// of.
-    fn begin(&self) -> (Moment, Pending, u64) {
+    fn begin(&self) -> (Moment, State, u64) {
         // Nobody is in the middle of a change.
         let _power = self.power.write().unwrap_or_else(PoisonError::into_inner);
         let mut model = self.model();
@@ -139,7 +121,7 @@ impl Volume {
         model.recorders.count += 1;
         let history = model.pending.history().expect("it was begun");
         let moment = history.now();
-        (moment, model.pending.bare(), model.recorders.number)
+        (moment, model.pending.state().clone(), model.recorders.number)
     }
 
     /// One less needs what is remembered.

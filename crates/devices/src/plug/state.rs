@@ -1,0 +1,186 @@
+//! What is pending at a moment, and how it becomes durable.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::mem;
+
+use super::choice::Choice;
+use super::data::Edit;
+use super::event::{Event, Mark};
+use super::image::Image;
+use super::names::{Attributes, Change, Kind, Operation, Place, Tree, with_ground};
+use super::{Contents, Ino, Keep, Metadata};
+
+/// All changes that a power cut would take at a moment, with the tree of names that it would leave.
+#[derive(Clone)]
+pub struct State {
+    root: Ino,
+    pub(super) metadata: Metadata,
+    tree: Tree,
+    changes: Vec<Change>,
+    edits: HashMap<Ino, VecDeque<Edit>>,
+    /// The number of the next change.
+    next: u64,
+    /// Bytes of memory that the pending changes take.
+    bytes: u64,
+}
+
+impl State {
+    pub(super) fn new(root: Ino, attributes: Attributes, metadata: Metadata) -> Self {
+        let mut tree = Tree::default();
+        tree.add_root(root, attributes);
+        Self { root, metadata, tree, changes: Vec::new(), edits: HashMap::new(), next: 0, bytes: 0 }
+    }
+
+    pub(super) fn adopt(&mut self, place: Place<'_>, ino: Ino, kind: Kind, attributes: Attributes) {
+        if !self.holds(ino) {
+            self.tree.add(ino, kind, attributes);
+        }
+        self.tree.name(place, ino);
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark(self.next)
+    }
+
+    pub(super) fn holds(&self, ino: Ino) -> bool {
+        self.tree.nodes.contains_key(&ino)
+    }
+
+    pub(super) fn is_clean(&self, ino: Ino) -> bool {
+        !self.edits.contains_key(&ino)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether no change was ever told.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.next == 0
+    }
+
+    /// What a power cut now leaves. The same history and seed give the same image.
+    ///
+    /// # Errors
+    /// When a file's size can't be had.
+    pub fn image(&self, keep: Keep, seed: u64, contents: &dyn Contents) -> io::Result<Image<'_>> {
+        let choice = Choice::new(&self.tree, &self.changes, &self.edits, self.metadata, keep, seed);
+        let mut tree = self.tree.clone();
+        for (change, _) in self.changes.iter().zip(&choice.changes).filter(|(_, kept)| **kept) {
+            tree.apply(change);
+        }
+        Image::new(self.root, &tree, &self.edits, &choice.edits, contents)
+    }
+
+    /// What an event does.
+    pub(super) fn happen(&mut self, event: Event) -> Vec<Ino> {
+        match event {
+            Event::Edit(ino, edit) => self.add_edit(ino, edit),
+            Event::Add(ino, kind, attributes) => self.tree.add(ino, kind, attributes),
+            Event::Change(operation) => self.add_change(operation),
+            Event::FailSync(ino, mark) => {
+                let edits = self.edits.get_mut(&ino).into_iter().flatten();
+                edits.take_while(|edit| edit.number < mark.0).for_each(Edit::lose);
+            }
+            Event::SyncFile(ino, mark) => {
+                let mut free = self.settle_edits(ino, mark);
+                if self.metadata == Metadata::Posix {
+                    free.extend(self.settle_changes(mark, |change| change.is_of(ino)));
+                }
+                return free;
+            }
+            Event::SyncDir(dir, mark) if self.metadata == Metadata::Posix => {
+                return self.settle_changes(mark, |change| {
+                    change.is_of(dir) || change.steps().iter().any(|step| step.dir == dir)
+                });
+            }
+            Event::CommitJournal(mark) if self.metadata == Metadata::Ordered => {
+                return self.settle_changes(mark, |_| true);
+            }
+            Event::SyncDir(..) | Event::CommitJournal(_) => {}
+            Event::CommitNames(mark) => return self.settle_changes(mark, |_| true),
+            Event::Expire(ino, mark) => return self.settle_edits(ino, mark),
+            Event::Wrote(ino, from, to) => {
+                let first = self.edits.get(&ino).and_then(VecDeque::front);
+                if first.is_some_and(|edit| edit.number >= from.0) {
+                    return self.settle_edits(ino, to);
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn add_edit(&mut self, ino: Ino, edit: Edit) {
+        self.next = edit.number + 1;
+        if self.holds(ino) {
+            self.bytes += edit.weight();
+            self.edits.entry(ino).or_default().push_back(edit);
+        }
+    }
+
+    fn add_change(&mut self, operation: Operation) {
+        let change = Change { number: self.next, operation };
+        self.next += 1;
+        self.bytes += change.weight();
+        self.tree.mention(&change);
+        self.changes.push(change);
+    }
+
+    /// Makes changes of a file's bytes durable. Gives the files that kept what they cut off.
+    fn settle_edits(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
+        let Some(edits) = self.edits.get_mut(&ino) else { return Vec::new() };
+        let mut free = Vec::new();
+        let mut forget = |edit: Edit| {
+            self.bytes -= edit.weight();
+            free.extend(edit.kept());
+        };
+        let covered = edits.partition_point(|edit| edit.number < mark.0);
+        let mut lost: Vec<Edit> = Vec::new();
+        for edit in edits.drain(..covered) {
+            if edit.is_lost() {
+                lost.push(edit);
+                continue;
+            }
+            for gone in lost.extract_if(.., |earlier| !earlier.mend(&edit)) {
+                forget(gone);
+            }
+            forget(edit);
+        }
+        for edit in lost.into_iter().rev() {
+            edits.push_front(edit);
+        }
+        if edits.is_empty() {
+            self.edits.remove(&ino);
+        }
+        free
+    }
+
+    /// Forgets what was pending of a file that no name leads to.
+    fn forget_edits(&mut self, ino: Ino) -> Vec<Ino> {
+        let edits = self.edits.remove(&ino).unwrap_or_default();
+        self.bytes -= edits.iter().map(Edit::weight).sum::<u64>();
+        edits.iter().filter_map(Edit::kept).collect()
+    }
+
+    /// Makes the wanted changes of names and attributes durable, and those that they build on.
+    /// Gives what has no name any more, and what was kept of it.
+    fn settle_changes(&mut self, mark: Mark, wanted: impl Fn(&Change) -> bool) -> Vec<Ino> {
+        let before = self.changes.partition_point(|change| change.number < mark.0);
+        let chosen = with_ground(&self.changes[..before], &self.tree, wanted);
+        if chosen.is_empty() {
+            return Vec::new();
+        }
+        let changes = mem::take(&mut self.changes).into_iter();
+        let (settled, pending): (Vec<_>, _) =
+            changes.partition(|change| chosen.contains(&change.number));
+        self.changes = pending;
+        for change in &settled {
+            self.bytes -= change.weight();
+            self.tree.apply(change);
+        }
+        let gone: Vec<Ino> = settled.iter().flat_map(|change| self.tree.settle(change)).collect();
+        let kept: Vec<Ino> = gone.iter().flat_map(|ino| self.forget_edits(*ino)).collect();
+        gone.into_iter().chain(kept).collect()
+    }
+}
