@@ -1,7 +1,7 @@
 //! The plan of a run, and roughly how long it takes: `bakeoff run --dry-run`.
 
 use bakeoff_analysis::FIRST_LOOK;
-use bakeoff_experiment::{Block, Bounds, Cuts, Experiment};
+use bakeoff_experiment::{Block, Bounds, Cuts, Experiment, State};
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::{Estimate, Possible, Registry};
 
@@ -75,6 +75,7 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
             experiment.seconds,
             span(rounded(estimate.loads_s + estimate.trials_s)),
         );
+        total += &conditioned(possible);
         if estimate.most_s > MUCH_LONGER * estimate.trials_s {
             total += &format!(
                 "a trial goes on until ten operations of each kind have ended: if they are slow, \
@@ -88,6 +89,19 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
         total += &format!("{then} {}\n", describe_cuts(experiment, possible, cuts, estimate));
     }
     total
+}
+
+/// What is not in the time of trials that are to be steady: it is learnt in the run.
+fn conditioned(possible: &Possible) -> String {
+    let trials = possible.plan.blocks.iter().flat_map(|block| &block.trials);
+    match trials.filter(|trial| trial.cell.state() == State::Steady).count() {
+        0 => String::new(),
+        steady => format!(
+            "{} conditioned first, each for seconds up to some minutes: how much work turns an engine's \
+             debts over is learnt before its first, and is not in that time\n",
+            if steady == 1 { "1 trial is".into() } else { format!("{steady} trials are") }
+        ),
+    }
 }
 
 fn count(count: usize, what: &str) -> String {

@@ -93,6 +93,9 @@ fn a_state_that_cannot_be_had_is_told_in_the_plan() {
     let dry = [&dry[..], &["--engine", url, "--state", "warm,steady"]].concat();
     let plan = place.run(&dry).code(0);
     plan.says(&["can't restart a server that it doesn't run", "state warm alone"]);
+    // What nobody knows before is told as such.
+    let steady = place.run(&["run", "redmine-steady", "--quick", "--dry-run"]).code(0);
+    steady.says(&["6 trials are conditioned first"]);
     let wrong = place.run(&["run", "redmine", "--state", "hot", "--dry-run"]).code(2);
     assert!(wrong.err().contains("valid: cold, warm, steady"), "{}", wrong.err());
     let files = place.run(&["run", "fileio", "--state", "cold", "--dry-run"]).code(2);
