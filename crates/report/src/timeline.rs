@@ -116,6 +116,7 @@ impl Unit {
         match self {
             Self::Seconds => words::seconds(value),
             Self::Bytes => words::bytes(value.max(0.0) as u64),
+            Self::Count if value.fract() == 0.0 => words::count(value.max(0.0) as u64),
             Self::Rate | Self::Count => words::digits(value),
         }
     }

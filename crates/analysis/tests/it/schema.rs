@@ -4,7 +4,7 @@ use crate::data::{Trials, run};
 use crate::power::cuts;
 use bakeoff_analysis::{Document, JSON_SCHEMA, document, schedule};
 use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
-use bakeoff_results::{Canary, Cut, LeftOut, RunFolder, Scope, Status, Trial};
+use bakeoff_results::{Canary, Cut, DEBT_UNITS, LeftOut, RunFolder, Scope, Status, Trial};
 use serde_json::{Value, json};
 
 /// The documents of a run at all its stages: empty, interrupted with failed and disturbed trials,
@@ -113,6 +113,11 @@ fn complaints(schema: &Value, document: &Value) -> Vec<String> {
 #[test]
 fn the_schema_is_a_schema() {
     jsonschema::draft202012::meta::validate(&schema()).unwrap();
+}
+
+#[test]
+fn the_schema_knows_every_unit_of_a_debt() {
+    assert_eq!(schema()["$defs"]["owed"]["properties"]["unit"]["enum"], json!(DEBT_UNITS));
 }
 
 #[test]
