@@ -150,7 +150,7 @@ struct Then<'a> {
 
 impl<'a> Then<'a> {
     fn new(volume: &'a Volume, moment: Moment, number: u64) -> io::Result<Self> {
-        let _power = volume.power.write().unwrap_or_else(PoisonError::into_inner);
+        // What is moved or changed while all are listed is found, or found anew, when it is read.
         let present = RefCell::new(volume.contents()?);
         Ok(Self { volume, moment, number, present })
     }
