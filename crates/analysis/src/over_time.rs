@@ -74,7 +74,7 @@ pub struct OwedOverTime {
     pub name: String,
     /// What it is counted in: `bytes`, `pages`, `rows` or `files`.
     pub unit: String,
-    /// Where the engine has to pay at the latest, where there is such a limit.
+    /// Where the engine begins to pay at the latest, where there is such a limit.
     pub limit: Option<u64>,
     /// How much there was.
     pub pieces: Vec<Piece>,

@@ -30,7 +30,7 @@ pub struct Owed {
     pub unit: Unit,
     /// How much there is.
     pub amount: u64,
-    /// Where the engine has to pay at the latest; `None` where nothing forces it to.
+    /// Where the engine begins to pay at the latest; `None` where nothing forces it to.
     pub limit: Option<u64>,
 }
 

@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS owed (
     position INTEGER NOT NULL,
     name TEXT NOT NULL,
     unit TEXT NOT NULL CHECK (unit IN ('bytes', 'pages', 'rows', 'transactions', 'files')),
-    most INTEGER,               -- where the engine has to pay at the latest
+    most INTEGER,               -- where the engine begins to pay at the latest
     points TEXT NOT NULL,       -- JSON: [[seconds from the start of the clients, how much], ...]
     PRIMARY KEY (trial, position)
 ) STRICT;

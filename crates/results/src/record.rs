@@ -68,7 +68,7 @@ pub struct OwedSeries {
     pub name: String,
     /// What it is counted in: `bytes`, `pages`, `rows`, `transactions` or `files`.
     pub unit: String,
-    /// Where the engine has to pay at the latest, where there is such a limit.
+    /// Where the engine begins to pay at the latest, where there is such a limit.
     pub limit: Option<u64>,
     /// When, and how much, in order.
     pub points: Vec<(f64, u64)>,

@@ -37,7 +37,8 @@ pub fn watch(running: &dyn Running, times: &Times) -> Debts {
         }
         due = Instant::now() + EVERY;
         if let Ok(Some(debt)) = running.debt() {
-            series.add(start.elapsed().as_secs_f64(), &debt);
+            // To a millisecond: more is noise, and takes room in the run folder.
+            series.add((start.elapsed().as_secs_f64() * 1e3).round() / 1e3, &debt);
         }
     }
     series.debts
