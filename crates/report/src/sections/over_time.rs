@@ -30,7 +30,7 @@ const EXPLAINED: &str = "One trial of each cell, second by second: of each setti
 const READ: &str = "A point a second; of a trial of over 300 seconds a point is the mean of several, \
                     and a band goes from the least to the most of them, so that no second is left \
                     out. Bars below the axis: seconds in which no operation ended. Shaded: outside \
-                    the window that all other figures are from. Dashed: where the engine has to pay \
+                    the window that all other figures are from. Dashed: where the engine begins to pay \
                     at the latest. Ticks: when it was seen to have paid.";
 
 const COLUMNS: [Head; 7] = [
