@@ -106,7 +106,7 @@ fn a_dry_run_shows_the_plan_and_starts_nothing() {
     let one = ["run", "redmine", "--engine", "sqlite", "--clients", "1", "--neighbours", "0"];
     let more = ["--durability", "none", "--noise-floor", "false", "--repetitions", "1"];
     let one = place.run(&[&one[..], &more, &["--dry-run"]].concat()).code(0);
-    one.says(&["1 trial in 1 block, 10 s each, about 15 s with the loading"]);
+    one.says(&["1 trial in 1 block, 10 s each, about 11 s with the loading"]);
     assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 0);
 }
 
