@@ -22,7 +22,23 @@ pub struct Times {
     /// When they start; unknown before.
     pub start: OnceLock<Instant>,
     /// Set when they have stopped.
-    pub over: AtomicBool,
+    over: AtomicBool,
+}
+
+impl Times {
+    /// The clients have stopped when what is returned is dropped.
+    pub fn ends(&self) -> Ends<'_> {
+        Ends(&self.over)
+    }
+}
+
+/// See [`Times::ends`].
+pub struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// Looks from the clients' start until they have stopped. What can't be asked any more is a gap.

@@ -1,7 +1,7 @@
 //! A trial from the inside: its drivers run, its target drains, and both are accounted for.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use bakeoff_experiment::State;
@@ -60,8 +60,10 @@ pub fn measure(
     let mut watch = Watch { running, drive, output, delays, times: &times };
     let (outcome, debts) = std::thread::scope(|scope| {
         let debts = scope.spawn(|| debts::watch(running, &times));
+        // When a driver panics, too: else that would be waited for.
+        let over = times.ends();
         let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut watch);
-        times.over.store(true, Ordering::Release);
+        drop(over);
         (outcome, debts.join().unwrap_or_default())
     });
     let outcome = outcome.map_err(named(running.operations()))?;
