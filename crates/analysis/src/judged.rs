@@ -23,7 +23,7 @@ impl Judged {
     /// What a run folder shows at this moment, without more than a planner needs.
     ///
     /// # Errors
-    /// As [`crate::document`].
+    /// As [`crate::document()`].
     pub fn of(folder: &RunFolder) -> Result<Self> {
         let _snapshot = folder.snapshot()?;
         let state = folder.state()?;

@@ -40,7 +40,7 @@ pub struct Word {
 /// Replays a run whose blocks were all run.
 ///
 /// # Errors
-/// As [`crate::document`].
+/// As [`crate::document()`].
 pub fn replay(folder: &RunFolder) -> Result<Vec<Replayed>> {
     let _snapshot = folder.snapshot()?;
     let (mut state, trials) = (folder.state()?, folder.trials()?);
