@@ -389,7 +389,7 @@ pub trait Database: Send + Sync {
     }
 
     /// What it owes as of now; `None` where that can't be known, as of a server elsewhere. It may be
-    /// asked once a second from any thread while sessions are at work, and costs them nothing that
+    /// asked a few times a second from any thread while sessions are at work, and costs them nothing that
     /// could be measured: it takes no lock that they wait for, and has the engine pay nothing.
     ///
     /// # Errors

@@ -250,8 +250,8 @@ pub trait Running: Sync {
     }
 }
 
-/// Does one operation each time that it is called.
-pub type Conditioner<'a> = Box<dyn FnMut() -> Result<(), TrialError> + 'a>;
+/// Does one operation each time that it is called; how many writing transactions it committed.
+pub type Conditioner<'a> = Box<dyn FnMut() -> Result<u64, TrialError> + 'a>;
 
 /// What the processes of a group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -412,10 +412,11 @@ impl Running for Open<'_> {
         let names = self.ready.names;
         Ok(Box::new(move || {
             let kind = client.choose();
-            let done = client.perform(kind, &mut *session, &mut workloads::Tally::default());
-            done.map_err(|error| {
+            let mut tally = workloads::Tally::default();
+            client.perform(kind, &mut *session, &mut tally).map_err(|error| {
                 TrialError::Engine(format!("conditioning failed, of {}: {error}", names[kind]))
-            })
+            })?;
+            Ok(tally.transactions)
         }))
     }
 

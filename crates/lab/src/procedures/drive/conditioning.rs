@@ -39,7 +39,7 @@ pub fn condition(
     let mut operate = running.conditioner(seed)?;
     let at_first = debt(running)?;
     let (start, mut told, mut done) = (Instant::now(), Instant::now(), 0);
-    let mut turned = false;
+    let (mut turned, mut committed) = (false, 0);
     loop {
         let is_over = done == most;
         if is_over || told.elapsed() > LOOK {
@@ -47,13 +47,15 @@ pub fn condition(
             output.send(&Message::Conditioning { done, of: (!calibrates).then_some(most) });
             // Some engines' payments are seen where something differs from the last look.
             let debt = debt(running)?;
-            let is_idle = (is_over || start.elapsed() > NOTHING) && debt == at_first;
+            // A debt that comes in large pieces can stand still while something is put off.
+            let idle = committed == 0 && debt == at_first;
+            let is_idle = idle && (is_over || start.elapsed() > NOTHING);
             turned |= is_idle || debt.has_turned_over();
             if is_over || calibrates && (turned || start.elapsed() > LONGEST) {
                 break;
             }
         }
-        operate()?;
+        committed += operate()?;
         done += 1;
     }
     let mut measures = Measures::default();
