@@ -11,7 +11,7 @@ use bakeoff_stats::quantile::median;
 use crate::Result;
 use crate::beside;
 use crate::cost::{Cost, CostView, Cpu};
-use crate::debt::DebtView;
+use crate::debt::{DebtView, drained_of};
 use crate::document::{Attempts, CellView};
 use crate::open_loop::OpenLoop;
 use crate::state::{RestartView, SteadyView};
@@ -109,8 +109,10 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], merged: &[Window]) -> CellVie
     }
 }
 
-/// What all trials cost together, where each of them knows.
+/// What all trials cost together, where each of them knows. A trial that was not drained does not know
+/// what its work wrote in the end.
 fn cost(trials: &[&TrialSummary]) -> Option<CostView> {
+    let trials = drained_of(trials);
     let costs: Option<Vec<Cost>> = trials.iter().map(|trial| Cost::of(&trial.measures)).collect();
     costs?.into_iter().reduce(|sum, cost| sum.plus(&cost)).map(CostView::from)
 }

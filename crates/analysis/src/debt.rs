@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::littles_law::concurrency;
 use crate::open_loop;
 
-/// What was left to write back after the trials of a cell.
+/// What was left to write back after the trials of a cell, or after those of them that were drained: of
+/// several that follow one conditioning, the last alone is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DebtView {
     /// Mean seconds that it took, on the same disk beside the same neighbours.
@@ -71,11 +72,20 @@ fn drained(measures: &Measures) -> Option<f64> {
     disk.or_else(|| measures.of_database(&DRAIN_WRITTEN))
 }
 
+/// Those of a cell's trials that were drained: of several that follow one conditioning, the last alone
+/// is, since a drain would undo what that has done. All, where none was.
+pub(crate) fn drained_of<'a>(trials: &[&'a TrialSummary]) -> Vec<&'a TrialSummary> {
+    let was = |trial: &&TrialSummary| trial.measures.get(&DRAIN, &Scope::Trial).is_some();
+    let drained: Vec<&TrialSummary> = trials.iter().copied().filter(was).collect();
+    if drained.is_empty() { trials.to_vec() } else { drained }
+}
+
 impl DebtView {
-    /// Of all trials of a cell; `None` where it is not known of each.
+    /// Of those trials of a cell that were drained; `None` where it is not known of each.
     pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Option<Self> {
+        let drained = drained_of(trials);
         let debts: Vec<TrialDebt> =
-            trials.iter().map(|trial| TrialDebt::of(trial)).collect::<Option<_>>()?;
+            drained.iter().map(|trial| TrialDebt::of(trial)).collect::<Option<_>>()?;
         let number = debts.len() as f64;
         let mean = |of: fn(&TrialDebt) -> Option<f64>| {
             let values: Option<Vec<f64>> = debts.iter().map(of).collect();
@@ -164,6 +174,17 @@ mod tests {
         owes.measures.set(&DRAIN_WRITTEN, Scope::Disk, 1.0);
         assert_eq!(of(&[owes.clone(), paid]).unwrap().fresh, Some(false));
         assert_eq!(of(&[owes.clone(), owes]).unwrap().fresh, Some(true));
+    }
+
+    #[test]
+    fn a_trial_that_others_followed_was_not_drained_and_is_left_out() {
+        let mut followed = trial(0.0, 900.0);
+        followed.measures = Measures::default();
+        followed.measures.set(&CONCURRENCY, Scope::Clients, 4.0);
+        followed.measures.set(&OPERATIONS, Scope::Clients, 900.0);
+        let debt = of(&[followed.clone(), trial(30.0, 100.0)]).unwrap();
+        assert_eq!(Some(debt), of(&[trial(30.0, 100.0)]));
+        assert_eq!(of(&[followed]), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use bakeoff_results::measure::{
     CONDITIONED, FIRST_10, FIRST_100, FIRST_1000, OPENING, ROUNDS_RANGE, SPACE_AT_START,
-    TURNED_OVER,
+    TRIALS_SINCE, TURNED_OVER,
 };
 use bakeoff_results::{Measure, Scope, TrialSummary};
 use bakeoff_stats::steady::Steadiness;
@@ -30,6 +30,8 @@ pub struct SteadyView {
     pub conditioned: f64,
     /// In how many trials a debt had not been run up and paid once by then.
     pub not_turned_over: u32,
+    /// How many trials followed another one after the same conditioning.
+    pub followed_others: u32,
     /// Mean size on disk when the clients started, in bytes.
     pub space_at_start_bytes: Option<f64>,
     /// How many trials were steady, and how many were not; of the rest it can't be told.
@@ -75,10 +77,12 @@ impl SteadyView {
         let number =
             |answer| trials.iter().filter(|trial| rounds(trial) == Some(answer)).count() as u32;
         let turned = each(trials, &TURNED_OVER, Scope::Trial);
+        let since = each(trials, &TRIALS_SINCE, Scope::Trial);
         let ranges = each(trials, &ROUNDS_RANGE, Scope::Trial);
         Some(Self {
             conditioned: mean(trials, &CONDITIONED, Scope::Clients)?,
             not_turned_over: turned.filter(|turned| *turned == 0.0).count() as u32,
+            followed_others: since.filter(|others| *others > 0.0).count() as u32,
             space_at_start_bytes: mean(trials, &SPACE_AT_START, Scope::Trial),
             steady: number(Steadiness::Steady),
             never_steady: number(Steadiness::NotSteady),

@@ -68,6 +68,7 @@ kinds! {
     ClientsBusy, "clients-busy", Voids, "bakeoff’s clients used most of the processor time that they could have";
     NeverSteady, "never-steady", Voids, "a trial that was to be steady was not";
     NotTurnedOver, "not-turned-over", Voids, "debts had not been run up and paid once when a trial that was to be steady began";
+    ConditionedAnew, "conditioned-anew", Weakens, "trials of a block did not follow their conditioning in the same place";
     LeftOut, "left-out", Weakens, "cells could not be run";
     TrialsFailed, "trials-failed", Weakens, "trials failed";
     TrialsNotCounted, "trials-not-counted", Weakens, "trials ended, but do not count";

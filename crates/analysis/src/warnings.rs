@@ -46,6 +46,7 @@ pub(crate) fn all(
         work::cut_off(run, counted),
         window::never_steady(run, counted),
         window::not_turned_over(run, counted),
+        window::conditioned_anew(run, counted),
         window::drain_cut_off(run, counted),
         window::went_on(run, counted),
         figures::stalled(run, cells, counted),

@@ -42,7 +42,7 @@ pub use layer::Settings;
 pub use level::{base, engine};
 pub use load::MOST_TRIALS;
 pub use message::Error;
-pub use plan::{Block, Cell, Plan, PlannedTrial};
+pub use plan::{Block, Cell, Plan, PlannedTrial, sequences};
 pub use preset::{Preset, presets};
 pub use secret::without_passwords;
 pub use vocabulary::{PlannerNames, Vocabulary, WorkloadNames};

@@ -14,6 +14,10 @@ use crate::{Experiment, Factor, Memory, Neighbours, Rate, State, level};
 /// pass over all blocks, in shuffled order; over as many repetitions as there are compared
 /// levels, each level has every place in its block once, and, if their number is even, follows
 /// every other level once.
+///
+/// Blocks of trials that are to be steady and that differ in their neighbours alone follow each other
+/// ([`Block::shares_conditioning`]), all with the levels in one order; over as many repetitions as
+/// there are levels of neighbours, each has every place among them once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The blocks, in running order.
@@ -50,6 +54,47 @@ impl Plan {
     /// How many trials there are.
     pub fn trials(&self) -> usize {
         self.blocks.iter().map(|block| block.trials.len()).sum()
+    }
+
+    /// How many of them are conditioned first: of those that are to be steady, all that do not follow the
+    /// conditioning of another.
+    pub fn conditionings(&self) -> usize {
+        let steady = |it: &&PlannedTrial| it.cell.state() == State::Steady;
+        let of = |blocks: Vec<&Block>| blocks[0].trials.iter().filter(steady).count();
+        sequences(&self.blocks, |block| block).into_iter().map(of).sum()
+    }
+}
+
+/// What has a block each, those together whose blocks follow each other and share their conditioning.
+pub fn sequences<T>(all: &[T], block: impl Fn(&T) -> &Block) -> Vec<Vec<&T>> {
+    let mut sequences: Vec<Vec<&T>> = Vec::new();
+    for next in all {
+        let shares = |it: &&T| block(it).shares_conditioning(block(next));
+        match sequences.last_mut() {
+            Some(last) if last.iter().all(shares) => last.push(next),
+            _ => sequences.push(vec![next]),
+        }
+    }
+    sequences
+}
+
+impl Block {
+    /// Whether one conditioning can serve the trials of both: they belong to one repetition, are to be
+    /// steady, and differ in their neighbours alone, which can be changed while an engine goes on.
+    /// Where neighbours are what is compared, each trial is conditioned by itself: none is to owe what
+    /// another has put off.
+    pub fn shares_conditioning(&self, other: &Self) -> bool {
+        let alike = |(own, other): (&PlannedTrial, &PlannedTrial)| {
+            let steady = own.cell.state() == State::Steady;
+            let (mut a, mut b) = (own.cell.levels.clone(), other.cell.levels.clone());
+            let differ = a.remove(&Factor::NEIGHBOURS) != b.remove(&Factor::NEIGHBOURS);
+            steady && differ && a == b
+        };
+        let pairs = || self.trials.iter().zip(&other.trials);
+        self.repetition == other.repetition
+            && self.trials.len() == other.trials.len()
+            && !self.trials.is_empty()
+            && pairs().all(alike)
     }
 }
 
@@ -152,27 +197,55 @@ impl Experiment {
 /// What a generator is for; a word of its seed.
 const BLOCKS: u64 = 1;
 const ORDER: u64 = 2;
+const SEQUENCE: u64 = 7;
 
 /// Lays out the trials of an experiment.
 fn lay_out(experiment: &Experiment) -> Plan {
-    let compared = experiment.levels(experiment.compare);
+    let (seed, compared) = (experiment.seed, experiment.levels(experiment.compare));
     let combinations = combinations(experiment);
+    let sequences = sharing(&combinations);
     let mut blocks = Vec::new();
     for repetition in 0..experiment.most_repetitions() {
-        let mut running: Vec<usize> = (0..combinations.len()).collect();
-        SplitMix64::of(&[experiment.seed, BLOCKS, repetition.into()]).shuffle(&mut running);
-        for combination in running {
-            let order = order(experiment.seed, combination, repetition, compared.len());
-            let trials = (0..).zip(order).map(|(order, level)| {
-                let mut levels = combinations[combination].clone();
-                levels.insert(experiment.compare, compared[level].clone());
-                PlannedTrial { order, cell: Cell { levels } }
-            });
-            let trials = trials.collect();
-            blocks.push(Block { number: blocks.len() as u32, repetition, trials });
+        let mut running: Vec<&Vec<usize>> = sequences.iter().collect();
+        SplitMix64::of(&[seed, BLOCKS, repetition.into()]).shuffle(&mut running);
+        for sequence in running {
+            let first = sequence[0];
+            let levels = order([seed, ORDER, first as u64], repetition, compared.len());
+            for place in order([seed, SEQUENCE, first as u64], repetition, sequence.len()) {
+                let trials = (0..).zip(&levels).map(|(order, level)| {
+                    let mut levels = combinations[sequence[place]].clone();
+                    levels.insert(experiment.compare, compared[*level].clone());
+                    PlannedTrial { order, cell: Cell { levels } }
+                });
+                let trials = trials.collect();
+                blocks.push(Block { number: blocks.len() as u32, repetition, trials });
+            }
         }
     }
     Plan { blocks }
+}
+
+/// Combinations whose blocks share a conditioning, each by its place; all others by themselves.
+fn sharing(combinations: &[BTreeMap<Factor, String>]) -> Vec<Vec<usize>> {
+    let mut sequences: Vec<Vec<usize>> = Vec::new();
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
+    for (place, combination) in combinations.iter().enumerate() {
+        let state = combination.get(&Factor::STATE).map(|level| level::base(level));
+        if state.and_then(State::parse) != Some(State::Steady) {
+            sequences.push(vec![place]);
+            continue;
+        }
+        let mut shared = combination.clone();
+        shared.remove(&Factor::NEIGHBOURS);
+        match known.get(&shared) {
+            Some(sequence) => sequences[*sequence].push(place),
+            None => {
+                known.insert(shared, sequences.len());
+                sequences.push(vec![place]);
+            }
+        }
+    }
+    sequences
 }
 
 /// All combinations of the levels of the factors that are not compared.
@@ -193,14 +266,16 @@ fn combinations(experiment: &Experiment) -> Vec<BTreeMap<Factor, String>> {
     combinations
 }
 
-/// The order of a block's levels. Each group of as many repetitions as there are levels runs
-/// through the rows of a Williams square whose letters are shuffled (E. J. Williams, "Experimental
-/// designs balanced for the estimation of residual effects of treatments", 1949): every level has
-/// every place once, and if their number is even, every level follows every other once.
-fn order(seed: u64, combination: usize, repetition: u32, levels: usize) -> Vec<usize> {
+/// The order of a block's levels, or of the blocks that share a conditioning, by a seed of its own.
+/// Each group of as many repetitions as there are levels runs through the rows of a Williams square
+/// whose letters are shuffled (E. J. Williams, "Experimental designs balanced for the estimation of
+/// residual effects of treatments", 1949): every level has every place once, and if their number is
+/// even, every level follows every other once.
+fn order(seed: [u64; 3], repetition: u32, levels: usize) -> Vec<usize> {
     let (group, row) = (repetition as usize / levels, repetition as usize % levels);
     let mut letters: Vec<usize> = (0..levels).collect();
-    SplitMix64::of(&[seed, ORDER, combination as u64, group as u64]).shuffle(&mut letters);
+    let [seed, what, combination] = seed;
+    SplitMix64::of(&[seed, what, combination, group as u64]).shuffle(&mut letters);
     // The first row goes to and fro: 0, 1, n - 1, 2, n - 2 ...
     let first = |place: usize| if place % 2 == 1 { place / 2 + 1 } else { levels - place / 2 };
     (0..levels).map(|place| letters[(first(place) + row) % levels]).collect()

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use bakeoff_devices::neighbour::Level;
-use bakeoff_experiment::{Cuts, Experiment};
+use bakeoff_experiment::{Cuts, Experiment, sequences};
 
 use crate::driving::Drive;
 use crate::place::images::Recipe;
@@ -53,7 +53,7 @@ pub struct Estimate {
     pub trials_s: f64,
     /// The trials, where each waits for slow operations as long as it may.
     pub most_s: f64,
-    /// The longest block of them.
+    /// The longest block of them, or the longest blocks that follow one conditioning and are run together.
     pub longest_block_s: f64,
     /// The power cuts.
     pub cuts_s: f64,
@@ -64,11 +64,13 @@ impl Estimate {
     pub fn of(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Self {
         let mut estimate = Self::default();
         let (mut loaded, mut hired) = (BTreeSet::new(), false);
-        for block in &possible.plan.blocks {
+        for blocks in sequences(&possible.plan.blocks, |block| block) {
             let before_s = estimate.trials_s;
             estimate.trials_s += CANARY_S;
-            for planned in &block.trials {
-                let resolved = spec::resolve(registry, experiment, &planned.cell, block.number);
+            let trials =
+                blocks.iter().flat_map(|it| it.trials.iter().map(|trial| (it.number, trial)));
+            for (block, planned) in trials {
+                let resolved = spec::resolve(registry, experiment, &planned.cell, block);
                 let Ok((trial, drive)) = resolved else { continue };
                 hired |= spec::wants_hired(&trial);
                 estimate.load(registry, &trial.setup, &mut loaded);

@@ -46,6 +46,10 @@ pub const PLANNERS: [&PlannerKind; 1] = [&fixed::FIXED];
 /// learn more, it is handed out as a block of another number. A cell that can't be had fails its trial with
 /// the reason.
 ///
+/// **What is run together.** Blocks that share a conditioning ([`Block::shares_conditioning`]) are run
+/// together where [`Planner::left`] names the next of them first: it is asked for before those before it
+/// were run.
+///
 /// **How many there will be.** [`Planner::left`] is what is known by now. What it names is tried
 /// before anything is loaded, loaded before the first block, and counted in the progress and in the
 /// time that is left. The data of a block that was not in it are loaded when it comes, and the

@@ -5,26 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Cell, Experiment, State};
+use bakeoff_experiment::{Cell, Experiment, sequences};
 use bakeoff_results::{Canary, Measured, RunFolder, Trial};
 use bakeoff_trust::Folder;
 
-use crate::driving::{Conditioning, Drive};
+use crate::driving::Drive;
 use crate::error::wanting;
 use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
-use crate::machine::suspect::disturbance;
 use crate::place::leftovers::{self, WorkFolder};
 use crate::place::{images::Images, memory};
 use crate::planner::{Due, Planner};
 use crate::possible::Possible;
 use crate::preflight::Preflight;
-use crate::procedures::drive::DriveProcedure;
-use crate::procedures::{Outcome, Procedure, Stage};
+use crate::procedures::Stage;
 use crate::process::Program;
 use crate::refusal::Refusal;
 use crate::spec::{self, TrialSpec};
@@ -35,10 +33,12 @@ mod clock;
 mod conditioning;
 mod cuts;
 mod left;
+mod sequence;
 
 use clock::Clock;
 pub use cuts::file_systems;
 use left::Left;
+use sequence::{in_order, shares};
 
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
 const CANARY_TRIES: u32 = 3;
@@ -148,18 +148,44 @@ impl Runner<'_> {
         };
         self.prepare(&mut stage, &left)?;
         let mut failed = 0;
-        while let Some(due) = self.next(&mut *planner, &mut stage, clock)? {
+        let mut next = self.next(&mut *planner, &mut stage, clock)?;
+        while let Some(due) = next {
             stage.go_on()?;
-            // One that nobody knew of before.
-            self.prepare(&mut stage, &[&due])?;
-            let known: Vec<&Due> = std::iter::once(&due).chain(planner.left()).collect();
+            let dues;
+            (dues, next) = self.with_those_that_share(due, &mut *planner, &mut stage, clock)?;
+            // Those that nobody knew of before.
+            let these: Vec<&Due> = dues.iter().collect();
+            self.prepare(&mut stage, &these)?;
+            let known: Vec<&Due> = dues.iter().chain(&next).chain(planner.left()).collect();
             if way.number + trials(&known) > way.of {
                 way.of = way.number + trials(&known);
                 way.left.expect(self.to_come(&known));
             }
-            failed += self.run_block(&mut stage, &mut way, &due)?;
+            failed += self.run_sequence(&mut stage, &mut way, &dues)?;
+            if next.is_none() {
+                next = self.next(&mut *planner, &mut stage, clock)?;
+            }
         }
         Ok(failed + self.cut_power(&mut stage)?)
+    }
+
+    /// A block with those that the planner names next and that share its conditioning; and the planner's
+    /// next where it turns out to be another one.
+    fn with_those_that_share(
+        &mut self,
+        first: Due,
+        planner: &mut dyn Planner,
+        stage: &mut Stage<'_>,
+        clock: &Clock,
+    ) -> Result<(Vec<Due>, Option<Due>), LabError> {
+        let mut dues = vec![first];
+        while planner.left().first().is_some_and(|next| shares(&dues, next)) {
+            match self.next(planner, stage, clock)? {
+                Some(due) if shares(&dues, &due) => dues.push(due),
+                other => return Ok((dues, other)),
+            }
+        }
+        Ok((dues, None))
     }
 
     /// The planner's next block, once it knows how much time was used; tells what it has decided.
@@ -254,84 +280,6 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Runs the trials of a block back to back; how many failed.
-    fn run_block(
-        &mut self,
-        stage: &mut Stage<'_>,
-        way: &mut Way,
-        due: &Due,
-    ) -> Result<u32, LabError> {
-        let (block, attempt) = (due.block.number, due.attempt);
-        tracing::info!(block, attempt, repetition = due.block.repetition, "block");
-        let conditioning = self.conditioning(stage, due)?;
-        let mut disturbed = self.take_canary(stage, way)?;
-        let mut failed = 0;
-        for planned in &due.block.trials {
-            way.number += 1;
-            way.of = way.of.max(way.number);
-            let (number, of, cell) = (way.number, way.of, &planned.cell);
-            let left_s = way.left.begins(cell);
-            stage.watch.event(Event::Begins { number, of, cell, left_s });
-            tracing::info!(trial = number, of, levels = ?cell.to_map(), "trial begins");
-            let (start, started_s) = (Instant::now(), now_s());
-            let answer = self.measure(stage, cell, due.block.number, &conditioning);
-            let (measured, reason) = match answer {
-                Ok(measured) => (Some(measured), None),
-                Err(error) if error.stops_the_run() => return Err(error.into()),
-                Err(error) => {
-                    stage.go_on()?;
-                    (None, Some(error.to_string()))
-                }
-            };
-            self.note_applied(stage)?;
-            if let Some(measured) = &measured {
-                let disturbance =
-                    || disturbance(&measured.measures, measured.ran_s, way.processors);
-                disturbed = disturbed.or_else(disturbance);
-            }
-            let mut trial = Trial {
-                repetition: due.block.repetition,
-                block: due.block.number,
-                attempt: due.attempt,
-                order: planned.order,
-                levels: cell.to_map(),
-                started_s,
-                valid: true,
-                reason,
-                measured,
-            };
-            judge(&mut trial);
-            self.folder.commit_trial(&trial)?;
-            failed += u32::from(!trial.valid);
-            stage.watch.event(Event::Ends(&trial));
-            let (seconds, reason) = (start.elapsed().as_secs_f64(), trial.reason.as_deref());
-            tracing::info!(trial = number, valid = trial.valid, seconds, reason, "trial ends");
-            way.left.took(start.elapsed().as_secs_f64());
-        }
-        if let Some(what) = disturbed {
-            self.folder.note_disturbed(due.block.number, due.attempt, &what)?;
-        }
-        Ok(failed)
-    }
-
-    /// Stages, drives and measures a cell in a block.
-    fn measure(
-        &self,
-        stage: &mut Stage<'_>,
-        cell: &Cell,
-        block: u32,
-        conditioning: &Result<Conditioning, TrialError>,
-    ) -> Result<Measured, TrialError> {
-        let (trial, mut drive) = self.resolve(cell, block)?;
-        if drive.state == State::Steady {
-            drive.conditioning = conditioning.clone()?;
-        }
-        match DriveProcedure(drive).run(stage, &trial)? {
-            Outcome::Measured(measured) => Ok(*measured),
-            Outcome::Cut(_) => Err(TrialError::process("a cut in the place of a trial")),
-        }
-    }
-
     /// Notes for the report what targets were opened with.
     fn note_applied(&mut self, stage: &mut Stage<'_>) -> Result<(), LabError> {
         stage.applied.drain(..).try_for_each(|applied| Ok(self.folder.note_applied(&applied)?))
@@ -350,9 +298,10 @@ impl Runner<'_> {
             let seconds = |(trial, drive): &_| estimate::trial_s(self.registry, trial, drive);
             (cell.clone(), resolved.as_ref().map_or(self.experiment.seconds, seconds))
         };
-        blocks.iter().flat_map(move |due| {
-            due.block.trials.iter().map(move |trial| each(due.block.number, &trial.cell))
-        })
+        let sequences = sequences(blocks, |due| &due.block).into_iter();
+        let trials =
+            sequences.flat_map(|dues| in_order(&dues.into_iter().copied().collect::<Vec<_>>()));
+        trials.map(move |(due, trial)| each(due.block.number, &trial.cell))
     }
 
     /// Reads the canary; when it is off, gives the machine time to settle, within bounds. What is

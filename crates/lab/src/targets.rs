@@ -234,8 +234,8 @@ pub trait Running: Sync {
         &[]
     }
 
-    /// What its clients did on the whole, when they have stopped; `None` for work without
-    /// transactions that runs on nobody's threads but its own.
+    /// What those of its clients did on the whole that have stopped since it was last asked; `None` for
+    /// work without transactions that runs on nobody's threads but its own.
     fn tally(&self) -> Option<Tally> {
         None
     }

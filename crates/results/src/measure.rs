@@ -147,7 +147,8 @@ measures! {
     DRAIN_CPU = "drain-cpu", Seconds, [Database], "processor seconds in the drain";
     DRAIN = "drain", Seconds, [Trial],
         "seconds that the engine took, after the clients had stopped, to write back what it had \
-         put off, on the same disk beside the same neighbours";
+         put off, on the same disk beside the same neighbours; not of a trial that another one \
+         followed after the same conditioning";
     DRAIN_CUT_OFF = "drain-cut-off", Count, [Trial],
         "1 where the drain took longer than the clients had run, so that the disk took no more time \
          from then on and `drain` is a lower bound";
@@ -212,10 +213,13 @@ measures! {
     FIRST_1000 = "first-1000", Seconds, [Clients], "the same of the first 1,000";
     CONDITIONED = "conditioned", Count, [Clients],
         "operations that conditioned the engine before the clients started; in the state `steady` \
-         alone, as the next two";
+         alone, as the next three";
     CONDITIONING = "conditioning", Seconds, [Trial], "seconds that these took, the disk taking no time";
     TURNED_OVER = "turned-over", Count, [Trial],
         "1 where every debt had been run up and paid once by then, 0 where one had not";
+    TRIALS_SINCE = "trials-since-conditioning", Count, [Trial],
+        "trials that were measured between the conditioning and this one, on the same opening of the \
+         engine: those before it that differ in `neighbours` alone";
     ROUNDS_RANGE = "rounds-range", Share, [Trial],
         "of the window in five rounds of equal numbers of operations: the highest rate less the \
          lowest, as a share of their mean; in the state `steady` alone, as the next two";

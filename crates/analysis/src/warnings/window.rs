@@ -1,7 +1,9 @@
 //! Trials that were not watched alike: windows that went on, drains that were cut off, warm-ups that
 //! took longer than was allowed for.
 
-use bakeoff_results::measure::{DRAIN, DRAIN_CUT_OFF, ROUNDS_RANGE, TURNED_OVER, WARM_UP};
+use bakeoff_results::measure::{
+    DRAIN, DRAIN_CUT_OFF, ROUNDS_RANGE, TRIALS_SINCE, TURNED_OVER, WARM_UP,
+};
 use bakeoff_results::{Run, Scope, TrialSummary};
 use bakeoff_stats::steady::Steadiness;
 
@@ -104,5 +106,25 @@ pub(super) fn not_turned_over(run: &Run, counted: &[&TrialSummary]) -> Option<Wa
         Warning::new(WarningKind::NotTurnedOver, text).remedy(
             "settings that make the engine's log or tables in memory smaller shorten its turn",
         )
+    })
+}
+
+/// Trials that were conditioned by themselves because the one before them had failed, while others of
+/// their block followed another trial: what they began with differs.
+pub(super) fn conditioned_anew(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let place = |trial: &TrialSummary| trial.measures.get(&TRIALS_SINCE, &Scope::Trial);
+    let earlier = |trial: &TrialSummary| {
+        let of_block = counted.iter().filter(|it| it.block == trial.block);
+        let latest = of_block.filter_map(|it| place(it)).reduce(f64::max);
+        latest.zip(place(trial)).map_or(0.0, |(latest, own)| latest - own)
+    };
+    Tally::of_trials(counted, earlier).say(run, |n, m, _, at| {
+        let text = format!(
+            "{} conditioned anew because a trial before them had failed, first at {at}, while others \
+             of their block followed other trials after one conditioning: they did not begin alike",
+            if n == 1 { format!("{} was", part(n, m)) } else { format!("{} were", part(n, m)) },
+        );
+        Warning::new(WarningKind::ConditionedAnew, text)
+            .remedy("mend what made the trial fail, and run the experiment again")
     })
 }

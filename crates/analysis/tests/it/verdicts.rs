@@ -2,7 +2,7 @@
 
 use crate::data::{Trials, run};
 use bakeoff_analysis::{Comparison, Document, RatioIs, Verdict, WarningKind};
-use bakeoff_results::measure::{ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE};
+use bakeoff_results::measure::{ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE, TRIALS_SINCE};
 use bakeoff_results::{RunFolder, Scope, Trial};
 
 /// Four blocks of one client, the levels as [`LEVELS`].
@@ -128,6 +128,28 @@ fn one_trial_that_was_never_steady_keeps_its_comparisons_open() {
     with_rounds(&mut trials, "beta", 2, (0.4, 0.01));
     with_count(&mut trials, "beta", 3, 19);
     assert_eq!(compared(&document(&trials), "alpha", "beta").verdict, Verdict::NeverSteady);
+}
+
+#[test]
+fn a_trial_that_was_conditioned_anew_is_told_of() {
+    let mut trials = blocks("1", 0, plain);
+    let mut since = |engine: &str, block: u32, others: f64| {
+        let mut of = trials.iter_mut().filter(|it| it.block == block);
+        let trial = of.find(|it| it.levels["engine"] == engine).unwrap();
+        let measures = &mut trial.measured.as_mut().unwrap().measures;
+        measures.set(&TRIALS_SINCE, Scope::Trial, others);
+        document(&trials)
+            .warnings
+            .iter()
+            .find(|it| it.kind == WarningKind::ConditionedAnew)
+            .cloned()
+    };
+    for engine in ["alpha", "beta", "gamma"] {
+        assert_eq!(since(engine, 1, 0.0), None, "all of them");
+    }
+    assert_eq!((since("alpha", 2, 1.0), since("beta", 2, 1.0)), (None, None));
+    let told = since("gamma", 2, 0.0).expect("a warning");
+    assert!(told.text.contains("1 of ") && told.text.contains("gamma"), "{told}");
 }
 
 /// Two operations and three pairs of levels make a family of six; a second setting doubles it, and

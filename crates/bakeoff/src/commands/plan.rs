@@ -94,14 +94,24 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
 /// What is not in the time of trials that are to be steady: it is learnt in the run.
 fn conditioned(possible: &Possible) -> String {
     let trials = possible.plan.blocks.iter().flat_map(|block| &block.trials);
-    match trials.filter(|trial| trial.cell.state() == State::Steady).count() {
-        0 => String::new(),
-        steady => format!(
-            "{} conditioned first, each for seconds up to some minutes: how much work turns an engine's \
-             debts over is learnt before its first, and is not in that time\n",
-            if steady == 1 { "1 trial is".into() } else { format!("{steady} trials are") }
-        ),
+    let steady = trials.filter(|trial| trial.cell.state() == State::Steady).count();
+    let conditionings = possible.plan.conditionings();
+    if steady == 0 {
+        return String::new();
     }
+    let shared = if conditionings < steady {
+        format!(
+            " ({}: trials that differ in their neighbours alone follow one)",
+            count(conditionings, "conditioning")
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "{} conditioned first{shared}, each for seconds up to some minutes: how much work turns an \
+         engine's debts over is learnt before its first, and is not in that time\n",
+        if steady == 1 { "1 trial is".into() } else { format!("{steady} trials are") }
+    )
 }
 
 fn count(count: usize, what: &str) -> String {

@@ -18,6 +18,7 @@ mod passwords;
 mod power_cut;
 mod reports_of_cuts;
 mod runs;
+mod sequences;
 mod servers;
 mod silent;
 mod states;

@@ -96,6 +96,9 @@ fn a_state_that_cannot_be_had_is_told_in_the_plan() {
     // What nobody knows before is told as such.
     let steady = place.run(&["run", "redmine-steady", "--quick", "--dry-run"]).code(0);
     steady.says(&["6 trials are conditioned first"]);
+    let all =
+        place.run(&["run", "redmine-steady", "--engine", "sqlite,fjall", "--dry-run"]).code(0);
+    all.says(&["20 trials are conditioned first (10 conditionings:"]);
     let wrong = place.run(&["run", "redmine", "--state", "hot", "--dry-run"]).code(2);
     assert!(wrong.err().contains("valid: cold, warm, steady"), "{}", wrong.err());
     let files = place.run(&["run", "fileio", "--state", "cold", "--dry-run"]).code(2);

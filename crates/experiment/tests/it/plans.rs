@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{DEPTH, OF_FILES, load};
-use bakeoff_experiment::{Cell, Changes, Experiment, Factor, Memory, Neighbours, Plan, Rate};
+use bakeoff_experiment::{
+    Block, Cell, Changes, Experiment, Factor, Memory, Neighbours, Plan, Rate,
+};
 use proptest::prelude::*;
 
 const TOML: &str = "
@@ -21,7 +23,7 @@ fn experiment(toml: &str) -> Experiment {
 
 /// The blocks of a plan as text, a line a block: what its cells share, and the compared levels.
 fn lines(plan: &Plan) -> Vec<String> {
-    let line = |block: &bakeoff_experiment::Block| {
+    let line = |block: &Block| {
         let shared = &block.trials[0].cell;
         let engines: Vec<&str> =
             block.trials.iter().map(|trial| trial.cell.get(Factor::ENGINE)).collect();
@@ -53,6 +55,48 @@ fn a_known_seed_gives_the_known_plan() {
         "1/7: 4 0: fjall lmdb sqlite sqlite@again",
     ];
     assert_eq!(lines(&plan)[..expected.len()], expected);
+}
+
+#[test]
+fn steady_blocks_that_differ_in_neighbours_share_a_conditioning() {
+    let steady = experiment(&format!("{TOML}state = [\"warm\", \"steady\"]\nrepetitions = 4\n"));
+    let plan = steady.plan();
+    let state = |block: &Block| block.trials[0].cell.get(Factor::STATE).to_owned();
+    let neighbours = |block: &Block| block.trials[0].cell.get(Factor::NEIGHBOURS).to_owned();
+    let engines = |block: &Block| -> Vec<String> {
+        block.trials.iter().map(|trial| trial.cell.get(Factor::ENGINE).to_owned()).collect()
+    };
+    let pairs = plan.blocks.windows(2).filter(|pair| pair[0].shares_conditioning(&pair[1]));
+    let pairs: Vec<&[Block]> = pairs.collect();
+    // Two numbers of clients, four repetitions.
+    assert_eq!(pairs.len(), 8);
+    let mut first: BTreeMap<String, u32> = BTreeMap::new();
+    for pair in &pairs {
+        assert!(pair.iter().all(|block| state(block) == "steady"));
+        assert_eq!(pair[0].repetition, pair[1].repetition);
+        assert_eq!(engines(&pair[0]), engines(&pair[1]), "one order for both");
+        *first.entry(neighbours(&pair[0])).or_default() += 1;
+    }
+    assert_eq!(first.into_values().collect::<Vec<_>>(), [4, 4], "each level as often the first");
+    // As many trials of either state; a conditioning for each level of 8 pairs.
+    assert_eq!((plan.trials(), plan.conditionings()), (128, 32));
+    let warm = plan.blocks.iter().filter(|block| state(block) == "warm");
+    let shares = |a: &Block| plan.blocks.iter().any(|b| a.shares_conditioning(b));
+    assert!(!warm.into_iter().any(shares));
+}
+
+#[test]
+fn neighbours_that_are_compared_share_nothing() {
+    let toml = TOML.replace("noise_floor = true", "state = \"steady\"\ncompare = \"neighbours\"");
+    let plan = experiment(&toml).plan();
+    let all = || plan.blocks.iter();
+    assert!(!all().any(|a| all().any(|b| a.shares_conditioning(b))));
+    assert_eq!(plan.conditionings(), plan.trials());
+    // Nor do states that are compared: a block of them is conditioned in parts.
+    let states = "compare = \"state\"\nstate = [\"warm\", \"steady\"]";
+    let plan = experiment(&TOML.replace("noise_floor = true", states)).plan();
+    let all = || plan.blocks.iter();
+    assert!(!all().any(|a| all().any(|b| a.shares_conditioning(b))));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
 use bakeoff_disk::control::{Control, Stat};
+use bakeoff_disk::executor::Quantiles;
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use bakeoff_disk::neighbour;
 use bakeoff_results::measure::{self, Measures, Scope};
@@ -54,7 +55,6 @@ pub enum Disk {
 
 /// The machine's own disk.
 pub struct Host {
-    level: Level,
     /// Seeds the neighbours.
     seed: u64,
     /// They, while the clients run.
@@ -66,6 +66,7 @@ pub struct Host {
 pub struct Virtual {
     mounted: Mounted,
     seen_at: PathBuf,
+    /// Who else is on it.
     level: Level,
     /// A device that takes no time has no queue, either.
     timed: bool,
@@ -81,9 +82,7 @@ pub struct Virtual {
 pub struct Options<'a> {
     /// The device.
     pub spec: &'a Spec,
-    /// Who else is on it.
-    pub level: Level,
-    /// Seeds both.
+    /// Seeds it and its neighbours.
     pub seed: u64,
     /// Whether the backing files are kept out of the page cache, which is to hold the mounted ones
     /// alone.
@@ -101,13 +100,7 @@ pub fn try_virtual_disk(launcher: &Launcher, place: &Path) -> Result<(), String>
     let wrong = |error: io::Error| format!("{}: {error}", place.display());
     fs::create_dir(&files).map_err(wrong)?;
     let spec = Models::standard().parse("null").map_err(|error| error.to_string())?;
-    let options = Options {
-        spec: &spec,
-        level: Level::None,
-        seed: 1,
-        uncached: false,
-        metadata: Metadata::default(),
-    };
+    let options = Options { spec: &spec, seed: 1, uncached: false, metadata: Metadata::default() };
     let disk = Disk::mount(launcher, options, &files, &at).map_err(|error| error.to_string())?;
     let written = fs::write(at.join("file"), "text");
     disk.unmount().map_err(|error| error.to_string())?;
@@ -116,9 +109,9 @@ pub fn try_virtual_disk(launcher: &Launcher, place: &Path) -> Result<(), String>
 }
 
 impl Disk {
-    /// The machine's own disk, with so many neighbours.
-    pub fn host(level: Level, seed: u64) -> Self {
-        Self::Host(Host { level, seed, at_work: None })
+    /// The machine's own disk; `seed` seeds its neighbours.
+    pub fn host(seed: u64) -> Self {
+        Self::Host(Host { seed, at_work: None })
     }
 
     /// Mounts a virtual disk over the folder `files`, to be seen in the new folder `at`.
@@ -135,7 +128,7 @@ impl Disk {
             TrialError::place("its disk can't be mounted", error.to_string())
         };
         fs::create_dir_all(at).map_err(|error| failed(&format!("{}: {error}", at.display())))?;
-        let Options { spec, level, seed, uncached, metadata } = options;
+        let Options { spec, seed, uncached, metadata } = options;
         let mut options = MountOptions::new(files, at, &spec.to_string());
         (options.seed, options.timing, options.uncached) = (seed, false, uncached);
         options.metadata = metadata;
@@ -145,7 +138,7 @@ impl Disk {
         Ok(Self::Virtual(Box::new(Virtual {
             mounted,
             seen_at,
-            level,
+            level: Level::None,
             timed,
             before: None,
             after: None,
@@ -174,21 +167,25 @@ impl Disk {
         }
     }
 
-    /// The clients are about to start; `hired` are the neighbours on the machine's own disk.
+    /// Clients are about to start beside these neighbours; `hired` are those on the machine's own disk.
+    /// Where it takes its time already, it goes on.
     ///
     /// # Errors
     /// When the disk does not work.
-    pub fn begin(&mut self, hired: Option<&Hired>) -> Result<(), TrialError> {
+    pub fn begin(&mut self, level: Level, hired: Option<&Hired>) -> Result<(), TrialError> {
         match self {
             Self::Host(host) => {
-                let hired = hired.filter(|_| host.level != Level::None);
+                let hired = hired.filter(|_| level != Level::None);
                 let start = |(file, alone): &Hired| {
-                    Box::new(neighbour::Neighbours::start(file, host.level, *alone, host.seed))
+                    Box::new(neighbour::Neighbours::start(file, level, *alone, host.seed))
                 };
                 host.at_work = hired.map(start);
                 Ok(())
             }
-            Self::Virtual(disk) => disk.begin().map_err(broken),
+            Self::Virtual(disk) => {
+                disk.level = level;
+                disk.begin().map_err(broken)
+            }
         }
     }
 
@@ -200,6 +197,18 @@ impl Disk {
     pub fn driven(&mut self) -> Result<Seen, TrialError> {
         match self {
             Self::Host(_) => Ok(Seen::default()),
+            Self::Virtual(disk) => disk.driven().map_err(broken),
+        }
+    }
+
+    /// The clients have stopped, and others follow at once: a virtual disk goes on as it is until they
+    /// [begin](Self::begin), and the neighbours on the machine's own end. What it did.
+    ///
+    /// # Errors
+    /// When the disk does not work.
+    pub fn handed_on(&mut self) -> Result<Seen, TrialError> {
+        match self {
+            Self::Host(_) => self.end(),
             Self::Virtual(disk) => disk.driven().map_err(broken),
         }
     }
@@ -336,11 +345,17 @@ fn measured(before: &Stat, now: &Stat, level: Level) -> Measures {
         measures.set(what, Scope::Disk, count as f64);
     }
     measures.set(&measure::UTILISATION, Scope::Disk, device.busy_ns as f64 / 1e9 / seconds);
-    let latency = &now.latency;
-    if latency.modelled.count > 0 {
-        measures.set(&measure::MODELLED_LATENCY, Scope::Disk, latency.modelled.mean_us * 1e-6);
-        measures.set(&measure::ACHIEVED_LATENCY, Scope::Disk, latency.achieved.mean_us * 1e-6);
-    }
+    let (latency, then) = (&now.latency, &before.latency);
+    let mean_s = |then: &Quantiles, now: &Quantiles| {
+        let sum = |all: &Quantiles| all.mean_us * all.count as f64;
+        let count = now.count.saturating_sub(then.count);
+        (count > 0).then(|| 1e-6 * (sum(now) - sum(then)) / count as f64)
+    };
+    let modelled = mean_s(&then.modelled, &latency.modelled);
+    let achieved = mean_s(&then.achieved, &latency.achieved);
+    measures.set_some(&measure::MODELLED_LATENCY, Scope::Disk, modelled);
+    measures.set_some(&measure::ACHIEVED_LATENCY, Scope::Disk, achieved);
+    // How far the two are apart is known of all work since the disk takes its time alone.
     if latency.slow > 0 {
         measures.set(&measure::LATENCY_ERROR_MEDIAN, Scope::Disk, latency.error_median);
         measures.set(&measure::LATENCY_ERROR_P99, Scope::Disk, latency.error_p99);

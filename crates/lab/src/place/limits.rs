@@ -57,6 +57,11 @@ impl Limits {
         measures
     }
 
+    /// Whether a process was killed for them.
+    pub fn has_killed(&self) -> bool {
+        self.0.iter().any(|(_, group)| group.out_of_memory_kills().is_ok_and(|kills| kills > 0))
+    }
+
     /// What came of a trial within these limits: none whose processes were killed for them counts.
     ///
     /// # Errors

@@ -21,7 +21,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::control::Control;
 use bakeoff_engines::Durability;
@@ -196,7 +195,7 @@ impl Bench<'_, '_> {
     fn place(&self, files: &Path, at: &Path, seed: u64) -> Result<Staged, TrialError> {
         let DiskSpec::Virtual(spec) = &self.trial.disk else { return Err(powerless()) };
         let metadata = self.metadata;
-        let options = Options { spec, level: Level::None, seed, uncached: false, metadata };
+        let options = Options { spec, seed, uncached: false, metadata };
         let disk = Disk::mount(self.stage.launcher, options, files, at)?;
         let setup = &self.trial.setup;
         Staged::new(&setup.groups, disk, files, setup.runtime(self.work), Limits::default())

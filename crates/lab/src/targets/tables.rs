@@ -343,7 +343,7 @@ impl Subject for Ready {
 struct Open<'a> {
     ready: &'a Ready,
     database: Box<dyn Database>,
-    /// What the clients that have stopped did.
+    /// What the clients that have stopped did, since somebody asked.
     total: Mutex<(Split, Written)>,
 }
 
@@ -456,7 +456,8 @@ impl Running for Open<'_> {
     }
 
     fn tally(&self) -> Option<Tally> {
-        let (split, written) = *self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        let (split, written) = std::mem::take(&mut *total);
         let inside = split.engine_share();
         Some(Tally { commits: written.commits, bytes: written.bytes, inside })
     }

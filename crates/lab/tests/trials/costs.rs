@@ -75,7 +75,7 @@ fn measure_with(workload: &str, engine: &str, durability: &str, place: &Path) ->
     std::fs::create_dir(&directory).unwrap();
     let place = Place::folder(&directory);
     perform(&setup, &place, Task::Load);
-    *perform(&setup, &place, bakeoff_lab::procedures::drive::task(&drive))
+    *perform(&setup, &place, bakeoff_lab::procedures::drive::task(&[&drive]))
         .expect("a trial measures")
 }
 

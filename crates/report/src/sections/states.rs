@@ -31,6 +31,12 @@ const STEADY: &str = "Before a steady trial every engine of its block did the sa
                       trial is never steady where their rates differ by over 20 % of the mean, or rise or \
                       fall by over 10 %, and noise does not explain it.";
 
+/// What is said besides where trials share it.
+const SHARED: &str = "Trials that differ in their neighbours alone followed one conditioning, one after \
+                      the other, in one order for all levels of a block that turns from repetition to \
+                      repetition. A later one begins with the debts that the one before it has left, and \
+                      the last alone was drained.";
+
 const ROUNDS: [Head; 5] = [
     ("conditioned by", Some("conditioned"), Kind::Number),
     ("all debts paid once", Some("paid once"), Kind::Verdict),
@@ -52,12 +58,18 @@ impl Section for States {
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let restart = |_: &str, cell: &CellView| cell.restart.map(|it| restart(&it));
         let steady = |_: &str, cell: &CellView| cell.steady.map(|it| steady(&it, cell.trials));
+        let shares = |cell: &CellView| cell.steady.is_some_and(|steady| steady.followed_others > 0);
+        let told = if layout.document.cells.iter().any(shares) {
+            format!("{STEADY} {SHARED}")
+        } else {
+            STEADY.to_owned()
+        };
         let tables = [
             (
-                RESTARTS,
+                RESTARTS.to_owned(),
                 cell_rows::table(layout, "After a restart", &RESTART, |_, _| Vec::new(), restart),
             ),
-            (STEADY, cell_rows::table(layout, "Steady trials", &ROUNDS, |_, _| Vec::new(), steady)),
+            (told, cell_rows::table(layout, "Steady trials", &ROUNDS, |_, _| Vec::new(), steady)),
         ];
         let tables = tables.into_iter().filter_map(|(text, table)| Some((text, table?)));
         tables.flat_map(|(text, table)| [Block::Lead(text.into()), Block::Table(table)]).collect()

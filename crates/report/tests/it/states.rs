@@ -18,6 +18,7 @@ fn restarts_and_rounds_stand_in_every_format() {
     document.cells[1].steady = Some(SteadyView {
         conditioned: 51_234.0,
         not_turned_over: 1,
+        followed_others: 1,
         space_at_start_bytes: Some(3e8),
         steady: 2,
         never_steady: 1,
@@ -29,6 +30,12 @@ fn restarts_and_rounds_stand_in_every_format() {
             assert!(shown.contains(figure), "{format}: {figure}\n{shown}");
         }
     }
+    let shared = "followed one conditioning";
+    let words =
+        |document: &_| text(document, "html").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&document).contains(shared));
+    document.cells[1].steady.as_mut().unwrap().followed_others = 0;
+    assert!(!words(&document).contains(shared));
     let plain = text(&Sample::default().document(), "term");
     assert!(!plain.contains("After a restart") && !plain.contains("Steady"), "{plain}");
 }

@@ -7,25 +7,32 @@ use bakeoff_results::measure::{self as measures, Measures, Scope};
 use bakeoff_results::{Debts, Measured};
 
 use super::conditioning::condition;
-use super::measure::measure;
+use super::measure::Scene;
 use crate::TrialError;
 use crate::driving::{Conditioning, Drive};
 use crate::machine::syncs;
 use crate::machine::threads::Threads;
 use crate::procedures::Within;
 
-/// Opens the target, says that it is ready, drives it when the lab says so, and drains it.
+/// Opens the target and brings it into its state; for one trial after the other says that it is ready
+/// and drives it when the lab says so; drains it after the last.
 ///
 /// # Errors
-/// What keeps the trial from being measured, or what the target leaves behind.
-pub fn perform(drive: &Drive, within: &mut Within<'_, '_>) -> Result<Option<Measured>, TrialError> {
-    let pace = drive.pacing.pace(within.registry)?;
+/// What keeps a trial from being measured, or what the target leaves behind.
+pub fn perform(
+    drives: &[Drive],
+    within: &mut Within<'_, '_>,
+) -> Result<Option<Measured>, TrialError> {
+    let (last, earlier) = drives.split_last().ok_or_else(|| TrialError::process("no trial"))?;
+    let first = &drives[0];
+    let paces = drives.iter().map(|drive| drive.pacing.pace(within.registry));
+    let mut paces = paces.collect::<Result<Vec<_>, _>>()?.into_iter();
     let (subject, place) = (within.prepare()?, within.place);
     let threads = Threads::now();
     // Before the target is opened: what it starts is counted, too.
     let syncs = place.directory.as_deref().and_then(syncs::Counter::new);
     let mut before = Measures::default();
-    if drive.state == State::Cold {
+    if first.state == State::Cold {
         // The disk takes its time from here on.
         within.ready()?;
     }
@@ -33,23 +40,40 @@ pub fn perform(drive: &Drive, within: &mut Within<'_, '_>) -> Result<Option<Meas
     let running = subject.open(place)?;
     let opening = opening.elapsed();
     tracing::debug!(?opening, "open");
-    if drive.state == State::Cold {
+    if first.state == State::Cold {
         before.set(&measures::OPENING, Scope::Trial, opening.as_secs_f64());
     } else {
         // So that no trial measures how its target got warm; the disk takes no time meanwhile.
         running.warm()?;
         tracing::debug!("warm");
-        before.extend(condition(&*running, drive.conditioning, within.output)?);
-        if let Conditioning::Calibrate { .. } = drive.conditioning {
+        before.extend(condition(&*running, first.conditioning, within.output)?);
+        if let Conditioning::Calibrate { .. } = first.conditioning {
             return Ok(Some(calibrated(before)));
         }
         within.ready()?;
     }
-    let mut measured = measure(&*running, place, drive, pace, syncs.as_ref(), within.output)?;
-    measured.measures.extend(before);
+    let output = within.output;
+    let scene = Scene { running: &*running, place, syncs: syncs.as_ref(), output };
+    let mut pace = || paces.next().expect("one for each");
+    for (after, drive) in earlier.iter().enumerate() {
+        scene.measure(drive, pace(), &behind(&before, after))?;
+        within.ready()?;
+    }
+    let before = behind(&before, earlier.len());
+    let measured = scene.drain(scene.measure(last, pace(), &before)?)?;
     drop(running);
     threads.are_gone()?;
     Ok(Some(measured))
+}
+
+/// What is known of a trial before its clients start, where so many others were measured since the
+/// target was conditioned.
+fn behind(conditioned: &Measures, others: usize) -> Measures {
+    let mut behind = conditioned.clone();
+    if behind.get(&measures::CONDITIONED, &Scope::Clients).is_some() {
+        behind.set(&measures::TRIALS_SINCE, Scope::Trial, others as f64);
+    }
+    behind
 }
 
 /// What a calibration has to tell: no client has done anything.

@@ -23,7 +23,7 @@ use crate::machine::usage::Usage;
 use crate::place::Place;
 use crate::process::Output;
 use crate::process::job::Message;
-use crate::targets::{Processes, Running};
+use crate::targets::{Processes, Running, Tally};
 
 /// Slots that a warm-up is looked for in: with fewer there is no telling.
 const SLOTS_FOR_WARMUP: usize = 30;
@@ -32,59 +32,92 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Whole seconds that a slope is looked for in.
 const SLOTS_FOR_SLOPE: usize = 10;
 
-/// Drives what is running at a pace, has it drained, and accounts for both.
-///
-/// # Errors
-/// What keeps the trial from being measured.
-pub fn measure(
-    running: &dyn Running,
-    place: &Place,
-    drive: &Drive,
-    pace: load::Pace,
-    syncs: Option<&syncs::Counter>,
-    output: &Output<'_>,
-) -> Result<Measured, TrialError> {
-    let drivers = running.drivers(drive.clients);
-    open_files::suffice(drivers, running.files_per_driver()?).map_err(TrialError::User)?;
-    let plan = drive.plan(drivers, running.operations().len(), pace);
-    let account = || Account::take(running, place.directory.as_deref(), syncs);
-    let at_start = occupied(place)?;
-    let before = account()?;
-    let first = First::default();
-    let connect = |share: &load::Share| {
-        let driver = running.driver(share, None)?;
-        Ok(if drive.state == State::Cold { first.of(driver) } else { driver })
-    };
-    let times = Times::default();
-    let delays = Delays::of(running);
-    let mut watch = Watch { running, drive, output, delays, times: &times };
-    let (outcome, debts) = std::thread::scope(|scope| {
-        let debts = scope.spawn(|| debts::watch(running, &times));
-        // When a driver panics, too: else that would be waited for.
-        let over = times.ends();
-        let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut watch);
-        drop(over);
-        (outcome, debts.join().unwrap_or_default())
-    });
-    let outcome = outcome.map_err(named(running.operations()))?;
-    let mut delays = watch.delays;
-    delays.look();
-    let used = Used { before, after: account()? };
-    let mut measured = of_clients(running, drive, &outcome)?;
-    measured.debts = debts;
-    first.put(&mut measured.measures);
-    measured.measures.set_some(&measure::SPACE_AT_START, Scope::Trial, at_start);
-    used.put(&mut measured.measures, running, &outcome);
-    delays.put(&mut measured.measures);
-    output.send(&Message::Driven(Some(Box::new(measured.clone()))));
-    let draining = Instant::now();
-    running.drain()?;
-    let drain = draining.elapsed();
-    let measures = &mut measured.measures;
-    used.put_drain(measures, &account()?);
-    measures.set(&measure::DRAIN, Scope::Trial, drain.as_secs_f64());
-    measures.set_some(&measure::SPACE, Scope::Trial, occupied(place)?);
-    Ok(measured)
+/// What is measured, and what with.
+pub struct Scene<'a, 'o> {
+    /// The target.
+    pub running: &'a dyn Running,
+    /// Where it has its files and processes.
+    pub place: &'a Place,
+    /// Counts its syncs, where that can be.
+    pub syncs: Option<&'a syncs::Counter>,
+    /// Where the lab is told.
+    pub output: &'a Output<'o>,
+}
+
+/// A trial whose clients have stopped.
+pub struct Driven {
+    measured: Measured,
+    used: Used,
+}
+
+impl Scene<'_, '_> {
+    fn account(&self) -> Result<Account, TrialError> {
+        Account::take(self.running, self.place.directory.as_deref(), self.syncs)
+    }
+
+    /// Drives what is running at a pace, and tells the lab what was measured; `behind` is what is known
+    /// before.
+    ///
+    /// # Errors
+    /// What keeps the trial from being measured.
+    pub fn measure(
+        &self,
+        drive: &Drive,
+        pace: load::Pace,
+        behind: &Measures,
+    ) -> Result<Driven, TrialError> {
+        let Self { running, place, output, .. } = *self;
+        let drivers = running.drivers(drive.clients);
+        open_files::suffice(drivers, running.files_per_driver()?).map_err(TrialError::User)?;
+        let plan = drive.plan(drivers, running.operations().len(), pace);
+        let at_start = occupied(place)?;
+        let before = self.account()?;
+        let first = First::default();
+        let connect = |share: &load::Share| {
+            let driver = running.driver(share, None)?;
+            Ok(if drive.state == State::Cold { first.of(driver) } else { driver })
+        };
+        let times = Times::default();
+        let delays = Delays::of(running);
+        let mut watch = Watch { running, drive, output, behind, delays, times: &times };
+        let (outcome, debts) = std::thread::scope(|scope| {
+            let debts = scope.spawn(|| debts::watch(running, &times));
+            // When a driver panics, too: else that would be waited for.
+            let over = times.ends();
+            let outcome = load::drive(&plan, connect, &AtomicBool::new(false), &mut watch);
+            drop(over);
+            (outcome, debts.join().unwrap_or_default())
+        });
+        let outcome = outcome.map_err(named(running.operations()))?;
+        let mut delays = watch.delays;
+        delays.look();
+        let (used, tally) = (Used { before, after: self.account()? }, running.tally());
+        let mut measured = of_clients(running, drive, &outcome, tally)?;
+        measured.debts = debts;
+        first.put(&mut measured.measures);
+        measured.measures.set_some(&measure::SPACE_AT_START, Scope::Trial, at_start);
+        used.put(&mut measured.measures, running, &outcome, tally);
+        delays.put(&mut measured.measures);
+        measured.measures.extend(behind.clone());
+        output.send(&Message::Driven(Some(Box::new(measured.clone()))));
+        Ok(Driven { measured, used })
+    }
+
+    /// Has what was driven drained, and accounts for that, too.
+    ///
+    /// # Errors
+    /// What keeps it from being drained.
+    pub fn drain(&self, driven: Driven) -> Result<Measured, TrialError> {
+        let Driven { mut measured, used } = driven;
+        let draining = Instant::now();
+        self.running.drain()?;
+        let drain = draining.elapsed();
+        let measures = &mut measured.measures;
+        used.put_drain(measures, &self.account()?);
+        measures.set(&measure::DRAIN, Scope::Trial, drain.as_secs_f64());
+        measures.set_some(&measure::SPACE, Scope::Trial, occupied(self.place)?);
+        Ok(measured)
+    }
 }
 
 /// Bytes that the files in a place take up; `None` for a target without files here.
@@ -99,6 +132,7 @@ struct Watch<'a, 'b> {
     running: &'a dyn Running,
     drive: &'a Drive,
     output: &'a Output<'b>,
+    behind: &'a Measures,
     delays: Delays,
     times: &'a Times,
 }
@@ -119,8 +153,10 @@ impl load::Observer<TrialError> for Watch<'_, '_> {
     /// target may hang, too: it is asked nothing, and can't be drained.
     fn overdue(&mut self, so_far: &Outcome) {
         self.output.send(&Message::Driven(None));
-        self.output.send(&match of_clients(self.running, self.drive, so_far) {
+        let tally = self.running.tally();
+        self.output.send(&match of_clients(self.running, self.drive, so_far, tally) {
             Ok(mut measured) => {
+                measured.measures.extend(self.behind.clone());
                 let patience = self.drive.plan(1, 1, load::Pace::Closed).patience.as_secs();
                 measured.warnings.push(format!(
                     "its clients had not stopped {patience} s after they were cut off, so that it \
@@ -155,10 +191,11 @@ fn of_clients(
     running: &dyn Running,
     drive: &Drive,
     outcome: &Outcome,
+    tally: Option<Tally>,
 ) -> Result<Measured, TrialError> {
     let names = running.operations();
     let mut measures = Measures::default();
-    in_all(&mut measures, running, drive, outcome);
+    in_all(&mut measures, running.concurrency(drive.clients), outcome, tally);
     let window_s = outcome.window_s;
     if let Some(slope) = slope(outcome) {
         measures.set(&measure::RISE, Scope::Trial, slope.rise);
@@ -181,16 +218,16 @@ fn of_clients(
 }
 
 /// What they did on the whole.
-fn in_all(measures: &mut Measures, running: &dyn Running, drive: &Drive, outcome: &Outcome) {
+fn in_all(measures: &mut Measures, concurrency: usize, outcome: &Outcome, tally: Option<Tally>) {
     let scope = || Scope::Clients;
     let ended: u64 = outcome.kinds.iter().map(|kind| kind.count() + kind.errors).sum();
-    if let Some(tally) = running.tally() {
+    if let Some(tally) = tally {
         measures.set(&measure::COMMITS, scope(), tally.commits as f64);
         measures.set(&measure::PAYLOAD, scope(), tally.bytes as f64);
     }
     let counts = [
         (&measure::OPERATIONS, ended),
-        (&measure::CONCURRENCY, running.concurrency(drive.clients) as u64),
+        (&measure::CONCURRENCY, concurrency as u64),
         (&measure::DRIVERS, outcome.drivers.len() as u64),
         (&measure::IN_FLIGHT, outcome.in_flight),
     ];
@@ -292,7 +329,13 @@ struct Used {
 }
 
 impl Used {
-    fn put(&self, measures: &mut Measures, running: &dyn Running, outcome: &Outcome) {
+    fn put(
+        &self,
+        measures: &mut Measures,
+        running: &dyn Running,
+        outcome: &Outcome,
+        tally: Option<Tally>,
+    ) {
         let Self { before, after } = self;
         let mut clients = (after.own - before.own).cpu;
         for (at, (name, processes, then)) in before.groups.iter().enumerate() {
@@ -302,7 +345,7 @@ impl Used {
             if *processes == Processes::Own {
                 // The target works on the drivers' threads, and may have threads of its own.
                 let threads: Duration = outcome.drivers.iter().map(|driver| driver.cpu).sum();
-                let inside = running.tally().map_or(0.0, |tally| tally.inside);
+                let inside = tally.map_or(0.0, |tally| tally.inside);
                 let outside = threads.mul_f64(1.0 - inside.clamp(0.0, 1.0));
                 clients = (outside + outcome.collector_cpu).min(used.cpu);
                 cpu = used.cpu - clients;

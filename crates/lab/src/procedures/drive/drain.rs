@@ -1,0 +1,103 @@
+//! The drain after the clients have stopped, and what a trial's process and its disk tell of it, put
+//! together.
+
+use std::time::{Duration, Instant};
+
+use bakeoff_results::Measured;
+use bakeoff_results::measure::{self as measures, Measures, Scope};
+
+use crate::place::disk::Seen;
+
+/// How long a drain on the machine's own disk may take, however short its clients ran.
+const HOST_DRAIN: Duration = Duration::from_secs(120);
+
+/// How long a drain may take.
+#[derive(Default)]
+pub struct Drain {
+    /// When the clients started.
+    pub clients: Option<Instant>,
+    /// When they had stopped, and how long they had run.
+    began: Option<(Instant, Duration)>,
+    /// What was known before it.
+    pub early: Option<Box<Measured>>,
+    /// How long it had taken when it was cut off.
+    pub cut_off: Option<Duration>,
+}
+
+impl Drain {
+    /// The clients have stopped; what is known by now.
+    pub fn begin(&mut self, early: Option<Box<Measured>>) {
+        let ran = self.clients.map_or(Duration::ZERO, |clients| clients.elapsed());
+        (self.began, self.early) = (Some((Instant::now(), ran)), early);
+    }
+
+    /// How long it has taken.
+    pub fn elapsed(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |(began, _)| began.elapsed())
+    }
+
+    /// Whether it takes longer than the clients have run. Nothing is learnt from more: a debt that
+    /// takes longer to pay than to run up is one that grows. The machine's own disk can't be told to
+    /// be quick, so that there a trial would end without its drain: it is given more time.
+    pub fn is_overdue(&self, is_virtual: bool) -> bool {
+        let least = if is_virtual { Duration::ZERO } else { HOST_DRAIN };
+        let longest = self.began.map(|(_, ran)| ran.max(least));
+        self.cut_off.is_none() && longest.is_some_and(|longest| self.elapsed() > longest)
+    }
+
+    /// What was measured, with the memory used. Of a drain that was cut off it is how long it had taken
+    /// until then.
+    pub fn put(&self, mut measured: Measured, memory: Measures) -> Measured {
+        let measures = &mut measured.measures;
+        measures.extend(memory);
+        if let Some(after) = self.cut_off {
+            measures.set(&measures::DRAIN, Scope::Trial, after.as_secs_f64());
+            measures.set(&measures::DRAIN_CUT_OFF, Scope::Trial, 1.0);
+        }
+        measured
+    }
+}
+
+/// Puts together what the process measured and what the disk did. A virtual disk knows best what
+/// reached its device, and what was made durable on it.
+pub fn combine(mut measured: Measured, seen: Seen, drained: Option<u64>) -> Measured {
+    let drain_s = measured.measures.get(&measures::DRAIN, &Scope::Trial).unwrap_or(0.0);
+    let neighbours = (seen.neighbour_writes * (measured.ran_s + drain_s)) as u64;
+    measured.measures.extend(seen.measures);
+    let measures = &mut measured.measures;
+    measures.set_some(&measures::DRAIN_WRITTEN, Scope::Disk, drained.map(|bytes| bytes as f64));
+    let sum = |scope: &Scope| {
+        let written = measures.get(&measures::WRITTEN, scope);
+        written.zip(measures.get(&measures::DRAIN_WRITTEN, scope)).map(|(a, b)| a + b)
+    };
+    let device = sum(&Scope::Device);
+    let work = sum(&Scope::Disk).or_else(|| {
+        let processes = sum(&Scope::DATABASE)?;
+        Some(device_bytes(processes as u64, device.map(|bytes| bytes as u64), neighbours) as f64)
+    });
+    measures.set_some(&measures::WORK_WRITTEN, Scope::Trial, work);
+    measured.warnings.extend(seen.warnings);
+    measured
+}
+
+/// Bytes that went to the machine's own disk: the lesser of what the kernel counted for the target's
+/// processes and of what anybody but the neighbours wrote to the whole device. Both can be too high.
+/// The first takes a small write into a large folio of the page cache for all of the folio (ext4
+/// has large folios since Linux 6.16); the second has everybody's writes.
+fn device_bytes(processes: u64, device: Option<u64>, neighbours: u64) -> u64 {
+    let others = device.map(|device| device.saturating_sub(neighbours));
+    others.map_or(processes, |device| device.min(processes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_neighbours_write_is_not_the_engines() {
+        assert_eq!(device_bytes(9000, Some(10_500), 0), 9000, "other processes write, too");
+        assert_eq!(device_bytes(9000, Some(10_500), 8000), 2500);
+        assert_eq!(device_bytes(9000, Some(1500), 8000), 0);
+        assert_eq!(device_bytes(9000, None, 8000), 9000, "a file system without a device");
+    }
+}

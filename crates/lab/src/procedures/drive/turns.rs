@@ -1,0 +1,112 @@
+//! The course of a trial's process, as the lab sees it: conditioned, ready, its clients at work on a disk
+//! that takes its time, drained; and where other trials follow the same conditioning, these.
+
+use std::time::{Duration, Instant};
+
+use bakeoff_results::Measured;
+use bakeoff_results::measure::Measures;
+
+use super::drain::{Drain, combine};
+use super::{Ended, Turn, Turns, task};
+use crate::TrialError;
+use crate::driving::Drive;
+use crate::machine::suspect::MachineAccount;
+use crate::place::Place;
+use crate::place::disk::{Disk, Seen};
+use crate::place::limits::Limits;
+use crate::procedures::{GRACE, PATIENCE, Stage};
+use crate::process::Received;
+use crate::process::job::Message;
+use crate::watch::Event;
+
+/// How long a trial has from its start: for the cap of its window, as long again for its drain, and for
+/// what comes before and after them.
+fn most(turn: &Turn) -> Duration {
+    turn.drive.cap() * 2 + GRACE
+}
+
+/// Runs the trials' process, with the disk at work while its clients are and while it drains. What the
+/// last of them has measured, all before it having been given to `ended`.
+///
+/// # Errors
+/// Why nothing came of the one after those that were given away.
+pub fn run(
+    turns: &Turns<'_>,
+    stage: &mut Stage<'_>,
+    place: &Place,
+    (disk, limits): (&mut Disk, &Limits),
+    ended: &mut Ended<'_>,
+) -> Result<Measured, TrialError> {
+    let drives: Vec<&Drive> = turns.turns.iter().map(|turn| &turn.drive).collect();
+    let mut process = stage.start(&turns.trial.setup, place.clone(), task(&drives))?;
+    let (mut turn, mut later) = turns.turns.split_first().expect("a trial");
+    let mut start = Instant::now();
+    let (mut seen, mut memory) = (Seen::default(), Measures::default());
+    let mut machine = MachineAccount::now();
+    let mut drain = Drain::default();
+    loop {
+        stage.go_on()?;
+        if start.elapsed() > most(turn) {
+            let seconds = most(turn).as_secs();
+            return Err(TrialError::process(format!("it was not done after {seconds} s")));
+        }
+        if drain.is_overdue(disk.is_virtual()) {
+            drain.cut_off = Some(drain.elapsed());
+            seen.add(disk.end()?);
+            // On a disk that takes no time any more it soon ends. The machine's own goes on as it
+            // does, and is not waited for.
+            if let Some(early) = drain.early.take_if(|_| !disk.is_virtual()) {
+                return Ok(drain.put(combine(*early, seen, None), memory));
+            }
+        }
+        match process.receive(PATIENCE) {
+            Received::Message(Message::Conditioning { done, of }) => {
+                // However long it takes, it gets on.
+                start = Instant::now();
+                stage.watch.event(Event::Conditioning { done, of });
+            }
+            Received::Message(Message::Ready) => {
+                disk.begin(turn.neighbours, stage.hired.as_ref())?;
+                machine = MachineAccount::now();
+                drain.clients = Some(Instant::now());
+                process = process.go()?;
+            }
+            Received::Message(Message::Progress { per_second, mean_s }) => {
+                stage.watch.event(Event::Progress { per_second, mean_s });
+            }
+            Received::Message(Message::Driven(early)) => {
+                tracing::debug!("the clients have stopped");
+                let others = MachineAccount::now().since(&machine);
+                memory = limits.account();
+                match (early, later.split_first()) {
+                    // Its debts are the next one's: it is not drained.
+                    (Some(measured), Some(next)) => {
+                        let mut seen = disk.handed_on()?;
+                        seen.measures.extend(others);
+                        let mut measured = combine(*measured, seen, None);
+                        measured.measures.extend(memory.clone());
+                        if limits.has_killed() {
+                            return Err(TrialError::process("one of its processes was killed"));
+                        }
+                        ended(stage, measured)?;
+                        (turn, later) = next;
+                        start = Instant::now();
+                    }
+                    (early, _) => {
+                        seen = disk.driven()?;
+                        seen.measures.extend(others);
+                        drain.begin(early);
+                    }
+                }
+            }
+            Received::Message(Message::Done(Some(measured))) => {
+                let drained = disk.drained()?;
+                seen.add(disk.end()?);
+                return Ok(drain.put(combine(*measured, seen, drained), memory));
+            }
+            Received::Message(Message::Failed(reason)) => return Err(reason),
+            Received::Message(_) | Received::Nothing => {}
+            Received::End => return Err(TrialError::process(process.exit_report())),
+        }
+    }
+}
