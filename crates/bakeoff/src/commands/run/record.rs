@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{Bounds, Experiment, Factor, base, without_passwords};
+use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, base, without_passwords};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Estimate, Possible, Registry, spec};
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder};
@@ -88,6 +88,25 @@ pub fn check_terms(
     };
     if machine(began) != machine(&now) {
         return differs("the machine", &machine(began), &machine(&now));
+    }
+    check_order(folder, &possible.plan)
+}
+
+/// Checks that trials that have ended are those that the plan has in their places: a bakeoff that orders
+/// blocks otherwise would take them for others.
+fn check_order(folder: &RunFolder, plan: &Plan) -> Result<(), Failure> {
+    for trial in folder.trials().map_err(Failure::folder)? {
+        let block = plan.blocks.iter().find(|block| block.number == trial.block);
+        let planned = block.and_then(|it| it.trials.iter().find(|it| it.order == trial.order));
+        if planned.is_some_and(|planned| planned.cell.to_map() != trial.levels) {
+            let (dir, block) = (folder.dir().display(), trial.block);
+            let text = format!(
+                "the run in {dir} was begun by a bakeoff that runs blocks in another order: its block \
+                 {block} is another one here. Go on with the one that began it, or start a new run \
+                 with --out"
+            );
+            return Err(Failure::new(Exit::Folder, text));
+        }
     }
     Ok(())
 }
