@@ -51,6 +51,8 @@ pub enum Conditioning {
     Calibrate {
         /// Seeds what they do.
         seed: u64,
+        /// How long that may take: after it a debt is taken for one that never levels.
+        longest: Duration,
     },
 }
 

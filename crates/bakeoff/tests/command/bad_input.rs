@@ -180,6 +180,23 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
 }
 
 #[test]
+fn a_disk_too_small_for_the_debt_stops_the_run_and_says_what_to_do() {
+    let place = Place::new();
+    let small = place.path("small-disk");
+    let Some(_disk) = Tmpfs::mount(&small, "120m") else { return };
+    // The journal has no more room than it takes itself: it is written on until it is large enough.
+    let owes = "workload = \"ledger\"\nengine = \"fjall\"\nstate = \"steady\"\nclients = 1\n\
+                durability = \"relaxed\"\nneighbours = \"0\"\n";
+    place.write("owes.toml", owes);
+    let run = place.start(&["run", "owes.toml", "--out", "small-disk/r"]);
+    wait_until("the calibration", || small.join("r/work/trial").exists());
+    let _ = std::fs::write(small.join("stuffing"), vec![1; 100 << 20]);
+    let done = super::Done(run.wait_with_output().unwrap()).code(4);
+    done.says(&["small-disk", "is too full", "--out on another disk"]);
+    assert!(!small.join("r").exists(), "the mended command finds its place free");
+}
+
+#[test]
 fn a_disk_in_memory_can_have_no_neighbours_and_says_so() {
     let place = Place::new();
     place.write("small.toml", SMALL);

@@ -2,6 +2,8 @@
 //! to turn its debts over once, with something to spare, and a part of a turn more, so that no two blocks begin at the same
 //! moment of a debt. Each engine's own is learnt once a run.
 
+use std::time::Duration;
+
 use bakeoff_devices::neighbour::Level;
 use bakeoff_experiment::random::SplitMix64;
 use bakeoff_experiment::{Cell, Factor, State};
@@ -24,6 +26,10 @@ const PHASE: u64 = 6;
 /// How many times the work of a turn is done at least: it takes a little more at one time than at
 /// another.
 const SPARE: f64 = 1.25;
+
+/// How long a calibration waits for debts to turn over. It works on a disk that takes no time, so that an
+/// engine which has not paid once by then pays seldom.
+const LONGEST: Duration = Duration::from_secs(20 * 60);
 
 /// The factors that change nothing of how much work turns debts over while the disk takes no time.
 const WITHOUT_EFFECT: [Factor; 5] =
@@ -95,7 +101,7 @@ fn key(trial: &TrialSpec) -> String {
 
 /// The trial that learns it: alone on its disk, which takes no time before clients start.
 fn calibration(trial: TrialSpec, drive: Drive, seed: u64) -> (TrialSpec, Drive) {
-    let conditioning = Conditioning::Calibrate { seed };
+    let conditioning = Conditioning::Calibrate { seed, longest: LONGEST };
     (TrialSpec { neighbours: Level::None, ..trial }, Drive { conditioning, ..drive })
 }
 

@@ -14,9 +14,6 @@ use crate::targets::Running;
 
 /// How often it is told how far the work is, and looked whether the debts have turned over.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long a calibration waits for debts to turn over. It works on a disk that takes no time, so
-/// that an engine which has not paid once by then pays seldom.
-const LONGEST: Duration = Duration::from_secs(20 * 60);
 /// After so long an engine of which nothing is put off by the work, as by one that only reads, is
 /// known as such.
 const NOTHING: Duration = Duration::from_secs(10);
@@ -30,12 +27,11 @@ pub fn condition(
     work: Conditioning,
     output: &Output<'_>,
 ) -> Result<Measures, TrialError> {
-    let (most, seed) = match work {
+    let (most, seed, longest) = match work {
         Conditioning::None => return Ok(Measures::default()),
-        Conditioning::Operations { count, seed } => (count, seed),
-        Conditioning::Calibrate { seed } => (u64::MAX, seed),
+        Conditioning::Operations { count, seed } => (count, seed, None),
+        Conditioning::Calibrate { seed, longest } => (u64::MAX, seed, Some(longest)),
     };
-    let calibrates = matches!(work, Conditioning::Calibrate { .. });
     let mut operate = running.conditioner(seed)?;
     let at_first = debt(running)?;
     let (start, mut told, mut done) = (Instant::now(), Instant::now(), 0);
@@ -44,14 +40,14 @@ pub fn condition(
         let is_over = done == most;
         if is_over || told.elapsed() > LOOK {
             told = Instant::now();
-            output.send(&Message::Conditioning { done, of: (!calibrates).then_some(most) });
+            output.send(&Message::Conditioning { done, of: longest.is_none().then_some(most) });
             // Some engines' payments are seen where something differs from the last look.
             let debt = debt(running)?;
             // A debt that comes in large pieces can stand still while something is put off.
             let idle = committed == 0 && debt == at_first;
             let is_idle = idle && (is_over || start.elapsed() > NOTHING);
             turned |= is_idle || debt.has_turned_over();
-            if is_over || calibrates && (turned || start.elapsed() > LONGEST) {
+            if is_over || longest.is_some_and(|longest| turned || start.elapsed() > longest) {
                 break;
             }
         }
@@ -70,4 +66,85 @@ fn debt(running: &dyn Running) -> Result<Debt, TrialError> {
     let unknown =
         || TrialError::User("nobody knows what it owes, so that it can't be steady".into());
     running.debt()?.ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use bakeoff_engines::Turn;
+    use bakeoff_load::{Driver, Share};
+    use bakeoff_workloads::Claims;
+
+    use super::*;
+    use crate::targets::{Conditioner, Processes};
+
+    /// A target whose debt has turned over after so many operations.
+    struct Owes {
+        turns_after: u64,
+        done: AtomicU64,
+    }
+
+    impl Running for Owes {
+        fn operations(&self) -> &[&'static str] {
+            &["add"]
+        }
+
+        fn driver<'a>(
+            &'a self,
+            _: &Share,
+            _: Option<Box<dyn Claims + 'a>>,
+        ) -> Result<Box<dyn Driver + 'a>, TrialError> {
+            unreachable!("no client starts")
+        }
+
+        fn conditioner(&self, _: u64) -> Result<Conditioner<'_>, TrialError> {
+            Ok(Box::new(|| {
+                std::thread::sleep(Duration::from_millis(1));
+                self.done.fetch_add(1, Ordering::Relaxed);
+                Ok(1)
+            }))
+        }
+
+        fn debt(&self) -> Result<Option<Debt>, TrialError> {
+            let done = u64::from(self.done.load(Ordering::Relaxed) >= self.turns_after);
+            let turns = vec![Turn { name: "log", done, whole: 1 }];
+            Ok(Some(Debt { owed: Vec::new(), turns, payments: Vec::new() }))
+        }
+
+        fn warm(&self) -> Result<(), TrialError> {
+            Ok(())
+        }
+
+        fn drain(&self) -> Result<(), TrialError> {
+            Ok(())
+        }
+
+        fn groups(&self) -> Vec<(&'static str, Processes)> {
+            Vec::new()
+        }
+    }
+
+    /// What is known after a calibration that may take so long: whether all debts have turned over, and
+    /// after how many operations.
+    fn calibrated(turns_after: u64, longest: Duration) -> (bool, u64) {
+        let owes = Owes { turns_after, done: AtomicU64::new(0) };
+        let mut said = Vec::new();
+        let work = Conditioning::Calibrate { seed: 1, longest };
+        let measures = condition(&owes, work, &Output::new(&mut said)).unwrap();
+        let of = |what, scope| measures.get(what, &scope).unwrap();
+        let seconds = of(&measure::CONDITIONING, Scope::Trial);
+        let turned = of(&measure::TURNED_OVER, Scope::Trial) == 1.0;
+        assert!(turned || seconds >= longest.as_secs_f64(), "{seconds} s");
+        (turned, of(&measure::CONDITIONED, Scope::Clients) as u64)
+    }
+
+    #[test]
+    fn a_debt_that_never_levels_is_given_up_on_and_told() {
+        let (turned, operations) = calibrated(u64::MAX, Duration::from_millis(600));
+        assert!(!turned && operations > 0, "{operations}");
+        // One that does is waited for no longer than it takes.
+        let (turned, operations) = calibrated(5, Duration::from_secs(600));
+        assert!(turned && operations >= 5, "{operations}");
+    }
 }
