@@ -46,6 +46,8 @@ pub(crate) enum Ask {
     /// An image of a disk that stays on.
     Snapshot(Image),
     Record,
+    /// A trace of the device's requests, or the end of it.
+    Trace(Option<TraceTo>),
     Arm(Vec<Awaited>),
     Fault(String),
     Unmount,
@@ -61,6 +63,15 @@ pub(crate) struct Image {
     /// Of which of the moments that were waited for, and how names become durable there; of the one
     /// at which the power went, if none is said.
     pub of: Option<(usize, Metadata)>,
+}
+
+/// Where a trace goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TraceTo {
+    /// An absolute path.
+    pub file: PathBuf,
+    /// How long syncs are held.
+    pub hold: Duration,
 }
 
 /// What it answers.
@@ -262,6 +273,25 @@ impl Control {
     /// The daemon is gone.
     pub fn record(&self) -> Result<(), Error> {
         self.tell(&Ask::Record)
+    }
+
+    /// Traces from now on what the device is asked for ([`bakeoff_devices::trace`]) into a new file
+    /// outside of the disk. While the timing is off, a sync is answered only after `hold`.
+    ///
+    /// # Errors
+    /// The daemon is gone, traces already, or the file can't be there ([`Error::Folder`]).
+    pub fn trace(&self, file: &Path, hold: Duration) -> Result<(), Error> {
+        let file = std::path::absolute(file);
+        let file = file.map_err(|error| Error::Folder(error.to_string()))?;
+        self.tell(&Ask::Trace(Some(TraceTo { file, hold })))
+    }
+
+    /// Ends the trace.
+    ///
+    /// # Errors
+    /// The daemon is gone, there is no trace, or it is no use: longer than 256 MiB, or without room.
+    pub fn end_trace(&self) -> Result<(), Error> {
+        self.tell(&Ask::Trace(None))
     }
 
     /// Pulls the plug, for good: every later call in the mount fails with EIO. Nothing happens

@@ -30,6 +30,7 @@ use crate::table::{self, How};
 use crate::volume::{Volume, VolumeOptions};
 
 mod images;
+mod trace;
 
 /// How long those who use the mount have to leave it after a signal.
 const GRACE: Duration = Duration::from_secs(1);
@@ -216,6 +217,7 @@ impl Disk {
                 self.volume.record();
                 Ok(())
             }
+            Ask::Trace(to) => self.trace(to),
             Ask::Snapshot(wanted) => self.snapshot(&wanted),
             Ask::PowerOff => {
                 self.volume.power_off();

@@ -22,6 +22,7 @@ use bakeoff_devices::device::Nanos;
 use bakeoff_devices::ext4::{self, Counts, Work};
 use bakeoff_devices::plug::{History, Metadata};
 use bakeoff_devices::spec::Spec;
+use bakeoff_devices::trace::Waits;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -44,6 +45,7 @@ mod size;
 mod snapshot;
 mod space;
 mod sync;
+mod trace;
 mod uncached;
 
 pub use attributes::{Changes, Moment};
@@ -58,6 +60,7 @@ use inode::{Inode, Numbers, Table};
 use listing::Listings;
 use orphans::Orphans;
 use space::Space;
+use trace::Traces;
 use uncached::Touched;
 
 /// A file's number. It is that file's for ever: no other gets it.
@@ -116,6 +119,7 @@ pub struct Volume {
     /// When the power went: see [`Volume::off_at`].
     off_at: OnceLock<Nanos>,
     armed: Armed,
+    traces: Traces,
     /// Told of a file whose pages and attributes are not what the kernel believes.
     outdated: OnceLock<Box<dyn Fn(Ino) + Send + Sync>>,
     /// What is to be taken out of the page cache, if anything is.
@@ -153,6 +157,7 @@ impl Volume {
             power: RwLock::new(()),
             off_at: OnceLock::new(),
             armed: Armed::default(),
+            traces: Traces::default(),
             outdated: OnceLock::new(),
             touched: OnceLock::new(),
         });
@@ -236,11 +241,12 @@ impl Volume {
         self.naming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs work that was asked for at `came`, then calls `then`: with an error if the power
-    /// went meanwhile.
+    /// Performs work on a file that was asked for at `came`, by one who waits for it, then calls
+    /// `then`: with an error if the power went meanwhile.
     fn perform(
         self: &Arc<Self>,
         came: Nanos,
+        (waits, ino): (Waits, Ino),
         work: Work,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
@@ -252,7 +258,10 @@ impl Volume {
             volume.done(ticket);
             then(volume.alive());
         };
-        self.executor.perform(came, work, Box::new(then));
+        self.trace(waits, Some(ino), &work);
+        if let Some(then) = self.held(&work, Box::new(then)) {
+            self.executor.perform(came, work, then);
+        }
     }
 
     /// The fault that is due for a call, if any.

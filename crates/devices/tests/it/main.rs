@@ -7,3 +7,4 @@ mod models;
 mod models_properties;
 mod models_registered;
 mod models_spec;
+mod price;

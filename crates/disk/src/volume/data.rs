@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use bakeoff_devices::ext4::{Mode, Sync, Work};
 use bakeoff_devices::plug::{Before, Mark};
+use bakeoff_devices::trace::Waits;
 use rustix::fs::{Mode as Permissions, SeekFrom};
 use rustix::io::Errno;
 
@@ -100,10 +101,13 @@ impl Volume {
             };
             let data = &buffer[..count];
             if work.is_empty() || !self.executor.timing() {
+                self.trace(Waits::Reader, Some(ino), &work);
                 return then(self.alive().map(|()| data));
             }
             let data = data.to_vec();
-            self.perform(came, work, move |done| then(done.map(|()| &data[..])));
+            self.perform(came, (Waits::Reader, ino), work, move |done| {
+                then(done.map(|()| &data[..]))
+            });
         });
     }
 
@@ -145,7 +149,7 @@ impl Volume {
             return then(Ok(count));
         }
         let volume = Arc::clone(self);
-        self.perform(came, work, move |done| {
+        self.perform(came, (Waits::Writer, ino), work, move |done| {
             let done = done.and_then(|()| match (sync, direct) {
                 (Some(mark), _) => volume.synced(ino, mark),
                 (None, Some(number)) => volume.wrote_direct(number),

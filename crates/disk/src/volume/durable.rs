@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::ext4::{self, Background, Durable, Ext4, Sync, Ticket};
 use bakeoff_devices::plug::{Attributes, Mark, Metadata, Pending, Place};
+use bakeoff_devices::trace::Waits;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
@@ -178,6 +179,7 @@ impl Volume {
         while let Some(background) = model.ext4.tick(now) {
             model.note_closed();
             let mark = model.pending.mark();
+            self.trace(Waits::Nobody, None, &background.work);
             ticked.due.push(self.in_background(background, mark, Asked::No));
         }
         ticked.next = model.ext4.next_tick();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bakeoff_devices::ext4::Sync;
+use bakeoff_devices::trace::Waits;
 use rustix::io::Errno;
 
 use super::{Ino, Volume};
@@ -31,7 +32,9 @@ impl Volume {
         self.count_sync();
         let (work, mark) = self.sync_work(ino, sync);
         let volume = Arc::clone(self);
-        self.perform(came, work, move |done| then(done.and_then(|()| volume.synced(ino, mark))));
+        self.perform(came, (Waits::Writer, ino), work, move |done| {
+            then(done.and_then(|()| volume.synced(ino, mark)))
+        });
     }
 
     /// Makes a folder's names durable; then calls `then`.
@@ -51,7 +54,7 @@ impl Volume {
         self.count_sync();
         let (work, mark) = self.sync_folder_work();
         let volume = Arc::clone(self);
-        self.perform(came, work, move |done| {
+        self.perform(came, (Waits::Writer, ino), work, move |done| {
             then(done.and_then(|()| volume.synced_folder(ino, mark)))
         });
     }

@@ -1,0 +1,190 @@
+//! What traced requests cost on a device: how long it takes them, in virtual time.
+//!
+//! A trace has an order and no pace: it was written where the device took no time. So it is priced as
+//! if somebody always waited: what comes next is asked for as soon as it may be.
+
+use std::collections::{HashMap, VecDeque};
+use std::vec;
+
+use crate::device::{Completion, Nanos, Request};
+use crate::neighbour::Level;
+use crate::spec::Spec;
+use crate::station::Station;
+use crate::trace::{Trace, Traced, Waits};
+
+/// What work is done for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// What a commit waits for: writes and syncs of the log.
+    Log,
+    /// Reads.
+    Read,
+    /// All else: other files' writes and syncs, and what the file system writes back on its own account.
+    PutOff,
+}
+
+impl Cause {
+    /// Of work, when it is known which files are a log.
+    pub fn of(work: &Traced, is_log: &dyn Fn(usize) -> bool) -> Self {
+        match (work.waits, work.file) {
+            (Waits::Reader, _) => Self::Read,
+            (Waits::Writer, Some(file)) if is_log(file) => Self::Log,
+            _ => Self::PutOff,
+        }
+    }
+}
+
+/// How much may be asked for at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// One work after the other, as traced. What one work asks for at once it does here, too.
+    One,
+    /// The log's works one after the other, and beside them so many others at once, at least one: the
+    /// most that can be made of a device whose queue has so many places.
+    Beside(usize),
+}
+
+/// Who else is on the device that requests are priced on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// The neighbours.
+    pub neighbours: Level,
+    /// Seeds the device and them.
+    pub seed: u64,
+    /// How much is asked for at once.
+    pub depth: Depth,
+}
+
+/// A price, in nanoseconds of the device's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Price {
+    /// From the first request until all are done.
+    pub elapsed: Nanos,
+    /// How long works of each cause were under way, summed up: with [`Depth::One`] these add up to all.
+    pub log: Nanos,
+    /// See there.
+    pub read: Nanos,
+    /// See there.
+    pub put_off: Nanos,
+}
+
+/// Prices a trace on a device as its models have it, whose files `is_log` tells.
+pub fn price(
+    trace: &Trace<'_>,
+    spec: &Spec,
+    terms: Terms,
+    is_log: &dyn Fn(usize) -> bool,
+) -> Price {
+    let mut station = Station::new(spec.build(terms.seed), terms.seed);
+    station.set_span(trace.span);
+    station.set_neighbours(0, terms.neighbours);
+    let caused = || trace.works().map(|work| (Cause::of(&work, is_log), work.steps));
+    let mut lanes: Vec<Lane<'_>> = match terms.depth {
+        Depth::One => vec![Lane::new(1, Box::new(caused()))],
+        Depth::Beside(others) => vec![
+            Lane::new(1, Box::new(caused().filter(|(cause, _)| *cause == Cause::Log))),
+            Lane::new(others.max(1), Box::new(caused().filter(|(cause, _)| *cause != Cause::Log))),
+        ],
+    };
+    let mut replay =
+        Replay { station, now: 0, owners: HashMap::new(), last: 0, price: Price::default() };
+    replay.run(&mut lanes);
+    replay.price
+}
+
+/// Works of which some are under way at once, begun in their order.
+struct Lane<'a> {
+    room: usize,
+    works: Box<dyn Iterator<Item = (Cause, Vec<Vec<Request>>)> + 'a>,
+    under_way: VecDeque<(u64, Job)>,
+    next: u64,
+}
+
+impl<'a> Lane<'a> {
+    fn new(room: usize, works: Box<dyn Iterator<Item = (Cause, Vec<Vec<Request>>)> + 'a>) -> Self {
+        Self { room, works, under_way: VecDeque::new(), next: 0 }
+    }
+}
+
+/// Work under way.
+struct Job {
+    cause: Cause,
+    began: Nanos,
+    steps: vec::IntoIter<Vec<Request>>,
+    /// Requests of the present step that are not done.
+    open: usize,
+}
+
+struct Replay {
+    station: Station,
+    now: Nanos,
+    /// The lane and the work that a request belongs to.
+    owners: HashMap<u64, (usize, u64)>,
+    last: u64,
+    price: Price,
+}
+
+impl Replay {
+    fn run(&mut self, lanes: &mut [Lane<'_>]) {
+        (0..lanes.len()).for_each(|lane| self.fill(lane, lanes));
+        let mut done: Vec<Completion> = Vec::new();
+        while !self.owners.is_empty() {
+            let event = self.station.next_event().expect("requests are under way");
+            self.now = event.max(self.now);
+            self.station.advance(self.now, &mut done);
+            for completion in done.drain(..) {
+                let (lane, work) = self.owners.remove(&completion.id).expect("of this replay");
+                self.complete(lane, work, lanes);
+            }
+        }
+        self.price.elapsed = self.now;
+    }
+
+    /// Begins as many works as there is room for.
+    fn fill(&mut self, lane: usize, lanes: &mut [Lane<'_>]) {
+        while lanes[lane].under_way.len() < lanes[lane].room
+            && let Some((cause, steps)) = lanes[lane].works.next()
+        {
+            let number = lanes[lane].next;
+            lanes[lane].next += 1;
+            let mut job = Job { cause, began: self.now, steps: steps.into_iter(), open: 0 };
+            if self.step(lane, number, &mut job) {
+                lanes[lane].under_way.push_back((number, job));
+            }
+        }
+    }
+
+    /// Submits the next step that has any requests; whether there was one.
+    fn step(&mut self, lane: usize, number: u64, job: &mut Job) -> bool {
+        let Some(step) = job.steps.find(|step| !step.is_empty()) else { return false };
+        job.open = step.len();
+        for request in step {
+            self.last += 1;
+            self.owners.insert(self.last, (lane, number));
+            self.station.submit(self.now, self.last, request);
+        }
+        true
+    }
+
+    fn complete(&mut self, lane: usize, number: u64, lanes: &mut [Lane<'_>]) {
+        let under_way = &mut lanes[lane].under_way;
+        let place = under_way.iter().position(|(of, _)| *of == number).expect("it is under way");
+        let job = &mut under_way[place].1;
+        job.open -= 1;
+        if job.open > 0 {
+            return;
+        }
+        let (_, mut job) = under_way.remove(place).expect("it was there a line ago");
+        if self.step(lane, number, &mut job) {
+            lanes[lane].under_way.insert(place, (number, job));
+            return;
+        }
+        let took = self.now - job.began;
+        match job.cause {
+            Cause::Log => self.price.log += took,
+            Cause::Read => self.price.read += took,
+            Cause::PutOff => self.price.put_off += took,
+        }
+        self.fill(lane, lanes);
+    }
+}

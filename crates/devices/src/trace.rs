@@ -1,0 +1,326 @@
+//! A trace: what a file system asked of its device, in the order in which it did, as bytes.
+//!
+//! Work that waits for other work is traced without saying so: in a trace the other one comes before
+//! it. Numbers are in LEB128, so that a request takes about eight bytes.
+
+use crate::device::{Kind, Nanos, Request};
+use crate::ext4::Work;
+
+/// How a trace begins.
+const HEAD: &[u8] = b"device requests 1\n";
+
+/// What an entry is.
+const FILE: u8 = 1;
+const WORK: u8 = 2;
+const END: u8 = 3;
+
+/// Who waits for work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Waits {
+    /// Who reads.
+    Reader,
+    /// Who writes or syncs.
+    Writer,
+    /// Nobody: the file system does it on its own account.
+    Nobody,
+}
+
+const WAITS: [Waits; 3] = [Waits::Reader, Waits::Writer, Waits::Nobody];
+const KINDS: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Flush];
+
+/// Work in a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// When it was asked for, in nanoseconds of whoever wrote the trace.
+    pub at: Nanos,
+    /// Who waits for it.
+    pub waits: Waits,
+    /// The file that it is done for, by its place in [`Trace::files`]; `None` where it is of several.
+    pub file: Option<usize>,
+    /// What is asked for together, one after the other, as in [`Work`].
+    pub steps: Vec<Vec<Request>>,
+}
+
+/// Writes a trace, into memory that is to be emptied now and then.
+#[derive(Debug)]
+pub struct Tracer {
+    bytes: Vec<u8>,
+    /// The numbers of the files that were named, in the order in which they were.
+    files: std::collections::HashMap<u64, usize>,
+    last: Nanos,
+}
+
+impl Default for Tracer {
+    fn default() -> Self {
+        Self { bytes: HEAD.to_vec(), files: std::collections::HashMap::new(), last: 0 }
+    }
+}
+
+impl Tracer {
+    /// Adds work that was asked for at a moment, none before an earlier one. A file has a number of
+    /// its own; its name is asked for the first time.
+    pub fn work(
+        &mut self,
+        at: Nanos,
+        waits: Waits,
+        file: Option<u64>,
+        name: impl FnOnce() -> Vec<u8>,
+        work: &Work,
+    ) {
+        let file = file.map_or(0, |number| {
+            let place = self.files.len();
+            *self.files.entry(number).or_insert_with(|| {
+                let name = name();
+                self.bytes.push(FILE);
+                put(&mut self.bytes, name.len() as u64);
+                self.bytes.extend(name);
+                place
+            }) as u64
+                + 1
+        });
+        let at = at.max(self.last);
+        self.bytes.push(WORK);
+        put(&mut self.bytes, at - self.last);
+        self.last = at;
+        self.bytes.push(WAITS.iter().position(|it| *it == waits).expect("one of them") as u8);
+        put(&mut self.bytes, file);
+        put(&mut self.bytes, work.steps.len() as u64);
+        for step in &work.steps {
+            put(&mut self.bytes, step.len() as u64);
+            for request in step {
+                let kind = KINDS.iter().position(|it| *it == request.kind).expect("one of them");
+                self.bytes.push(kind as u8);
+                put(&mut self.bytes, request.offset);
+                put(&mut self.bytes, request.length);
+            }
+        }
+    }
+
+    /// Ends the trace; so many bytes of the device hold data by now.
+    pub fn end(&mut self, span: u64) {
+        self.bytes.push(END);
+        put(&mut self.bytes, span);
+    }
+
+    /// Bytes that are to be taken.
+    pub fn pending(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes what was written since the last time.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+}
+
+/// Bytes that are no trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// They begin in another way.
+    #[error("these are no traced requests: they begin in another way")]
+    Head,
+    /// They end before the trace does.
+    #[error("the trace of requests ends too early: whoever wrote it was stopped; trace again")]
+    Cut,
+    /// Something in them means nothing.
+    #[error("the trace of requests is damaged at byte {0}; trace again")]
+    Damaged(usize),
+}
+
+/// A trace that was read through once, so that all of it is known to be sound.
+#[derive(Clone, Debug)]
+pub struct Trace<'a> {
+    bytes: &'a [u8],
+    /// The names of its files.
+    pub files: Vec<&'a [u8]>,
+    /// How many bytes of the device held data at its end.
+    pub span: u64,
+    /// How much work it has.
+    pub works: u64,
+}
+
+impl<'a> Trace<'a> {
+    /// Reads it through.
+    ///
+    /// # Errors
+    /// It is none, or not whole.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, TraceError> {
+        let bytes = bytes.strip_prefix(HEAD).ok_or(TraceError::Head)?;
+        let mut trace = Self { bytes, files: Vec::new(), span: 0, works: 0 };
+        let mut reader = Reader { bytes, at: 0, time: 0 };
+        loop {
+            match reader.next()? {
+                Entry::File(name) => trace.files.push(name),
+                Entry::Work(work) if work.file.is_some_and(|it| it >= trace.files.len()) => {
+                    return Err(TraceError::Damaged(reader.at));
+                }
+                Entry::Work(_) => trace.works += 1,
+                Entry::End(span) => {
+                    trace.span = span;
+                    return Ok(trace);
+                }
+            }
+        }
+    }
+
+    /// All of its work, in order.
+    pub fn works(&self) -> impl Iterator<Item = Traced> + '_ {
+        let mut reader = Reader { bytes: self.bytes, at: 0, time: 0 };
+        std::iter::from_fn(move || {
+            loop {
+                match reader.next().ok()? {
+                    Entry::File(_) => {}
+                    Entry::Work(work) => return Some(work),
+                    Entry::End(_) => return None,
+                }
+            }
+        })
+    }
+}
+
+enum Entry<'a> {
+    File(&'a [u8]),
+    Work(Traced),
+    End(u64),
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    time: Nanos,
+}
+
+impl<'a> Reader<'a> {
+    fn byte(&mut self) -> Result<u8, TraceError> {
+        let byte = *self.bytes.get(self.at).ok_or(TraceError::Cut)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn number(&mut self) -> Result<u64, TraceError> {
+        let mut number = 0;
+        for place in 0..10 {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << (7 * place);
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(TraceError::Damaged(self.at))
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> Result<T, TraceError> {
+        let place = self.byte()?;
+        all.get(usize::from(place)).copied().ok_or(TraceError::Damaged(self.at))
+    }
+
+    fn next(&mut self) -> Result<Entry<'a>, TraceError> {
+        match self.byte()? {
+            FILE => {
+                let length = self.number()? as usize;
+                let rest: &'a [u8] = &self.bytes[self.at..];
+                let name = rest.get(..length).ok_or(TraceError::Cut)?;
+                self.at += length;
+                Ok(Entry::File(name))
+            }
+            WORK => self.work().map(Entry::Work),
+            END => self.number().map(Entry::End),
+            _ => Err(TraceError::Damaged(self.at)),
+        }
+    }
+
+    fn work(&mut self) -> Result<Traced, TraceError> {
+        self.time = self.time.saturating_add(self.number()?);
+        let waits = self.one_of(&WAITS)?;
+        let file = self.number()?.checked_sub(1).map(|place| place as usize);
+        let mut steps = Vec::new();
+        for _ in 0..self.number()? {
+            let mut step = Vec::new();
+            for _ in 0..self.number()? {
+                let kind = self.one_of(&KINDS)?;
+                let (offset, length) = (self.number()?, self.number()?);
+                if offset.checked_add(length).is_none() {
+                    return Err(TraceError::Damaged(self.at));
+                }
+                step.push(Request { kind, offset, length, stream: 0 });
+            }
+            steps.push(step);
+        }
+        Ok(Traced { at: self.time, waits, file, steps })
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(requests: &[(Kind, u64, u64)]) -> Work {
+        let request = |&(kind, offset, length): &(Kind, u64, u64)| Request {
+            kind,
+            offset,
+            length,
+            stream: 0,
+        };
+        let steps = requests.iter().map(|it| vec![request(it)]).collect();
+        Work { steps, ..Work::default() }
+    }
+
+    /// Two files, of which one is named once though it comes twice, and work of nobody's.
+    fn written() -> (Vec<u8>, Vec<Work>) {
+        let works = vec![
+            work(&[(Kind::Write, 0, 4096), (Kind::Flush, 0, 0)]),
+            work(&[(Kind::Read, (1 << 63) - 1, 1 << 20)]),
+            work(&[(Kind::Write, 4096, 1)]),
+        ];
+        let mut tracer = Tracer::default();
+        tracer.work(7, Waits::Writer, Some(90), || b"a log".to_vec(), &works[0]);
+        let mut bytes = tracer.take();
+        tracer.work(9, Waits::Reader, Some(91), || b"\xff".to_vec(), &works[1]);
+        tracer.work(8, Waits::Nobody, None, || unreachable!(), &works[2]);
+        tracer.work(300, Waits::Writer, Some(90), || unreachable!(), &works[2]);
+        tracer.end(u64::MAX);
+        bytes.extend(tracer.take());
+        assert_eq!(tracer.pending(), 0);
+        (bytes, works)
+    }
+
+    #[test]
+    fn what_was_written_is_read_in_its_order() {
+        let (bytes, works) = written();
+        let trace = Trace::read(&bytes).unwrap();
+        assert_eq!(trace.files, [&b"a log"[..], b"\xff"]);
+        assert_eq!((trace.span, trace.works), (u64::MAX, 4));
+        let read: Vec<Traced> = trace.works().collect();
+        let of = |n: usize| (read[n].at, read[n].waits, read[n].file, &read[n].steps);
+        assert_eq!(of(0), (7, Waits::Writer, Some(0), &works[0].steps));
+        assert_eq!(of(1), (9, Waits::Reader, Some(1), &works[1].steps));
+        assert_eq!(of(2), (9, Waits::Nobody, None, &works[2].steps), "never before another");
+        assert_eq!(of(3), (300, Waits::Writer, Some(0), &works[2].steps));
+    }
+
+    #[test]
+    fn what_is_cut_or_damaged_is_refused_and_never_panics() {
+        let (bytes, _) = written();
+        for end in 0..bytes.len() {
+            let expected = if end < HEAD.len() { TraceError::Head } else { TraceError::Cut };
+            assert_eq!(Trace::read(&bytes[..end]).unwrap_err(), expected, "{end}");
+        }
+        for place in HEAD.len()..bytes.len() {
+            for value in [0, 4, 0x7f, 0xff] {
+                let mut changed = bytes.clone();
+                changed[place] = value;
+                if let Ok(trace) = Trace::read(&changed) {
+                    assert_eq!(trace.works().count() as u64, trace.works);
+                }
+            }
+        }
+    }
+}

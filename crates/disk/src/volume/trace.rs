@@ -1,0 +1,156 @@
+//! Traces of what is asked of the device: see [`bakeoff_devices::trace`].
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use bakeoff_devices::device::Kind;
+use bakeoff_devices::ext4::Work;
+use bakeoff_devices::trace::{Tracer, Waits};
+
+use super::{Ino, Volume};
+use crate::executor::Then;
+
+/// Bytes that a trace has at most: some 30 million requests.
+const MOST: u64 = 256 << 20;
+/// Bytes that are kept in memory before they are written.
+const CHUNK: usize = 1 << 20;
+
+/// The trace that is being written, if one is.
+#[derive(Default)]
+pub(super) struct Traces {
+    /// Whether there is one, to be read without a lock.
+    on: AtomicBool,
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    tracer: Tracer,
+    file: File,
+    written: u64,
+    /// What kept it from being written, once something has.
+    failed: Option<io::Error>,
+    held: Option<Held>,
+}
+
+/// Syncs that are answered a little later than they are done.
+struct Held {
+    time: Duration,
+    queue: Sender<(Instant, Then)>,
+    thread: JoinHandle<()>,
+}
+
+impl Held {
+    fn start(time: Duration) -> io::Result<Self> {
+        let (queue, held) = mpsc::channel::<(Instant, Then)>();
+        let thread = thread::Builder::new().name("disk-held".into()).spawn(move || {
+            // All are held for the same time, so that the first one is due first.
+            for (due, then) in held {
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+                then();
+            }
+        })?;
+        Ok(Self { time, queue, thread })
+    }
+}
+
+impl Open {
+    /// Writes what is in memory. A trace that can't be written, or is too long, is told of when it is
+    /// ended: nobody else waits for it.
+    fn save(&mut self) {
+        let bytes = self.tracer.take();
+        self.written += bytes.len() as u64;
+        if self.failed.is_some() {
+            return;
+        }
+        self.failed = if self.written > MOST {
+            let why = format!("it would be longer than {} MiB; do less work", MOST >> 20);
+            Some(io::Error::new(io::ErrorKind::FileTooLarge, why))
+        } else {
+            self.file.write_all(&bytes).err()
+        };
+    }
+}
+
+impl Traces {
+    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Volume {
+    /// Traces from now on what is asked of the device into a new file, which must not be one of this
+    /// disk's. While work takes no time, a sync is answered only after `hold`: so long that what
+    /// other clients commit meanwhile shares the next one, as it does on a device that takes its time.
+    ///
+    /// # Errors
+    /// One is being written already, or the file can't be created.
+    pub fn begin_trace(&self, to: &Path, hold: Duration) -> io::Result<()> {
+        let mut open = self.traces.lock();
+        if open.is_some() {
+            return Err(io::Error::other("the disk's requests are being traced already"));
+        }
+        let file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
+        let held = if hold.is_zero() { None } else { Some(Held::start(hold)?) };
+        let tracer = Tracer::default();
+        *open = Some(Open { tracer, file, written: 0, failed: None, held });
+        self.traces.on.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Ends the trace; how many bytes it has.
+    ///
+    /// # Errors
+    /// There is none, or it is longer than 256 MiB or could not be written: then it is no use.
+    pub fn end_trace(&self) -> io::Result<u64> {
+        self.traces.on.store(false, Ordering::Release);
+        let open = self.traces.lock().take();
+        let mut open =
+            open.ok_or_else(|| io::Error::other("the disk's requests are not traced"))?;
+        if let Some(Held { queue, thread, .. }) = open.held.take() {
+            drop(queue);
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
+        open.tracer.end(self.model().ext4.span());
+        open.save();
+        open.failed.map_or(Ok(open.written), Err)
+    }
+
+    /// Adds work to the trace, if one is written. It is done for a file, or for several.
+    pub(super) fn trace(&self, waits: Waits, ino: Option<Ino>, work: &Work) {
+        if !self.traces.on.load(Ordering::Acquire) || work.steps.iter().all(Vec::is_empty) {
+            return;
+        }
+        let mut open = self.traces.lock();
+        let Some(open) = open.as_mut() else { return };
+        let name = || {
+            use std::os::unix::ffi::OsStringExt as _;
+            let path = ino.and_then(|ino| self.inodes.get(ino)?.path(&self.backing));
+            path.unwrap_or_default().into_os_string().into_vec()
+        };
+        open.tracer.work(self.executor.now(), waits, ino, name, work);
+        if open.tracer.pending() > CHUNK {
+            open.save();
+        }
+    }
+
+    /// What is to be called when a sync is done: after a while, where that is asked for.
+    pub(super) fn held(&self, work: &Work, then: Then) -> Option<Then> {
+        let syncs = || work.steps.iter().flatten().any(|request| request.kind == Kind::Flush);
+        if !self.traces.on.load(Ordering::Acquire) || self.executor.timing() || !syncs() {
+            return Some(then);
+        }
+        let open = self.traces.lock();
+        let Some(held) = open.as_ref().and_then(|open| open.held.as_ref()) else {
+            return Some(then);
+        };
+        held.queue.send((Instant::now() + held.time, then)).err().map(|it| it.0.1)
+    }
+}
