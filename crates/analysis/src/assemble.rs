@@ -4,7 +4,7 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
-use crate::{Result, beside, bounds, cells, compare, over_time, promises, warnings};
+use crate::{Result, beside, bounds, cells, compare, over_time, priced, promises, warnings};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
@@ -20,6 +20,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     }
     let counted = cells::counted(&trials);
     let mut cells = cells::cells(folder, &run.run, &counted)?;
+    priced::put(&mut cells, &run.run, &counted);
     let mut courses = over_time::all(folder, &run.run.compare, &counted)?;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
     let mut compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);

@@ -14,6 +14,7 @@ use crate::cost::{Cost, CostView, Cpu};
 use crate::debt::{DebtView, drained_of};
 use crate::document::{Attempts, CellView};
 use crate::open_loop::OpenLoop;
+use crate::priced::PricedView;
 use crate::state::{RestartView, SteadyView};
 
 /// Where levels stand in the plan's factors: what cells and comparisons are sorted by. Names that
@@ -100,6 +101,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], merged: &[Window]) -> CellVie
         restart: RestartView::of_cell(trials),
         steady: SteadyView::of_cell(trials),
         debt: DebtView::of_cell(trials),
+        priced: PricedView::of_cell(trials),
         over_time: None,
         harness_share: beside::harness_share(trials),
         neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),

@@ -14,6 +14,7 @@ use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
 use crate::open_loop::OpenLoop;
 use crate::over_time::OverTime;
+use crate::priced::PricedView;
 use crate::promises::PromiseView;
 use crate::state::{RestartView, SteadyView};
 use crate::warning::Warning;
@@ -87,6 +88,9 @@ pub struct CellView {
     /// What was left to write back when the clients stopped; `None` where it is not known.
     #[serde(default)]
     pub debt: Option<DebtView>,
+    /// What a commit costs by the model of the disk; `None` where that was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priced: Option<PricedView>,
     /// How one of the trials went over time; `None` where it was too short to say something.
     #[serde(default)]
     pub over_time: Option<OverTime>,

@@ -119,6 +119,10 @@ pub struct Run {
     /// Whether the baseline runs twice, to measure the noise floor
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub noise_floor: Option<bool>,
+    /// Whether whole turns of each engine's debts are traced before its steady trials, and priced by the
+    /// model of the disk
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub priced: Option<bool>,
     /// What decides which block is run next (see `bakeoff list planners`)
     #[arg(long, value_name = "NAME")]
     pub planner: Option<String>,
@@ -197,6 +201,7 @@ impl Run {
             seed: self.seed,
             quick: self.quick,
             noise_floor: self.noise_floor,
+            priced: self.priced,
             planner: match self.until_decided {
                 true => Some(UNTIL_DECIDED.name.into()),
                 false => self.planner.clone(),

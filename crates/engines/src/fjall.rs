@@ -86,6 +86,10 @@ impl Engine for Fjall {
         settings(terms)
     }
 
+    fn is_log(&self, file: &Path) -> bool {
+        file.extension().is_some_and(|extension| extension == "jnl")
+    }
+
     fn open(
         &self,
         directory: &Path,

@@ -319,6 +319,14 @@ pub trait Engine: Send + Sync {
         Standing::Reserved
     }
 
+    /// Whether a file, by its path in the database's directory, is its log: what a commit is written
+    /// to first, and the sync that a commit waits for. What it writes to any other file is work that
+    /// it had put off.
+    fn is_log(&self, file: &FilePath) -> bool {
+        let _ = file;
+        false
+    }
+
     /// Keeps other bakeoffs off a database on a server elsewhere, until what is returned is dropped.
     /// Whoever opens the database meanwhile does so on the claimant's behalf.
     ///

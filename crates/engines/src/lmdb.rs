@@ -82,6 +82,11 @@ impl Engine for Lmdb {
         settings(terms)
     }
 
+    /// It has no other: a commit writes its pages in place, and puts nothing off.
+    fn is_log(&self, file: &Path) -> bool {
+        file.extension().is_some_and(|extension| extension == "mdb")
+    }
+
     fn open(
         &self,
         directory: &Path,

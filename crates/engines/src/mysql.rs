@@ -133,6 +133,12 @@ impl Engine for MariaDb {
         self.served.settings(settings::settings(self.storage, terms), terms)
     }
 
+    /// InnoDB's log, Aria's, and RocksDB's beside its tables.
+    fn is_log(&self, file: &Path) -> bool {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("ib_logfile") || name.starts_with("aria_log.") || name.ends_with(".log")
+    }
+
     fn open(
         &self,
         directory: &Path,

@@ -124,6 +124,10 @@ impl Engine for Postgres {
         self.0.settings(settings::of_server(terms), terms)
     }
 
+    fn is_log(&self, file: &Path) -> bool {
+        file.components().any(|part| part.as_os_str() == "pg_wal")
+    }
+
     fn open(
         &self,
         directory: &Path,

@@ -95,6 +95,10 @@ impl Engine for Sqlite {
         settings::settings(terms)
     }
 
+    fn is_log(&self, file: &FilePath) -> bool {
+        file.to_string_lossy().ends_with("-wal")
+    }
+
     fn open(
         &self,
         directory: &FilePath,

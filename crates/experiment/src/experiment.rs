@@ -38,6 +38,8 @@ pub struct Experiment {
     /// Whether the compared factor's first level is entered once more, under the alias `again`:
     /// what is measured between the two is noise.
     pub noise_floor: bool,
+    /// Whether the requests of steady trials are traced and priced.
+    pub priced: bool,
     /// The planner, by its name: what decides which block is run next.
     pub planner: String,
     /// The bounds of a planner that decides how often each block is repeated; `None` for any other.
@@ -69,7 +71,7 @@ impl Experiment {
         if self.repetitions == 0 { 0 } else { most }
     }
 
-    /// The experiment as a file, every key given; loading it gives the same experiment.
+    /// The experiment as a file, every key given that says something; loading it gives the same experiment.
     pub fn to_toml(&self) -> String {
         let mut toml = String::new();
         let mut put = |key: &str, value: Value| {
@@ -89,6 +91,9 @@ impl Experiment {
         put("repetitions", i64::from(self.repetitions).into());
         put("seed", Value::Integer(self.seed as i64));
         put("noise_floor", self.noise_floor.into());
+        if self.priced {
+            put("priced", true.into());
+        }
         put("planner", self.planner.as_str().into());
         if let Some(bounds) = &self.bounds {
             put("max_repetitions", i64::from(bounds.max_repetitions).into());

@@ -238,6 +238,7 @@ impl Reader<'_> {
             "seconds" => layer.seconds = Some(layer::seconds(number(name, value)?)?),
             "repetitions" => layer.repetitions = Some(layer::repetitions(whole(name, value)?)?),
             "seed" => layer.seed = Some(layer::seed(whole(name, value)?)?),
+            "priced" => layer.priced = Some(yes_or_no(name, value)?),
             "noise_floor" => layer.noise_floor = Some(yes_or_no(name, value)?),
             "planner" => {
                 let planner = self.vocabulary.planner(string(name, value)?)?;

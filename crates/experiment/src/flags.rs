@@ -29,6 +29,8 @@ pub struct Changes {
     pub quick: bool,
     /// Whether the compared factor's first level is entered once more.
     pub noise_floor: Option<bool>,
+    /// Whether the requests of steady trials are traced and priced.
+    pub priced: Option<bool>,
     /// `--planner`: the name of what decides which block is run next.
     pub planner: Option<String>,
     /// `--max-repetitions`: how often a block is repeated at most, by a planner that decides it.
@@ -76,6 +78,7 @@ impl Changes {
             ("--seed", self.seed.is_some()),
             ("--quick", self.quick),
             ("--noise-floor", self.noise_floor.is_some()),
+            ("--priced", self.priced.is_some()),
             ("--planner", self.planner.is_some()),
             ("--max-repetitions", self.max_repetitions.is_some()),
             ("--max-time", self.max_time.is_some()),
@@ -98,6 +101,7 @@ impl Changes {
     ) -> Layer {
         let mut layer = Layer {
             noise_floor: self.noise_floor,
+            priced: self.priced,
             cut_recovery: self.cut_recovery,
             ..Layer::default()
         };

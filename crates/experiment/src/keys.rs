@@ -1,7 +1,7 @@
 //! The keys of an experiment's file that are no factors.
 
 /// The keys that are not factors.
-pub(crate) const KEYS: [&str; 17] = [
+pub(crate) const KEYS: [&str; 18] = [
     "name",
     "title",
     "workload",
@@ -11,6 +11,7 @@ pub(crate) const KEYS: [&str; 17] = [
     "repetitions",
     "seed",
     "noise_floor",
+    "priced",
     "planner",
     "max_repetitions",
     "max_time",

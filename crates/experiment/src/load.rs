@@ -16,6 +16,7 @@ use crate::{
 mod decided;
 mod options;
 mod power;
+mod priced;
 
 /// How many trials a plan may have.
 pub const MOST_TRIALS: u64 = 100_000;
@@ -89,6 +90,7 @@ impl Experiment {
             repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
             seed: layer.seed.unwrap_or(DEFAULT_SEED),
             noise_floor: layer.noise_floor.unwrap_or(false),
+            priced: layer.priced.unwrap_or(false),
             planner: planner.name.clone(),
             bounds,
             cuts,
@@ -97,6 +99,7 @@ impl Experiment {
         problems.extend(wrong);
         problems.extend(options::check(&layer.factors, &experiment, vocabulary));
         problems.extend(decided::nothing_to_decide(&experiment));
+        problems.extend(priced::check(&experiment));
         if experiment.trials() > MOST_TRIALS {
             problems.push(too_many(&experiment));
         }

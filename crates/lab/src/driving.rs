@@ -43,6 +43,9 @@ pub enum Conditioning {
     Operations {
         /// How many.
         count: u64,
+        /// How many more are done after them, by all clients, so that the disk's requests can be
+        /// traced and priced; 0 for none.
+        traced: u64,
         /// Seeds what they do.
         seed: u64,
     },
@@ -124,7 +127,7 @@ mod tests {
             seed: u64::MAX,
         };
         for pacing in [Pacing::Closed, open("poisson"), open("unheard-of")] {
-            let conditioning = Conditioning::Operations { count: u64::MAX, seed: 1 };
+            let conditioning = Conditioning::Operations { count: u64::MAX, traced: 9, seed: 1 };
             let drive = Drive {
                 clients: 1,
                 state: State::Steady,

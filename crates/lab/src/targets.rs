@@ -54,6 +54,12 @@ pub trait Target: Send + Sync {
     /// What keeps it from being ready.
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError>;
 
+    /// Whether a file, by its path in the place, is what its commits wait for: its log.
+    fn is_log(&self, subject: &Value, file: &Path) -> bool {
+        let _ = (subject, file);
+        false
+    }
+
     /// Keeps other bakeoffs off what somebody else runs, until what is returned is dropped.
     ///
     /// # Errors
@@ -190,13 +196,18 @@ pub trait Running: Sync {
         claims: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError>;
 
-    /// What does one operation after the other of the work that conditions it, which makes it no larger:
-    /// see [`bakeoff_workloads::Prepared::conditioner`].
+    /// What does one operation after the other of the work that conditions it, which makes it no larger,
+    /// as one of so many clients: see [`bakeoff_workloads::Prepared::conditioner`].
     ///
     /// # Errors
     /// The target's own; the user's where it can't be conditioned.
-    fn conditioner(&self, seed: u64) -> Result<Conditioner<'_>, TrialError> {
-        let _ = seed;
+    fn conditioner(
+        &self,
+        number: usize,
+        clients: usize,
+        seed: u64,
+    ) -> Result<Conditioner<'_>, TrialError> {
+        let _ = (number, clients, seed);
         Err(TrialError::User("it can't be conditioned".into()))
     }
 

@@ -11,6 +11,7 @@ mod offered;
 mod operations;
 mod over_time;
 mod overview;
+mod priced;
 mod processor;
 mod settings;
 mod space;
@@ -31,6 +32,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(costs::Costs),
         Box::new(states::States),
         Box::new(debts::Debts),
+        Box::new(priced::Priced),
         Box::new(processor::Processor),
         Box::new(space::Space),
         Box::new(settings::Settings),

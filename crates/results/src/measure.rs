@@ -220,6 +220,25 @@ measures! {
     TRIALS_SINCE = "trials-since-conditioning", Count, [Trial],
         "trials that were measured between the conditioning and this one, on the same opening of the \
          engine: those before it that differ in `neighbours` alone";
+    TRACED_COMMITS = "traced-commits", Count, [Clients],
+        "transactions that changed a row and were committed while the disk's requests were traced, to \
+         be priced; only where that is asked for, as the next eight";
+    TRACED_TURNS = "traced-turns", Count, [Trial],
+        "how often the debt that turns most slowly turned over meanwhile";
+    TRACE = "trace", Bytes, [Disk], "size of the trace";
+    PRICED = "priced", Seconds, [Disk],
+        "device-seconds a commit by the device's model: what all traced requests take one after the \
+         other, nobody else being on the device, over the commits";
+    PRICED_LOG = "priced-log", Seconds, [Disk], "of `priced`: writes and syncs of the engine's log";
+    PRICED_READS = "priced-reads", Seconds, [Disk],
+        "of `priced`: reads, those of compactions among them";
+    PRICED_PUT_OFF = "priced-put-off", Seconds, [Disk],
+        "of `priced`: all other writes and syncs, which pay debts, and what the system wrote back";
+    PRICED_RATE = "priced-rate", PerSecond, [Disk],
+        "commits a second that the device can serve by its model beside its neighbours, one request \
+         of the engine after the other";
+    PRICED_RATE_MOST = "priced-rate-most", PerSecond, [Disk],
+        "the same with up to 31 reads and writes that are put off beside each of the log";
     ROUNDS_RANGE = "rounds-range", Share, [Trial],
         "of the window in five rounds of equal numbers of operations: the highest rate less the \
          lowest, as a share of their mean; in the state `steady` alone, as the next two";

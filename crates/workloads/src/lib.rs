@@ -117,12 +117,12 @@ pub trait Prepared: Send + Sync {
     fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_>;
 
     /// A client whose work makes the engine put off what all clients' does, and leaves the data as
-    /// large as they were: rows and bytes within a tenth, however long it works. It works alone, before
-    /// the others.
+    /// large as they were: rows and bytes within a tenth, however long it works. It works before
+    /// the others, as one of so many of its kind.
     ///
     /// The client of the workload itself, unless that adds more than it takes away.
-    fn conditioner(&self, seed: u64) -> Box<dyn Client + '_> {
-        self.client(0, 1, seed)
+    fn conditioner(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+        self.client(number, clients, seed)
     }
 
     /// How it is audited, where [`Workload::is_audited`].

@@ -120,7 +120,7 @@ impl Prepared for Tracker {
         Box::new(self.person(number, clients, seed))
     }
 
-    fn conditioner(&self, seed: u64) -> Box<dyn Client + '_> {
-        Box::new(Conditioner::new(self.person(0, 1, seed)))
+    fn conditioner(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+        Box::new(Conditioner::new(self.person(number, clients, seed)))
     }
 }

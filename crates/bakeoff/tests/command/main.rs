@@ -16,6 +16,7 @@ mod ordinary;
 mod others;
 mod passwords;
 mod power_cut;
+mod priced;
 mod reports_of_cuts;
 mod runs;
 mod sequences;

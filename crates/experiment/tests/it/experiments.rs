@@ -259,7 +259,7 @@ prop_compose! {
         let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
             name, title, workload, text, compare, factors, disks, settings, seconds, repetitions,
-            seed, noise_floor, planner, bounds, cuts,
+            seed, noise_floor, priced: false, planner, bounds, cuts,
         }
     }
 }

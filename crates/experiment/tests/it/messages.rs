@@ -29,7 +29,7 @@ error: unknown key `neighbors`
   | ^^^^^^^^^
   |
   = help: did you mean `neighbours`?
-  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, planner, \
+  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
 max_repetitions, max_time, cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, state, quick, \
 disks, settings";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
@@ -85,7 +85,7 @@ error: unknown key `secnds`
   | ^^^^^^
   |
   = help: did you mean `seconds`?
-  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, planner, \
+  = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
 max_repetitions, max_time, cuts, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, state
 
 error: unknown factor `engin`
@@ -219,6 +219,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("text = \"\"", "`text` names no file", "leave it out"),
     ("quick = true", "`quick` has to be a table, and this is true or false", ""),
     ("rep = 1", "unknown key `rep`", "did you mean `repetitions`?"),
+    ("priced = 1", "`priced` has to be true or false", ""),
     ("engine = \"lmdb\"", "duplicate key", ""),
     ("[quick]\nscale = \"tiny\"\nquick = 1", "unknown key `quick`", "valid: name"),
 ];
@@ -242,6 +243,8 @@ fn keys_that_are_wrong_beside_others_are_told_of_the_file() {
             "the planner `decides` has nothing to decide: `engine` is compared, and has one level",
             "name two levels of `engine`",
         ),
+        ("priced = true", "no trial is in the state `steady`", "--state steady"),
+        ("state = \"steady\"\npriced = true", "the disk `host` has no model", "bakeoff list disks"),
         ("repetitions = 0", "with 0 repetitions there is nothing to run", "1 to 1000"),
         ("cuts = 5", "the power of the disk `host` can't be cut", "--disk ssd-sata"),
     ] {
@@ -249,6 +252,16 @@ fn keys_that_are_wrong_beside_others_are_told_of_the_file() {
         assert!(message.contains(title) && message.contains(help), "{line}\n{message}");
         assert!(message.contains("--> my.toml"), "{line}\n{message}");
     }
+}
+
+#[test]
+fn steady_trials_on_disks_with_a_model_can_be_priced() {
+    let toml =
+        format!("{GOOD}disk = \"hdd-7200\"\nstate = [\"warm\", \"steady\"]\npriced = true\n");
+    let experiment = common::load(&toml, &Changes::default()).expect("it is right");
+    assert!(experiment.priced && experiment.to_toml().contains("\npriced = true\n"));
+    let off = Changes { priced: Some(false), ..Changes::default() };
+    assert!(!common::load(&toml, &off).expect("it is right").priced);
 }
 
 #[test]

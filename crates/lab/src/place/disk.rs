@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bakeoff_devices::ext4::Counts;
 use bakeoff_devices::models::Models;
@@ -165,6 +166,25 @@ impl Disk {
             Self::Host(_) => None,
             Self::Virtual(disk) => Some(disk.mounted.control()),
         }
+    }
+
+    /// Has a virtual disk trace what its device is asked for, into a new file; any other has nobody who
+    /// could.
+    ///
+    /// # Errors
+    /// When the disk does not work.
+    pub fn begin_trace(&self, file: &Path, hold: Duration) -> Result<(), TrialError> {
+        // What a trial that failed has left.
+        let _ = fs::remove_file(file);
+        self.control().map_or(Ok(()), |control| control.trace(file, hold)).map_err(broken)
+    }
+
+    /// Ends the trace.
+    ///
+    /// # Errors
+    /// When the disk does not work, or the trace is no use.
+    pub fn end_trace(&self) -> Result<(), TrialError> {
+        self.control().map_or(Ok(()), Control::end_trace).map_err(broken)
     }
 
     /// Clients are about to start beside these neighbours; `hired` are those on the machine's own disk.

@@ -15,6 +15,8 @@ mod drain;
 mod first;
 mod inside;
 mod measure;
+mod priced;
+mod traced;
 mod turns;
 
 use std::fs;

@@ -51,7 +51,15 @@ impl Within<'_, '_> {
     /// When the lab's process has ended.
     pub fn ready(&mut self) -> Result<(), TrialError> {
         tracing::debug!("ready");
-        self.output.send(&Message::Ready);
+        self.say_and_wait(&Message::Ready)
+    }
+
+    /// Says something, and waits until the lab says go.
+    ///
+    /// # Errors
+    /// When the lab's process has ended.
+    pub fn say_and_wait(&mut self, message: &Message) -> Result<(), TrialError> {
+        self.output.send(message);
         let mut line = String::new();
         match self.input.read_line(&mut line) {
             Ok(_) if line.trim() == GO => Ok(()),

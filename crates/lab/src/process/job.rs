@@ -74,6 +74,10 @@ pub enum Message {
         /// Of how many; `None` where that is to be learnt.
         of: Option<u64>,
     },
+    /// What comes now is to be traced, once the lab says go.
+    Tracing,
+    /// What was to be traced is done.
+    Traced,
     /// The target is open and its clients can start; or, before an audit, it can be opened.
     Ready,
     /// The clients are at work.

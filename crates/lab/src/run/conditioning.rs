@@ -31,6 +31,9 @@ const SPARE: f64 = 1.25;
 /// engine which has not paid once by then pays seldom.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
 
+/// How many turns are traced at least, to be priced.
+const TRACED: f64 = 3.0;
+
 /// The factors that change nothing of how much work turns debts over while the disk takes no time.
 const WITHOUT_EFFECT: [Factor; 5] =
     [Factor::DISK, Factor::NEIGHBOURS, Factor::CLIENTS, Factor::RATE, Factor::STATE];
@@ -67,7 +70,8 @@ impl Runner<'_> {
             |what| SplitMix64::of(&[self.experiment.seed, what, due.block.number.into()]).next();
         let phase = of(PHASE) as f64 / u64::MAX as f64;
         let count = (most as f64 * (SPARE + phase)).ceil() as u64;
-        Ok(Ok(Conditioning::Operations { count, seed: of(WORK) }))
+        let traced = if self.experiment.priced { most as f64 * SPARE * TRACED } else { 0.0 };
+        Ok(Ok(Conditioning::Operations { count, traced: traced.ceil() as u64, seed: of(WORK) }))
     }
 
     /// How many operations turn the debts of a cell's engine over.

@@ -4,7 +4,7 @@ mod external;
 mod meter;
 mod written;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,9 @@ use bakeoff_engines::{
 };
 use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
 use bakeoff_factor::Levels;
-use bakeoff_load::{Blocking, Client, Done, Driver, Interleaved, Pacer, Record, Share};
+use bakeoff_load::{
+    Blocking, Client, Done, Driver, Interleaved, MOST_FAILURES, Pacer, Record, Share,
+};
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_results::{AppliedSetting, Measures};
 use bakeoff_workloads::{self as workloads, Claims, Parameters, Prepared, Text, Workload};
@@ -218,6 +220,10 @@ impl Target for Tables {
         Ok(Box::new(Ready { engine, prepared, names, writing, resolved }))
     }
 
+    fn is_log(&self, subject: &Value, file: &Path) -> bool {
+        self.parts(subject).is_ok_and(|(_, engine)| engine.is_log(file))
+    }
+
     fn claim(&self, subject: &Value) -> Result<Claim, TrialError> {
         let (_, engine) = self.parts(subject)?;
         engine.claim().map_err(|error| TrialError::Engine(error.to_string()))
@@ -405,17 +411,30 @@ impl Running for Open<'_> {
         Ok(Box::new(Clients { clients, total: &self.total }))
     }
 
-    fn conditioner(&self, seed: u64) -> Result<Conditioner<'_>, TrialError> {
+    fn conditioner(
+        &self,
+        number: usize,
+        clients: usize,
+        seed: u64,
+    ) -> Result<Conditioner<'_>, TrialError> {
         let engine = |error: bakeoff_engines::Error| TrialError::Engine(error.to_string());
         let mut session = self.database.session().map_err(engine)?;
-        let mut client = self.ready.prepared.conditioner(seed);
+        let mut client = self.ready.prepared.conditioner(number, clients, seed);
         let names = self.ready.names;
+        // What one of several works with, another may have deleted meanwhile.
+        let most = if clients > 1 { MOST_FAILURES } else { 0 };
+        let mut failures = 0;
         Ok(Box::new(move || {
             let kind = client.choose();
             let mut tally = workloads::Tally::default();
-            client.perform(kind, &mut *session, &mut tally).map_err(|error| {
-                TrialError::Engine(format!("conditioning failed, of {}: {error}", names[kind]))
-            })?;
+            match client.perform(kind, &mut *session, &mut tally) {
+                Ok(()) => failures = 0,
+                Err(_) if failures < most => failures += 1,
+                Err(error) => {
+                    let why = format!("conditioning failed, of {}: {error}", names[kind]);
+                    return Err(TrialError::Engine(why));
+                }
+            }
             Ok(tally.transactions)
         }))
     }

@@ -10,6 +10,7 @@ mod offered;
 mod over_time;
 mod own;
 mod power;
+mod priced;
 mod sample;
 mod snapshots;
 mod states;

@@ -172,6 +172,7 @@ impl Sample {
                 mean_with_debt_s: Some(0.025),
                 fresh: Some(false),
             }),
+            priced: None,
             neighbour_per_second: if busy { 1834.0 * ripple } else { 0.0 },
             open_loop: None,
             cost: Some(cost(engine, clients).into()),

@@ -32,7 +32,8 @@ fn growth(workload: &str, after: usize, conditions: bool) -> (f64, f64) {
     let prepared = prepare(workload, scale);
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", folder.path(), &*prepared, whole_tables(&*prepared));
-    let mut client = if conditions { prepared.conditioner(3) } else { prepared.client(0, 1, 3) };
+    let mut client =
+        if conditions { prepared.conditioner(0, 1, 3) } else { prepared.client(0, 1, 3) };
     let mut size_after = |operations| {
         let (mut session, mut tally) = (database.session().unwrap(), Tally::default());
         for _ in 0..operations {

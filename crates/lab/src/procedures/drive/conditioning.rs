@@ -29,10 +29,10 @@ pub fn condition(
 ) -> Result<Measures, TrialError> {
     let (most, seed, longest) = match work {
         Conditioning::None => return Ok(Measures::default()),
-        Conditioning::Operations { count, seed } => (count, seed, None),
+        Conditioning::Operations { count, seed, .. } => (count, seed, None),
         Conditioning::Calibrate { seed, longest } => (u64::MAX, seed, Some(longest)),
     };
-    let mut operate = running.conditioner(seed)?;
+    let mut operate = running.conditioner(0, 1, seed)?;
     let at_first = debt(running)?;
     let (start, mut told, mut done) = (Instant::now(), Instant::now(), 0);
     let (mut turned, mut committed) = (false, 0);
@@ -62,7 +62,10 @@ pub fn condition(
 }
 
 /// What it owes.
-fn debt(running: &dyn Running) -> Result<Debt, TrialError> {
+///
+/// # Errors
+/// The target's own, or nobody knows.
+pub fn debt(running: &dyn Running) -> Result<Debt, TrialError> {
     let unknown =
         || TrialError::User("nobody knows what it owes, so that it can't be steady".into());
     running.debt()?.ok_or_else(unknown)
@@ -98,7 +101,7 @@ mod tests {
             unreachable!("no client starts")
         }
 
-        fn conditioner(&self, _: u64) -> Result<Conditioner<'_>, TrialError> {
+        fn conditioner(&self, _: usize, _: usize, _: u64) -> Result<Conditioner<'_>, TrialError> {
             Ok(Box::new(|| {
                 std::thread::sleep(Duration::from_millis(1));
                 self.done.fetch_add(1, Ordering::Relaxed);

@@ -8,6 +8,7 @@ use bakeoff_results::{Debts, Measured};
 
 use super::conditioning::condition;
 use super::measure::Scene;
+use super::traced::trace;
 use crate::TrialError;
 use crate::driving::{Conditioning, Drive};
 use crate::machine::syncs;
@@ -47,6 +48,7 @@ pub fn perform(
         running.warm()?;
         tracing::debug!("warm");
         before.extend(condition(&*running, first.conditioning, within.output)?);
+        before.extend(trace(&*running, first, within)?);
         if let Conditioning::Calibrate { .. } = first.conditioning {
             return Ok(Some(calibrated(before)));
         }

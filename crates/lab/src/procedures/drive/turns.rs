@@ -7,6 +7,7 @@ use bakeoff_results::Measured;
 use bakeoff_results::measure::Measures;
 
 use super::drain::{Drain, combine};
+use super::priced::{self, Prices};
 use super::{Ended, Turn, Turns, task};
 use crate::TrialError;
 use crate::driving::Drive;
@@ -43,7 +44,7 @@ pub fn run(
     let mut start = Instant::now();
     let (mut seen, mut memory) = (Seen::default(), Measures::default());
     let mut machine = MachineAccount::now();
-    let mut drain = Drain::default();
+    let (mut drain, mut prices) = (Drain::default(), Prices::default());
     loop {
         stage.go_on()?;
         if start.elapsed() > most(turn) {
@@ -56,7 +57,9 @@ pub fn run(
             // On a disk that takes no time any more it soon ends. The machine's own goes on as it
             // does, and is not waited for.
             if let Some(early) = drain.early.take_if(|_| !disk.is_virtual()) {
-                return Ok(drain.put(combine(*early, seen, None), memory));
+                let mut measured = drain.put(combine(*early, seen, None), memory);
+                prices.put(turn, &mut measured.measures);
+                return Ok(measured);
             }
         }
         match process.receive(PATIENCE) {
@@ -64,6 +67,17 @@ pub fn run(
                 // However long it takes, it gets on.
                 start = Instant::now();
                 stage.watch.event(Event::Conditioning { done, of });
+            }
+            Received::Message(Message::Tracing) => {
+                disk.begin_trace(&priced::file(stage), priced::hold(&turn.drive))?;
+                process = process.go()?;
+            }
+            Received::Message(Message::Traced) => {
+                disk.end_trace()?;
+                prices = Prices::of(stage, turns)?;
+                // However long that took, it got on.
+                start = Instant::now();
+                process = process.go()?;
             }
             Received::Message(Message::Ready) => {
                 disk.begin(turn.neighbours, stage.hired.as_ref())?;
@@ -85,6 +99,7 @@ pub fn run(
                         seen.measures.extend(others);
                         let mut measured = combine(*measured, seen, None);
                         measured.measures.extend(memory.clone());
+                        prices.put(turn, &mut measured.measures);
                         if limits.has_killed() {
                             return Err(TrialError::process("one of its processes was killed"));
                         }
@@ -102,7 +117,9 @@ pub fn run(
             Received::Message(Message::Done(Some(measured))) => {
                 let drained = disk.drained()?;
                 seen.add(disk.end()?);
-                return Ok(drain.put(combine(*measured, seen, drained), memory));
+                let mut measured = drain.put(combine(*measured, seen, drained), memory);
+                prices.put(turn, &mut measured.measures);
+                return Ok(measured);
             }
             Received::Message(Message::Failed(reason)) => return Err(reason),
             Received::Message(_) | Received::Nothing => {}
