@@ -20,7 +20,10 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     }
     let counted = cells::counted(&trials);
     let mut cells = cells::cells(folder, &run.run, &counted)?;
-    priced::put(&mut cells, &run.run, &counted);
+    for cell in &mut cells {
+        let Some(view) = &mut cell.priced else { continue };
+        view.ratio = priced::to_baseline(&run.run, &counted, &cell.levels);
+    }
     let mut courses = over_time::all(folder, &run.run.compare, &counted)?;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
     let mut compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);

@@ -11,10 +11,8 @@ use bakeoff_results::{Levels, Measure, Run, Scope, TrialSummary};
 use bakeoff_stats::paired;
 use serde::{Deserialize, Serialize};
 
-use crate::document::CellView;
-
 /// By how much a price and what was watched may differ.
-pub const APART: f64 = 0.25;
+const APART: f64 = 0.25;
 
 /// How sure an interval is.
 const CONFIDENCE: f64 = 0.95;
@@ -96,7 +94,7 @@ impl PricedView {
         Some(self.time_s / watched)
     }
 
-    /// Whether price and window are further apart than [`APART`]; `None` where they can't be compared.
+    /// Whether price and window are more than a quarter apart; `None` where they can't be compared.
     pub fn is_apart(&self) -> Option<bool> {
         self.over_watched().map(|ratio| ratio > 1.0 + APART || ratio < 1.0 / (1.0 + APART))
     }
@@ -117,17 +115,16 @@ fn watched_s(trial: &TrialSummary) -> Option<f64> {
     Some(busy / commits(trial).filter(|_| alone && busy > 0.0)?)
 }
 
-/// Fills in how the prices of a condition stand to its baseline's.
-pub(crate) fn put(cells: &mut [CellView], run: &Run, counted: &[&TrialSummary]) {
-    for cell in cells {
-        let Some(view) = &mut cell.priced else { continue };
-        let mut baseline = cell.levels.clone();
-        let level = baseline.insert(run.compare.clone(), run.baseline.clone());
-        if level.is_none_or(|level| level == run.baseline) {
-            continue;
-        }
-        view.ratio = ratio(&by_block(counted, &baseline), &by_block(counted, &cell.levels));
-    }
+/// How the price of a cell stands to that of its condition's baseline; `None` of the baseline itself.
+pub(crate) fn to_baseline(
+    run: &Run,
+    counted: &[&TrialSummary],
+    levels: &Levels,
+) -> Option<PriceRatio> {
+    let mut baseline = levels.clone();
+    let level = baseline.insert(run.compare.clone(), run.baseline.clone())?;
+    let is_other = level != run.baseline;
+    is_other.then(|| ratio(&by_block(counted, &baseline), &by_block(counted, levels)))?
 }
 
 /// How prices stand to a baseline's, paired by block.

@@ -51,6 +51,6 @@ fn nothing_is_said_of_prices_that_agree_or_are_not_there() {
     for (watched, paid) in [(0.049, Some(true)), (0.02, Some(false)), (0.049, None)] {
         let view = PricedView { watched_s: Some(watched), paid, ..PRICE };
         document.cells[0].priced = Some(view);
-        assert!(!text(&document, "md").contains("disagree"), "{watched} {paid:?}");
+        assert!(!text(&document, "md").contains("price and window disagree"), "{watched} {paid:?}");
     }
 }
