@@ -89,7 +89,8 @@ impl Folder {
     ///
     /// # Errors
     /// A link or a file is there, or a folder that others decide over; or it can't be made.
-    pub fn below(&self, name: &str) -> Result<Self> {
+    pub fn below(&self, name: impl AsRef<OsStr>) -> Result<Self> {
+        let name = name.as_ref();
         let path = self.path.join(name);
         let failed = |error: Errno| Error::system(&path, error);
         let made = match rustix::fs::mkdirat(&self.handle, name, NEW) {

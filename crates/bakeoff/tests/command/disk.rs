@@ -14,21 +14,21 @@ use super::Place;
 use super::on_disks::can_mount;
 
 /// A place with a backing folder `b` and a mountpoint `m`; what is mounted on it goes with it.
-struct Disks(Place);
+pub struct Disks(pub Place);
 
 impl Disks {
-    fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         let place = Place::new();
         fs::create_dir(place.path("b")).unwrap();
         fs::create_dir(place.path("m")).unwrap();
         can_mount().then_some(Self(place))
     }
 
-    fn mount(&self, model: &str) {
+    pub fn mount(&self, model: &str) {
         self.0.run(&["disk", "mount", "b", "m", "--model", model]).code(0).says(&["m is a disk"]);
     }
 
-    fn stat(&self) -> Value {
+    pub fn stat(&self) -> Value {
         let stat = self.0.run(&["disk", "stat", "m", "--json"]).code(0);
         serde_json::from_str(&stat.out()).unwrap()
     }
@@ -38,7 +38,7 @@ impl Disks {
     }
 
     /// Nothing is left but what the user put there.
-    fn assert_clean(&self) {
+    pub fn assert_clean(&self) {
         assert!(!self.is_mounted("m"), "still mounted");
         assert_eq!(fs::read_dir(self.0.path("m")).unwrap().count(), 0);
         assert!(!self.0.path("b/.bakeoff-disk").exists(), "the volume's own folder is still there");
@@ -76,7 +76,7 @@ fn what_was_written_before_the_timing_is_on_the_device_when_it_comes_on() {
 }
 
 /// Writes a file and syncs it.
-fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
+pub fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
     use std::io::Write;
     let mut file = fs::File::create(path)?;
     file.write_all(text.as_bytes())?;

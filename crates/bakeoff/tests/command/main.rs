@@ -8,6 +8,7 @@ mod disk;
 mod elsewhere;
 mod fileio;
 mod guide;
+mod images;
 mod interrupted;
 mod log;
 mod on_disks;

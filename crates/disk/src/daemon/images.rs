@@ -1,8 +1,12 @@
-//! Images that are asked for.
+//! Images that are asked for, and the folders that they are written into.
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use bakeoff_trust::Folder;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::{Disk, is_empty};
 use crate::control::Image;
@@ -24,17 +28,17 @@ impl Disk {
         let keep = wanted.keep.parse().map_err(Error::usage)?;
         let folder = self.image_folder(&wanted.folder)?;
         let done = match wanted.of {
-            None => self.volume.cut(keep, wanted.seed, &folder),
+            None => self.volume.cut(keep, wanted.seed, folder.path()),
             Some((moment, metadata)) => {
-                self.volume.image_of(moment, metadata, keep, wanted.seed, &folder)
+                self.volume.image_of(moment, metadata, keep, wanted.seed, folder.path())
             }
         };
+        let place = folder.path().display();
         done.map_err(|error| match error.kind() {
             ErrorKind::StorageFull => Error::Failed(format!(
-                "{}: {error}; the power is off, and the image is not whole",
-                folder.display()
+                "{place}: {error}; the power is off, and the image is not whole"
             )),
-            _ => Error::Failed(format!("{}: {error}", folder.display())),
+            _ => Error::Failed(format!("{place}: {error}")),
         })
     }
 
@@ -47,21 +51,27 @@ impl Disk {
             )));
         }
         let keep = wanted.keep.parse().map_err(Error::usage)?;
-        let was_there = wanted.folder.exists();
         let folder = self.image_folder(&wanted.folder)?;
-        self.volume.snapshot(keep, wanted.seed, &folder).map_err(|error| {
-            let removed = if was_there { empty(&folder) } else { fs::remove_dir_all(&folder) };
-            let left = match removed {
-                Ok(()) => "nothing of the image is left".to_owned(),
-                Err(error) => format!("what was written of the image can't be removed ({error})"),
+        self.volume.snapshot(keep, wanted.seed, folder.path()).map_err(|error| {
+            let left = match error.kind() {
+                // What somebody has put there meanwhile is no image.
+                ErrorKind::DirectoryNotEmpty => "no image was made".to_owned(),
+                _ => match remove(&folder) {
+                    Ok(()) => "nothing of the image is left".to_owned(),
+                    Err(error) => {
+                        format!("what was written of the image can't be removed ({error})")
+                    }
+                },
             };
-            let folder = folder.display();
+            let folder = folder.path().display();
             Error::Failed(format!("{folder}: {error}; {left}, and the disk runs on"))
         })
     }
 
-    /// Makes the folder of a crash image, or sees that it is empty, before anything is cut.
-    fn image_folder(&self, image: &Path) -> Result<PathBuf, Error> {
+    /// Makes the folder of a crash image, or sees that it is empty, before anything is cut. It is
+    /// this image's alone until it is dropped, and nobody else decides what is in it or where it is:
+    /// what fails is removed again.
+    fn image_folder(&self, image: &Path) -> Result<Folder, Error> {
         let wrong = |why: &dyn std::fmt::Display| {
             let image = image.display();
             Error::Folder(format!("{image} can't take the image: {why}"))
@@ -78,21 +88,37 @@ impl Disk {
                 return Err(wrong(&format!("it is inside the disk's {what}")));
             }
         }
-        match fs::create_dir(&place) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                match is_empty(&place).map_err(|error| wrong(&error))? {
-                    true => Ok(place),
-                    false => Err(wrong(&"it is not empty")),
-                }
-            }
-            made => made.map(|()| place).map_err(|error| wrong(&error)),
+        let folder = own_folder(image).map_err(|error| wrong(&error))?;
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(wrong(&"another image is being written there")),
+            Err(error) => return Err(wrong(&io::Error::from(error))),
+        }
+        match is_empty(folder.path()).map_err(|error| wrong(&error))? {
+            true => Ok(folder),
+            false => Err(wrong(&"it is not empty")),
         }
     }
 }
 
-/// Removes what is in a folder.
-fn empty(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+/// A folder that nobody else decides over, made where it is not there; what it is made in is there.
+fn own_folder(path: &Path) -> bakeoff_trust::Result<Folder> {
+    match (bakeoff_trust::folder(path), path.parent().zip(path.file_name())) {
+        (Err(bakeoff_trust::Error::System { source, .. }), Some((parent, name)))
+            if source.kind() == ErrorKind::NotFound =>
+        {
+            bakeoff_trust::holder(parent)?.below(name)
+        }
+        (opened, _) => opened,
+    }
+}
+
+/// Removes what was written of an image, and its folder where it was made for it.
+fn remove(folder: &Folder) -> io::Result<()> {
+    if folder.was_made() {
+        return fs::remove_dir_all(folder.path());
+    }
+    for entry in fs::read_dir(folder.path())? {
         let entry = entry?;
         match entry.file_type()?.is_dir() {
             true => fs::remove_dir_all(entry.path())?,

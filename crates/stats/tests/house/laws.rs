@@ -134,7 +134,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "disk",
-        on: &["devices", "folders"],
+        on: &["devices", "folders", "trust"],
         never: &[
             never("engine", CLIENTS, &["engine", "sqlite", "mariadb", "postgres"]),
             never("workload", &[], WORKLOADS),
