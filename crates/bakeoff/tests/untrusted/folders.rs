@@ -30,8 +30,10 @@ fn no_change_of_a_run_folder_is_too_much() {
         }
         let read = look_at(&dir);
         // Going on with it is refused, or what is then in it can be shown.
-        let resumed =
-            RunFolder::resume(&dir).and_then(|folder| bakeoff_analysis::document(&folder));
+        let resumed = RunFolder::resume(&dir).and_then(|folder| {
+            folder.calibration(samples::CALIBRATED)?;
+            bakeoff_analysis::document(&folder)
+        });
         match resumed {
             Ok(document) => show(&document),
             Err(error) => check(&error, &dir),
@@ -62,7 +64,7 @@ fn look_at(dir: &Path) -> &'static str {
 fn show(document: &bakeoff_analysis::Document) {
     let reports = Reports::standard();
     for format in reports.formats() {
-        for rows in [None, Some(Rows::Trials), Some(Rows::Cuts)] {
+        for rows in [None, Some(Rows::Trials), Some(Rows::Cuts), Some(Rows::Series)] {
             if rows.is_some() && format != "csv" {
                 continue;
             }
@@ -166,6 +168,8 @@ fn set_json(random: &mut Random, database: &Connection) -> rusqlite::Result<()> 
         ("trial", "warnings"),
         ("cut", "facts"),
         ("cut", "facts"),
+        ("owed", "points"),
+        ("payment", "ended"),
     ];
     let (table, column) = one(random, &columns);
     let sql = format!("SELECT rowid, {column} FROM {table} WHERE {column} IS NOT NULL");
