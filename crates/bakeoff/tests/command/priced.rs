@@ -33,8 +33,8 @@ fn a_steady_trial_is_priced_beside_what_was_watched() {
         let engine = trial["levels"]["engine"].as_str().unwrap();
         let measures = measured(trial);
         let of =
-            |measure, scope| measures.get(measure, &scope).unwrap_or_else(|| panic!("{engine}"));
-        let disk = |measure| of(measure, Scope::Disk);
+            |measure: &Measure, scope| measures.get(measure, &scope).unwrap_or_else(|| panic!("{engine}"));
+        let disk = |measure: &Measure| of(measure, Scope::Disk);
         assert!(of(&TRACED_COMMITS, Scope::Clients) > 100.0 && disk(&TRACE) > 1000.0, "{engine}");
         let parts = disk(&PRICED_LOG) + disk(&PRICED_READS) + disk(&PRICED_PUT_OFF);
         assert!((parts / disk(&PRICED) - 1.0).abs() < 1e-6, "{engine}: {measures:?}");
