@@ -35,7 +35,8 @@
 //!
 //! **Earlier moments.** What is told can be remembered ([`Pending::record`]), with what was there before
 //! each change. Then an image can be made of any moment since, by either kind of metadata: what was
-//! pending is told again up to it, and what was changed since is undone ([`History`]).
+//! pending is told again up to it, and what was changed since is undone ([`History`]). A history can
+//! also be kept ([`Recorded`]) and walked through ([`Walk`]), so that images of all its moments are had.
 //!
 //! Not kept: times of files, and extended attributes. An image has the times of its making.
 
@@ -47,10 +48,14 @@ mod history;
 mod image;
 mod names;
 mod pending;
+mod recorded;
+mod sparse;
 mod state;
+mod walk;
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -62,7 +67,9 @@ pub use history::{Earlier, History, Moment};
 pub use image::{Image, Item};
 pub use names::{Attributes, Kind, Place};
 pub use pending::Pending;
+pub use recorded::Recorded;
 pub use state::State;
+pub use walk::{Identity, Walk};
 
 /// A file's number. It names one file, directory or other thing for ever: a number that was in
 /// use must not be given out again, not even after the thing is gone.
@@ -177,6 +184,12 @@ pub trait Contents {
     /// # Errors
     /// When it can't be had.
     fn size(&self, ino: Ino) -> io::Result<u64>;
+
+    /// The stretches of a range that may hold something other than zeros, in order.
+    fn filled(&self, ino: Ino, range: Range<u64>) -> Vec<Range<u64>> {
+        let _ = ino;
+        vec![range]
+    }
 }
 
 #[cfg(test)]

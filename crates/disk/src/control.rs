@@ -48,6 +48,8 @@ pub(crate) enum Ask {
     Record,
     /// A trace of the device's requests, or the end of it.
     Trace(Option<TraceTo>),
+    /// All that was remembered, into this new folder.
+    Recorded(PathBuf),
     Arm(Vec<Awaited>),
     Fault(String),
     Unmount,
@@ -292,6 +294,18 @@ impl Control {
     /// The daemon is gone, there is no trace, or it is no use: longer than 256 MiB, or without room.
     pub fn end_trace(&self) -> Result<(), Error> {
         self.tell(&Ask::Trace(None))
+    }
+
+    /// Writes all that was remembered ([`Control::record`]) up to the first moment that was waited for
+    /// into a new folder, once the power is off; [`history::read`](crate::history::read) reads it.
+    ///
+    /// # Errors
+    /// The daemon is gone, the power is on, the folder is there already, nothing was remembered, or
+    /// something was changed before it was.
+    pub fn recorded(&self, folder: &Path) -> Result<(), Error> {
+        let folder = std::path::absolute(folder);
+        let folder = folder.map_err(|error| Error::Folder(error.to_string()))?;
+        self.tell(&Ask::Recorded(folder))
     }
 
     /// Pulls the plug, for good: every later call in the mount fails with EIO. Nothing happens

@@ -218,6 +218,7 @@ impl Disk {
                 Ok(())
             }
             Ask::Trace(to) => self.trace(to),
+            Ask::Recorded(folder) => self.recorded(&folder),
             Ask::Snapshot(wanted) => self.snapshot(&wanted),
             Ask::PowerOff => {
                 self.volume.power_off();

@@ -11,6 +11,7 @@ mod error;
 pub mod executor;
 pub mod fault;
 pub mod fuse;
+pub mod history;
 mod launcher;
 pub mod materialise;
 pub mod mount;

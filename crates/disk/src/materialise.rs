@@ -88,7 +88,7 @@ impl Writer<'_> {
         let Some(content) = &item.content else { return Ok(()) };
         file.set_len(content.size())?;
         let mut buffer = vec![0; BLOCK as usize];
-        for range in content.filled() {
+        for range in content.filled(self.contents) {
             self.copy(content, range, &file, &mut buffer)?;
         }
         Ok(())

@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use bakeoff_devices::ext4::{Mode, Sync};
 use bakeoff_devices::models::Models;
-use bakeoff_devices::plug::{Keep, Metadata};
+use bakeoff_devices::plug::{Keep, Metadata, Walk};
 use bakeoff_devices::station::Station;
 use bakeoff_devices::trigger::{Awaited, Trigger};
 use bakeoff_disk::executor::{self, Executor};
+use bakeoff_disk::history;
+use bakeoff_disk::materialise::materialise;
 use bakeoff_disk::volume::{Access, Ino, ROOT, Volume, VolumeOptions};
 use bakeoff_testkit::wait_until;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -316,6 +318,32 @@ fn a_moment_after_which_the_disk_ran_on_is_seen_as_one_at_which_the_power_went()
         }
     }
     assert!(pending_seen > 500, "{pending_seen} images with something pending in them");
+}
+
+#[test]
+fn a_history_that_was_kept_has_the_images_that_the_disk_makes() {
+    for seed in 0..20 {
+        let moment = Awaited { trigger: Trigger::Writes(10 + seed), within: None };
+        let (history, _) = run_through(seed, &[moment]);
+        let kept = history.folders.path().join("kept");
+        history::write(&history.volume.recorded().unwrap(), &kept).unwrap();
+        let recorded = history::read(&kept).unwrap();
+        assert!(recorded.events() > 10);
+        assert_eq!(recorded.time(recorded.events()), history.volume.noted()[0].unwrap());
+        assert!((0..recorded.events()).all(|it| recorded.time(it) <= recorded.time(it + 1)));
+        for (keep, metadata) in
+            Keep::ALL.into_iter().flat_map(|keep| Metadata::ALL.map(|it| (keep, it)))
+        {
+            let mut walk = Walk::new(&recorded, metadata);
+            assert!(walk.go_to(recorded.events()));
+            let of = |to: &Path| history.volume.image_of(0, metadata, keep, seed, to);
+            let walked = |to: &Path| {
+                let image = walk.image(keep, seed)?;
+                materialise(&image, &walk, to)
+            };
+            assert_eq!(history.image_by(walked), history.image_by(of), "{keep}, {metadata}");
+        }
+    }
 }
 
 #[test]

@@ -32,8 +32,9 @@ fn a_steady_trial_is_priced_beside_what_was_watched() {
     for trial in document["trials"].as_array().unwrap() {
         let engine = trial["levels"]["engine"].as_str().unwrap();
         let measures = measured(trial);
-        let of =
-            |measure: &Measure, scope| measures.get(measure, &scope).unwrap_or_else(|| panic!("{engine}"));
+        let of = |measure: &Measure, scope| {
+            measures.get(measure, &scope).unwrap_or_else(|| panic!("{engine}"))
+        };
         let disk = |measure: &Measure| of(measure, Scope::Disk);
         assert!(of(&TRACED_COMMITS, Scope::Clients) > 100.0 && disk(&TRACE) > 1000.0, "{engine}");
         let parts = disk(&PRICED_LOG) + disk(&PRICED_READS) + disk(&PRICED_PUT_OFF);

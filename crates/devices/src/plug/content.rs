@@ -83,9 +83,14 @@ impl<'a> Content<'a> {
     }
 
     /// The stretches that may hold something other than zeros, in order.
-    pub fn filled(&self) -> Vec<Range<u64>> {
+    pub fn filled(&self, contents: &dyn Contents) -> Vec<Range<u64>> {
         let pieces = self.pieces(0..self.size).into_iter();
-        pieces.filter(|(_, source)| *source != Source::Zeros).map(|(range, _)| range).collect()
+        let filled = pieces.flat_map(|(range, source)| match source {
+            Source::Zeros => Vec::new(),
+            Source::Present => contents.filled(self.ino, range),
+            Source::Kept(_) | Source::Bytes { .. } => vec![range],
+        });
+        filled.collect()
     }
 
     /// Reads bytes at an offset; fewer than asked for only at the end of the file.
@@ -120,7 +125,7 @@ impl<'a> Content<'a> {
 }
 
 /// Reads until the buffer is full or the file ends.
-fn read_full(
+pub(super) fn read_full(
     contents: &dyn Contents,
     ino: Ino,
     offset: u64,

@@ -1,10 +1,11 @@
 //! The pending changes of one file's bytes and size.
 
 use std::collections::VecDeque;
+use std::io;
 use std::ops::Range;
 
-use super::content::{Content, Piece, Source};
-use super::{Ino, SECTOR};
+use super::content::{Content, Piece, Source, read_full};
+use super::{Contents, Ino, SECTOR};
 
 /// What was at the place of a change before it.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +113,24 @@ impl Edit {
         match self.old {
             Old::Kept(ino) => Some(ino),
             Old::Bytes(_) => None,
+        }
+    }
+
+    /// What the place of the change held before it, as far as the file then went; where the bytes end
+    /// before, zeros.
+    ///
+    /// # Errors
+    /// When what is kept elsewhere can't be read.
+    pub(super) fn old(&self, contents: &dyn Contents) -> io::Result<Vec<u8>> {
+        match &self.old {
+            Old::Bytes(bytes) => Ok(bytes.to_vec()),
+            Old::Kept(ino) => {
+                let end = self.range.end.min(self.old_size);
+                let mut bytes = vec![0; end.saturating_sub(self.range.start) as usize];
+                let read = read_full(contents, *ino, self.range.start, &mut bytes)?;
+                bytes.truncate(read);
+                Ok(bytes)
+            }
         }
     }
 

@@ -17,11 +17,21 @@ use super::{Contents, Ino, Metadata};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(usize);
 
+impl Moment {
+    /// Of how many events it is the end.
+    pub(super) fn place(self) -> usize {
+        self.0
+    }
+}
+
 /// All that happened since it was begun.
 pub struct History {
     /// What was pending at its start.
     base: State,
     events: Vec<Event>,
+    /// When each was told, by this clock.
+    times: Vec<u64>,
+    clock: fn() -> u64,
     /// Which of the events are changes of a file's bytes or size.
     edits: HashMap<Ino, Vec<usize>>,
     /// Bytes of memory that it takes.
@@ -31,22 +41,48 @@ pub struct History {
 }
 
 impl History {
-    pub(super) fn new(base: State) -> Self {
-        Self { base, events: Vec::new(), edits: HashMap::new(), bytes: 0, free: Vec::new() }
+    pub(super) fn new(base: State, clock: fn() -> u64) -> Self {
+        Self {
+            base,
+            events: Vec::new(),
+            times: Vec::new(),
+            clock,
+            edits: HashMap::new(),
+            bytes: 0,
+            free: Vec::new(),
+        }
+    }
+
+    pub(super) fn base(&self) -> &State {
+        &self.base
+    }
+
+    pub(super) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    pub(super) fn times(&self) -> &[u64] {
+        &self.times
     }
 
     pub(super) fn add(&mut self, event: Event) {
-        self.bytes += size_of::<Event>() as u64;
+        self.bytes += (size_of::<Event>() + size_of::<u64>()) as u64;
         if let Event::Edit(ino, edit) = &event {
             self.bytes += edit.weight();
             self.edits.entry(*ino).or_default().push(self.events.len());
         }
         self.events.push(event);
+        self.times.push((self.clock)());
     }
 
     /// The present moment.
     pub fn now(&self) -> Moment {
         Moment(self.events.len())
+    }
+
+    /// All moments from its start to the present one.
+    pub fn moments(&self) -> impl Iterator<Item = Moment> + use<> {
+        (0..=self.events.len()).map(Moment)
     }
 
     /// Bytes of memory that it takes.

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 
+use serde::{Deserialize, Serialize};
+
 use super::Ino;
 
 /// A file's mode and owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// Permission bits, as of `chmod`.
     pub mode: u32,
@@ -17,7 +19,7 @@ pub struct Attributes {
 }
 
 /// What a name stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// A file with bytes.
     File,
@@ -58,7 +60,7 @@ pub(super) struct Tree {
 }
 
 /// What one change does to one name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Step {
     pub dir: Ino,
     pub name: OsString,
@@ -73,7 +75,7 @@ impl Step {
 }
 
 /// What a change does to names or attributes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Operation {
     /// A new file or directory, with its first name.
     Create(Step),

@@ -176,7 +176,12 @@ impl Pending {
     /// was remembered before is forgotten. Nothing is given back as no longer needed until
     /// [`Pending::forget`].
     pub fn record(&mut self) {
-        self.history = Some(Box::new(History::new(self.state.clone())));
+        self.record_by(|| 0);
+    }
+
+    /// As [`Pending::record`], with the time at which each thing is told, by this clock.
+    pub fn record_by(&mut self, clock: fn() -> u64) {
+        self.history = Some(Box::new(History::new(self.state.clone(), clock)));
     }
 
     /// What is remembered, if anything is.

@@ -55,6 +55,11 @@ impl State {
         self.bytes
     }
 
+    /// The root and the tree, if no change was ever told.
+    pub(super) fn untouched(&self) -> Option<(Ino, &Tree)> {
+        self.is_untouched().then_some((self.root, &self.tree))
+    }
+
     /// Whether no change was ever told.
     pub(super) fn is_untouched(&self) -> bool {
         self.next == 0

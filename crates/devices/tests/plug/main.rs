@@ -10,6 +10,7 @@ mod history;
 mod model;
 mod seen;
 mod stories;
+mod walk;
 
 use bakeoff_devices::plug::{Keep, Metadata};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};

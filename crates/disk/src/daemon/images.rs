@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::{Disk, is_empty};
 use crate::control::Image;
 use crate::error::Error;
+use crate::history;
 use crate::table;
 
 impl Disk {
@@ -40,6 +41,12 @@ impl Disk {
             )),
             _ => Error::Failed(format!("{place}: {error}")),
         })
+    }
+
+    /// Keeps all that was remembered.
+    pub(super) fn recorded(&self, folder: &Path) -> Result<(), Error> {
+        let wrote = self.volume.recorded().and_then(|all| history::write(&all, folder));
+        wrote.map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))
     }
 
     /// Makes an image, and lets the power on. What was made of one that fails is removed.

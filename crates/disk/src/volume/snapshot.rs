@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::plug::{Contents, Earlier, History, Keep, Metadata, Moment, State};
+use bakeoff_devices::plug::{Contents, Earlier, History, Keep, Metadata, Moment, Recorded, State};
 
 use super::contents::BackingContents;
 use super::durable::Model;
@@ -108,6 +108,28 @@ impl Volume {
         materialise(&pending.image(keep, seed, &contents)?, &contents, &place)
     }
 
+    /// All that is remembered from its start up to the first moment that was waited for, in a form that
+    /// can be kept.
+    ///
+    /// # Errors
+    /// The power is on; that moment is not remembered, or something was pending at the start; or a file
+    /// can't be read.
+    pub fn recorded(&self) -> io::Result<Recorded> {
+        if !self.is_off() {
+            return Err(io::Error::other("the power is on"));
+        }
+        let _power = self.power.write().unwrap_or_else(PoisonError::into_inner);
+        let model = self.model();
+        let known = || {
+            let history = model.pending.history()?;
+            let noted = model.noted.first()?.as_ref()?;
+            let (of, moment) = noted.moment?;
+            (of == model.recorders.number).then_some((history, moment, noted.at))
+        };
+        let (history, moment, end) = known().ok_or_else(forgotten)?;
+        history.recorded(moment, end, &self.contents()?)?.ok_or_else(forgotten)
+    }
+
     /// Sees that the present moment is remembered. Gives it, what is pending, and which history it is
     /// of.
     fn begin(&self) -> (Moment, State, u64) {
@@ -115,7 +137,7 @@ impl Volume {
         let _power = self.power.write().unwrap_or_else(PoisonError::into_inner);
         let mut model = self.model();
         if model.pending.history().is_none() {
-            model.pending.record();
+            model.pending.record_by(now);
             model.recorders.number += 1;
         }
         model.recorders.count += 1;

@@ -1,0 +1,226 @@
+//! A history as it can be kept: what was there at its start, and all that happened, with the bytes
+//! that were written. Every moment of it can be had again, by somebody who has nothing else
+//! ([`Walk`](super::Walk)).
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::data::{Edit, Shape};
+use super::event::Event;
+use super::history::{History, Moment};
+use super::names::{Attributes, Kind};
+use super::sparse::Sparse;
+use super::{Contents, Ino, PAGE};
+
+/// Bytes that are read at once.
+const BLOCK: u64 = 64 << 10;
+
+/// See the module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Recorded {
+    pub(super) root: Ino,
+    /// What was there at its start: numbers, and directory, name and number of each name.
+    pub(super) nodes: Vec<(Ino, Kind, Attributes)>,
+    pub(super) names: Vec<(Ino, OsString, Ino)>,
+    pub(super) files: Vec<Start>,
+    pub(super) events: Vec<Told>,
+    /// When each event was told, as the clock of whoever told it has it, and the end.
+    pub(super) times: Vec<u64>,
+    /// The bytes that all others speak of.
+    #[serde(skip)]
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What a file held at the start: its pages that held something, each with its place among the bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Start {
+    pub ino: Ino,
+    pub size: u64,
+    pub pages: Vec<(u64, usize)>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Told {
+    /// A change of a file's bytes or size.
+    Edit {
+        ino: Ino,
+        truncates: bool,
+        range: Range<u64>,
+        old_size: u64,
+        new_size: u64,
+        /// What the range held right after it, among the bytes; where they end before it does, zeros.
+        new: Range<usize>,
+    },
+    /// Anything else.
+    Other(Event),
+}
+
+impl Recorded {
+    /// The bytes that it speaks of, which its serialised form does not have.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// It, read again, with its bytes.
+    ///
+    /// # Errors
+    /// When these are not its bytes.
+    pub fn with_bytes(mut self, bytes: Vec<u8>) -> io::Result<Self> {
+        self.bytes = bytes;
+        let pages = self.files.iter().flat_map(|file| &file.pages);
+        let pages = pages.map(|(_, at)| at.saturating_add(PAGE as usize));
+        let edits = self.events.iter().filter_map(|event| match event {
+            Told::Edit { new, .. } => Some(new.end.max(new.start)),
+            Told::Other(_) => None,
+        });
+        let whole = pages.chain(edits).all(|end| end <= self.bytes.len())
+            && self.times.len() == self.events.len() + 1;
+        if whole {
+            Ok(self)
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "the history is cut short"))
+        }
+    }
+
+    /// How many events it has: it has one moment more.
+    pub fn events(&self) -> usize {
+        self.events.len()
+    }
+
+    /// How many of them are writes, changes of sizes included, how many syncs, and how many changes
+    /// of names.
+    pub fn counts(&self) -> [usize; 3] {
+        let count = |is: fn(&Told) -> bool| self.events.iter().filter(|it| is(it)).count();
+        [
+            count(|it| matches!(it, Told::Edit { .. })),
+            count(|it| {
+                matches!(it, Told::Other(Event::SyncFile(..) | Event::SyncDir(..)))
+                    || matches!(it, Told::Other(Event::Wrote(..)))
+            }),
+            count(|it| matches!(it, Told::Other(Event::Change(_)))),
+        ]
+    }
+
+    /// The latest time at which a moment lasted: when what followed it was told.
+    pub fn time(&self, moment: usize) -> u64 {
+        self.times[moment]
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Range<usize> {
+        let length = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..length]);
+        start..self.bytes.len()
+    }
+}
+
+impl History {
+    /// All of it up to a moment, which was at `end`, by what files hold now. `None` where something
+    /// was pending when it began.
+    ///
+    /// # Errors
+    /// When what files hold can't be had.
+    pub fn recorded(
+        &self,
+        moment: Moment,
+        end: u64,
+        present: &dyn Contents,
+    ) -> io::Result<Option<Recorded>> {
+        let Some((root, tree)) = self.base().untouched() else { return Ok(None) };
+        let mut nodes: Vec<_> = tree.nodes.iter().map(|(ino, node)| (*ino, node)).collect();
+        nodes.sort_unstable_by_key(|(ino, _)| *ino);
+        let names = tree
+            .entries
+            .iter()
+            .flat_map(|(dir, names)| names.iter().map(|(name, ino)| (*dir, name.clone(), *ino)));
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        let files = nodes.iter().filter(|(_, node)| node.kind == Kind::File).map(|(ino, _)| *ino);
+        let files: Vec<Ino> = files.collect();
+        // What was under way when the power went was told a little later.
+        let until = self.times()[..moment.place()].iter();
+        let mut times: Vec<u64> = until.map(|time| end.min(*time)).collect();
+        times.push(end);
+        let mut recorded = Recorded {
+            root,
+            nodes: nodes.iter().map(|(ino, it)| (*ino, it.kind.clone(), it.attributes)).collect(),
+            names,
+            files: Vec::new(),
+            events: Vec::new(),
+            times,
+            bytes: Vec::new(),
+        };
+        let mut back = Back { present, files: HashMap::new() };
+        for (place, event) in self.events().iter().enumerate().rev() {
+            let told = match event {
+                Event::Edit(ino, edit) => back.undo(*ino, edit, &mut recorded)?,
+                other => Told::Other(other.clone()),
+            };
+            if place < moment.place() {
+                recorded.events.push(told);
+            }
+        }
+        recorded.events.reverse();
+        for ino in files {
+            let file = back.file(ino)?;
+            let mut start = Start { ino, size: file.size, pages: Vec::new() };
+            for (number, page) in file.all() {
+                start.pages.push((number, recorded.bytes.len()));
+                recorded.bytes.extend_from_slice(page);
+            }
+            recorded.files.push(start);
+        }
+        Ok(Some(recorded))
+    }
+}
+
+/// What files held at a moment, on the way back from what they hold now.
+struct Back<'a> {
+    present: &'a dyn Contents,
+    files: HashMap<Ino, Sparse>,
+}
+
+impl Back<'_> {
+    /// Takes a change back, and keeps what it had brought.
+    fn undo(&mut self, ino: Ino, edit: &Edit, to: &mut Recorded) -> io::Result<Told> {
+        let old = edit.old(self.present)?;
+        let file = self.file(ino)?;
+        let range = edit.range.start..edit.range.end.min(edit.new_size).max(edit.range.start);
+        let mut new = vec![0; (file.filled_end(&range) - range.start) as usize];
+        file.read(range.start, &mut new);
+        file.put(edit.range.start..edit.range.end.min(edit.old_size).max(edit.range.start), &old);
+        file.end_at(edit.old_size);
+        Ok(Told::Edit {
+            ino,
+            truncates: edit.shape == Shape::Truncate,
+            range: edit.range.clone(),
+            old_size: edit.old_size,
+            new_size: edit.new_size,
+            new: to.keep(&new),
+        })
+    }
+
+    fn file(&mut self, ino: Ino) -> io::Result<&mut Sparse> {
+        if !self.files.contains_key(&ino) {
+            let mut file = Sparse::zeros(self.present.size(ino)?);
+            let mut block = vec![0; BLOCK as usize];
+            let mut at = 0;
+            while at < file.size {
+                let part = &mut block[..BLOCK.min(file.size - at) as usize];
+                let read = self.present.read(ino, at, part)?;
+                part[read..].fill(0);
+                if part.iter().any(|byte| *byte != 0) {
+                    file.put(at..at + part.len() as u64, part);
+                }
+                at += part.len() as u64;
+            }
+            self.files.insert(ino, file);
+        }
+        Ok(self.files.get_mut(&ino).expect("it is there by now"))
+    }
+}

@@ -1,0 +1,264 @@
+//! A walk through a recorded history, from moment to moment: each step costs what one event does, so
+//! that all moments can be seen.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::ops::Range;
+
+use super::content::{Content, Source};
+use super::data::{Before, Edit};
+use super::event::Event;
+use super::image::Image;
+use super::names::{Kind, Operation, Place};
+use super::recorded::{Recorded, Told};
+use super::sparse::{Sparse, Sum, add, page_sum, pages, subtract};
+use super::state::State;
+use super::{Contents, Ino, Keep, Metadata, PAGE};
+
+/// What tells images apart: two of the same names, attributes and bytes have the same one, and two
+/// different ones the same by chance in one of 2^128 pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Identity([u64; 2]);
+
+/// A moment of a recorded history on a file system that makes names durable in one way: what is
+/// pending, and what files hold.
+#[derive(Clone)]
+pub struct Walk<'a> {
+    recorded: &'a Recorded,
+    state: State,
+    files: HashMap<Ino, Sparse>,
+    /// What each number was last called.
+    called: HashMap<Ino, String>,
+    moment: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// At the start of the history.
+    pub fn new(recorded: &'a Recorded, metadata: Metadata) -> Self {
+        let root = recorded.nodes.iter().find(|(ino, ..)| *ino == recorded.root);
+        let attributes = root.expect("a history has a root").2;
+        let mut state = State::new(recorded.root, attributes, metadata);
+        let nodes: HashMap<Ino, _> = recorded
+            .nodes
+            .iter()
+            .map(|(ino, kind, attributes)| (*ino, (kind, attributes)))
+            .collect();
+        let mut called = HashMap::new();
+        for (dir, name, ino) in &recorded.names {
+            let Some((kind, attributes)) = nodes.get(ino) else { continue };
+            state.adopt(Place { dir: *dir, name }, *ino, (*kind).clone(), **attributes);
+            called.insert(*ino, name.to_string_lossy().into_owned());
+        }
+        let files = recorded.files.iter().map(|start| {
+            let mut file = Sparse::zeros(start.size);
+            for (number, at) in &start.pages {
+                let bytes = &recorded.bytes[*at..at + PAGE as usize];
+                file.put(number * PAGE..(number + 1) * PAGE, bytes);
+            }
+            (start.ino, file)
+        });
+        Self { recorded, state, files: files.collect(), called, moment: 0 }
+    }
+
+    /// Which moment this is: before the event of that number, from 0.
+    pub fn moment(&self) -> usize {
+        self.moment
+    }
+
+    /// What is pending.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Goes on to the next moment; `false` at the last one.
+    pub fn step(&mut self) -> bool {
+        let Some(told) = self.recorded.events.get(self.moment) else { return false };
+        self.moment += 1;
+        match told {
+            Told::Edit { ino, truncates, range, old_size, new_size, new } => {
+                let file = self.files.entry(*ino).or_default();
+                let number = self.state.mark().0;
+                let lost = range.start..range.end.min(*old_size).max(range.start);
+                let mut old = vec![0; (file.filled_end(&lost) - lost.start) as usize];
+                file.read(lost.start, &mut old);
+                let before = Before::Bytes(&old);
+                let edit = match truncates {
+                    true => Edit::truncate(number, *old_size, *new_size, before),
+                    false => Edit::write(number, range.clone(), *old_size, before),
+                };
+                file.end_at((*new_size).min(file.size));
+                file.size = *new_size;
+                let end = range.end.min(*new_size).max(range.start);
+                file.put(range.start..end, &self.recorded.bytes[new.clone()]);
+                self.state.happen(Event::Edit(*ino, edit));
+            }
+            Told::Other(event) => {
+                self.name(event);
+                self.state.happen(event.clone());
+            }
+        }
+        true
+    }
+
+    /// Goes on to a later moment; `false` where that is not one of this history, or was before.
+    pub fn go_to(&mut self, moment: usize) -> bool {
+        while self.moment < moment && self.step() {}
+        self.moment == moment
+    }
+
+    /// What a power cut at this moment leaves.
+    ///
+    /// # Errors
+    /// When a file's size can't be had: the history is damaged.
+    pub fn image(&self, keep: Keep, seed: u64) -> io::Result<Image<'_>> {
+        self.state.image(keep, seed, self)
+    }
+
+    /// What tells an image of this moment from others.
+    ///
+    /// # Errors
+    /// When what it holds can't be had.
+    pub fn identity(&self, image: &Image<'_>) -> io::Result<Identity> {
+        let mut lanes = [DefaultHasher::new(), DefaultHasher::new()];
+        lanes[1].write_u8(1);
+        let (mut numbers, mut to_visit) = (HashMap::new(), vec![image.root()]);
+        while let Some(ino) = to_visit.pop() {
+            let next = numbers.len();
+            // What has two names is one thing.
+            let number = *numbers.entry(ino).or_insert(next);
+            let is_new = number == next;
+            let item = image.item(ino).filter(|_| is_new);
+            let content = item.and_then(|item| item.content.as_ref());
+            let held = content
+                .map(|content| Ok::<_, io::Error>((content.size(), self.sum(ino, content)?)));
+            let held = held.transpose()?;
+            for lane in &mut lanes {
+                number.hash(lane);
+                held.hash(lane);
+                let Some(item) = item else { continue };
+                let attributes = item.attributes;
+                (attributes.mode, attributes.uid, attributes.gid).hash(lane);
+                match &item.kind {
+                    Kind::File => 0.hash(lane),
+                    Kind::Directory => 1.hash(lane),
+                    Kind::Symlink(target) => target.hash(lane),
+                    Kind::Special(format, device) => (format, device).hash(lane),
+                }
+                item.entries.len().hash(lane);
+                item.entries.keys().for_each(|name| name.hash(lane));
+            }
+            to_visit.extend(item.into_iter().flat_map(|item| item.entries.values()));
+        }
+        Ok(Identity(lanes.map(|lane| lane.finish())))
+    }
+
+    /// What an image's content of a file stands for: as what the file holds now, but for the pages
+    /// that the image has from elsewhere.
+    fn sum(&self, ino: Ino, content: &Content<'_>) -> io::Result<Sum> {
+        let file = self.files.get(&ino).ok_or_else(|| missing(ino))?;
+        let mut changed = std::collections::BTreeSet::new();
+        for (range, source) in content.pieces(0..u64::MAX) {
+            match source {
+                Source::Present => {}
+                Source::Zeros => {
+                    changed.extend(file.filled(pages(&range)));
+                    changed.insert(range.start / PAGE);
+                    changed.extend((range.end < u64::MAX).then(|| (range.end - 1) / PAGE));
+                }
+                Source::Bytes { .. } | Source::Kept(_) => changed.extend(pages(&range)),
+            }
+        }
+        let (mut sum, mut page) = (file.sum(), vec![0; PAGE as usize]);
+        for number in changed {
+            subtract(&mut sum, file.sum_of(number));
+            let read = content.read(self, number * PAGE, &mut page)?;
+            page[read..].fill(0);
+            add(&mut sum, page_sum(number, &page));
+        }
+        Ok(sum)
+    }
+
+    /// In words, what happens next: what the power's going at this moment interrupts.
+    pub fn coming(&self) -> String {
+        let Some(told) = self.recorded.events.get(self.moment) else {
+            return "the end".into();
+        };
+        let called = |ino: &Ino| self.called.get(ino).cloned().unwrap_or_else(|| format!("#{ino}"));
+        match told {
+            Told::Edit { ino, truncates: true, new_size, .. } => {
+                format!("the size of {} set to {new_size}", called(ino))
+            }
+            Told::Edit { ino, range: Range { start, end }, .. } => {
+                format!("a write of {} bytes at {start} of {}", end - start, called(ino))
+            }
+            Told::Other(event) => match event {
+                Event::SyncFile(ino, _) => format!("inside a sync of {}", called(ino)),
+                Event::FailSync(ino, _) => format!("inside a failed sync of {}", called(ino)),
+                Event::SyncDir(ino, _) => format!("inside a sync of the folder {}", called(ino)),
+                Event::Wrote(ino, ..) => format!("inside a direct write of {}", called(ino)),
+                Event::Expire(ino, _) => format!("{} is written back by its age", called(ino)),
+                Event::CommitNames(_) | Event::CommitJournal(_) => "inside a journal commit".into(),
+                Event::Add(..) => "a file is made".into(),
+                Event::Change(operation) => described(operation),
+                Event::Edit(ino, _) => format!("a change of {}", called(ino)),
+            },
+        }
+    }
+
+    /// Notes what numbers are called.
+    fn name(&mut self, event: &Event) {
+        match event {
+            Event::Add(ino, Kind::File, _) => drop(self.files.insert(*ino, Sparse::default())),
+            Event::Change(
+                Operation::Create(step) | Operation::Link(step) | Operation::Rename([_, step]),
+            ) => {
+                let name = step.name.to_string_lossy().into_owned();
+                self.called.extend(step.after.map(|ino| (ino, name)));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn described(operation: &Operation) -> String {
+    match operation {
+        Operation::Create(step) => format!("{} is made", step.name.display()),
+        Operation::Link(step) => format!("{} is linked", step.name.display()),
+        Operation::Remove(step) => format!("{} is removed", step.name.display()),
+        Operation::Rename([from, to]) => {
+            format!("{} is renamed to {}", from.name.display(), to.name.display())
+        }
+        Operation::Attributes(..) => "permissions change".into(),
+    }
+}
+
+fn missing(ino: Ino) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the history has no file {ino}"))
+}
+
+impl Contents for Walk<'_> {
+    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let file = self.files.get(&ino).ok_or_else(|| missing(ino))?;
+        let length = file.size.saturating_sub(offset).min(buffer.len() as u64) as usize;
+        file.read(offset, &mut buffer[..length]);
+        Ok(length)
+    }
+
+    fn size(&self, ino: Ino) -> io::Result<u64> {
+        self.files.get(&ino).map(|file| file.size).ok_or_else(|| missing(ino))
+    }
+
+    fn filled(&self, ino: Ino, range: Range<u64>) -> Vec<Range<u64>> {
+        let Some(file) = self.files.get(&ino) else { return vec![range] };
+        let mut filled: Vec<Range<u64>> = Vec::new();
+        for number in file.filled(pages(&range)) {
+            let page = range.start.max(number * PAGE)..range.end.min((number + 1) * PAGE);
+            match filled.last_mut() {
+                Some(last) if last.end == page.start => last.end = page.end,
+                _ => filled.push(page),
+            }
+        }
+        filled
+    }
+}
