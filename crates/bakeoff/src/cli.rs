@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bakeoff_devices::neighbour::Level as Neighbours;
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_experiment::{Changes, MOST_CUTS};
+use bakeoff_experiment::{Changes, Count, EVERY, MOST_CUTS, MOST_IMAGES};
 use bakeoff_report::{Exporter, Reports};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -137,10 +137,16 @@ pub struct Run {
     /// before a block that would not fit
     #[arg(long, value_name = "TIME", help_heading = "Until decided", allow_hyphen_values = true)]
     pub max_time: Option<String>,
-    /// How many power cuts each engine gets at each durability level, after the trials; 0 for none
+    /// How many power cuts each engine gets at each durability level, after the trials; 0 for none;
+    /// every for one at every moment of a short recorded run
     #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
           value_parser = cuts)]
-    pub cuts: Option<u32>,
+    pub cuts: Option<Count>,
+    /// With --cuts every, how many different crash images are judged at most, of each engine at each
+    /// level on each file system (20000)
+    #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
+          value_parser = images)]
+    pub max_images: Option<u32>,
     /// What a power cut may leave of unsynced writes: drop-all, prefix, subset, torn, or a list; each
     /// cut is audited by each rule
     #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
@@ -209,6 +215,7 @@ impl Run {
             max_repetitions: self.max_repetitions,
             max_time: self.max_time.clone(),
             cuts: self.cuts,
+            max_images: self.max_images,
             keep: self.keep.clone(),
             file_system: self.file_system.clone(),
             cut_recovery: self.cut_recovery,
@@ -226,8 +233,13 @@ fn repetitions(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| "give a whole number from 1 to 1000".into())
 }
 
-fn cuts(text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| format!("give a whole number from 0 to {MOST_CUTS}"))
+fn cuts(text: &str) -> Result<Count, String> {
+    let wrong = |_| format!("give a whole number from 0 to {MOST_CUTS}, or {EVERY}");
+    text.trim().parse().map_err(wrong)
+}
+
+fn images(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| format!("give a whole number from 1 to {MOST_IMAGES}"))
 }
 
 fn cut_number(text: &str) -> Result<u32, String> {

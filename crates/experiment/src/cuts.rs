@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::count::{Count, EVERY};
 use crate::layer::{Given, Layer};
 use crate::level::each_once;
 use crate::message::{Place, Problem, one_of};
@@ -17,6 +18,11 @@ pub const FILE_SYSTEMS: [&str; 2] = ["ext4", "posix"];
 /// The most cuts of an engine at a level on a file system.
 pub const MOST_CUTS: u32 = 10_000;
 
+/// The most images of one history that are judged, and how many where nothing is said: of each engine
+/// at each level on each file system.
+pub const MOST_IMAGES: u32 = 1_000_000;
+const IMAGES: u32 = 20_000;
+
 /// What is asked for of power cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cuts {
@@ -30,6 +36,9 @@ pub struct Cuts {
     pub recovery: bool,
     /// Which one is made alone, counted from 0: one that was made before and is to be repeated.
     pub only: Option<u32>,
+    /// Where every moment of one history is cut, how many images of it are judged at most: then there
+    /// is one cut, of number 0.
+    pub every: Option<u32>,
     /// The workload whose clients are at work when the power goes.
     pub workload: String,
     /// The engines whose power is cut, without aliases: those of the experiment that store
@@ -40,16 +49,55 @@ pub struct Cuts {
 impl Cuts {
     /// The numbers of the cuts that are made of each engine at each level on each file system.
     pub fn numbers(&self) -> std::ops::Range<u32> {
-        self.only.map_or(0..self.count, |only| only..only + 1)
+        match (self.every, self.only) {
+            (Some(_), _) => 0..1,
+            (None, Some(only)) => only..only + 1,
+            (None, None) => 0..self.count,
+        }
     }
 }
 
 /// How many cuts; 0 for none.
-pub(crate) fn count(count: u64) -> Result<u32, Problem> {
-    u32::try_from(count).ok().filter(|count| *count <= MOST_CUTS).ok_or_else(|| {
-        Problem::new(format!("the power can't be cut {count} times"))
-            .help(format!("valid: 0 to {MOST_CUTS}, of each engine at each level of durability"))
+pub(crate) fn count(count: u64) -> Result<Count, Problem> {
+    let count_of = u32::try_from(count).ok().filter(|count| *count <= MOST_CUTS);
+    count_of.map(Count::Times).ok_or_else(|| {
+        Problem::new(format!("the power can't be cut {count} times")).help(format!(
+            "valid: 0 to {MOST_CUTS}, of each engine at each level of durability, or `{EVERY}`"
+        ))
     })
+}
+
+/// What stands in the place of a number of cuts.
+pub(crate) fn every(text: &str) -> Result<Count, Problem> {
+    one_of("number of cuts", text, &[EVERY]).map(|_| Count::Every)
+}
+
+/// How many images of every moment.
+pub(crate) fn images(count: u64) -> Result<u32, Problem> {
+    u32::try_from(count).ok().filter(|count| (1..=MOST_IMAGES).contains(count)).ok_or_else(|| {
+        Problem::new(format!("{count} images can't be judged"))
+            .help(format!("valid: 1 to {MOST_IMAGES}, of each engine at each level of durability"))
+    })
+}
+
+/// What does not go together.
+pub(crate) fn clashes(layer: &Layer) -> Option<Problem> {
+    let every = layer.cuts.as_ref().is_some_and(|cuts| cuts.value == Count::Every);
+    let (what, place) = match layer {
+        Layer { max_images: Some(given), .. } if !every => {
+            let problem = Problem::new("`max_images` is for cuts at every moment");
+            return Some(
+                problem.at(&given.place).help("add `--cuts every`, or leave `max_images` out"),
+            );
+        }
+        Layer { cut_number: Some(given), .. } => ("one cut can't be made alone", &given.place),
+        Layer { cut_recovery: Some(true), cuts: Some(given), .. } => {
+            ("the power can't go a second time", &given.place)
+        }
+        _ => return None,
+    };
+    let problem = Problem::new(format!("where every moment is cut, {what}")).at(place);
+    every.then(|| problem.help("give a number of cuts, or leave the other out"))
 }
 
 /// Which one alone.
@@ -105,7 +153,15 @@ pub(crate) fn settle(
     let mut engines = each_once(factors.get(&Factor::ENGINE).into_iter().flatten());
     engines.retain(|engine| vocabulary.engines.stores(engine));
     Some(Cuts {
-        count: layer.cuts.as_ref().map_or(0, |cuts| cuts.value),
+        count: match layer.cuts.as_ref().map(|cuts| cuts.value) {
+            Some(Count::Times(count)) => count,
+            Some(Count::Every) | None => 0,
+        },
+        every: layer
+            .cuts
+            .as_ref()
+            .filter(|cuts| cuts.value == Count::Every)
+            .map(|_| layer.max_images.as_ref().map_or(IMAGES, |images| images.value)),
         keep: layer.keep.clone().unwrap_or_else(|| KEEPS.map(str::to_owned).into()),
         file_systems: layer.file_systems.clone().unwrap_or_else(|| vec![FILE_SYSTEMS[0].into()]),
         recovery: layer.cut_recovery.unwrap_or(false),
@@ -118,6 +174,7 @@ pub(crate) fn settle(
 
 /// Where cuts are asked for, if they are.
 pub(crate) fn asked(layer: &Layer) -> Option<&Place> {
-    let count = layer.cuts.as_ref().filter(|count| count.value > 0);
-    layer.cut_number.as_ref().or(count).map(|given| &given.place)
+    let count = layer.cuts.as_ref().filter(|count| count.value != Count::Times(0));
+    let alone = layer.cut_number.as_ref().map(|given| &given.place);
+    alone.or(count.map(|given| &given.place))
 }

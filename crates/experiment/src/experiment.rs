@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 use crate::level::{self, base, each_once};
-use crate::{Bounds, Cuts, Factor, HOST, Settings, bounds, keys};
+use crate::{Bounds, Cuts, EVERY, Factor, HOST, Settings, bounds, keys};
 
 /// A workload, its factors and how to measure; every level is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +101,13 @@ impl Experiment {
             max_time.into_iter().for_each(|time| put("max_time", time.into()));
         }
         if let Some(cuts) = &self.cuts {
-            put("cuts", i64::from(cuts.count).into());
+            match cuts.every {
+                Some(images) => {
+                    put("cuts", EVERY.into());
+                    put("max_images", i64::from(images).into());
+                }
+                None => put("cuts", i64::from(cuts.count).into()),
+            }
             put("keep", cuts.keep.clone().into());
             put("file_system", cuts.file_systems.clone().into());
             put("cut_recovery", cuts.recovery.into());

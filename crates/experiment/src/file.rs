@@ -248,7 +248,16 @@ impl Reader<'_> {
                 layer.max_repetitions = Some(bounds::max_repetitions(whole(name, value)?)?);
             }
             "max_time" => layer.max_time = Some(bounds::max_time(string(name, value)?)?),
-            "cuts" => layer.cuts = Some(self.given(value, cuts::count(whole(name, value)?)?)),
+            "cuts" => {
+                let count = match value.get_ref().as_str() {
+                    Some(text) => cuts::every(text)?,
+                    None => cuts::count(whole(name, value)?)?,
+                };
+                layer.cuts = Some(self.given(value, count));
+            }
+            "max_images" => {
+                layer.max_images = Some(self.given(value, cuts::images(whole(name, value)?)?));
+            }
             "keep" => layer.keep = Some(cuts::keep(self.strings(name, value)?)?),
             "file_system" => {
                 layer.file_systems = Some(cuts::file_systems(self.strings(name, value)?)?);

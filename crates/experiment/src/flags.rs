@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::count::Count;
 use crate::layer::{self, Given, Layer};
 use crate::message::{Place, Problem, Source};
 use crate::secret::begins_plainly;
@@ -38,7 +39,9 @@ pub struct Changes {
     /// `--max-time`: how long the trials may take, likewise.
     pub max_time: Option<String>,
     /// `--cuts`: how many power cuts are made of each engine at each level of durability.
-    pub cuts: Option<u32>,
+    pub cuts: Option<Count>,
+    /// `--max-images`: how many images are judged where every moment is cut.
+    pub max_images: Option<u32>,
     /// `--keep`: the rules that each is judged by, separated by commas.
     pub keep: Option<String>,
     /// `--file-system`: what the file systems that it is cut on promise, separated by commas.
@@ -83,6 +86,7 @@ impl Changes {
             ("--max-repetitions", self.max_repetitions.is_some()),
             ("--max-time", self.max_time.is_some()),
             ("--cuts", self.cuts.is_some()),
+            ("--max-images", self.max_images.is_some()),
             ("--keep", self.keep.is_some()),
             ("--file-system", self.file_system.is_some()),
             ("--cut-recovery", self.cut_recovery.is_some()),
@@ -155,8 +159,17 @@ impl Changes {
             Given { value, place }
         };
         if let Some(written) = self.cuts {
-            let count = noted("cuts", written, cuts::count(written.into()), problems);
-            layer.cuts = count.map(|count| given("cuts", written, count));
+            let count = match written {
+                Count::Times(count) => cuts::count(count.into()),
+                Count::Every => Ok(written),
+            };
+            let place = whole_value("cuts", &written.to_string());
+            layer.cuts =
+                noted("cuts", written, count, problems).map(|value| Given { value, place });
+        }
+        if let Some(written) = self.max_images {
+            let images = noted("max-images", written, cuts::images(written.into()), problems);
+            layer.max_images = images.map(|images| given("max-images", written, images));
         }
         if let Some(list) = &self.keep {
             let keep = cuts::keep(split("--keep ", list));

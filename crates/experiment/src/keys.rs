@@ -16,6 +16,7 @@ pub(crate) const KEYS: [&str; 18] = [
     "max_repetitions",
     "max_time",
     "cuts",
+    "max_images",
     "keep",
     "file_system",
     "cut_recovery",

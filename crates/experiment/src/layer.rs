@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::count::Count;
 use crate::message::{Place, Problem};
 use crate::{Factor, Vocabulary, level};
 
@@ -37,7 +38,8 @@ pub(crate) struct Layer {
     pub(crate) planner: Option<String>,
     pub(crate) max_repetitions: Option<u32>,
     pub(crate) max_time: Option<Duration>,
-    pub(crate) cuts: Option<Given<u32>>,
+    pub(crate) cuts: Option<Given<Count>>,
+    pub(crate) max_images: Option<Given<u32>>,
     pub(crate) keep: Option<Vec<String>>,
     pub(crate) file_systems: Option<Vec<String>>,
     pub(crate) cut_recovery: Option<bool>,
@@ -68,6 +70,7 @@ impl Layer {
             max_repetitions: over.max_repetitions.or(self.max_repetitions),
             max_time: over.max_time.or(self.max_time),
             cuts: over.cuts.or(self.cuts),
+            max_images: over.max_images.or(self.max_images),
             keep: over.keep.or(self.keep),
             file_systems: over.file_systems.or(self.file_systems),
             cut_recovery: over.cut_recovery.or(self.cut_recovery),

@@ -9,6 +9,7 @@
 //! starts nothing and measures nothing.
 
 mod bounds;
+mod count;
 mod cuts;
 mod disks;
 mod engines;
@@ -31,7 +32,8 @@ mod vocabulary;
 
 pub use bakeoff_factor::Declared;
 pub use bounds::Bounds;
-pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS};
+pub use count::{Count, EVERY};
+pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS, MOST_IMAGES};
 pub use disks::{DeviceProblem, DeviceTable, DiskModels, Disks, HOST, ParameterNames};
 pub use engines::{EngineNames, Engines, Judge, Reader, Standing, Variant};
 pub use experiment::Experiment;

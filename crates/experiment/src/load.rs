@@ -72,7 +72,7 @@ impl Experiment {
         let compare = layer.compare.unwrap_or_else(|| default_compare(workload, &layer.factors));
         let factors = with_defaults(&layer.factors, workload, compare);
         let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
-        let asked = cuts::asked(&layer).cloned();
+        let (asked, clash) = (cuts::asked(&layer).cloned(), cuts::clashes(&layer));
         let planner = planner(&layer, vocabulary);
         let bounds = planner.repeats.then(|| Bounds::of(&layer));
         let mut problems = check_together(&layer.factors, compare, &workload.scales);
@@ -97,6 +97,7 @@ impl Experiment {
         };
         let wrong = power::check(&experiment, &layer.factors, asked.as_ref(), workload, vocabulary);
         problems.extend(wrong);
+        problems.extend(clash);
         problems.extend(options::check(&layer.factors, &experiment, vocabulary));
         problems.extend(decided::nothing_to_decide(&experiment));
         problems.extend(priced::check(&experiment));

@@ -32,6 +32,7 @@ use crate::{LabError, MachineError, Registry, TrialError};
 mod clock;
 mod conditioning;
 mod cuts;
+mod every;
 mod left;
 mod sequence;
 

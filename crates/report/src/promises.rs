@@ -48,6 +48,24 @@ pub fn all(document: &Document) -> impl Iterator<Item = Told<'_>> {
 }
 
 impl Told<'_> {
+    /// Where every moment of a run was cut, how many images were judged, and how many of them were less
+    /// than was promised.
+    pub fn images(&self) -> Option<(u64, u64)> {
+        let every = self.cuts.iter().filter_map(|cut| cut.every.as_ref());
+        every.map(|it| (it.judged, it.broken)).reduce(|one, next| (one.0 + next.0, one.1 + next.1))
+    }
+
+    /// What the promise was held against, in words, and how much of it broke the promise.
+    pub fn tried(&self) -> (String, u64) {
+        match self.images() {
+            Some((judged, broken)) => (words::many(judged as usize, "crash image"), broken),
+            None => {
+                let PromiseView { cuts, broken, .. } = self.promise;
+                (words::many(*cuts as usize, "power cut"), (*broken).into())
+            }
+        }
+    }
+
     /// The level; and the file system, where the promise was not tried on one as ext4 is alone:
     /// "strict on posix".
     pub fn level(&self) -> String {
@@ -80,22 +98,31 @@ pub fn mark(document: &Document, engine: &str, durability: &str) -> Option<&'sta
 pub fn broken(document: &Document) -> Vec<String> {
     let clause = |told: Told<'_>| {
         let (engine, level) = (&told.promise.engine, told.level());
-        let cuts = words::many(told.promise.cuts as usize, "power cut");
+        let (cuts, broken) = told.tried();
+        let broken = words::count(broken);
         let by = told.folder.map_or(String::new(), |folder| format!(" by the run in {folder}"));
-        format!("{engine} broke its promise at {level} in {} of {cuts}{by}", told.promise.broken)
+        format!("{engine} broke its promise at {level} in {broken} of {cuts}{by}")
     };
     all(document).filter(|told| told.promise.kept == Some(false)).map(clause).collect()
 }
 
 /// That all promises were kept, or what else there is to say when none was broken.
 pub fn kept(document: &Document) -> Option<String> {
+    let images = all(document).filter(|it| it.promise.kept == Some(true)).map(|it| it.images());
+    let images = images.collect::<Option<Vec<_>>>();
     let all: Vec<&PromiseView> = all(document).map(|told| told.promise).collect();
     if all.is_empty() {
         return None;
     }
     let told = |state| all.iter().filter(move |promise| promise.kept == Some(state));
     let (kept, cuts) = told(true).fold((0, 0), |(n, cuts), p| (n + 1, cuts + p.cuts));
-    let cuts = words::many(cuts as usize, "power cut");
+    let cuts = match images.filter(|it| !it.is_empty()) {
+        Some(images) => {
+            let judged: u64 = images.iter().map(|(judged, _)| judged).sum();
+            words::many(judged as usize, "crash image")
+        }
+        None => words::many(cuts as usize, "power cut"),
+    };
     let untried = all.iter().filter(|it| it.cuts == 0 && it.failed > 0).count();
     let but = match untried {
         0 => String::new(),

@@ -5,6 +5,7 @@ mod conditions;
 mod costs;
 mod debts;
 mod durability;
+mod every;
 mod method;
 mod neighbours;
 mod offered;
@@ -29,6 +30,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(over_time::Over),
         Box::new(offered::Offered),
         Box::new(durability::Durability),
+        Box::new(every::Every),
         Box::new(costs::Costs),
         Box::new(states::States),
         Box::new(debts::Debts),

@@ -32,7 +32,10 @@ pub use disturbed::Disturbed;
 pub use error::Error;
 pub use files::{DATABASE, EXPERIMENT};
 pub use measure::{Measure, Measures, Reading, Scope, Unit};
-pub use power_cut::{Again, AuditResult, Cut, CutPlan, FileSystem, Judged, Promised};
+pub use power_cut::{
+    Again, AuditResult, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem, FirstBroken, Judged,
+    Promised,
+};
 pub use read::{Done, Snapshot, Window, Windows};
 pub use record::*;
 pub use run::*;

@@ -40,6 +40,9 @@ pub struct CutPlan {
     /// one alone.
     #[serde(default)]
     pub file_systems: Vec<FileSystem>,
+    /// Whether every moment of one history is cut: then there is one cut of each.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub every: bool,
     /// The command that repeats a cut, but for the engine, the durability level, the file system
     /// where there is a choice, the rule and the cut's number, which follow as flags.
     pub command: String,
@@ -60,9 +63,12 @@ impl CutPlan {
             FileSystem::Ext4 if only => String::new(),
             file_system => format!(" --file-system {}", file_system.name()),
         };
+        let which = match self.every {
+            true => "--repetitions 0 --cuts every --keep-images".to_owned(),
+            false => format!("--cut-number {number}"),
+        };
         format!(
-            "{} --engine {engine} --durability {durability}{file_system} --keep {keep} \
-             --cut-number {number}",
+            "{} --engine {engine} --durability {durability}{file_system} --keep {keep} {which}",
             self.command
         )
     }
@@ -118,6 +124,68 @@ pub struct Cut {
     /// Why it says nothing of what the level promises: it could not be made, or something went
     /// wrong before the power did.
     pub failed: Option<String>,
+    /// Where it stands for every moment of a recorded history: what was tried. What was found by each
+    /// rule is the worst image then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<EveryMoment>,
+}
+
+/// Images of every moment of a recorded history.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EveryMoment {
+    /// Writes in the history, changes of files' sizes among them.
+    pub writes: u64,
+    /// Syncs of files and folders in it.
+    pub syncs: u64,
+    /// Changes of names in it.
+    pub names: u64,
+    /// Moments of it: before and after each of these, and before each other thing that makes something
+    /// durable.
+    pub moments: u64,
+    /// Images that were drawn, by all rules, from several seeds.
+    pub drawn: u64,
+    /// How many of them differ: those alike are judged once, by the latest moment that has them.
+    pub distinct: u64,
+    /// How many images may be judged.
+    pub budget: u64,
+    /// How many were: all that differ, or as many as may be, evenly among the moments.
+    pub judged: u64,
+    /// How many of these held less than was promised.
+    pub broken: u64,
+    /// How many of those that seemed broken were found whole by a process of their own.
+    pub unconfirmed: u64,
+    /// How long all of it took, in seconds.
+    pub took_s: f64,
+    /// What was found, a rule each. An image that several rules drew counts for each of them.
+    pub rules: Vec<EveryByRule>,
+}
+
+/// What images of every moment were by one rule.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EveryByRule {
+    /// The rule.
+    pub keep: String,
+    /// How many different ones it drew.
+    pub distinct: u64,
+    /// How many of these were judged.
+    pub judged: u64,
+    /// Of these, how many had lost an acknowledged transaction.
+    pub lost: u64,
+    /// How many held less than was promised.
+    pub broken: u64,
+    /// The first of those.
+    pub first: Option<FirstBroken>,
+}
+
+/// The first moment of a history at which less was there than was promised.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstBroken {
+    /// The moment: after so many events.
+    pub moment: u64,
+    /// What the power's going interrupted, in words.
+    pub during: String,
+    /// What the image was drawn from.
+    pub seed: u64,
 }
 
 /// What one crash image held.
@@ -246,6 +314,11 @@ mod tests {
             |plan: &CutPlan, file_system| plan.repeat("e", "strict", file_system, "torn", 3);
         let again = "b run x --engine e --durability strict --keep torn --cut-number 3";
         assert_eq!(repeat(&plan, FileSystem::Ext4), again);
+        let every = CutPlan { every: true, ..plan.clone() };
+        assert!(
+            repeat(&every, FileSystem::Ext4)
+                .ends_with("torn --repetitions 0 --cuts every --keep-images")
+        );
         let both = CutPlan { file_systems: vec![FileSystem::Ext4, FileSystem::Posix], ..plan };
         for file_system in [FileSystem::Ext4, FileSystem::Posix] {
             let flag = format!(" --file-system {} --keep", file_system.name());

@@ -4,7 +4,10 @@ use crate::data::{Trials, run};
 use crate::power::cuts;
 use bakeoff_analysis::{Document, JSON_SCHEMA, document, schedule};
 use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
-use bakeoff_results::{Canary, Cut, DEBT_UNITS, LeftOut, RunFolder, Scope, Status, Trial};
+use bakeoff_results::{
+    Canary, Cut, DEBT_UNITS, EveryByRule, EveryMoment, FirstBroken, LeftOut, RunFolder, Scope,
+    Status, Trial,
+};
 use serde_json::{Value, json};
 
 /// The documents of a run at all its stages: empty, interrupted with failed and disturbed trials,
@@ -55,6 +58,7 @@ fn documents() -> [Value; 3] {
     let refused =
         Cut { number: 2, judged: Vec::new(), failed: Some("no".into()), ..cuts()[0].clone() };
     folder.commit_cut(&refused).unwrap();
+    folder.commit_cut(&of_every_moment()).unwrap();
     for block in 2..6 {
         for mut trial in trials.block(block, block, ["1", "0"]) {
             open(&mut trial);
@@ -79,6 +83,18 @@ fn open(trial: &mut Trial) {
     }
     for operation in &mut measured.operations {
         operation.service = Some(operation.kept.clone());
+    }
+}
+
+/// A cut of every moment, by two rules, of which one found something.
+fn of_every_moment() -> Cut {
+    let first = FirstBroken { moment: 3, during: "inside a sync of db".into(), seed: 4 };
+    let rule = |first| EveryByRule { keep: "torn".into(), first, ..EveryByRule::default() };
+    let rules = vec![rule(None), rule(Some(first))];
+    Cut {
+        number: 3,
+        every: Some(EveryMoment { judged: 9, rules, ..EveryMoment::default() }),
+        ..cuts()[0].clone()
     }
 }
 

@@ -124,6 +124,18 @@ fn describe_cuts(
     cuts: &Cuts,
     estimate: &Estimate,
 ) -> String {
+    if let Some(images) = cuts.every {
+        return format!(
+            "{} at every moment of a run of up to {} writes: up to {images} different images of each \
+             engine at each level {}, drawn by {}, from {} seeds but for drop-all: about {}",
+            count(possible.planned_cuts(experiment), "power cut"),
+            bakeoff_lab::procedures::cut::every::WRITES,
+            on(&cuts.file_systems),
+            cuts.keep.join(", "),
+            bakeoff_lab::procedures::cut::every::SEEDS,
+            span(rounded(estimate.cuts_s)),
+        );
+    }
     let which = match cuts.only {
         Some(number) => format!("number {number}"),
         None => cuts.count.to_string(),

@@ -308,3 +308,29 @@ fn the_power_of_somebody_elses_server_is_not_cut() {
     let both = run(&format!("sqlite,{url}"), &["--dry-run"]).code(0);
     both.says(&["postgres://me@host/db", "can't cut the power of a server that it doesn't run"]);
 }
+
+#[test]
+fn every_moment_is_cut_within_the_budget_that_the_plan_shows() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let cuts = ["run", "power-cut", "--engine", "sqlite", "--repetitions", "0", "--cuts", "every"];
+    let flags = ["--max-images", "40", "--durability", "strict", "--keep", "drop-all"];
+    let arguments: Vec<&str> = cuts.into_iter().chain(flags).collect();
+    let plan = place.run(&[&arguments[..], &["--dry-run"]].concat()).code(0);
+    plan.says(&["1 power cut at every moment", "up to 40 different images", "drawn by drop-all"]);
+    let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
+    done.says(&["The only promise withstood 40 crash images", "as the budget of 40 has it"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let [cut] = of(&document, "cuts") else { panic!("one cut") };
+    let every = &cut["every"];
+    let count = |name: &str| every[name].as_u64().unwrap();
+    assert_eq!((count("budget"), count("judged"), count("broken")), (40, 40, 0));
+    assert!(count("distinct") > 40 && count("drawn") == count("moments"), "{every}");
+    assert!(count("writes") >= 3000, "{every}");
+    // What is done is not done again.
+    place.run(&["run", "--resume", "r"]).code(0);
+    assert_eq!(of(&place.json("r"), "cuts"), std::slice::from_ref(cut));
+}

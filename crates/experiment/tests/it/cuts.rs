@@ -1,7 +1,7 @@
 //! Power cuts: what an experiment and the flags say of them.
 
 use crate::common::{GOOD, load};
-use bakeoff_experiment::{Changes, Cuts, Experiment};
+use bakeoff_experiment::{Changes, Count, Cuts, Experiment};
 
 fn cutting(more: &str, changes: &Changes) -> Experiment {
     let toml = format!("{GOOD}disk = [\"host\", \"hdd-7200\"]\n{more}");
@@ -16,7 +16,7 @@ fn cuts_are_judged_by_every_rule_unless_some_are_named() {
     let keep = Some("torn, prefix".to_owned());
     let some = cutting("cuts = 5\n", &Changes { keep, ..Changes::default() }).cuts;
     assert_eq!(some.expect("cuts").keep, ["torn", "prefix"]);
-    let none = Changes { cuts: Some(0), ..Changes::default() };
+    let none = Changes { cuts: Some(Count::Times(0)), ..Changes::default() };
     assert_eq!(cutting("cuts = 5\n", &none).cuts, None);
 }
 
@@ -47,6 +47,7 @@ fn one_cut_is_repeated_alone_and_without_trials() {
         file_systems: vec!["ext4".into()],
         recovery: false,
         only: Some(7),
+        every: None,
         workload: "ledger".into(),
         engines: vec!["sqlite".into()],
     };
@@ -64,6 +65,43 @@ fn each_engine_at_each_level_is_cut_once_on_the_virtual_disk() {
     assert_eq!(experiment.cut_cells(), cells);
     assert_eq!((experiment.cut_disk(), experiment.cut_clients()), (Some("hdd-7200"), 8));
     assert_eq!(experiment.cut_workload(), "ledger");
-    let uncut = load(toml, &Changes { cuts: Some(0), repetitions: Some(1), ..Changes::default() });
+    let uncut = load(
+        toml,
+        &Changes { cuts: Some(Count::Times(0)), repetitions: Some(1), ..Changes::default() },
+    );
     assert_eq!(uncut.expect("it is right").cut_cells(), []);
+}
+
+#[test]
+fn every_moment_is_cut_once_within_a_budget() {
+    let flag = Changes { cuts: Some(Count::Every), ..Changes::default() };
+    let budget = Changes { max_images: Some(77), ..flag.clone() };
+    for (more, changes, images) in [
+        ("cuts = \"every\"\n", &Changes::default(), 20_000),
+        ("cuts = \"every\"\nmax_images = 300\n", &Changes::default(), 300),
+        ("cuts = 5\n", &flag, 20_000),
+        ("", &budget, 77),
+    ] {
+        let experiment = cutting(more, changes);
+        let again = load(&experiment.to_toml(), &Changes::default()).expect("it was right");
+        assert_eq!(again.cuts, experiment.cuts);
+        let cuts = experiment.cuts.expect("cuts");
+        assert_eq!((cuts.every, cuts.numbers()), (Some(images), 0..1), "{more}");
+    }
+    let recovery = Changes { cut_recovery: Some(true), ..flag.clone() };
+    let alone = Changes { cut_number: Some(3), ..flag.clone() };
+    let none = Changes { max_images: Some(0), ..flag };
+    let idle = Changes { max_images: Some(5), cuts: Some(Count::Times(1)), ..Changes::default() };
+    for (changes, said) in [
+        (recovery, "the power can't go a second time"),
+        (alone, "one cut can't be made alone"),
+        (none, "0 images can't be judged"),
+        (idle, "add `--cuts every`"),
+    ] {
+        let toml = format!("{GOOD}disk = \"hdd-7200\"\n");
+        let error = load(&toml, &changes).expect_err(said).to_string();
+        assert!(error.contains(said), "{error}");
+    }
+    let wrong = load(&format!("{GOOD}disk = \"hdd-7200\"\ncuts = \"all\"\n"), &Changes::default());
+    assert!(wrong.expect_err("no number").to_string().contains("valid: every"));
 }

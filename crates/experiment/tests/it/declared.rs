@@ -1,7 +1,7 @@
 //! Factors that are not the lab's own, and workloads that don't have all of the lab's.
 
 use crate::common::{self, DEPTH, FILES, GOOD, OF_FILES, assert_under, load, message, vocabulary};
-use bakeoff_experiment::{Changes, Error, Experiment, Factor, Vocabulary};
+use bakeoff_experiment::{Changes, Count, Error, Experiment, Factor, Vocabulary};
 
 fn files(more: &str, changes: &Changes) -> Experiment {
     load(&format!("{FILES}{more}"), changes).unwrap_or_else(|error| panic!("{error}"))
@@ -144,7 +144,7 @@ fn what_can_not_be_audited_is_not_cut() {
     assert_under(&key, title, "cuts = 25", "25");
     assert!(key.contains("name a workload over tables") && key.contains("--cuts"), "{key}");
     assert_eq!(key.matches("error:").count(), 1, "{key}");
-    let flag = message(FILES, &Changes { cuts: Some(3), ..Changes::default() });
+    let flag = message(FILES, &Changes { cuts: Some(Count::Times(3)), ..Changes::default() });
     assert_under(&flag, title, "--cuts 3", "3");
     let number = message(FILES, &Changes { cut_number: Some(3), ..Changes::default() });
     assert_under(&number, title, "--cut-number 3", "3");

@@ -205,7 +205,7 @@ prop_compose! {
         let (workload, engines) = ("ledger".to_owned(), Vec::new());
         let [keep, file_systems] =
             [keep, file_systems].map(|names| names.into_iter().map(str::to_owned).collect());
-        Cuts { count, keep, file_systems, recovery, only, workload, engines }
+        Cuts { count, keep, file_systems, recovery, only, every: None, workload, engines }
     }
 }
 

@@ -161,7 +161,8 @@ impl Note {
         let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name()) else {
             return Ok(false);
         };
-        let parent = bakeoff_trust::folder(parent)?;
+        // Where everybody may write, nobody else can have put another folder there.
+        let parent = bakeoff_trust::holder(parent)?;
         remove_work(&parent, name, Some(self.identity.unwrap_or_default()))
     }
 }

@@ -11,6 +11,7 @@
 mod again;
 mod claims;
 mod clients;
+pub mod every;
 mod inside;
 mod judge;
 mod moment;
@@ -140,6 +141,7 @@ impl CutTerms {
             acknowledged: 0,
             judged: Vec::new(),
             failed: None,
+            every: None,
         }
     }
 

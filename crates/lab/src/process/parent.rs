@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::process::Pid;
+use serde::Serialize;
 
 use super::family;
 use super::job::{GO, Job, Message};
@@ -109,6 +110,14 @@ impl Process {
                 Err(TrialError::process(format!("its process can't be told to begin: {error}")))
             }
         }
+    }
+
+    /// Tells it something more, in a line of JSON.
+    ///
+    /// # Errors
+    /// When it is gone, or can't be told.
+    pub fn tell(&mut self, what: &impl Serialize) -> io::Result<()> {
+        self.send(&serde_json::to_string(what)?)
     }
 
     /// Waits a little for the next message.

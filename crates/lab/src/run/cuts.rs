@@ -28,7 +28,7 @@ const IMAGES: &str = "images";
 
 /// How the power cuts of an experiment are made.
 #[derive(Clone, Debug)]
-struct Common {
+pub(super) struct Common {
     cuts: Cuts,
     keep: Vec<Keep>,
     /// How many there are, how many are made, and since when.
@@ -98,6 +98,9 @@ impl Runner<'_> {
                 return Ok(1);
             }
         };
+        if let Some(images) = common.cuts.every {
+            return self.cut_every(stage, (terms, &trial, images), &due, common);
+        }
         let mut failures = Failures::default();
         for due in due.chunk_by(|one, other| one.0 / CUTS_A_RUN == other.0 / CUTS_A_RUN) {
             stage.go_on()?;
@@ -196,7 +199,7 @@ impl Runner<'_> {
     }
 
     /// Records a cut and tells of it.
-    fn keep_cut(
+    pub(super) fn keep_cut(
         &mut self,
         stage: &mut Stage<'_>,
         cut: &Cut,
@@ -212,7 +215,7 @@ impl Runner<'_> {
 }
 
 /// How names become durable on a file system.
-fn metadata(file_system: FileSystem) -> Metadata {
+pub(super) fn metadata(file_system: FileSystem) -> Metadata {
     match file_system {
         FileSystem::Ext4 => Metadata::Ordered,
         FileSystem::Posix => Metadata::Posix,

@@ -10,6 +10,7 @@
 mod bad_input;
 mod costs;
 mod embedded;
+mod every;
 mod lying;
 mod servers;
 mod stage;
@@ -37,6 +38,8 @@ const SLOW: &[&str] = &[
     "embedded_engines_keep_strict_twice",
     "postgres_with_whole_pages_survives",
     "a_sound_store_survives_by_posix",
+    "embedded_engines_keep_strict_at_every_moment",
+    "a_gap_that_one_sync_in_many_opens_is_found_at_every_moment",
     "a_weaker_level_syncs_less_than_it_commits",
 ];
 
@@ -71,7 +74,8 @@ fn mount() -> ExitCode {
 
 fn run(arguments: &[String]) -> ExitCode {
     // The longest first, so that none is left alone at the end.
-    let cuts = [servers::TESTS, embedded::TESTS, stores::TESTS, bad_input::TESTS].concat();
+    let cuts =
+        [servers::TESTS, embedded::TESTS, stores::TESTS, every::TESTS, bad_input::TESTS].concat();
     let all = [&cuts, costs::TESTS].concat();
     for slow in SLOW {
         assert!(all.iter().any(|(name, _)| name == slow), "there is no test {slow}");

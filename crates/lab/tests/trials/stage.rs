@@ -14,6 +14,7 @@ use bakeoff_engines::{Durability, Engine};
 use bakeoff_experiment::{Changes, Experiment, Memory};
 use bakeoff_lab::machine::accounts;
 use bakeoff_lab::place::images::Images;
+use bakeoff_lab::procedures::cut::every::EveryRun;
 use bakeoff_lab::procedures::cut::{self, ClientRun, CutTerms};
 use bakeoff_lab::procedures::{self, Outcome, Procedure};
 use bakeoff_lab::spec::{DiskSpec, MemoryLimit, TrialSpec};
@@ -184,11 +185,9 @@ impl Stage {
         self.folder.path()
     }
 
-    /// Makes the cuts of these numbers, until `enough` of them.
-    fn cut(&self, numbers: std::ops::Range<u32>, enough: impl Fn(&Cut) -> bool) -> Vec<Cut> {
-        let trial = self.trial();
-        let mut cuts = Vec::new();
-        let terms = CutTerms {
+    /// How its power is cut.
+    fn terms(&self) -> CutTerms {
+        CutTerms {
             engine: self.name.into(),
             durability: self.durability,
             promised: self.promised,
@@ -197,7 +196,28 @@ impl Stage {
             recovery: self.recovery,
             keep_images: self.keep_images.clone(),
             patience: self.patience,
-        };
+        }
+    }
+
+    /// Cuts every moment of a history of so many writes, and judges so many images of it at most; says
+    /// in a line what came of it.
+    pub fn every(&self, writes: u64, images: u32) -> Cut {
+        let (trial, metadata) = (self.trial(), self.metadata);
+        let cut = self.at_work(|lab| {
+            let run = EveryRun::make(self.terms(), (writes, images), lab, &trial)?;
+            let cut = run.cut(metadata, lab, &trial);
+            run.end().and(cut)
+        });
+        let cut = cut.expect("the lab works");
+        assert_eq!(cut.failed, None);
+        println!("  {} {}: {:?}", self.name, self.durability.name(), cut.every);
+        cut
+    }
+
+    /// Makes the cuts of these numbers, until `enough` of them.
+    fn cut(&self, numbers: std::ops::Range<u32>, enough: impl Fn(&Cut) -> bool) -> Vec<Cut> {
+        let (trial, terms) = (self.trial(), self.terms());
+        let mut cuts = Vec::new();
         let numbers: Vec<u32> = numbers.collect();
         for numbers in numbers.chunks(self.together) {
             let made = self.at_work(|lab| {

@@ -4,6 +4,7 @@ mod bounds;
 mod charts;
 mod conditions;
 mod debts;
+mod every;
 mod formats;
 mod little;
 mod offered;

@@ -35,6 +35,7 @@ pub fn cuts() -> [Cut; 2] {
             })
             .collect(),
         failed: None,
+        every: None,
     };
     [cut(0, [AuditResult::default(), lost.clone()]), cut(1, [lost, torn])]
 }

@@ -67,6 +67,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             disk: "ssd-sata".into(),
             clients: 4,
             file_systems: vec![FileSystem::Ext4],
+            every: false,
             command: "bakeoff run power-cut".into(),
         }),
         estimated_s: Some(120.0),

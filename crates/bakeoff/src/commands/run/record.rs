@@ -202,6 +202,7 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
         disk: disk.into(),
         clients: clients as u32,
         file_systems: bakeoff_lab::file_systems(cuts),
+        every: cuts.every.is_some(),
         command: command.join(" "),
     })
 }

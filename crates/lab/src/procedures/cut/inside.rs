@@ -1,5 +1,7 @@
 //! A power cut from the inside: the clients until the target fails, and the audit of what is left.
 
+mod all;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -17,6 +19,8 @@ use crate::procedures::Within;
 use crate::process::Output;
 use crate::process::job::Message;
 use crate::targets::{Audit, Running, Subject};
+
+pub(super) use all::Next;
 
 /// How long clients work at most that nobody stops: the power goes much earlier.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -40,6 +44,11 @@ pub(super) enum Part {
         /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`.
         off_at_ns: u64,
     },
+    /// As [`Part::Audit`], of one image after the other, as it is told where each is.
+    AuditAll {
+        /// What the clients claimed.
+        claims: PathBuf,
+    },
 }
 
 /// Does a part of a cut.
@@ -61,6 +70,10 @@ pub(super) fn perform(
             within.ready()?;
             // Sent before it is closed, which the lab does not wait for: nobody needs it any more.
             audit(&*subject, place, &claims, *off_at_ns, output);
+        }
+        Part::AuditAll { claims } => {
+            let claims = claims::read(claims)?;
+            all::audit_all(&*subject, &claims, within)?;
         }
     }
     Ok(None)
@@ -159,6 +172,18 @@ fn audit(
     off_at_ns: u64,
     output: &Output<'_>,
 ) {
+    let (message, _open) = examine(subject, place, claims, off_at_ns);
+    output.send(&message);
+}
+
+/// Opens what a power cut has left, and has it checked and audited; what was found, and what is still
+/// open.
+fn examine<'a>(
+    subject: &'a dyn Subject,
+    place: &Place,
+    claims: &[Vec<u8>],
+    off_at_ns: u64,
+) -> (Message, Option<Box<dyn Running + 'a>>) {
     let acknowledged = subject.acknowledged(claims, off_at_ns);
     let start = Instant::now();
     let opened = subject.open(place);
@@ -167,10 +192,10 @@ fn audit(
         Err(reason) => corrupt(&reason.to_string()),
         Ok(running) => match running.audit(claims, off_at_ns) {
             Ok(audit) => audited(audit, recovery, off_at_ns),
-            Err(reason) => return output.send(&Message::Failed(reason)),
+            Err(reason) => return (Message::Failed(reason), None),
         },
     };
-    output.send(&Message::Audited { acknowledged, verdict });
+    (Message::Audited { acknowledged, verdict }, opened.ok())
 }
 
 /// Of an image that can't be opened.

@@ -60,14 +60,17 @@ pub fn explained(told: &Told<'_>, first: Option<&RuleView>) -> String {
 
 fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
     let promise = told.promise;
-    let cuts = words::many(promise.cuts as usize, "cut");
+    let (cuts, broken) = match told.images() {
+        Some(_) => told.tried(),
+        None => (words::many(promise.cuts as usize, "cut"), promise.broken.into()),
+    };
     let words = said(told, first).map(|text| sentence_and_log(text).0);
     if promise.cuts == 0 {
         return format!("Not tried: {}.", words.unwrap_or("no cut"));
     }
     if let Some(rule) = first {
         let example = words.map_or(String::new(), |words| format!(": {words}"));
-        let broken = promise.broken;
+        let broken = words::count(broken);
         return format!("Broken in {broken} of {cuts}; by the rule {}{example}.", rule.keep);
     }
     let most = promise.rules.iter().map(|rule| rule.lost.most).max().unwrap_or(0);

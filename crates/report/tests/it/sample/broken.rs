@@ -31,6 +31,7 @@ fn cut(keep: &str, example: &str) -> Cut {
             .map(|(keep, verdict)| Judged { keep: keep.into(), again: None, verdict, image: None })
             .into(),
         failed: None,
+        every: None,
     }
 }
 
@@ -67,6 +68,7 @@ pub fn broken(keep: &str, example: &str) -> Document {
         disk: "ssd-sata".into(),
         clients: 4,
         file_systems: vec![FileSystem::Ext4],
+        every: false,
         command: "bakeoff run power-cut --seed 1".into(),
     });
     document

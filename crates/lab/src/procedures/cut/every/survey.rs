@@ -1,0 +1,155 @@
+//! All images of a history, drawn and told apart, and none of them written.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bakeoff_devices::plug::{Identity, Keep, Metadata, Recorded, Walk};
+use bakeoff_experiment::random::SplitMix64;
+
+use super::SEEDS;
+use crate::{MachineError, TrialError};
+
+/// An image that differs from the others: how it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// The latest moment that has it.
+    pub moment: usize,
+    pub keep: Keep,
+    pub seed: u64,
+    /// Which of the rules drew it, a bit each in their order.
+    pub rules: u8,
+}
+
+/// What was drawn.
+pub struct Survey {
+    /// How many images were.
+    pub drawn: u64,
+    /// Those that differ, in the order of their moments.
+    pub different: Vec<Drawn>,
+}
+
+/// Draws images of all moments.
+///
+/// # Errors
+/// The history is damaged; it was asked to stop.
+pub fn survey(
+    history: &Recorded,
+    metadata: Metadata,
+    rules: &[Keep],
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<Survey, TrialError> {
+    let damaged = |error| TrialError::place("the recorded history", error);
+    let mut walk = Walk::new(history, metadata);
+    let (mut known, mut drawn) = (HashMap::<Identity, Drawn>::new(), 0);
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(MachineError::Interrupted.into());
+        }
+        for (place, keep) in rules.iter().enumerate() {
+            for number in 0..if *keep == Keep::DropAll { 1 } else { SEEDS } {
+                let moment = walk.moment();
+                let words = [seed, moment as u64, *keep as u64, number];
+                let seed = SplitMix64::of(&words).next();
+                let image = walk.image(*keep, seed).map_err(damaged)?;
+                let identity = walk.identity(&image).map_err(damaged)?;
+                drawn += 1;
+                let this = Drawn { moment, keep: *keep, seed, rules: 1 << place };
+                match known.entry(identity) {
+                    Entry::Vacant(free) => drop(free.insert(this)),
+                    // The clients had been promised more by now.
+                    Entry::Occupied(mut known) => {
+                        let rules = known.get().rules | this.rules;
+                        *known.get_mut() = Drawn { rules, ..this };
+                    }
+                }
+            }
+        }
+        if !walk.step() {
+            break;
+        }
+    }
+    let mut different: Vec<Drawn> = known.into_values().collect();
+    different.sort_unstable_by_key(|it| (it.moment, it.keep as u8, it.seed));
+    Ok(Survey { drawn, different })
+}
+
+/// So many of all at most, evenly among them.
+pub fn evenly(all: Vec<Drawn>, most: usize) -> Vec<Drawn> {
+    let count = all.len();
+    match count > most {
+        true => (0..most).map(|number| all[number * count / most]).collect(),
+        false => all,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use bakeoff_devices::plug::{Attributes, Before, Contents, Ino, Kind, Pending, Place};
+
+    use super::*;
+
+    /// A file of these bytes.
+    struct Only(Vec<u8>);
+
+    impl Contents for Only {
+        fn read(&self, _: Ino, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let rest = self.0.get(offset as usize..).unwrap_or_default();
+            let length = rest.len().min(buffer.len());
+            buffer[..length].copy_from_slice(&rest[..length]);
+            Ok(length)
+        }
+
+        fn size(&self, _: Ino) -> std::io::Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+    }
+
+    /// A file in which a byte goes from 0 to 1, 2, 1 and 3, each synced but the last.
+    fn history() -> Recorded {
+        let attributes = Attributes { mode: 0o755, uid: 0, gid: 0 };
+        let mut pending = Pending::new(1, attributes, Metadata::Ordered);
+        pending.adopt(Place { dir: 1, name: OsStr::new("a") }, 2, Kind::File, attributes);
+        pending.record_by(|| 5);
+        let mut bytes = vec![0];
+        for value in [1, 2, 1, 3] {
+            pending.write(2, 0, 1, 1, Before::Bytes(&bytes));
+            bytes = vec![value];
+            if value < 3 {
+                let mark = pending.mark();
+                pending.sync_file(2, mark);
+            }
+        }
+        let history = pending.history().unwrap();
+        history.recorded(history.now(), 9, &Only(bytes)).unwrap().unwrap()
+    }
+
+    #[test]
+    fn images_alike_are_one_which_belongs_to_its_latest_moment() {
+        let never = AtomicBool::new(false);
+        let of = |rules: &[Keep]| survey(&history(), Metadata::Ordered, rules, 1, &never).unwrap();
+        let Survey { drawn, different } = of(&[Keep::DropAll]);
+        assert_eq!(drawn, 8, "one of each moment");
+        let moments: Vec<usize> = different.iter().map(|it| it.moment).collect();
+        // What held 0 until the first sync, 2 until the third, and 1, twice, to the end.
+        assert_eq!(moments, [1, 5, 7]);
+        let both = of(&[Keep::DropAll, Keep::Prefix]);
+        assert_eq!(both.drawn, 8 * (1 + SEEDS));
+        let latest = both.different.iter().find(|it| it.moment == 7 && it.rules == 3);
+        assert!(latest.is_some(), "both rules leave 1: {:?}", both.different);
+        assert!(both.different.iter().any(|it| it.rules == 2), "only a prefix leaves 3");
+        assert_eq!(of(&[Keep::Torn]).different, of(&[Keep::Torn]).different, "one seed");
+    }
+
+    #[test]
+    fn what_is_too_much_is_taken_evenly() {
+        let drawn = |moment| Drawn { moment, keep: Keep::Torn, seed: 1, rules: 1 };
+        let all: Vec<Drawn> = (0..1000).map(drawn).collect();
+        let some: Vec<usize> = evenly(all.clone(), 10).iter().map(|it| it.moment).collect();
+        assert_eq!(some, [0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
+        assert_eq!(evenly(all.clone(), 1000), all);
+    }
+}

@@ -1,0 +1,127 @@
+//! What images of every moment come to.
+
+use std::path::Path;
+
+use bakeoff_devices::plug::{Keep, Metadata, Recorded, Walk};
+use bakeoff_results::{AuditResult, EveryByRule, EveryMoment, FirstBroken, Judged};
+
+use super::history::Recording;
+use super::survey::Drawn;
+
+/// See the module.
+pub struct Tally {
+    pub every: EveryMoment,
+    rules: Vec<OfRule>,
+}
+
+/// What is known of a rule's images.
+struct OfRule {
+    keep: Keep,
+    counts: EveryByRule,
+    /// The worst image that kept the promise, then the first that broke it.
+    worst: AuditResult,
+    broken: Vec<Drawn>,
+    longest_s: Option<f64>,
+    kept: Option<String>,
+}
+
+impl Tally {
+    pub fn new(history: &Recorded, drawn: u64, different: &[Drawn], rules: &[Keep]) -> Self {
+        let [writes, syncs, names] = history.counts().map(|count| count as u64);
+        let every = EveryMoment {
+            writes,
+            syncs,
+            names,
+            moments: history.events() as u64 + 1,
+            drawn,
+            distinct: different.len() as u64,
+            ..EveryMoment::default()
+        };
+        let rule = |(place, keep): (usize, &Keep)| {
+            let of = different.iter().filter(|it| it.rules & (1 << place) != 0);
+            let distinct = of.count() as u64;
+            OfRule {
+                keep: *keep,
+                counts: EveryByRule { keep: keep.to_string(), distinct, ..EveryByRule::default() },
+                worst: AuditResult::default(),
+                broken: Vec::new(),
+                longest_s: None,
+                kept: None,
+            }
+        };
+        Self { every, rules: rules.iter().enumerate().map(rule).collect() }
+    }
+
+    /// The rules that drew an image.
+    fn of(&mut self, drawn: &Drawn) -> impl Iterator<Item = &mut OfRule> {
+        let bits = drawn.rules;
+        let numbered = self.rules.iter_mut().enumerate();
+        numbered.filter(move |(place, _)| bits & (1 << place) != 0).map(|(_, rule)| rule)
+    }
+
+    /// Notes what was found of an image, and whether it `breaks` the promise.
+    pub fn judged(&mut self, drawn: &Drawn, verdict: &AuditResult, breaks: bool) {
+        self.every.judged += 1;
+        for rule in self.of(drawn) {
+            rule.counts.judged += 1;
+            rule.counts.lost += u64::from(verdict.lost > 0);
+            let times = rule.longest_s.into_iter().chain(verdict.recovery_s);
+            rule.longest_s = times.reduce(f64::max);
+            if !breaks && verdict.lost > rule.worst.lost {
+                rule.worst = verdict.clone();
+            }
+        }
+    }
+
+    /// Notes that one broke the promise, in the order of moments.
+    pub fn broken(
+        &mut self,
+        recording: &Recording,
+        metadata: Metadata,
+        drawn: &Drawn,
+        verdict: AuditResult,
+    ) {
+        self.every.broken += 1;
+        let mut during = None;
+        for rule in self.of(drawn) {
+            rule.counts.broken += 1;
+            rule.broken.push(*drawn);
+            if rule.counts.first.is_none() {
+                let during = during.get_or_insert_with(|| {
+                    let mut walk = Walk::new(&recording.history, metadata);
+                    walk.go_to(drawn.moment);
+                    walk.coming()
+                });
+                let (moment, seed) = (drawn.moment as u64, drawn.seed);
+                let first = FirstBroken { moment, during: during.clone(), seed };
+                rule.counts.first = Some(first);
+                rule.worst = verdict.clone();
+            }
+        }
+    }
+
+    /// The first broken images of each rule, that each rule drew itself.
+    pub fn to_keep(&self, most: usize) -> Vec<(Keep, Vec<Drawn>)> {
+        let some = |rule: &OfRule| (rule.keep, rule.broken.iter().take(most).copied().collect());
+        self.rules.iter().map(some).collect()
+    }
+
+    /// Notes where the first broken image of a rule is.
+    pub fn kept_in(&mut self, keep: Keep, path: &Path) {
+        let rules = self.rules.iter_mut().filter(|rule| rule.keep == keep);
+        rules.for_each(|rule| rule.kept = Some(path.to_string_lossy().into_owned()));
+    }
+
+    /// All of it, for the record.
+    pub fn finish(self) -> (Vec<Judged>, Option<EveryMoment>) {
+        let mut every = self.every;
+        let mut judged = Vec::new();
+        for rule in self.rules {
+            let verdict = AuditResult { recovery_s: rule.longest_s, ..rule.worst };
+            let keep = rule.keep.to_string();
+            judged.push(Judged { keep, again: None, verdict, image: rule.kept });
+            every.rules.push(rule.counts);
+        }
+        (judged, Some(every))
+    }
+}

@@ -1,0 +1,94 @@
+//! Cuts at every moment of one history.
+
+use std::fs;
+
+use bakeoff_devices::plug::Keep;
+use bakeoff_engines::find;
+use bakeoff_results::{Cut, EveryMoment};
+
+use crate::Test;
+use crate::stage::{Stage, all_kept, breaks};
+use crate::store::{Fault, with};
+
+pub const TESTS: &[Test] = &[
+    ("a_gap_that_one_sync_in_many_opens_is_found_at_every_moment", a_rare_gap_is_found),
+    ("an_image_is_held_against_all_that_was_promised", all_that_was_promised_counts),
+    ("a_sound_store_survives_every_moment_within_the_budget", a_sound_store_survives),
+    ("an_image_that_is_never_opened_ends_no_run", an_image_that_never_opens),
+    ("embedded_engines_keep_strict_at_every_moment", embedded_engines_keep_strict),
+];
+
+fn every(cut: &Cut) -> &EveryMoment {
+    cut.every.as_ref().expect("every moment was cut")
+}
+
+/// It is open inside three syncs of some hundred, and needs a rule that parts what is pending: cuts at
+/// moments that are drawn miss it.
+fn a_rare_gap_is_found() {
+    let keep = [Keep::Subset, Keep::Torn];
+    let mut stage = Stage::set(with(Fault::RareGap)).with(Default::default(), &keep);
+    all_kept(&stage.cuts(10));
+    let images = stage.folder().join("images");
+    fs::create_dir(&images).expect("room");
+    stage.keep_images = Some(images.clone());
+    let cut = stage.every(75, 100_000);
+    let tried = every(&cut);
+    assert_eq!((tried.judged, tried.unconfirmed), (tried.distinct, 0), "all were judged");
+    let broken: u64 = tried.rules.iter().map(|rule| rule.broken).sum();
+    assert!(breaks(&cut) && broken > 0 && broken * 10 < tried.judged, "{tried:?}");
+    let first = tried.rules.iter().find_map(|rule| rule.first.as_ref()).expect("one is the first");
+    let inside = ["inside a sync of the folder", "inside a journal commit"];
+    assert!(inside.iter().any(|it| first.during.starts_with(it)), "{first:?}");
+    let judged = cut.broken().next().expect("one is broken");
+    assert!(judged.verdict.lost > 0, "{judged:?}");
+    let kept = judged.image.as_ref().expect("it was to be kept");
+    // As it was left, and not as the audit has recovered it.
+    assert_eq!(fs::metadata(format!("{kept}/log")).expect("the log").len(), 0);
+    assert!(fs::read_dir(&images).expect("it is there").count() as u64 <= broken);
+}
+
+/// By this rule all images of a store that syncs nothing are alike: at the first moment nothing was
+/// promised, and all was at the last.
+fn all_that_was_promised_counts() {
+    let stage = Stage::set(with(Fault::NoSync)).with(Default::default(), &[Keep::DropAll]);
+    let cut = stage.every(100, 1000);
+    let tried = every(&cut);
+    assert!(tried.distinct < tried.moments / 2 && tried.drawn == tried.moments, "{tried:?}");
+    let worst = &cut.judged[0].verdict;
+    assert!(worst.lost > 10 && worst.lost <= cut.acknowledged, "{worst:?} {}", cut.acknowledged);
+}
+
+fn a_sound_store_survives() {
+    let stage = Stage::set(with(Fault::None));
+    let cut = stage.every(60, 60);
+    all_kept(std::slice::from_ref(&cut));
+    let tried = every(&cut);
+    assert_eq!((tried.budget, tried.judged), (60, 60));
+    assert!(tried.distinct > 60 && tried.drawn > tried.distinct, "{tried:?}");
+    assert!(tried.writes >= 60 && tried.syncs > 20 && tried.names > 8, "{tried:?}");
+    let by_rule: Vec<_> = tried.rules.iter().map(|rule| rule.judged).collect();
+    assert!(by_rule.iter().all(|judged| *judged > 0), "{by_rule:?}");
+    assert_eq!(tried.rules.iter().map(|rule| rule.broken).sum::<u64>(), 0);
+}
+
+/// Each is a finding of its own, and the next is judged by another process.
+fn an_image_that_never_opens() {
+    let mut stage = Stage::set(with(Fault::NeverReady)).with(Default::default(), &[Keep::DropAll]);
+    stage.patience = std::time::Duration::from_millis(1500);
+    let cut = stage.every(10, 3);
+    let tried = every(&cut);
+    assert_eq!((tried.judged, tried.rules[0].broken, tried.unconfirmed), (3, 3, 0));
+    let said = cut.judged[0].verdict.corrupt.as_deref();
+    assert_eq!(said, Some("it was not ready after 1 s"));
+}
+
+/// fjall's recovery refuses what a torn or partly written journal may leave: see `embedded.rs`.
+fn embedded_engines_keep_strict() {
+    let some: &[Keep] = &[Keep::DropAll, Keep::Prefix];
+    for (name, keep) in [("sqlite", &Keep::ALL[..]), ("lmdb", &Keep::ALL[..]), ("fjall", some)] {
+        let stage = Stage::set(find(name).expect("an engine")).with(Default::default(), keep);
+        let cut = stage.every(200, 150);
+        all_kept(std::slice::from_ref(&cut));
+        assert!(every(&cut).judged > 50, "{name}: {cut:?}");
+    }
+}
