@@ -1,7 +1,7 @@
 //! The keys of an experiment's file that are no factors.
 
 /// The keys that are not factors.
-pub(crate) const KEYS: [&str; 18] = [
+pub(crate) const KEYS: [&str; 19] = [
     "name",
     "title",
     "workload",

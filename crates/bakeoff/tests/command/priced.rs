@@ -5,7 +5,7 @@ use bakeoff_results::measure::*;
 use super::on_disks::can_mount;
 use super::{Place, measured};
 
-const PRICED: &str = r#"
+const EXPERIMENT: &str = r#"
 name = "priced"
 workload = "redmine"
 state = "steady"
@@ -25,7 +25,7 @@ fn a_steady_trial_is_priced_beside_what_was_watched() {
         return;
     }
     let place = Place::new();
-    place.write("priced.toml", PRICED);
+    place.write("priced.toml", EXPERIMENT);
     place.run(&["run", "priced.toml", "--out", "r"]).code(0);
     place.assert_clean("r");
     let document = place.json("r");
