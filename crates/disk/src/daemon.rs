@@ -110,7 +110,10 @@ pub fn serve(
     };
     let session = match ended {
         Event::Unmounted(session) => session,
-        Event::Signal => disk.leave(&heard),
+        Event::Signal => {
+            disk.volume.end_snapshots();
+            disk.leave(&heard)
+        }
     };
     disk.executor.stop();
     let listening = served.map_err(failed("the mount"))?;

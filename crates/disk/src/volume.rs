@@ -118,6 +118,8 @@ pub struct Volume {
     power: RwLock<()>,
     /// When the power went: see [`Volume::off_at`].
     off_at: OnceLock<Nanos>,
+    /// Whether no snapshot is to be gone on with.
+    leaving: OnceLock<()>,
     armed: Armed,
     traces: Traces,
     /// Told of a file whose pages and attributes are not what the kernel believes.
@@ -156,6 +158,7 @@ impl Volume {
             naming: Mutex::new(()),
             power: RwLock::new(()),
             off_at: OnceLock::new(),
+            leaving: OnceLock::new(),
             armed: Armed::default(),
             traces: Traces::default(),
             outdated: OnceLock::new(),

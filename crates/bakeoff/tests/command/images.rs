@@ -2,11 +2,14 @@
 //! image's alone.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
-use bakeoff_testkit::{NOBODY, needs_root};
+use bakeoff_testkit::{NOBODY, needs_root, wait_until};
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process};
 
+use super::Done;
 use super::disk::{Disks, write_through};
 
 /// Both ways to an image.
@@ -75,4 +78,26 @@ fn two_images_are_not_written_into_one_folder() {
     assert!(place.path("image/file").exists());
     place.run(&["disk", "unmount", "m"]).code(0);
     disks.assert_clean();
+}
+
+#[test]
+fn a_daemon_that_is_told_to_end_finishes_no_snapshot() {
+    let Some(disks) = Disks::new() else { return };
+    let place = &disks.0;
+    disks.mount("null");
+    let large = File::create(place.path("m/large")).unwrap();
+    let block = vec![1; 1 << 20];
+    (0..300).for_each(|_| (&large).write_all(&block).unwrap());
+    large.sync_all().unwrap();
+    drop(large);
+    let daemon = disks.stat()["pid"].as_i64().and_then(|it| Pid::from_raw(it as i32)).unwrap();
+    let snapshot = place.start(&["disk", "snapshot", "m", "image"]);
+    wait_until("the image is being written", || place.path("image/large").exists());
+    kill_process(daemon, Signal::TERM).unwrap();
+    let done = Done(snapshot.wait_with_output().unwrap()).code(1);
+    done.says(&["the disk is being unmounted", "nothing of the image is left"]);
+    assert!(!done.err().contains("runs on"), "{}", done.err());
+    assert!(!place.path("image").exists());
+    wait_until("the disk is gone", || !bakeoff_disk::table::is_ours(&place.path("m")));
+    wait_until("its folder", || !place.path("b/.bakeoff-disk").exists());
 }

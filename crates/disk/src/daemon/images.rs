@@ -70,8 +70,11 @@ impl Disk {
                     }
                 },
             };
-            let folder = folder.path().display();
-            Error::Failed(format!("{folder}: {error}; {left}, and the disk runs on"))
+            let on = match error.kind() {
+                ErrorKind::ConnectionAborted => "",
+                _ => ", and the disk runs on",
+            };
+            Error::Failed(format!("{}: {error}; {left}{on}", folder.path().display()))
         })
     }
 

@@ -62,7 +62,8 @@ impl Volume {
     ///
     /// # Errors
     /// The power is off, `to` is not an empty folder outside of the backing folder, the image can't be
-    /// written, or more than 1 GiB was overwritten meanwhile.
+    /// written, or more than 1 GiB was overwritten meanwhile; [`io::ErrorKind::ConnectionAborted`] after
+    /// [`Volume::end_snapshots`].
     pub fn snapshot(&self, keep: Keep, seed: u64, to: &Path) -> io::Result<()> {
         if self.is_off() {
             return Err(io::Error::other("the power is off: cut makes images of that moment"));
@@ -75,6 +76,11 @@ impl Volume {
         });
         self.end();
         made
+    }
+
+    /// Ends the snapshots that are being made, of which none is whole then, and makes no more.
+    pub fn end_snapshots(&self) {
+        let _ = self.leaving.set(());
     }
 
     /// As [`Volume::image`], of a moment that was waited for, on a file system that makes names
@@ -179,6 +185,10 @@ impl<'a> Then<'a> {
 
     /// Looks at what files held, while nobody changes them.
     fn look<T>(&self, look: impl Fn(&Earlier<'_>) -> io::Result<T>) -> io::Result<T> {
+        if self.volume.leaving.get().is_some() {
+            let why = "the disk is being unmounted";
+            return Err(io::Error::new(io::ErrorKind::ConnectionAborted, why));
+        }
         let _power = self.volume.power.write().unwrap_or_else(PoisonError::into_inner);
         let model = self.volume.model();
         let history = model.pending.history().filter(|_| model.recorders.number == self.number);
