@@ -162,7 +162,7 @@ impl Ended {
         Self {
             start_s: self.start_s,
             end_s: later.end_s.max(self.end_s),
-            operations: self.operations + later.operations,
+            operations: self.operations.saturating_add(later.operations),
             latency_s: self.latency_s + later.latency_s,
         }
     }

@@ -19,7 +19,8 @@ pub struct Course {
 /// Reads the courses of trials, one trial at a time.
 pub struct Courses<'a> {
     folder: &'a RunFolder,
-    left: Left,
+    /// How much more may be read of histograms, and of debts.
+    left: [Left; 2],
 }
 
 impl Courses<'_> {
@@ -28,7 +29,7 @@ impl Courses<'_> {
     /// # Errors
     /// As [`RunFolder::run`].
     pub fn of(&mut self, trial: &TrialSummary) -> Result<Course> {
-        let (folder, left) = (self.folder, &mut self.left);
+        let (folder, [left, left_of_debts]) = (self.folder, &mut self.left);
         let mut read = || -> rusqlite::Result<Course> {
             let key = (trial.block, trial.attempt, trial.order);
             let id: i64 = folder
@@ -40,7 +41,8 @@ impl Courses<'_> {
             let operations = 0..trial.operations.len() as i64;
             let slots = operations.map(|operation| folder.slots(id, operation, left));
             let operations = slots.collect::<rusqlite::Result<_>>()?;
-            Ok(Course { operations, debts: debts::read(&folder.connection, id, left)? })
+            let debts = debts::read(&folder.connection, id, left_of_debts)?;
+            Ok(Course { operations, debts })
         };
         read().map_err(folder.failed())
     }
@@ -49,6 +51,6 @@ impl Courses<'_> {
 impl RunFolder {
     /// What reads how trials went.
     pub fn courses(&self) -> Courses<'_> {
-        Courses { folder: self, left: Left::of_histograms() }
+        Courses { folder: self, left: [Left::of_histograms(), Left::of_a_table()] }
     }
 }

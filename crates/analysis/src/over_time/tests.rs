@@ -77,6 +77,15 @@ fn a_second_without_operations_has_a_rate_and_no_latency() {
     assert_eq!(over_time.thirds_per_second, [50.0 / 8.0, 60.0 / 8.0, 10.0]);
 }
 
+/// What somebody else's run folder can say: more operations than can be counted.
+#[test]
+fn operations_without_number_are_no_overflow() {
+    let course = course([u64::MAX; 30]);
+    let twice = Course { operations: vec![course.operations[0].clone(); 2], ..course };
+    let over_time = of(&twice).unwrap();
+    assert_eq!(over_time.per_second[0].mean, Some(u64::MAX as f64));
+}
+
 /// The last 3 ms of a trial, in which one operation ended, are no rate of 333 a second.
 #[test]
 fn what_is_left_of_the_last_second_is_no_rate_of_its_own() {

@@ -45,6 +45,30 @@ fn the_course_of_a_trial_is_its_slots_and_its_debts() {
     assert!(first.owed.len() == 2 && first.payments[0].ended.len() > 1, "there is something");
 }
 
+/// Somebody else's: points that would take gigabytes, and minutes to read.
+#[test]
+fn there_is_an_end_to_the_debts_of_a_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let mut folder = create(&path);
+    trials().iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+    drop(folder);
+    let sql = "DELETE FROM payment;
+               WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n LIMIT 3)
+               INSERT INTO payment (trial, position, name, ended)
+               SELECT trial.id, n.i, 'flush', '[' || replace(hex(zeroblob(7500000)), '0', ' ') || ']'
+               FROM trial, n";
+    Connection::open(path.join(DATABASE)).unwrap().execute_batch(sql).unwrap();
+    let folder = RunFolder::open(&path).unwrap();
+    let summaries = folder.trials().unwrap();
+    let mut courses = folder.courses();
+    let read: Result<Vec<_>, _> = summaries.iter().map(|it| courses.of(it)).collect();
+    match read.expect_err("it has 180 MB of texts") {
+        error @ Error::Refused { .. } => assert!(error.to_string().contains("bytes"), "{error}"),
+        other => panic!("{other}"),
+    }
+}
+
 /// A look at the wrong moment is refused with its trial, and so is what no reader would take.
 #[test]
 fn debts_that_would_not_be_read_again_are_not_kept() {
