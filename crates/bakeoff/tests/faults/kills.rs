@@ -7,7 +7,7 @@ use bakeoff_testkit::ended_within;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::place::{Place, TRIALS};
+use crate::place::{CUTS, Place, TRIALS};
 
 /// A run is killed within so many seconds of its start; whole, it takes about 3.
 const WITHIN_S: f64 = 4.0;
@@ -34,7 +34,7 @@ pub fn kill_and_finish(seed: u64, most: u32) -> (u32, Vec<String>) {
         kills += 1;
         let after = place.committed();
         let lost = before.iter().filter(|(id, row)| after.get(id) != Some(row));
-        broken.extend(lost.map(|(id, _)| format!("kill {kills}: trial {id} is lost")));
+        broken.extend(lost.map(|(what, _)| format!("kill {kills}: {what} is lost")));
     }
     let Some(status) = place.finish(LIMIT) else {
         broken.push("the last run did not end".into());
@@ -44,6 +44,10 @@ pub fn kill_and_finish(seed: u64, most: u32) -> (u32, Vec<String>) {
     let trials = place.trials();
     if trials != vec![(1, 0); TRIALS] {
         broken.push(format!("trials that count and that failed: {trials:?}"));
+    }
+    let cuts = place.cuts();
+    if cuts != [CUTS, CUTS, 0] {
+        broken.push(format!("cuts that were made, different ones, and failed ones: {cuts:?}"));
     }
     broken.extend(place.left().into_iter().map(|it| format!("left behind: {it}")));
     let said = place.take_said();

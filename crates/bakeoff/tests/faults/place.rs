@@ -13,22 +13,36 @@ use rusqlite::{Connection, OpenFlags, types::Value};
 /// Marks the processes of a place, which inherit it.
 const MARK: &str = "BAKEOFF_TEST_PLACE";
 
-/// What is run: two engines, two trials each, one of them on a virtual disk with its memory limited.
+/// What is run: two trials on a virtual disk, conditioned by as much work as a calibration of their
+/// engine found, and two power cuts of one run of the clients, which the disk remembers.
 const EXPERIMENT: &str = r#"
 name = "short"
-workload = "point"
-engine = ["sqlite", "null"]
+workload = "ledger"
+engine = "sqlite"
 disk = "ssd-sata"
+state = "steady"
 seconds = 0.5
 repetitions = 2
+cuts = 2
+keep = "drop-all"
 "#;
 
 /// How many trials that makes.
-pub const TRIALS: usize = 4;
+pub const TRIALS: usize = 2;
+
+/// And how many power cuts.
+pub const CUTS: i64 = 2;
 
 /// The columns of a trial that never change once it is committed.
-const COMMITTED: &str = "SELECT id, block, attempt, position, levels, started_s, ran_s, measures, \
-    (SELECT group_concat(hex(kept)) FROM operation WHERE trial = trial.id) FROM trial";
+const COMMITTED: &str = "SELECT 'trial ' || id, block, attempt, position, levels, started_s, ran_s, \
+    measures, (SELECT group_concat(hex(kept)) FROM operation WHERE trial = trial.id), \
+    (SELECT group_concat(name || points) FROM owed WHERE trial = trial.id) FROM trial";
+
+/// The same of power cuts, and of what was learnt by a calibration.
+const MORE_COMMITTED: [&str; 2] = [
+    "SELECT 'cut ' || id, facts FROM cut",
+    "SELECT 'calibration ' || key, operations, seconds, turned_over FROM calibration",
+];
 
 /// See the module.
 pub struct Place(tempfile::TempDir);
@@ -94,21 +108,35 @@ impl Place {
         self.path().join("r/run.sqlite")
     }
 
-    /// What stands in the trials that are committed, by their ids.
-    pub fn committed(&self) -> BTreeMap<i64, Vec<Value>> {
+    /// What stands in the trials, cuts and calibrations that are committed, by what they are.
+    pub fn committed(&self) -> BTreeMap<String, Vec<Value>> {
         if !self.database().exists() {
             return BTreeMap::new();
         }
         let open = Connection::open_with_flags(self.database(), OpenFlags::SQLITE_OPEN_READ_ONLY);
         let open = open.unwrap();
-        // A database that was never written to its end has no table.
-        let Ok(mut select) = open.prepare(COMMITTED) else { return BTreeMap::new() };
-        let columns = select.column_count();
-        let row = |row: &rusqlite::Row<'_>| {
-            let values = (0..columns).map(|column| row.get(column)).collect::<Result<Vec<_>, _>>();
-            Ok((row.get(0)?, values?))
-        };
-        select.query_map([], row).unwrap().map(Result::unwrap).collect()
+        let mut all = BTreeMap::new();
+        for sql in [COMMITTED].into_iter().chain(MORE_COMMITTED) {
+            // A database that was never written to its end has no table.
+            let Ok(mut select) = open.prepare(sql) else { return BTreeMap::new() };
+            let columns = select.column_count();
+            let row = |row: &rusqlite::Row<'_>| {
+                let values: rusqlite::Result<_> = (0..columns).map(|at| row.get(at)).collect();
+                Ok((row.get(0)?, values?))
+            };
+            all.extend(select.query_map([], row).unwrap().map(Result::unwrap));
+        }
+        all
+    }
+
+    /// How many power cuts were made, how many different ones those are, and how many attempts failed.
+    pub fn cuts(&self) -> [i64; 3] {
+        let open = Connection::open(self.database()).unwrap();
+        let sql = "SELECT count(*), count(DISTINCT facts ->> 'number'),
+                       (SELECT count(*) FROM cut WHERE facts ->> 'failed' IS NOT NULL)
+                   FROM cut WHERE facts ->> 'failed' IS NULL";
+        let row = |row: &rusqlite::Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?]);
+        open.query_row(sql, [], row).unwrap()
     }
 
     /// By their places in the plan, how many trials count and how many failed by themselves.

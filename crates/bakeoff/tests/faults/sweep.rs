@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 use rustix::io::Errno;
 
 use crate::calls;
-use crate::place::{Place, TRIALS};
+use crate::place::{CUTS, Place, TRIALS};
 use crate::supervisor::Supervised;
 
 /// How long a run may take in which a call fails. Whole, it takes about 3 s.
@@ -83,7 +83,7 @@ pub fn try_out((name, which): &Fault) -> Outcome {
     broken.extend(finish(&place));
     let after = place.committed();
     let lost = committed.iter().filter(|(id, row)| after.get(id) != Some(row));
-    broken.extend(lost.map(|(id, _)| format!("trial {id}, which was committed, is lost")));
+    broken.extend(lost.map(|(what, _)| format!("{what}, which was committed, is lost")));
     match status.and_then(|status| status.code()) {
         Some(code) if broken.is_empty() => Outcome::Held(code),
         _ => Outcome::Broken(broken, format!("{said}\n-- then --\n{}", place.take_said())),
@@ -144,12 +144,16 @@ fn finish(place: &Place) -> Vec<String> {
     };
     let mut broken = Vec::new();
     let trials = if status.code().is_some() { place.trials() } else { Vec::new() };
-    let failed = trials.contains(&(0, 1));
+    let cuts = if trials.is_empty() { [CUTS, CUTS, 0] } else { place.cuts() };
+    let failed = trials.contains(&(0, 1)) || cuts[2] > 0;
     if status.code() != Some(if failed { 5 } else { 0 }) {
         broken.push(format!("going on with it ended with {status}"));
     }
     if trials.len() != TRIALS || trials.iter().any(|trial| trial.0 + trial.1 != 1) {
         broken.push(format!("trials that count and that failed: {trials:?}"));
+    }
+    if cuts[..2] != [CUTS; 2] {
+        broken.push(format!("cuts that were made, different ones, and failed ones: {cuts:?}"));
     }
     broken.extend(place.left().into_iter().map(|it| format!("left behind at the end: {it}")));
     broken
