@@ -169,7 +169,9 @@ pub(super) fn began_busy(run: &Run) -> Option<Warning> {
         "the machine was busy when the run began: a load of {load:.1} on {processors} processors, \
          before it had started anything"
     );
-    Some(Warning::new(WarningKind::BusyAtStart, text))
+    let remedy = "end what else runs on the machine, wait until its load has gone down (uptime), and \
+                  run it again";
+    Some(Warning::new(WarningKind::BusyAtStart, text).remedy(remedy))
 }
 
 /// The neighbours' requests a second.
@@ -247,7 +249,10 @@ pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> 
              that clients wait for a processor is added to that",
             part(n, m)
         );
-        Warning::new(WarningKind::DiskTooFast, text)
+        Warning::new(WarningKind::DiskTooFast, text).remedy(
+            "compare on a slower disk (bakeoff list disks), or, where the machine's own is as fast, on \
+             that: --disk host",
+        )
     })
 }
 

@@ -375,7 +375,7 @@ fn each_trouble_brings_its_warning_alone() {
                 }
             },
             &[DiskTooFast],
-            &["in 1 of 32 trials", "took 1.5 times", "engine beta"],
+            &["in 1 of 32 trials", "took 1.5 times", "engine beta", "--disk host"],
         ),
         (
             |trial| {
