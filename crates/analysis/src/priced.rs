@@ -96,7 +96,7 @@ impl PricedView {
 
     /// Whether price and window are more than a quarter apart; `None` where they can't be compared.
     pub fn is_apart(&self) -> Option<bool> {
-        self.over_watched().map(|ratio| ratio > 1.0 + APART || ratio < 1.0 / (1.0 + APART))
+        self.over_watched().map(|ratio| !(1.0 / (1.0 + APART)..=1.0 + APART).contains(&ratio))
     }
 }
 

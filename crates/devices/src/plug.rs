@@ -8,7 +8,8 @@
 //! - a sync of a file ([`Pending::sync_file`]) makes its bytes and its size durable;
 //! - a journal commit ([`Pending::commit_names`]) makes all names and attributes durable that were
 //!   changed before it, and no bytes and no sizes;
-//! - age ([`Pending::expire`]) makes bytes and sizes durable, and no names.
+//! - age ([`Pending::expire`]) makes bytes and sizes durable, and no names;
+//! - a sync of the whole disk ([`Pending::settle`]) makes everything durable.
 //!
 //! What becomes of names and attributes otherwise depends on the file system ([`Metadata`]). With
 //! one journal, as ext4's and XFS's, they are one log, of which a power cut leaves all up to some

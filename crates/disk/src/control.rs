@@ -10,7 +10,7 @@ use bakeoff_devices::ext4;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::station::StationCounts;
-use bakeoff_devices::trigger::{Awaited, Trigger};
+use bakeoff_devices::trigger::{Awaited, Trace, Trigger};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -50,7 +50,8 @@ pub(crate) enum Ask {
     Trace(Option<TraceTo>),
     /// All that was remembered, into this new folder.
     Recorded(PathBuf),
-    Arm(Vec<Awaited>),
+    RecordAnew,
+    Arm(Vec<Awaited>, Vec<Trace>),
     Fault(String),
     Unmount,
 }
@@ -112,6 +113,9 @@ pub struct Stat {
     /// When the moments came that were waited for, likewise, in the order in which they were armed;
     /// None for those to come.
     pub moments_ns: Vec<Option<u64>>,
+    /// Of each of them, whether it came by itself, and not because its time was over or the power went
+    /// before.
+    pub by_itself: Vec<bool>,
     /// What is to go wrong, as it is written; calls are counted from now.
     pub faults: Vec<String>,
     /// What is taken off each wait for the way through FUSE, in microseconds.
@@ -265,7 +269,16 @@ impl Control {
     /// # Errors
     /// As of [`Control::arm`], or there is none ([`Error::Usage`]).
     pub fn await_moments(&self, moments: &[Awaited]) -> Result<(), Error> {
-        self.tell(&Ask::Arm(moments.to_vec()))
+        self.await_traced(moments, &[])
+    }
+
+    /// The same, where moments may be counted by the traces that calls leave.
+    ///
+    /// # Errors
+    /// As of [`Control::await_moments`], or a moment is counted by a trace that there is not
+    /// ([`Error::Usage`]).
+    pub fn await_traced(&self, moments: &[Awaited], traces: &[Trace]) -> Result<(), Error> {
+        self.tell(&Ask::Arm(moments.to_vec(), traces.to_vec()))
     }
 
     /// Has the disk remember from now on what images of earlier moments need, in up to 1 GiB of
@@ -306,6 +319,16 @@ impl Control {
         let folder = std::path::absolute(folder);
         let folder = folder.map_err(|error| Error::Folder(error.to_string()))?;
         self.tell(&Ask::Recorded(folder))
+    }
+
+    /// Has the disk make all durable that was written and changed so far, as `sync(2)` does, and remember
+    /// from that moment on what [`Control::record`] does, and nothing of what was before: both ways to
+    /// make names durable can be had. Nothing happens where a moment that was waited for has come.
+    ///
+    /// # Errors
+    /// The daemon is gone, or the power is off.
+    pub fn record_anew(&self) -> Result<(), Error> {
+        self.tell(&Ask::RecordAnew)
     }
 
     /// Pulls the plug, for good: every later call in the mount fails with EIO. Nothing happens

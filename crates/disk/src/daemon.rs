@@ -16,7 +16,7 @@ use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
 use bakeoff_devices::station::Station;
-use bakeoff_devices::trigger::Awaited;
+use bakeoff_devices::trigger::{Awaited, Trace};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::control::{Answer, Ask, Listening, Stat};
@@ -215,13 +215,18 @@ impl Disk {
             Ask::Stat => return Answer::Stat(Box::new(self.stat())),
             Ask::Neighbours(level) => self.set_neighbours(&level),
             Ask::Timing(on) => self.set_timing(on),
-            Ask::Arm(moments) => self.arm(&moments),
+            Ask::Arm(moments, traces) => self.arm(&moments, &traces),
             Ask::Record => {
                 self.volume.record();
                 Ok(())
             }
             Ask::Trace(to) => self.trace(to),
             Ask::Recorded(folder) => self.recorded(&folder),
+            Ask::RecordAnew => self
+                .volume
+                .record_anew()
+                .map(drop)
+                .map_err(|error| Error::Failed(error.to_string())),
             Ask::Snapshot(wanted) => self.snapshot(&wanted),
             Ask::PowerOff => {
                 self.volume.power_off();
@@ -249,6 +254,7 @@ impl Disk {
             timing: self.executor.timing(),
             off_at_ns: self.volume.off_at(),
             moments_ns: self.volume.noted(),
+            by_itself: self.volume.came_by_itself(),
             faults: self.volume.faults().iter().map(ToString::to_string).collect(),
             round_trip_us: changing.round_trip as f64 / 1e3,
             device: self.executor.counts(),
@@ -298,8 +304,8 @@ impl Disk {
         Ok(())
     }
 
-    fn arm(&self, moments: &[Awaited]) -> Result<(), Error> {
-        self.volume.await_moments(moments).map_err(|error| match error.kind() {
+    fn arm(&self, moments: &[Awaited], traces: &[Trace]) -> Result<(), Error> {
+        self.volume.await_traced(moments, traces).map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => Error::usage(error),
             _ => Error::Failed(format!("{}: {error}", self.note.mountpoint.display())),
         })

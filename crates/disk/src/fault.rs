@@ -228,7 +228,7 @@ impl Faults {
 }
 
 /// Whether a path fits a pattern.
-fn fits(pattern: &str, path: &Path) -> bool {
+pub(crate) fn fits(pattern: &str, path: &Path) -> bool {
     // The root has no name of its own.
     let whole = if path == Path::new("") { OsStr::new(".") } else { path.as_os_str() };
     let text = if pattern.contains('/') { whole } else { path.file_name().unwrap_or(whole) };

@@ -268,10 +268,27 @@ fn what_a_sync_that_failed_should_have_kept_is_not_lasting_and_all_that_others_k
 /// What was durable and what was pending when a moment came.
 type Then = (Files, Vec<Write>);
 
+/// From when on a history is remembered.
+#[derive(Clone, Copy, PartialEq)]
+enum From {
+    /// The mount.
+    Mount,
+    /// A moment at which all is made durable that was done before.
+    Sync,
+}
+
 /// Runs a history in which several moments are waited for, to the last of them.
-fn run_through(seed: u64, moments: &[Awaited]) -> (History, Vec<Then>) {
+fn run_through(seed: u64, moments: &[Awaited], from: From) -> (History, Vec<Then>) {
     let mut history = History::new(seed);
     history.volume.record();
+    if from == From::Sync {
+        for _ in 0..20 {
+            history.step().unwrap();
+        }
+        assert!(history.volume.record_anew().unwrap());
+        let pending = std::mem::take(&mut history.pending);
+        pending.iter().for_each(|write| write.apply(&mut history.durable));
+    }
     history.volume.await_moments(moments).unwrap();
     let mut then: Vec<Option<Then>> = vec![None; moments.len()];
     while then.contains(&None) {
@@ -303,7 +320,9 @@ fn a_moment_after_which_the_disk_ran_on_is_seen_as_one_at_which_the_power_went()
                 Awaited { trigger, within: None }
             })
             .collect();
-        let (mut history, then) = run_through(seed, &moments);
+        let from = if seed % 2 == 0 { From::Mount } else { From::Sync };
+        let (mut history, then) = run_through(seed, &moments, from);
+        assert!(history.volume.record_anew().is_err(), "the power is off");
         for (number, (durable, pending)) in then.into_iter().enumerate() {
             (history.durable, history.pending) = (durable, pending);
             for (keep, metadata) in
@@ -324,7 +343,7 @@ fn a_moment_after_which_the_disk_ran_on_is_seen_as_one_at_which_the_power_went()
 fn a_history_that_was_kept_has_the_images_that_the_disk_makes() {
     for seed in 0..20 {
         let moment = Awaited { trigger: Trigger::Writes(10 + seed), within: None };
-        let (history, _) = run_through(seed, &[moment]);
+        let (history, _) = run_through(seed, &[moment], From::Mount);
         let kept = history.folders.path().join("kept");
         history::write(&history.volume.recorded().unwrap(), &kept).unwrap();
         let recorded = history::read(&kept).unwrap();

@@ -86,6 +86,47 @@ pub struct Payment {
     pub count: u64,
 }
 
+/// What in an engine's files shows that it is paying a debt: calls of files that it uses for nothing else
+/// while clients are at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// What it does then, in the singular: "checkpoint".
+    pub payment: &'static str,
+    /// Which calls.
+    pub call: TracedCall,
+    /// Patterns of the files' names, one of which has to fit: `*` stands for any letters, `?` for one.
+    /// One with a slash is held against the whole path below the engine's directory.
+    pub files: &'static [&'static str],
+}
+
+/// A kind of call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TracedCall {
+    /// A write.
+    Write,
+    /// A write that begins before so many bytes of the file: in its header.
+    WriteBelow(u64),
+    /// A sync.
+    Sync,
+}
+
+impl Trace {
+    /// By writes to files.
+    pub const fn writes(payment: &'static str, files: &'static [&'static str]) -> Self {
+        Self { payment, call: TracedCall::Write, files }
+    }
+
+    /// By writes to the first bytes of files.
+    pub const fn headers(payment: &'static str, end: u64, files: &'static [&'static str]) -> Self {
+        Self { payment, call: TracedCall::WriteBelow(end), files }
+    }
+
+    /// By syncs of files.
+    pub const fn syncs(payment: &'static str, files: &'static [&'static str]) -> Self {
+        Self { payment, call: TracedCall::Sync, files }
+    }
+}
+
 /// How often something was seen to have changed, for what an engine does but doesn't count: once a look at
 /// most.
 pub(crate) struct Changes<T>(Mutex<(T, u64)>);

@@ -32,7 +32,7 @@ pub mod urls;
 mod value;
 
 pub use bakeoff_servers::Standing;
-pub use debt::{Debt, Owed, Payment, Turn, Unit};
+pub use debt::{Debt, Owed, Payment, Trace, TracedCall, Turn, Unit};
 pub use fair::Setting;
 pub use lookup::{find, find_among, find_with};
 pub use options::{EngineOption, Level, Options};
@@ -284,6 +284,12 @@ pub trait Engine: Send + Sync {
             Some(promise) => Err(format!("it has no such level: {}", promise.source)),
             None => Err("it has no such level".into()),
         }
+    }
+
+    /// What in its files shows that it is paying a debt, so that power cuts can be placed there; empty
+    /// where nothing does, or nothing is put off.
+    fn traces(&self) -> &'static [Trace] {
+        &[]
     }
 
     /// Tries, before anything is loaded, whether it can be: its program is there, or the server that

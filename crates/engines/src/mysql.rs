@@ -20,7 +20,7 @@ use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Debt, Durability, Engine, Error, Home, Loader, Result, Schema, Session,
-    Setting, Standing, Statement, Terms, files,
+    Setting, Standing, Statement, Terms, Trace, files,
 };
 
 use debt::Watch;
@@ -42,6 +42,7 @@ mod survey;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod upkeep;
 
 const SQL: Dialect = Dialect::MySql;
@@ -86,6 +87,10 @@ impl MariaDb {
 }
 
 impl Engine for MariaDb {
+    fn traces(&self) -> &'static [Trace] {
+        self.storage.traces()
+    }
+
     fn about(&self) -> About {
         About {
             name: self.served.name,

@@ -22,7 +22,7 @@ use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Schema,
-    Session, Setting, Standing, Statement, Terms, files,
+    Session, Setting, Standing, Statement, Terms, Trace, files,
 };
 
 use debt::Watch;
@@ -75,7 +75,19 @@ impl Postgres {
     }
 }
 
+/// Files of tables are synced by checkpoints alone, which write the control file at their end; each segment of the
+/// log is written from its start (postgresql.org/docs/current/wal-configuration.html).
+static TRACES: [Trace; 3] = [
+    Trace::syncs("checkpoint", &["*/base/*"]),
+    Trace::writes("checkpoint", &["pg_control"]),
+    Trace::headers("turn of the log", 1, &["*/pg_wal/0*"]),
+];
+
 impl Engine for Postgres {
+    fn traces(&self) -> &'static [Trace] {
+        &TRACES
+    }
+
     fn about(&self) -> About {
         About {
             name: self.0.name,

@@ -23,7 +23,7 @@ use crate::sql::Dialect;
 use crate::statement::{Action, Yield};
 use crate::{
     About, Access, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
-    Schema, Session, Setting, Statement, Terms, Value,
+    Schema, Session, Setting, Statement, Terms, Trace, Value,
 };
 
 mod log;
@@ -54,7 +54,16 @@ const ROLLBACK: usize = 3;
 /// See the module.
 pub struct Sqlite;
 
+/// A checkpoint writes the database's file, which commits leave alone; a turn of the log writes its header of 32
+/// bytes anew (sqlite.org/fileformat2.html#walformat).
+static TRACES: [Trace; 2] =
+    [Trace::writes("checkpoint", &[FILE]), Trace::headers("turn of the log", 32, &["*-wal"])];
+
 impl Engine for Sqlite {
+    fn traces(&self) -> &'static [Trace] {
+        &TRACES
+    }
+
     fn about(&self) -> About {
         About {
             name: "sqlite",

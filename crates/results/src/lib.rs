@@ -33,8 +33,8 @@ pub use error::Error;
 pub use files::{DATABASE, EXPERIMENT};
 pub use measure::{Measure, Measures, Reading, Scope, Unit};
 pub use power_cut::{
-    Again, AuditResult, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem, FirstBroken, Judged,
-    Promised,
+    Again, AuditResult, Conditioned, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem,
+    FirstBroken, Judged, Placed, Promised, TimedRecovery, TurnedOver,
 };
 pub use read::{Done, Snapshot, Window, Windows};
 pub use record::*;

@@ -110,17 +110,30 @@ pub struct Cut {
     pub clients: usize,
     /// Which of this engine's and level's cuts on that file system, from 0.
     pub number: u32,
+    /// The work that the clients had done before any moment was waited for, until the engine's debts
+    /// had turned over; `None` in every state but `steady`, and in records of an older bakeoff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditioned: Option<Conditioned>,
     /// The seed that the moment and the images come from: it follows from the experiment's, the
     /// engine, the level and the number, so that it is the same on each file system.
     pub seed: u64,
     /// The moment that was drawn, in words.
     pub moment: String,
-    /// How long the clients had been at work when the power went.
+    /// What pays a debt, and the moment was placed in; `None` where it was drawn from all that the
+    /// engine does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placed: Option<Placed>,
+    /// How long the clients had been at work when the power went, in seconds: since moments were waited
+    /// for, if something had conditioned the engine before.
     pub ran_s: f64,
     /// Transactions that were acknowledged before.
     pub acknowledged: u64,
     /// What was found, a rule each; empty when the cut failed.
     pub judged: Vec<Judged>,
+    /// How long recovery took on the experiment's disk; of one cut of each engine, level and file
+    /// system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timed: Option<TimedRecovery>,
     /// Why it says nothing of what the level promises: it could not be made, or something went
     /// wrong before the power did.
     pub failed: Option<String>,
@@ -186,6 +199,54 @@ pub struct FirstBroken {
     pub during: String,
     /// What the image was drawn from.
     pub seed: u64,
+}
+
+/// The recovery of one crash image on the experiment's disk, which takes its time, from cold caches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimedRecovery {
+    /// The rule that the image was made by.
+    pub keep: String,
+    /// The disk.
+    pub disk: String,
+    /// Seconds until the engine was open.
+    pub open_s: Option<f64>,
+    /// Seconds, from the same start, until a client's first operation had ended.
+    pub answer_s: Option<f64>,
+    /// Seconds of these in which the disk was at work.
+    pub device_s: Option<f64>,
+    /// Why it took no time that could be told.
+    pub failed: Option<String>,
+}
+
+/// The work that pays a debt, as a place for a cut.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placed {
+    /// What the engine does then, in the singular: "checkpoint".
+    pub payment: String,
+    /// Whether it came to that moment in time; if not, the power went later, whatever the engine did.
+    pub came: bool,
+}
+
+/// What was done before a cut at `steady`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditioned {
+    /// Operations of all clients, as far as they had been counted then.
+    pub operations: u64,
+    /// How long that took, in seconds: the disk took no time.
+    pub seconds: f64,
+    /// How far each debt had turned over when it ended.
+    pub turns: Vec<TurnedOver>,
+}
+
+/// How far a debt had come in being run up and paid for the first time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnedOver {
+    /// What turns over, in the engine's words.
+    pub name: String,
+    /// How far it was.
+    pub done: u64,
+    /// What makes one whole turn, in the same unit.
+    pub whole: u64,
 }
 
 /// What one crash image held.

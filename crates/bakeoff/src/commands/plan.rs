@@ -87,6 +87,7 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
     if let Some(cuts) = &experiment.cuts {
         let then = if trials > 0 { "then" } else { "no trials, and" };
         total += &format!("{then} {}\n", describe_cuts(experiment, possible, cuts, estimate));
+        total += conditioned_cuts(experiment, possible);
     }
     total
 }
@@ -112,6 +113,18 @@ fn conditioned(possible: &Possible) -> String {
          engine's debts over is learnt before its first, and is not in that time\n",
         if steady == 1 { "1 trial is".into() } else { format!("{steady} trials are") }
     )
+}
+
+/// What is not in the time of power cuts at `steady`.
+fn conditioned_cuts(experiment: &Experiment, possible: &Possible) -> &'static str {
+    let mut cells = possible.cuts.iter().map(|(engine, level)| experiment.cut_cell(engine, level));
+    match cells.any(|cell| cell.state() == State::Steady) {
+        false => "",
+        true => {
+            "the clients of the power cuts turn each engine's debts over first, for seconds up to some \
+             minutes for every ten cuts, which is not in that time\n"
+        }
+    }
 }
 
 fn count(count: usize, what: &str) -> String {

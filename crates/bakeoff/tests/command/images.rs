@@ -95,7 +95,7 @@ fn a_daemon_that_is_told_to_end_finishes_no_snapshot() {
     wait_until("the image is being written", || place.path("image/large").exists());
     kill_process(daemon, Signal::TERM).unwrap();
     let done = Done(snapshot.wait_with_output().unwrap()).code(1);
-    done.says(&["the disk is being unmounted", "nothing of the image is left"]);
+    let done = done.says(&["the disk is being unmounted", "nothing of the image is left"]);
     assert!(!done.err().contains("runs on"), "{}", done.err());
     assert!(!place.path("image").exists());
     wait_until("the disk is gone", || !bakeoff_disk::table::is_ours(&place.path("m")));

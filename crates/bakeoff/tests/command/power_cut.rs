@@ -50,6 +50,31 @@ fn an_engine_that_keeps_its_promise_ends_well_and_one_cut_can_be_repeated() {
 }
 
 #[test]
+fn cuts_at_steady_are_conditioned_placed_and_recorded_and_one_recovery_is_timed() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let flags = ["--durability", "strict", "--keep", "prefix", "--state", "steady"];
+    let arguments = [&CUTS[..], &flags].concat();
+    let plan = place.run(&[&arguments[..], &["--dry-run"]].concat()).code(0);
+    plan.says(&["turn each engine's debts over first"]);
+    let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
+    done.says(&["had turned the engine’s debts over before", "recovery on ssd-sata"]);
+    let document = place.json("r");
+    let command = document["run"]["cuts"]["command"].as_str().unwrap();
+    assert!(command.contains(" --state steady "), "{command}");
+    let cuts = document["cuts"].as_array().unwrap();
+    let of = |number| cuts.iter().find(|cut| cut["number"] == number).expect("a cut");
+    for cut in cuts {
+        assert!(cut["conditioned"]["operations"].as_u64().unwrap() > 0, "{cut}");
+    }
+    assert_eq!((&of(0)["placed"]["came"], &of(1)["placed"]), (&true.into(), &Value::Null));
+    assert!(of(0)["timed"]["answer_s"].as_f64().unwrap() > 0.0, "{cuts:?}");
+    assert_eq!(of(1)["timed"], Value::Null);
+}
+
+#[test]
 fn cuts_that_are_made_are_not_made_again() {
     if !can_mount() {
         return;

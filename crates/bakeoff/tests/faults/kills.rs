@@ -33,7 +33,7 @@ pub fn kill_and_finish(seed: u64, most: u32) -> (u32, Vec<String>) {
         child.wait().unwrap();
         kills += 1;
         let after = place.committed();
-        let lost = before.iter().filter(|(id, row)| after.get(id) != Some(row));
+        let lost = before.iter().filter(|(what, row)| after.get(*what) != Some(row));
         broken.extend(lost.map(|(what, _)| format!("kill {kills}: {what} is lost")));
     }
     let Some(status) = place.finish(LIMIT) else {

@@ -82,7 +82,7 @@ pub fn try_out((name, which): &Fault) -> Outcome {
     broken.extend(place.left().into_iter().map(|it| format!("left behind: {it}")));
     broken.extend(finish(&place));
     let after = place.committed();
-    let lost = committed.iter().filter(|(id, row)| after.get(id) != Some(row));
+    let lost = committed.iter().filter(|(what, row)| after.get(*what) != Some(row));
     broken.extend(lost.map(|(what, _)| format!("{what}, which was committed, is lost")));
     match status.and_then(|status| status.code()) {
         Some(code) if broken.is_empty() => Outcome::Held(code),

@@ -25,5 +25,6 @@ pub(super) enum Event {
     CommitNames(Mark),
     CommitJournal(Mark),
     Expire(Ino, Mark),
+    Settle(Mark),
     Wrote(Ino, Mark, Mark),
 }

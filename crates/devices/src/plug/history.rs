@@ -92,7 +92,8 @@ impl History {
 
     /// What was pending at a moment, on a file system that makes names durable in this way. `None`
     /// for another way than the one that was recorded, if something had been changed before the
-    /// history began: what of it would be pending there is not known.
+    /// history began, and not all of it made durable ([`super::Pending::settle`]): what of it would be
+    /// pending there is not known.
     pub fn pending(&self, moment: Moment, metadata: Metadata) -> Option<State> {
         if metadata != self.base.metadata && !self.base.is_untouched() {
             return None;

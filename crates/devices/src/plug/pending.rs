@@ -165,6 +165,14 @@ impl Pending {
         self.apply(Event::Expire(ino, mark))
     }
 
+    /// Everything became durable at once, names, attributes, bytes and sizes, as by `sync(2)`: the same
+    /// is then known of both kinds of file systems. Gives the numbers whose content is no longer
+    /// needed.
+    pub fn settle(&mut self) -> Vec<Ino> {
+        let mark = self.mark();
+        self.apply(Event::Settle(mark))
+    }
+
     /// A write, made between two moments, is on the device, and what its place is found by was there
     /// before. It stays pending with earlier changes of the file that are: it may build on them.
     /// Gives the numbers whose content is no longer needed.

@@ -21,6 +21,8 @@ pub struct State {
     edits: HashMap<Ino, VecDeque<Edit>>,
     /// The number of the next change.
     next: u64,
+    /// Up to which change all was made durable at once, whatever the file system promises.
+    settled: u64,
     /// Bytes of memory that the pending changes take.
     bytes: u64,
 }
@@ -29,7 +31,8 @@ impl State {
     pub(super) fn new(root: Ino, attributes: Attributes, metadata: Metadata) -> Self {
         let mut tree = Tree::default();
         tree.add_root(root, attributes);
-        Self { root, metadata, tree, changes: Vec::new(), edits: HashMap::new(), next: 0, bytes: 0 }
+        let (changes, edits) = (Vec::new(), HashMap::new());
+        Self { root, metadata, tree, changes, edits, next: 0, settled: 0, bytes: 0 }
     }
 
     pub(super) fn adopt(&mut self, place: Place<'_>, ino: Ino, kind: Kind, attributes: Attributes) {
@@ -57,12 +60,13 @@ impl State {
 
     /// The root and the tree, if no change was ever told.
     pub(super) fn untouched(&self) -> Option<(Ino, &Tree)> {
-        self.is_untouched().then_some((self.root, &self.tree))
+        (self.next == 0).then_some((self.root, &self.tree))
     }
 
-    /// Whether no change was ever told.
+    /// Whether nothing is pending on any file system: no change was told yet, or none since all was
+    /// made durable at once. A sync that failed may have left something.
     pub(super) fn is_untouched(&self) -> bool {
-        self.next == 0
+        self.next == self.settled && self.changes.is_empty() && self.edits.is_empty()
     }
 
     /// What a power cut now leaves. The same history and seed give the same image.
@@ -106,6 +110,7 @@ impl State {
             Event::SyncDir(..) | Event::CommitJournal(_) => {}
             Event::CommitNames(mark) => return self.settle_changes(mark, |_| true),
             Event::Expire(ino, mark) => return self.settle_edits(ino, mark),
+            Event::Settle(mark) => return self.settle(mark),
             Event::Wrote(ino, from, to) => {
                 let first = self.edits.get(&ino).and_then(VecDeque::front);
                 if first.is_some_and(|edit| edit.number >= from.0) {
@@ -158,6 +163,17 @@ impl State {
         if edits.is_empty() {
             self.edits.remove(&ino);
         }
+        free
+    }
+
+    /// Makes everything durable that was changed before. Gives what has no name any more, and the
+    /// files that kept what was cut off.
+    fn settle(&mut self, mark: Mark) -> Vec<Ino> {
+        let edited: Vec<Ino> = self.edits.keys().copied().collect();
+        let mut free: Vec<Ino> =
+            edited.into_iter().flat_map(|ino| self.settle_edits(ino, mark)).collect();
+        free.extend(self.settle_changes(mark, |_| true));
+        self.settled = mark.0;
         free
     }
 

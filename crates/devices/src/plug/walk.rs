@@ -199,6 +199,7 @@ impl<'a> Walk<'a> {
                 Event::Wrote(ino, ..) => format!("inside a direct write of {}", called(ino)),
                 Event::Expire(ino, _) => format!("{} is written back by its age", called(ino)),
                 Event::CommitNames(_) | Event::CommitJournal(_) => "inside a journal commit".into(),
+                Event::Settle(_) => "all is made durable at once".into(),
                 Event::Add(..) => "a file is made".into(),
                 Event::Change(operation) => described(operation),
                 Event::Edit(ino, _) => format!("a change of {}", called(ino)),

@@ -184,6 +184,36 @@ fn of_a_history_that_began_later_the_other_reading_is_not_known() {
 }
 
 #[test]
+fn of_a_history_that_began_when_all_was_durable_both_readings_are_known() {
+    for seed in 0..60 {
+        let mut told = Told::new(seed, Metadata::ALL[seed as usize % 2]);
+        for _ in 0..20 {
+            let begun = told.recorded.mark();
+            told.step(begun);
+        }
+        told.recorded.settle();
+        told.plain.iter_mut().for_each(|it| drop(it.settle()));
+        assert_eq!(told.recorded.bytes(), 0, "something is still pending");
+        told.recorded.record();
+        let (mut seen, begun) = (vec![told.see()], told.recorded.mark());
+        let [first, others @ ..] = &seen[0].images[..] else { panic!("no image") };
+        assert!(others.iter().all(|other| other == first), "nothing is left to chance");
+        for _ in 0..10 {
+            told.step(begun);
+            seen.push(told.see());
+        }
+        let history = told.recorded.history().unwrap();
+        for Seen { moment, images } in &seen {
+            let earlier = history.earlier(*moment, &told.store);
+            let again = Metadata::ALL.into_iter().flat_map(|metadata| {
+                pictures(&history.pending(*moment, metadata).unwrap(), &earlier)
+            });
+            assert!(again.eq(images.iter().cloned()), "history {seed}");
+        }
+    }
+}
+
+#[test]
 fn what_is_no_longer_needed_is_given_back_at_the_end_of_the_history() {
     let mut told = Told::new(1, Metadata::Ordered);
     let ino = told.named[0].unwrap();

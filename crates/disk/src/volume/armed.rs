@@ -1,25 +1,42 @@
 //! The countdown to moments that are waited for.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bakeoff_devices::trigger::{Awaited, Trigger};
+use bakeoff_devices::trigger::{Awaited, Trace, TracedCall, Trigger};
+
+use crate::fault::fits;
 
 /// How far off the armed moments are.
 #[derive(Default)]
 pub(super) struct Armed {
     /// Whether any is counted to.
     counting: AtomicBool,
+    /// Whether calls of some files are told from others.
+    tracing: AtomicBool,
     due: Mutex<Due>,
+}
+
+/// A call that may leave a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    /// A write that begins there.
+    Write(u64),
+    Sync,
 }
 
 #[derive(Default)]
 struct Due {
     /// The moments, each until it has come.
     awaited: Vec<Option<Trigger>>,
+    /// Of each of them, whether it came by itself.
+    by_itself: Vec<bool>,
     writes: u64,
     syncs: u64,
+    /// What is looked for, each with how often it was found.
+    traces: Vec<(Trace, u64)>,
     /// Told when the last has come; dropped when others are armed.
     come: Option<Sender<()>>,
 }
@@ -35,33 +52,36 @@ pub(super) struct Met {
 
 impl Armed {
     /// Counts to these moments, and to none that were armed before; tells `come`.
-    pub fn set(&self, moments: &[Awaited], come: Sender<()>) {
+    pub fn set(&self, moments: &[Awaited], traces: &[Trace], come: Sender<()>) {
         let awaited = moments.iter().map(|moment| Some(moment.trigger)).collect();
-        *self.lock() = Due { awaited, writes: 0, syncs: 0, come: Some(come) };
+        self.tracing.store(!traces.is_empty(), Ordering::Relaxed);
+        *self.lock() = Due {
+            awaited,
+            by_itself: vec![false; moments.len()],
+            traces: traces.iter().map(|trace| (trace.clone(), 0)).collect(),
+            come: Some(come),
+            ..Due::default()
+        };
         self.counting.store(true, Ordering::Relaxed);
     }
 
-    /// Counts a write.
-    pub fn write(&self) -> Met {
-        self.count(|due| {
-            due.writes += 1;
-            let now = Trigger::Writes(due.writes);
-            due.meet(|_, awaited| awaited == now)
-        })
+    /// Counts a call of the file at `path`, which is asked for only where it matters.
+    pub fn call(&self, call: Call, path: impl FnOnce() -> Option<PathBuf>) -> Met {
+        if !self.counting.load(Ordering::Relaxed) {
+            return Met::default();
+        }
+        let path = if self.tracing.load(Ordering::Relaxed) { path() } else { None };
+        self.count(|due| due.call(call, path.as_deref()))
     }
 
-    /// Counts a sync.
-    pub fn sync(&self) -> Met {
-        self.count(|due| {
-            due.syncs += 1;
-            let now = Trigger::Syncs(due.syncs);
-            due.meet(|_, awaited| awaited == now)
-        })
+    /// Of each moment, whether it came by itself, and not because its time was over.
+    pub fn by_itself(&self) -> Vec<bool> {
+        self.lock().by_itself.clone()
     }
 
     /// A moment has come by the time, unless it had before.
     pub fn is_due(&self, number: usize) -> Met {
-        self.count(|due| due.meet(|it, _| it == number))
+        self.count(|due| due.meet(false, |it, _| it == number))
     }
 
     /// Tells that the last moment has come.
@@ -98,17 +118,47 @@ impl Met {
 }
 
 impl Due {
-    fn meet(&mut self, comes: impl Fn(usize, Trigger) -> bool) -> Met {
+    fn call(&mut self, call: Call, path: Option<&Path>) -> Met {
+        let (count, of_all) = match call {
+            Call::Write(_) => (&mut self.writes, Trigger::Writes as fn(u64) -> Trigger),
+            Call::Sync => (&mut self.syncs, Trigger::Syncs as fn(u64) -> Trigger),
+        };
+        *count += 1;
+        let now = of_all(*count);
+        let mut met = self.meet(true, |_, awaited| awaited == now);
+        for number in 0..self.traces.len() {
+            let (trace, count) = &mut self.traces[number];
+            if path.is_some_and(|path| leaves(trace, call, path)) {
+                *count += 1;
+                let now = Trigger::Traced { trace: number, count: *count };
+                met.join(self.meet(true, |_, awaited| awaited == now));
+            }
+        }
+        met
+    }
+
+    fn meet(&mut self, by_itself: bool, comes: impl Fn(usize, Trigger) -> bool) -> Met {
         let mut which = Vec::new();
         for (number, awaited) in self.awaited.iter_mut().enumerate() {
-            if awaited.is_some_and(|trigger| comes(number, trigger)) {
-                *awaited = None;
-                which.push(number);
-            }
+            let Some(trigger) = awaited.filter(|trigger| comes(number, *trigger)) else { continue };
+            self.by_itself[number] = by_itself || matches!(trigger, Trigger::After(_));
+            *awaited = None;
+            which.push(number);
         }
         let last = !which.is_empty() && self.awaited.iter().all(Option::is_none);
         Met { which, last }
     }
+}
+
+/// Whether a call is what a trace is left by.
+fn leaves(trace: &Trace, call: Call, path: &Path) -> bool {
+    let is_such = match (trace.call, call) {
+        (TracedCall::Write, Call::Write(_)) | (TracedCall::Sync, Call::Sync) => true,
+        (TracedCall::WriteBelow(end), Call::Write(offset)) => offset < end,
+        (TracedCall::Write | TracedCall::WriteBelow(_), Call::Sync)
+        | (TracedCall::Sync, Call::Write(_)) => false,
+    };
+    is_such && trace.files.iter().any(|pattern| fits(pattern, path))
 }
 
 #[cfg(test)]
@@ -116,6 +166,41 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+
+    impl Armed {
+        fn write(&self) -> Met {
+            self.call(Call::Write(0), || None)
+        }
+
+        fn sync(&self) -> Met {
+            self.call(Call::Sync, || None)
+        }
+    }
+
+    #[test]
+    fn calls_of_some_files_are_counted_by_themselves_and_by_where_they_begin() {
+        let trace = |call, file: &str| Trace { call, files: vec!["none".into(), file.into()] };
+        let traces = [
+            trace(TracedCall::WriteBelow(32), "*-wal"),
+            trace(TracedCall::Write, "base/*"),
+            trace(TracedCall::Sync, "base/*"),
+        ];
+        let armed = Armed::default();
+        let traced = |trace, count| until(Trigger::Traced { trace, count });
+        let late = Awaited { trigger: Trigger::Traced { trace: 0, count: 9 }, within: None };
+        let all = [traced(0, 2), traced(1, 2), traced(2, 1), until(Trigger::Writes(5)), late];
+        armed.set(&all, &traces, channel().0);
+        let call = |call, path: &str| armed.call(call, || Some(path.into())).which;
+        assert!(call(Call::Write(0), "a-wal").is_empty());
+        assert!(call(Call::Write(32), "a-wal").is_empty(), "it begins after the header");
+        assert!(call(Call::Write(4096), "base/1").is_empty());
+        assert!(call(Call::Sync, "a-wal").is_empty());
+        assert_eq!(call(Call::Write(31), "b-wal"), [0]);
+        assert_eq!(call(Call::Sync, "base/2"), [2]);
+        assert_eq!(call(Call::Write(8192), "base/2"), [3, 1], "of all, and of these files");
+        assert!(armed.is_due(4).last);
+        assert_eq!(armed.by_itself(), [true, true, true, true, false]);
+    }
 
     fn until(trigger: Trigger) -> Awaited {
         Awaited { trigger, within: None }
@@ -125,10 +210,10 @@ mod tests {
     fn the_nth_is_met_once_and_the_other_kind_is_not_counted() {
         let armed = Armed::default();
         assert!(!armed.write().last && !armed.sync().last);
-        armed.set(&[until(Trigger::Writes(3))], channel().0);
+        armed.set(&[until(Trigger::Writes(3))], &[], channel().0);
         assert!(!armed.sync().last);
         assert_eq!([(); 5].map(|()| armed.write().last), [false, false, true, false, false]);
-        armed.set(&[until(Trigger::Syncs(1))], channel().0);
+        armed.set(&[until(Trigger::Syncs(1))], &[], channel().0);
         assert!(!armed.write().last && armed.sync().last && !armed.sync().last);
     }
 
@@ -136,7 +221,7 @@ mod tests {
     fn of_several_each_is_met_by_itself_and_the_power_goes_with_the_last() {
         let armed = Armed::default();
         let all = [Trigger::Writes(2), Trigger::Syncs(1), Trigger::Writes(1), Trigger::Writes(2)];
-        armed.set(&all.map(until), channel().0);
+        armed.set(&all.map(until), &[], channel().0);
         let met = |which: &[usize], last| Met { which: which.to_vec(), last };
         assert_eq!(armed.write(), met(&[2], false));
         assert_eq!(armed.write(), met(&[0, 3], false));
@@ -149,8 +234,8 @@ mod tests {
     fn what_is_armed_later_replaces_what_was() {
         let armed = Armed::default();
         let ((first, replaced), (second, heard)) = (channel(), channel());
-        armed.set(&[until(Trigger::Writes(1))], first);
-        armed.set(&[until(Trigger::Syncs(2))], second);
+        armed.set(&[until(Trigger::Writes(1))], &[], first);
+        armed.set(&[until(Trigger::Syncs(2))], &[], second);
         assert!(replaced.recv().is_err() && !armed.write().last);
         armed.come();
         armed.come();
@@ -160,7 +245,7 @@ mod tests {
     #[test]
     fn of_many_threads_one_meets_the_moment() {
         let armed = Armed::default();
-        armed.set(&[until(Trigger::Writes(1000))], channel().0);
+        armed.set(&[until(Trigger::Writes(1000))], &[], channel().0);
         let met: usize = std::thread::scope(|scope| {
             let count = || (0..500).filter(|_| armed.write().last).count();
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(count)).collect();

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::plug::Keep;
-use bakeoff_devices::trigger::{Awaited, Trigger};
+use bakeoff_devices::trigger::{Awaited, Trace, Trigger};
 
 use super::Volume;
-use super::armed::Met;
+use super::armed::{Call, Met};
+use super::inode::Inode;
 use super::noted::now;
 use crate::materialise::materialise;
 
@@ -59,12 +60,24 @@ impl Volume {
     /// # Errors
     /// The power is off, a count is 0, there is none, or no thread can be started.
     pub fn await_moments(self: &Arc<Self>, moments: &[Awaited]) -> io::Result<()> {
+        self.await_traced(moments, &[])
+    }
+
+    /// The same, where moments may be counted by the traces that calls leave.
+    ///
+    /// # Errors
+    /// As of [`Volume::await_moments`], or a moment is counted by a trace that there is not.
+    pub fn await_traced(self: &Arc<Self>, moments: &[Awaited], traces: &[Trace]) -> io::Result<()> {
         if self.is_off() {
             return Err(io::Error::other("the power is off already"));
         }
-        let never = |it: &Awaited| matches!(it.trigger, Trigger::Writes(0) | Trigger::Syncs(0));
-        if moments.is_empty() || moments.iter().any(never) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the first one is number 1"));
+        let invalid = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        if moments.is_empty() || moments.iter().any(|it| it.trigger.count() == Some(0)) {
+            return invalid("the first one is number 1");
+        }
+        let untraced = |it: &Awaited| matches!(it.trigger, Trigger::Traced { trace, .. } if trace >= traces.len());
+        if moments.iter().any(untraced) {
+            return invalid("there is no such trace");
         }
         let (come, heard) = mpsc::channel();
         let (volume, times) = (Arc::downgrade(self), times(moments));
@@ -72,13 +85,13 @@ impl Volume {
         thread::Builder::new().name("disk-plug".into()).spawn(wait)?;
         let mut model = self.model();
         model.noted = vec![None; moments.len()];
-        self.armed.set(moments, come);
+        self.armed.set(moments, traces, come);
         Ok(())
     }
 
     /// Counts a sync, and notes the moments that come with it: the power may go.
-    pub(super) fn count_sync(&self) {
-        let met = self.armed.sync();
+    pub(super) fn count_sync(&self, inode: &Inode) {
+        let met = self.armed.call(Call::Sync, || inode.path(&self.backing));
         self.come(&met);
         if met.last {
             self.armed.come();
@@ -148,7 +161,7 @@ impl Volume {
 fn times(moments: &[Awaited]) -> Vec<(Duration, usize)> {
     let time = |it: &Awaited| match it.trigger {
         Trigger::After(time) => Some(time),
-        Trigger::Writes(_) | Trigger::Syncs(_) => it.within,
+        Trigger::Writes(_) | Trigger::Syncs(_) | Trigger::Traced { .. } => it.within,
     };
     let numbered = moments.iter().enumerate();
     let mut times: Vec<_> = numbered.filter_map(|(number, it)| Some((time(it)?, number))).collect();

@@ -11,7 +11,7 @@ use bakeoff_devices::trace::Waits;
 use rustix::fs::{Mode as Permissions, SeekFrom};
 use rustix::io::Errno;
 
-use super::armed::Met;
+use super::armed::{self, Met};
 use super::inode::{Inode, Shape};
 use super::{Ino, Volume};
 use crate::fault::Call;
@@ -181,9 +181,10 @@ impl Volume {
             self.fault(Call::Fsync, &inode)?;
         }
         // It is in flight, as far as an image of a moment knows that comes with it, and not answered.
-        let mut met = self.armed.write();
+        let path = || inode.path(&self.backing);
+        let mut met = self.armed.call(armed::Call::Write(offset), path);
         if access.sync.is_some() {
-            met.join(self.armed.sync());
+            met.join(self.armed.call(armed::Call::Sync, path));
         }
         if met.last {
             self.go_off();

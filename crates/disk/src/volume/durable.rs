@@ -216,6 +216,16 @@ impl Volume {
         model.note_closed();
         let mark = model.pending.mark();
         drop(model);
+        self.write_back(now, background, mark);
+    }
+
+    /// Does what was found to be done to make all durable that was changed before `mark`.
+    pub(super) fn write_back(
+        self: &Arc<Self>,
+        now: Nanos,
+        background: Option<Background>,
+        mark: Mark,
+    ) {
         if let Some(background) = background {
             let (work, then) = self.in_background(background, mark, Asked::Yes);
             self.executor.perform(now, work, then);

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::path::Path;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::plug::{Contents, Earlier, History, Keep, Metadata, Moment, Recorded, State};
@@ -52,9 +52,47 @@ impl Volume {
         self.begin();
     }
 
+    /// Makes all durable that was written and changed so far, as `sync(2)` does, and remembers from this
+    /// moment on, and nothing of what was before: so both ways to make names durable can be had of each
+    /// later moment. Does nothing where a moment that was waited for has come already. Whether it did.
+    ///
+    /// # Errors
+    /// The power is off.
+    pub fn record_anew(self: &Arc<Self>) -> io::Result<bool> {
+        if self.is_off() {
+            return Err(io::Error::other("the power is off"));
+        }
+        let now = self.executor.now();
+        // Nobody is in the middle of a change.
+        let power = self.power.write().unwrap_or_else(PoisonError::into_inner);
+        let mut model = self.model();
+        if model.noted.iter().any(Option::is_some) {
+            return Ok(false);
+        }
+        let background = model.ext4.settle_all(now);
+        model.note_closed();
+        let mark = model.pending.mark();
+        let mut free = model.pending.settle();
+        free.extend(model.pending.forget());
+        model.pending.record();
+        model.recorders.number += 1;
+        model.recorders.count += 1;
+        drop(model);
+        self.free(&free);
+        drop(power);
+        self.write_back(now, background, mark);
+        Ok(true)
+    }
+
     /// When the moments came that were waited for: see [`Volume::await_moments`].
     pub fn noted(&self) -> Vec<Option<Nanos>> {
         self.model().noted.iter().map(|noted| noted.map(|noted| noted.at)).collect()
+    }
+
+    /// Of each of these moments, whether it came by itself, and not because its time was over or the power
+    /// went before.
+    pub fn came_by_itself(&self) -> Vec<bool> {
+        self.armed.by_itself()
     }
 
     /// Writes what a disk would hold that lost its power now into the empty folder `to`, and goes

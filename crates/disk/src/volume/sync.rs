@@ -29,7 +29,7 @@ impl Volume {
             self.lose(ino);
             return then(Err(error));
         }
-        self.count_sync();
+        self.count_sync(&inode);
         let (work, mark) = self.sync_work(ino, sync);
         let volume = Arc::clone(self);
         self.perform(came, (Waits::Writer, ino), work, move |done| {
@@ -47,11 +47,12 @@ impl Volume {
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
         let came = self.executor.now();
-        let may = self.inode(ino).and_then(|inode| self.fault(Call::Fsync, &inode));
-        if let Err(error) = may {
-            return then(Err(error));
-        }
-        self.count_sync();
+        let may = self.inode(ino).and_then(|inode| self.fault(Call::Fsync, &inode).map(|()| inode));
+        let inode = match may {
+            Ok(inode) => inode,
+            Err(error) => return then(Err(error)),
+        };
+        self.count_sync(&inode);
         let (work, mark) = self.sync_folder_work();
         let volume = Arc::clone(self);
         self.perform(came, (Waits::Writer, ino), work, move |done| {

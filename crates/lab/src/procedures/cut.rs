@@ -2,7 +2,8 @@
 //! disk may hold then is held against what they were promised.
 //!
 //! From the same data image each time: the disk is mounted, and a process of its own drives the target
-//! ([`ClientRun`]). Each cut has a moment that a seed has drawn, and one run has several: the disk
+//! ([`ClientRun`]); if cuts at `steady` are asked for, until its debts have turned over, before the disk
+//! makes all of that durable and the moments are counted. Each cut has a moment that a seed has drawn, and one run has several: the disk
 //! remembers what it needs for images of each and runs on; with the last one the power goes, and that
 //! process is killed. Then, for each cut and each rule for what a power cut leaves ([`Keep`]), the
 //! crash image is made and another process recovers, checks and audits it. If it is asked for, the
@@ -17,6 +18,8 @@ mod judge;
 mod moment;
 mod power;
 mod source;
+mod timed;
+mod turning;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +27,7 @@ use std::time::Duration;
 
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::control::Control;
-use bakeoff_engines::Durability;
+use bakeoff_engines::{Durability, Trace};
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 pub use self::clients::ClientRun;
@@ -51,6 +54,9 @@ pub(crate) static INSIDE: Inside =
 /// its clients do differs a little from what those of another do.
 pub const CUTS_A_RUN: u32 = 10;
 
+/// One cut in so many is placed in what pays a debt.
+const PLACED: u32 = 3;
+
 /// How long a target may take to open, and to open, check and read a crash image, if nothing else
 /// is said.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -68,6 +74,12 @@ pub struct CutTerms {
     pub clients: usize,
     /// The rules by which each is judged.
     pub keep: Vec<Keep>,
+    /// Whether the clients turn the target's debts over before any moment is waited for.
+    pub steady: bool,
+    /// What shows that it is paying a debt: a third of the cuts at `steady` are placed there.
+    pub traces: &'static [Trace],
+    /// The cut whose recovery is timed on the trial's disk, once it is judged.
+    pub timed: Option<u32>,
     /// Whether the power goes a second time, while the target recovers from the first.
     pub recovery: bool,
     /// Where crash images go that show a broken promise, if they are to be kept.
@@ -95,8 +107,10 @@ impl Procedure for CutProcedure<'_> {
     /// What keeps the cut from saying something of the promise is in its record.
     fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError> {
         let seed = self.run.terms.seed(trial, self.number);
-        let moment = Moment::draw(seed, self.run.terms.durability);
+        let moment = self.run.terms.moment(seed, self.number, Duration::ZERO);
         let mut record = self.run.terms.record(self.number, self.metadata, seed, &moment);
+        record.conditioned = self.run.conditioned().cloned();
+        record.placed = self.run.placed(self.number, &moment);
         let (run, metadata) = (self.run, self.metadata);
         let work = run.work.join("one");
         let made = run.gone(self.number, metadata).and_then(|gone| {
@@ -118,6 +132,30 @@ impl Procedure for CutProcedure<'_> {
 }
 
 impl CutTerms {
+    /// Whether a cut is placed in what pays a debt: every third from the first on, if anything shows that.
+    fn is_placed(&self, number: u32) -> bool {
+        self.steady && !self.traces.is_empty() && number.is_multiple_of(PLACED)
+    }
+
+    /// Which cuts come from one run of the clients, in the order of these: up to [`CUTS_A_RUN`], and those
+    /// that are placed apart from the others, since they wait for payments much longer.
+    pub fn run_of(&self, number: u32) -> (bool, u32) {
+        let each = match (self.is_placed(number), self.steady && !self.traces.is_empty()) {
+            (true, _) => CUTS_A_RUN * PLACED,
+            (false, true) => CUTS_A_RUN * PLACED / (PLACED - 1),
+            (false, false) => CUTS_A_RUN,
+        };
+        (!self.is_placed(number), number / each)
+    }
+
+    /// The moment of a cut; one that is placed is waited for as long as `patience`.
+    fn moment(&self, seed: u64, number: u32, patience: Duration) -> Moment {
+        match self.is_placed(number) {
+            true => Moment::place(seed, self.traces, patience),
+            false => Moment::draw(seed, self.durability),
+        }
+    }
+
     /// The seed of a cut.
     fn seed(&self, trial: &TrialSpec, number: u32) -> u64 {
         moment::seed(trial.seed, &self.engine, self.durability, number)
@@ -135,11 +173,14 @@ impl CutTerms {
             promised: self.promised,
             clients: self.clients,
             number,
+            conditioned: None,
             seed,
-            moment: moment.describe(),
+            moment: moment.describe(self.traces),
+            placed: None,
             ran_s: 0.0,
             acknowledged: 0,
             judged: Vec::new(),
+            timed: None,
             failed: None,
             every: None,
         }
@@ -188,6 +229,9 @@ impl Bench<'_, '_> {
             // Of an image that never opens nobody learns how many.
             record.acknowledged = record.acknowledged.max(acknowledged);
             record.judged.push(judged);
+        }
+        if self.terms.timed == Some(record.number) {
+            record.timed = self.time_recovery(gone, record)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bakeoff_results::{AuditResult, Measured};
+use bakeoff_results::{AuditResult, Conditioned, Measured};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -78,6 +78,8 @@ pub enum Message {
     Tracing,
     /// What was to be traced is done.
     Traced,
+    /// The clients' work has turned its debts over, and they go on.
+    Conditioned(Conditioned),
     /// The target is open and its clients can start; or, before an audit, it can be opened.
     Ready,
     /// The clients are at work.
@@ -103,6 +105,13 @@ pub enum Message {
         acknowledged: u64,
         /// What was found.
         verdict: AuditResult,
+    },
+    /// What a power cut has left was opened, and an operation has ended; both in seconds from the start.
+    Recovered {
+        /// Until it was open.
+        open_s: f64,
+        /// Until that operation had ended.
+        answer_s: f64,
     },
     /// The job is done; what was measured, if that was asked for.
     Done(Option<Box<Measured>>),

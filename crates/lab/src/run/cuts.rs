@@ -6,12 +6,12 @@ use std::time::Instant;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::Durability;
-use bakeoff_experiment::{Cell, Cuts, Factor, Memory};
+use bakeoff_experiment::{Cell, Cuts, Factor, Memory, State};
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::Runner;
 use crate::error::wanting;
-use crate::procedures::cut::{self, CUTS_A_RUN, ClientRun, CutTerms};
+use crate::procedures::cut::{self, ClientRun, CutTerms};
 use crate::procedures::{Outcome, Procedure, Stage};
 use crate::spec::{self, MemoryLimit, TrialSpec};
 use crate::targets::Wanted;
@@ -102,7 +102,9 @@ impl Runner<'_> {
             return self.cut_every(stage, (terms, &trial, images), &due, common);
         }
         let mut failures = Failures::default();
-        for due in due.chunk_by(|one, other| one.0 / CUTS_A_RUN == other.0 / CUTS_A_RUN) {
+        let mut due = due;
+        due.sort_by_key(|(number, _)| terms.run_of(*number));
+        for due in due.chunk_by(|one, other| terms.run_of(one.0) == terms.run_of(other.0)) {
             stage.go_on()?;
             let mut numbers: Vec<u32> = due.iter().map(|(number, _)| *number).collect();
             numbers.dedup();
@@ -192,6 +194,9 @@ impl Runner<'_> {
             promised: promised(self.registry, engine, durability),
             clients: self.experiment.cut_clients(),
             keep: common.keep.clone(),
+            steady: self.experiment.cut_cell(engine, durability.name()).state() == State::Steady,
+            traces: self.registry.engine(engine).map(|engine| engine.traces()).unwrap_or_default(),
+            timed: common.cuts.numbers().next(),
             recovery: common.cuts.recovery,
             keep_images: images,
             patience: cut::PATIENCE,

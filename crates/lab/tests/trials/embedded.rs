@@ -12,6 +12,8 @@ pub const TESTS: &[Test] = &[
     ("embedded_engines_keep_strict", embedded_engines_keep_strict),
     ("embedded_engines_keep_strict_twice", embedded_engines_keep_strict_twice),
     ("embedded_engines_keep_relaxed", embedded_engines_keep_relaxed),
+    ("sqlite_keeps_strict_while_it_pays_its_debts", sqlite_keeps_strict_while_it_pays_its_debts),
+    ("a_recovery_on_a_slow_disk_takes_its_time", a_recovery_on_a_slow_disk_takes_its_time),
     ("sqlite_without_syncs_is_caught", sqlite_without_syncs_is_caught),
     ("lmdb_without_syncs_is_caught", lmdb_without_syncs_is_caught),
     ("fjall_without_syncs_is_caught", fjall_without_syncs_is_caught),
@@ -54,6 +56,38 @@ fn embedded_engines_keep_relaxed() {
         let stage = stage.at(Durability::Relaxed, promised);
         all_kept(&stage.with(Metadata::Ordered, keep).cuts(CUTS));
     }
+}
+
+/// By both readings: all that was done before is durable when the disk begins to remember.
+fn sqlite_keeps_strict_while_it_pays_its_debts() {
+    let set = || Stage::set(find("sqlite").expect("an engine")).steady();
+    for metadata in Metadata::ALL {
+        let cuts = set().with(metadata, &Keep::ALL).cuts(CUTS / 4);
+        all_kept(&cuts);
+        for cut in cuts {
+            let conditioned = cut.conditioned.as_ref().expect("work before the cut");
+            // A log is begun anew when a thousand pages are in it: no few transactions do it.
+            assert!(conditioned.operations > 0 && cut.acknowledged > 100, "{cut:#?}");
+            let [turn] = &conditioned.turns[..] else { panic!("{cut:#?}") };
+            assert!(turn.name == "log resets" && turn.done >= turn.whole, "{turn:?}");
+            let came = cut.placed.as_ref().map(|placed| placed.came);
+            assert_eq!(came, cut.number.is_multiple_of(3).then_some(true), "{cut:#?}");
+        }
+    }
+}
+
+/// A commit after the recovery waits for a turn of the disk, at least, and the others for nothing.
+fn a_recovery_on_a_slow_disk_takes_its_time() {
+    let stage = Stage::set(find("sqlite").expect("an engine")).on("hdd-7200");
+    let cuts = stage.with(Metadata::Ordered, &[Keep::DropAll, Keep::Prefix]).cuts(2);
+    all_kept(&cuts);
+    assert_eq!(cuts[1].timed, None, "one is enough");
+    let timed = cuts[0].timed.as_ref().expect("it was timed");
+    assert_eq!((&*timed.keep, &timed.failed), ("prefix", &None));
+    let times = [timed.open_s, timed.answer_s, timed.device_s].map(|it| it.expect("a time"));
+    let [open_s, answer_s, device_s] = times;
+    let turn_s = 60.0 / 7200.0;
+    assert!(device_s > turn_s && answer_s >= device_s * 0.9 && open_s < answer_s, "{timed:?}");
 }
 
 fn sqlite_without_syncs_is_caught() {

@@ -34,6 +34,9 @@ fn engines() -> Vec<&'static dyn Engine> {
 /// Those that `make test-all` alone runs.
 const SLOW: &[&str] = &[
     "servers_keep_strict",
+    "innodb_keeps_strict_while_it_pays",
+    "myrocks_keeps_strict_while_it_pays",
+    "postgres_keeps_strict_while_it_pays",
     "embedded_engines_keep_relaxed",
     "embedded_engines_keep_strict_twice",
     "postgres_with_whole_pages_survives",

@@ -11,6 +11,9 @@ use crate::stage::{MOST, Stage, all_kept, breaks};
 
 pub const TESTS: &[Test] = &[
     ("servers_keep_strict", servers_keep_strict),
+    ("innodb_keeps_strict_while_it_pays", || keeps_while_it_pays("mariadb:innodb")),
+    ("myrocks_keeps_strict_while_it_pays", || keeps_while_it_pays("mariadb:rocksdb")),
+    ("postgres_keeps_strict_while_it_pays", || keeps_while_it_pays("postgres")),
     ("postgres_without_fsync_is_caught", || caught("postgres-fsync-off")),
     ("postgres_with_torn_pages_is_caught", || caught("postgres-torn-pages")),
     ("postgres_with_whole_pages_survives", whole_pages_survive),
@@ -34,6 +37,20 @@ fn servers_keep_strict() {
             all_kept(&stage.cuts(CUTS));
         }
     }
+}
+
+/// Of the moments that were placed in what pays debts, most come.
+fn keeps_while_it_pays(name: &str) {
+    let Some(stage) = set(find(name).expect("an engine")) else { return };
+    let cuts = stage.steady().cuts(CUTS);
+    all_kept(&cuts);
+    for cut in &cuts {
+        let conditioned = cut.conditioned.as_ref().expect("work before the cut");
+        assert!(conditioned.turns.iter().all(|turn| turn.done >= turn.whole), "{conditioned:?}");
+        println!("    {}: {:?}, {:.1} s after {conditioned:?}", cut.moment, cut.placed, cut.ran_s);
+    }
+    let placed: Vec<bool> = cuts.iter().filter_map(|cut| Some(cut.placed.as_ref()?.came)).collect();
+    assert!(placed.len() == 2 && placed.contains(&true), "{cuts:#?}");
 }
 
 /// That pages are torn is what the server is armed against by its own default.

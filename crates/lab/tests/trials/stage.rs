@@ -10,7 +10,7 @@ use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::mount::Launcher;
-use bakeoff_engines::{Durability, Engine};
+use bakeoff_engines::{Durability, Engine, Trace};
 use bakeoff_experiment::{Changes, Experiment, Memory};
 use bakeoff_lab::machine::accounts;
 use bakeoff_lab::place::images::Images;
@@ -42,6 +42,10 @@ pub struct Stage {
     metadata: Metadata,
     keep: Vec<Keep>,
     recovery: bool,
+    steady: bool,
+    /// A disk on which the first recovery is timed.
+    disk: Option<&'static str>,
+    traces: &'static [Trace],
     pub keep_images: Option<PathBuf>,
     pub patience: Duration,
     /// How many cuts come from one run of the clients.
@@ -102,6 +106,9 @@ impl Stage {
             metadata: Metadata::Ordered,
             keep: Keep::ALL.to_vec(),
             recovery: false,
+            steady: false,
+            disk: None,
+            traces: engine.traces(),
             keep_images: None,
             patience: cut::PATIENCE,
             together: 5,
@@ -122,7 +129,9 @@ impl Stage {
         TrialSpec {
             setup,
             memory: MemoryLimit(Memory::Unlimited),
-            disk: DiskSpec::Virtual(Models::standard().parse("null").expect("a model")),
+            disk: DiskSpec::Virtual(
+                Models::standard().parse(self.disk.unwrap_or("null")).expect("a model"),
+            ),
             neighbours: Level::None,
             seed: 1,
             levels: cell.to_map(),
@@ -169,6 +178,21 @@ impl Stage {
         Self { recovery: true, ..self }
     }
 
+    /// Its debts turn over before its power is cut.
+    pub fn steady(self) -> Self {
+        Self { steady: true, ..self }
+    }
+
+    /// On this disk, where the first recovery is timed.
+    pub fn on(self, disk: &'static str) -> Self {
+        Self { disk: Some(disk), ..self }
+    }
+
+    /// No cut is placed in what pays a debt.
+    pub fn unplaced(self) -> Self {
+        Self { traces: &[], ..self }
+    }
+
     pub fn at(self, durability: Durability, promised: Promised) -> Self {
         Self { durability, promised, ..self }
     }
@@ -193,6 +217,9 @@ impl Stage {
             promised: self.promised,
             clients: 4,
             keep: self.keep.clone(),
+            steady: self.steady,
+            traces: self.traces,
+            timed: self.disk.as_ref().map(|_| 0),
             recovery: self.recovery,
             keep_images: self.keep_images.clone(),
             patience: self.patience,
@@ -218,8 +245,10 @@ impl Stage {
     fn cut(&self, numbers: std::ops::Range<u32>, enough: impl Fn(&Cut) -> bool) -> Vec<Cut> {
         let (trial, terms) = (self.trial(), self.terms());
         let mut cuts = Vec::new();
-        let numbers: Vec<u32> = numbers.collect();
-        for numbers in numbers.chunks(self.together) {
+        let mut numbers: Vec<u32> = numbers.collect();
+        numbers.sort_by_key(|number| terms.run_of(*number));
+        let runs = numbers.chunk_by(|one, other| terms.run_of(*one) == terms.run_of(*other));
+        for numbers in runs.flat_map(|run| run.chunks(self.together)) {
             let made = self.at_work(|lab| {
                 let run = ClientRun::make(terms.clone(), numbers, lab, &trial)?;
                 let cut = |number: &u32| run.cut(*number, self.metadata).run(lab, &trial);

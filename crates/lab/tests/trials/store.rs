@@ -14,11 +14,16 @@ use std::time::Duration;
 
 use bakeoff_engines::kv::{self, Visit};
 use bakeoff_engines::{
-    About, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Statement, Terms,
+    About, Database, Debt, Durability, Engine, Error, Home, Promise, Result, Schema, Statement,
+    Terms, Trace, Turn,
 };
 
 /// A base is written every so many commits.
 const EVERY: u64 = 3;
+/// The same where that is a checkpoint that few cuts meet by chance.
+const SELDOM: u64 = 150;
+/// The syncs of a checkpoint.
+static TRACES: [Trace; 1] = [Trace::syncs("checkpoint", &["base*"])];
 /// How long nothing holds what a hasty recovery has read.
 const HASTE: Duration = Duration::from_millis(20);
 /// After which bases a rare gap is open.
@@ -48,6 +53,8 @@ pub enum Fault {
     /// Three times, the log is thrown away before the new base has its name for good: inside that sync
     /// of the folder, and then only, a cut may leave the old base without its log.
     RareGap,
+    /// A new base, which is written seldom, takes its name before it is synced.
+    LateSync,
 }
 
 /// See the module.
@@ -57,7 +64,7 @@ pub struct Store {
 }
 
 /// Each of them.
-pub static ALL: [Store; 9] = [
+pub static ALL: [Store; 10] = [
     Store { name: "sound", fault: Fault::None },
     Store { name: "no-sync", fault: Fault::NoSync },
     Store { name: "sync-before-write", fault: Fault::SyncBeforeWrite },
@@ -67,6 +74,7 @@ pub static ALL: [Store; 9] = [
     Store { name: "hasty-recovery", fault: Fault::HastyRecovery },
     Store { name: "never-ready", fault: Fault::NeverReady },
     Store { name: "rare-gap", fault: Fault::RareGap },
+    Store { name: "late-sync", fault: Fault::LateSync },
 ];
 
 /// The store with a fault.
@@ -75,6 +83,10 @@ pub fn with(fault: Fault) -> &'static Store {
 }
 
 impl Engine for Store {
+    fn traces(&self) -> &'static [Trace] {
+        if self.fault == Fault::LateSync { &TRACES } else { &[] }
+    }
+
     fn about(&self) -> About {
         let promise = |durability| Promise::new(durability, "none: it has one way", "this file");
         About {
@@ -126,6 +138,8 @@ struct Files {
     /// The logs of rows and, with [`Fault::IndexFirst`], of indexes, each with its end.
     logs: [(File, u64); 2],
     generation: u64,
+    /// Bases since it was opened.
+    written: u64,
     /// Commits since the base was written.
     since: u64,
     /// Answered and not written: [`Fault::AnsweredEarly`].
@@ -140,7 +154,8 @@ impl Files {
         };
         let logs = [(log("log")?, 0), (log("index")?, 0)];
         let (folder, owed) = (folder.into(), Changes::new());
-        let mut files = Self { folder, fault, is_index, logs, generation: 0, since: 0, owed };
+        let (generation, written, since) = (0, 0, 0);
+        let mut files = Self { folder, fault, is_index, logs, generation, written, since, owed };
         if !files.folder.join("base").exists() {
             files.write_base(&State::new())?;
         }
@@ -189,7 +204,11 @@ impl Files {
         self.since += 1;
         // The next sync of any file makes the new name durable, too. A base at every commit leaves
         // this fault open most of the time.
-        let every = if self.fault == Fault::NoFolderSync { 1 } else { EVERY };
+        let every = match self.fault {
+            Fault::NoFolderSync => 1,
+            Fault::LateSync => SELDOM,
+            _ => EVERY,
+        };
         // What is owed must not reach a base either.
         if self.since >= every && self.fault != Fault::AnsweredEarly {
             return self.write_base(state);
@@ -227,15 +246,21 @@ impl Files {
         let file = File::create(&new)?;
         let all = state.iter().map(|(key, value)| (key, Some(value)));
         file.write_all_at(&encode(self.generation + 1, all), 0)?;
-        self.sync(&file)?;
+        if self.fault != Fault::LateSync {
+            self.sync(&file)?;
+        }
         fs::rename(new, base)?;
         if self.fault == Fault::RareGap && RARE.contains(&self.generation) {
             self.logs[0].0.set_len(0)?;
+        }
+        if self.fault == Fault::LateSync {
+            self.sync(&file)?;
         }
         if self.fault != Fault::NoFolderSync {
             self.sync(&File::open(&self.folder)?)?;
         }
         self.generation += 1;
+        self.written += 1;
         self.since = 0;
         for (log, end) in &mut self.logs {
             log.set_len(0)?;
@@ -345,6 +370,12 @@ impl kv::Store for Open {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
+    }
+
+    fn debt(&self) -> Result<Option<Debt>> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = Turn { name: "bases written", done: files.written, whole: 1 };
+        Ok(Some(Debt { turns: vec![turn], ..Debt::default() }))
     }
 }
 

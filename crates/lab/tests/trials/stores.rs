@@ -18,6 +18,7 @@ pub const TESTS: &[Test] = &[
     ("a_sound_store_survives_twice", a_sound_store_survives_twice),
     ("a_hasty_recovery_is_caught_by_a_second_cut", a_hasty_recovery_is_caught_by_a_second_cut),
     ("an_index_without_its_row_is_caught", an_index_without_its_row_is_caught),
+    ("a_fault_of_a_checkpoint_is_caught_there", a_fault_of_a_checkpoint_is_caught_there),
 ];
 
 /// How many cuts a sound store has to survive on either kind of file system: 25, or what the variable
@@ -58,6 +59,17 @@ fn a_hasty_recovery_is_caught_by_a_second_cut() {
 /// Whether something was found in an image of a cut.
 fn any(cut: &Cut, what: impl Fn(&AuditResult) -> bool) -> bool {
     cut.judged.iter().any(|judged| what(&judged.verdict))
+}
+
+/// A checkpoint is one of some hundred commits: a cut at any moment seldom meets it.
+fn a_fault_of_a_checkpoint_is_caught_there() {
+    let set = || Stage::set(with(Fault::LateSync)).steady();
+    let unplaced = set().unplaced().cuts(TWICE);
+    assert!(unplaced.iter().all(|cut| cut.placed.is_none() && cut.failed.is_none()));
+    let missed = unplaced.iter().filter(|cut| !breaks(cut)).count();
+    assert!(missed + 1 >= unplaced.len(), "{unplaced:#?}");
+    let placed = set().caught(breaks).placed.expect("those that are placed come first");
+    assert!(placed.came && placed.payment == "checkpoint", "{placed:?}");
 }
 
 fn no_sync_is_caught() {

@@ -6,7 +6,7 @@ use bakeoff_results::{AuditResult, Cut, Judged, Promised};
 use super::{line, maybe};
 use crate::promises;
 
-const CUT: [&str; 14] = [
+const CUT: [&str; 17] = [
     "folder",
     "engine",
     "durability",
@@ -20,10 +20,13 @@ const CUT: [&str; 14] = [
     "clients",
     "ran_s",
     "acknowledged",
+    "conditioned",
+    "placed",
+    "placed_came",
     "failed",
 ];
 
-const JUDGED: [&str; 13] = [
+const JUDGED: [&str; 15] = [
     "keep",
     "again",
     "broken",
@@ -36,6 +39,8 @@ const JUDGED: [&str; 13] = [
     "corrupt",
     "corrupt_why",
     "recovery_s",
+    "disk_open_s",
+    "disk_answer_s",
     "image",
 ];
 
@@ -78,12 +83,16 @@ fn cut_fields(folder: Option<&str>, cut: &Cut) -> Vec<String> {
         cut.clients.to_string(),
         cut.ran_s.to_string(),
         cut.acknowledged.to_string(),
+        maybe(cut.conditioned.as_ref().map(|it| it.operations)),
+        maybe(cut.placed.as_ref().map(|it| &it.payment)),
+        maybe(cut.placed.as_ref().map(|it| it.came)),
         maybe(cut.failed.as_ref()),
     ]
 }
 
 fn judged_fields(cut: &Cut, judged: &Judged) -> Vec<String> {
     let verdict = &judged.verdict;
+    let timed = cut.timed.as_ref().filter(|timed| timed.keep == judged.keep);
     let AuditResult { lost, phantom, torn, hole, index_broken, .. } = *verdict;
     vec![
         judged.keep.clone(),
@@ -98,6 +107,8 @@ fn judged_fields(cut: &Cut, judged: &Judged) -> Vec<String> {
         verdict.corrupt.is_some().to_string(),
         maybe(verdict.corrupt.as_ref()),
         maybe(verdict.recovery_s),
+        maybe(timed.and_then(|timed| timed.open_s)),
+        maybe(timed.and_then(|timed| timed.answer_s)),
         maybe(judged.image.as_ref()),
     ]
 }

@@ -4,6 +4,7 @@ mod cuts;
 mod found;
 
 use bakeoff_analysis::{CellView, Document, PromiseView, RuleView};
+use bakeoff_results::TimedRecovery;
 
 use crate::block::{
     Block, Cell, Chart, Charts, Column, Finding, Folded, Kind, Look, Row, Table, Tone, Words,
@@ -21,7 +22,9 @@ pub struct Durability;
 const EXPLAINED: &str = "The clients of the ledger are at work when the power goes, at a moment that \
      the seed has drawn; each column is a rule for what the disk then holds of what was not synced. \
      *Survived*: no less was there than the level promises. *Intact*: all that was acknowledged, and \
-     whole. Recovery: the time to open the engine again, from the median to the longest.";
+     whole. Recovery: the time to open the engine again, from the median to the longest, on a disk that \
+     takes no time. Recovery on a disk, of one cut: until it was open, and until a client had an answer, \
+     from cold caches.";
 
 /// What the words of the table mean.
 const MEANINGS: [(&str, &str); 9] = [
@@ -119,6 +122,8 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
     columns.extend(heads.rules.iter().map(|rule| Column::new(Kind::Finding, *rule)));
     columns.extend(heads.operation.map(|operation| Column::new(Kind::Main, operation)));
     columns.push(Column::new(Kind::LongNumber, "recovery"));
+    let disk = all.iter().find_map(|told| Some(&*timed(told)?.disk));
+    columns.extend(disk.map(|disk| Column::new(Kind::LongNumber, format!("recovery on {disk}"))));
     let row = |told: &Told| {
         let name =
             Cell { aside: told.folder.map(str::to_owned), ..told.promise.engine.clone().into() };
@@ -130,7 +135,8 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
         let cost = heads.operation.map(|it| cost(document, told.promise, it).into());
         let cells =
             [name, told.level().into(), state(told.promise).into()].into_iter().chain(rules);
-        Row::of(cells.chain(cost).chain([recovery(told.promise).into()]))
+        let on_disk = disk.map(|_| timed(told).map_or(NONE.into(), on_disk).into());
+        Row::of(cells.chain(cost).chain([recovery(told.promise).into()]).chain(on_disk))
     };
     Table {
         caption: format!("Each promise after power cuts{}", price.unwrap_or_default()).into(),
@@ -189,6 +195,21 @@ fn recovery(promise: &PromiseView) -> String {
     times.map_or(NONE.into(), |(median, most)| {
         format!("{} to {}", found::tied(median), found::tied(most))
     })
+}
+
+/// The recovery that was timed on the disk.
+fn timed<'a>(told: &Told<'a>) -> Option<&'a TimedRecovery> {
+    told.cuts.iter().find_map(|cut| cut.timed.as_ref())
+}
+
+/// How long it took to open the engine, and to a first answer.
+fn on_disk(timed: &TimedRecovery) -> String {
+    match (timed.open_s, timed.answer_s) {
+        (Some(open), Some(answer)) => {
+            format!("{}, an answer after {}", found::tied(open), found::tied(answer))
+        }
+        _ => "failed".into(),
+    }
 }
 
 /// The verdict on a promise, with the command that repeats the first cut that broke it.

@@ -1,6 +1,9 @@
 //! Synthetic power cuts. They say nothing of any engine.
 
-use bakeoff_results::{Again, AuditResult, Cut, FileSystem, Judged, Promised};
+use bakeoff_results::{
+    Again, AuditResult, Conditioned, Cut, FileSystem, Judged, Placed, Promised, TimedRecovery,
+    TurnedOver,
+};
 
 /// Two power cuts of one engine: one that takes what may go, and one that takes too much.
 pub fn cuts() -> [Cut; 2] {
@@ -20,8 +23,14 @@ pub fn cuts() -> [Cut; 2] {
         promised: Promised::Whole { window_s: Some(1.5), most_lost: None },
         clients: 4,
         number,
+        conditioned: Some(Conditioned {
+            operations: 12_000,
+            seconds: 4.5,
+            turns: vec![TurnedOver { name: "log written".into(), done: 11, whole: 10 }],
+        }),
         seed: 7,
         moment: "within write 12".into(),
+        placed: Some(Placed { payment: "checkpoint".into(), came: number == 0 }),
         ran_s: 0.125,
         acknowledged: 40,
         judged: ["drop-all", "torn"]
@@ -34,6 +43,14 @@ pub fn cuts() -> [Cut; 2] {
                 image: None,
             })
             .collect(),
+        timed: (number == 0).then(|| TimedRecovery {
+            keep: "torn".into(),
+            disk: "ssd-sata".into(),
+            open_s: Some(1.25),
+            answer_s: Some(1.5),
+            device_s: Some(0.75),
+            failed: None,
+        }),
         failed: None,
         every: None,
     };

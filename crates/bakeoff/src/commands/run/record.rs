@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, base, without_passwords};
+use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, State, base, without_passwords};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Estimate, Possible, Registry, spec};
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder};
@@ -182,6 +182,10 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     let scale = experiment.levels(Factor::SCALE);
     let mut flags = vec![("disk", disk), ("clients", &*clients_text)];
     flags.extend(scale.first().map(|scale| ("scale", base(scale))));
+    let states = experiment.levels(Factor::STATE);
+    let given = arguments.own.0.iter().any(|(factor, _)| *factor == Factor::STATE);
+    let state = states.first().map(|it| base(it)).filter(|it| given || *it != State::Warm.name());
+    flags.extend(state.map(|state| ("state", state)));
     flags.push(("seed", &*seed));
     for (flag, value) in flags {
         command.extend([format!("--{flag}"), quote(value)]);

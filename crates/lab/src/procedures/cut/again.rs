@@ -64,7 +64,7 @@ impl Bench<'_, '_> {
             }
         }
         let moment = match (off.met, off.early) {
-            (true, _) => moment.describe(),
+            (true, _) => moment.describe(&[]),
             (false, None) => "after it was checked".into(),
             (false, Some(how)) => format!("when {how}"),
         };

@@ -1,27 +1,36 @@
 //! The clients at work on a disk whose power goes, and the moments of cuts among what they do.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::trigger::Awaited;
+use bakeoff_results::{Conditioned, Placed};
 
 use super::inside::Part;
 use super::moment::Moment;
-use super::power::Off;
+use super::power::{LISTEN, Off};
 use super::{Bench, CutProcedure, CutTerms, Gone, NAME, powerless};
 use crate::TrialError;
 use crate::error::wanting;
 use crate::place::disk::Disk;
-use crate::place::{self, Place, RESERVE, remove, room};
+use crate::place::{self, Place, RESERVE, Staged, remove, room};
 use crate::procedures::Stage;
 use crate::process::job::{Message, Task};
+use crate::process::{Process, Received};
 use crate::spec::TrialSpec;
+use crate::watch::Event;
 
 /// How much longer than its moments a disk may take to go off.
 const LATE: Duration = Duration::from_secs(1);
+
+/// How long a payment is waited for at least; and for how many times as long as the debts took to turn
+/// over, if that is more.
+const SHORTEST: Duration = Duration::from_secs(20);
+const TURNS: u32 = 4;
 
 /// A run of the clients, over, with the disk of which images are to be had.
 pub struct ClientRun {
@@ -39,6 +48,7 @@ struct Left {
     disk: Disk,
     off: Off,
     claims: PathBuf,
+    conditioned: Option<Conditioned>,
     /// When the first client failed by itself, and why.
     failed: Option<(u64, String)>,
 }
@@ -62,9 +72,15 @@ impl ClientRun {
             wanting("the cut's folder", fs::create_dir(&work))?;
             let files = work.join("data");
             image.copy(&files, place::Sync::No, stage.stop)?;
+            let seeds: Vec<u64> = numbers.iter().map(|it| terms.seed(trial, *it)).collect();
             let metadata = Metadata::Ordered;
             let bench = Bench { terms: &terms, metadata, stage, trial, work: &work };
-            bench.pull(&files, numbers)
+            let mut started = bench.start(&files, seeds[0])?;
+            if terms.steady {
+                started = started.conditioned(stage, terms.patience)?;
+            }
+            let numbered: Vec<(u32, u64)> = numbers.iter().copied().zip(seeds).collect();
+            Bench { terms: &terms, metadata, stage, trial, work: &work }.pull(started, &numbered)
         });
         let left = stage.unless_full(left);
         let numbers = numbers.iter().enumerate().map(|(place, number)| (*number, place)).collect();
@@ -82,6 +98,19 @@ impl ClientRun {
     /// One of its cuts, on a file system that makes names durable in this way.
     pub fn cut(&self, number: u32, metadata: Metadata) -> CutProcedure<'_> {
         CutProcedure { run: self, number, metadata }
+    }
+
+    /// What its clients did before any moment was waited for.
+    pub(super) fn conditioned(&self) -> Option<&Conditioned> {
+        self.left.as_ref().ok()?.conditioned.as_ref()
+    }
+
+    /// What a cut was placed in, and whether that came.
+    pub(super) fn placed(&self, number: u32, moment: &Moment) -> Option<Placed> {
+        let payment = moment.payment(self.terms.traces)?.into();
+        let left = self.left.as_ref().ok()?;
+        let came = *left.off.by_itself.get(*self.numbers.get(&number)?)?;
+        Some(Placed { payment, came })
     }
 
     /// The moment of a cut.
@@ -120,22 +149,78 @@ impl ClientRun {
     }
 }
 
+/// Clients that are there, in a process of their own, with the disk under them.
+struct Started {
+    staged: Staged,
+    process: Process,
+    claims: PathBuf,
+    conditioned: Option<Conditioned>,
+}
+
+impl Started {
+    /// Waits until the clients have turned the target's debts over. A process that says nothing for
+    /// as long as `patience` has failed.
+    fn conditioned(self, stage: &mut Stage<'_>, patience: Duration) -> Result<Self, TrialError> {
+        let (mut said, mut conditioned) = (Instant::now(), None);
+        loop {
+            stage.go_on()?;
+            match self.process.receive(LISTEN) {
+                Received::Nothing if said.elapsed() < patience => continue,
+                Received::Nothing => {
+                    let seconds = patience.as_secs();
+                    let why = format!("nothing was heard of what it owes for {seconds} s");
+                    return Err(TrialError::process(why));
+                }
+                Received::End => return Err(TrialError::process(self.process.exit_report())),
+                Received::Message(Message::Conditioning { done, of }) => {
+                    stage.watch.event(Event::Conditioning { done, of });
+                }
+                Received::Message(Message::Conditioned(what)) => conditioned = Some(what),
+                Received::Message(Message::Ready) => return Ok(Self { conditioned, ..self }),
+                Received::Message(Message::Failed(reason)) => return Err(reason),
+                Received::Message(Message::Stopped { reason, .. }) => {
+                    let what = "a client failed while debts were run up";
+                    return Err(TrialError::Engine(format!("{what}: {reason}")));
+                }
+                Received::Message(other) => {
+                    let what = "its process sent an unexpected message";
+                    return Err(TrialError::process(format!("{what}: {other:?}")));
+                }
+            }
+            said = Instant::now();
+        }
+    }
+}
+
 impl Bench<'_, '_> {
-    /// Puts the clients to work on a disk over `files`, and lets the power go with the last of the
-    /// moments.
-    fn pull(&self, files: &Path, numbers: &[u32]) -> Result<Left, TrialError> {
+    /// Gets the clients ready on a disk over `files`.
+    fn start(&self, files: &Path, seed: u64) -> Result<Started, TrialError> {
         let claims = self.work.join("claims");
         wanting("the folder of claims", fs::create_dir(&claims))?;
-        let seeds: Vec<u64> = numbers.iter().map(|it| self.terms.seed(self.trial, *it)).collect();
-        let staged = self.place(files, &self.work.join("mount"), seeds[0])?;
-        let control = staged.disk.control().ok_or_else(powerless)?;
-        control.record().map_err(|error| TrialError::place("its disk does not work", error))?;
-        let part = Part::Claim { clients: self.terms.clients, claims: claims.clone() };
+        let staged = self.place(files, &self.work.join("mount"), seed)?;
+        let (clients, steady) = (self.terms.clients, self.terms.steady);
+        if !steady {
+            staged.disk.control().ok_or_else(powerless)?.record().map_err(no_disk)?;
+        }
+        let part = Part::Claim { clients, claims: claims.clone(), steady };
         let task = Task::inside(NAME, &part);
         let process = self.stage.start(&self.trial.setup, staged.place().clone(), task)?;
-        let process = self.ready(process)?;
-        let draw = |seed: &u64| Moment::draw(*seed, self.terms.durability).awaited();
-        let moments: Vec<Awaited> = seeds.iter().map(draw).collect();
+        let process = if steady { process } else { self.ready(process)? };
+        Ok(Started { staged, process, claims, conditioned: None })
+    }
+
+    /// Lets the power of clients at work go with the last of the moments.
+    fn pull(&self, started: Started, cuts: &[(u32, u64)]) -> Result<Left, TrialError> {
+        let Started { staged, process, claims, conditioned } = started;
+        let control = staged.disk.control().ok_or_else(powerless)?;
+        let mut patience = SHORTEST;
+        if let Some(conditioned) = &conditioned {
+            control.record_anew().map_err(no_disk)?;
+            patience = patience.max(Duration::from_secs_f64(conditioned.seconds) * TURNS);
+        }
+        let draw =
+            |(number, seed): &(u32, u64)| self.terms.moment(*seed, *number, patience).awaited();
+        let moments: Vec<Awaited> = cuts.iter().map(draw).collect();
         let limit = moments.iter().filter_map(|it| it.within).max().unwrap_or_default() + LATE;
         let mut off = self.power_down(process, control, (&moments, limit), |_| false)?;
         if let Some(how) = off.early.take() {
@@ -154,6 +239,10 @@ impl Bench<'_, '_> {
                 _ => {}
             }
         }
-        Ok(Left { disk: staged.into_disk()?, off, claims, failed })
+        Ok(Left { disk: staged.into_disk()?, off, claims, conditioned, failed })
     }
+}
+
+fn no_disk(error: impl Display) -> TrialError {
+    TrialError::place("its disk does not work", error)
 }

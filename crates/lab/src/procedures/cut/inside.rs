@@ -13,6 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use super::claims::{self, ClaimFile};
+use super::turning::Turning;
 use crate::TrialError;
 use crate::place::Place;
 use crate::procedures::Within;
@@ -24,6 +25,8 @@ pub(super) use all::Next;
 
 /// How long clients work at most that nobody stops: the power goes much earlier.
 const LONGEST: Duration = Duration::from_secs(60);
+/// The same of clients that condition the target first.
+const LONGEST_STEADY: Duration = Duration::from_secs(2 * 60 * 60);
 /// How much of what a target says of its damage is kept, in characters.
 const KEPT: usize = 4000;
 
@@ -36,6 +39,9 @@ pub(super) enum Part {
         clients: usize,
         /// The empty folder for what they claim, off the disk that loses its power.
         claims: PathBuf,
+        /// Whether they work until its debts have turned over before it says that it is ready, and go
+        /// on meanwhile.
+        steady: bool,
     },
     /// Say that it is ready, open what a power cut has left and hold it against the claims.
     Audit {
@@ -49,6 +55,8 @@ pub(super) enum Part {
         /// What the clients claimed.
         claims: PathBuf,
     },
+    /// Say that it is ready, open what a power cut has left, and do one operation.
+    Recover,
 }
 
 /// Does a part of a cut.
@@ -61,9 +69,16 @@ pub(super) fn perform(
 ) -> Result<Option<Measured>, TrialError> {
     let (subject, place, output) = (within.prepare()?, within.place, within.output);
     match part {
-        Part::Claim { clients, claims } => {
+        Part::Claim { clients, claims, steady } => {
             let running = subject.open(place)?;
-            claim(&*running, *clients, claims, output, &mut || within.ready())?;
+            let go = &mut || within.ready();
+            match steady {
+                false => claim((&*running, *clients, LONGEST), claims, output, &mut Gate(go))?,
+                true => {
+                    let gate = &mut Turning::new(&*running, output, go);
+                    claim((&*running, *clients, LONGEST_STEADY), claims, output, gate)?;
+                }
+            }
         }
         Part::Audit { claims, off_at_ns } => {
             let claims = claims::read(claims)?;
@@ -75,6 +90,16 @@ pub(super) fn perform(
             let claims = claims::read(claims)?;
             all::audit_all(&*subject, &claims, within)?;
         }
+        Part::Recover => {
+            within.ready()?;
+            let start = Instant::now();
+            let running = subject.open(place)?;
+            let open_s = start.elapsed().as_secs_f64();
+            let mut operate = running.conditioner(0, 1, 0)?;
+            operate()?;
+            let answer_s = start.elapsed().as_secs_f64();
+            output.send(&Message::Recovered { open_s, answer_s });
+        }
     }
     Ok(None)
 }
@@ -85,19 +110,18 @@ pub(super) fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Drives clients that claim what they are promised, once `go` has said so; when one fails, it says
-/// when and why, and stops.
+/// Drives clients that claim what they are promised, once the gate has said so; when one fails, it
+/// says when and why, and stops.
 ///
 /// # Errors
-/// A client that can't be made, or what `go` returns.
+/// A client that can't be made, or what keeps the gate shut.
 fn claim(
-    running: &dyn Running,
-    clients: usize,
+    (running, clients, longest): (&dyn Running, usize, Duration),
     folder: &Path,
     output: &Output<'_>,
-    go: &mut dyn FnMut() -> Result<(), TrialError>,
+    gate: &mut impl load::Observer<TrialError>,
 ) -> Result<(), TrialError> {
-    let plan = load::Plan::closed(clients, running.operations().len(), LONGEST);
+    let plan = load::Plan::closed(clients, running.operations().len(), longest);
     let connect = |share: &Share| -> Result<Box<dyn Driver + '_>, TrialError> {
         let file = ClaimFile::create(folder, share.clients.start, output)
             .map_err(|error| TrialError::place("the claims can't be written", error))?;
@@ -105,7 +129,7 @@ fn claim(
         let driver = running.driver(share, Some(claims))?;
         Ok(Box::new(UntilFailure { driver, output }))
     };
-    match load::drive(&plan, connect, &AtomicBool::new(false), &mut Gate(go)) {
+    match load::drive(&plan, connect, &AtomicBool::new(false), gate) {
         Err(load::DriveError::Refused(reason)) => Err(reason),
         Err(load::DriveError::Connect { client, cause }) => {
             Err(cause.because(|why| format!("client {client} could not connect: {why}")))

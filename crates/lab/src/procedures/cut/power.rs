@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use bakeoff_devices::trigger::Awaited;
-use bakeoff_disk::control::Control;
+use bakeoff_devices::trigger::{Awaited, Trace, TracedCall};
+use bakeoff_disk::control::{Control, Stat};
 
 use super::Bench;
 use super::inside::now_ns;
@@ -14,7 +14,12 @@ use crate::process::{Process, Received};
 /// How often it is looked whether the power has gone.
 const LOOK: Duration = Duration::from_millis(1);
 /// How often it is looked whether a process has sent something.
-const LISTEN: Duration = Duration::from_millis(20);
+pub(super) const LISTEN: Duration = Duration::from_millis(20);
+
+/// Bytes that a disk may remember before any moment has come, and after one has: it remembers no more
+/// than 1 GiB.
+const MANY: u64 = 256 << 20;
+const MOST: u64 = 800 << 20;
 
 /// How the power went.
 pub(super) struct Off {
@@ -22,6 +27,8 @@ pub(super) struct Off {
     pub start_ns: u64,
     /// When the moments came that were waited for, or the power went before.
     pub moments_ns: Vec<u64>,
+    /// Of each of them, whether it came by itself.
+    pub by_itself: Vec<bool>,
     /// Whether it went by itself, at the moment that was armed.
     pub met: bool,
     /// How the process ended if it did so before.
@@ -41,11 +48,15 @@ impl Bench<'_, '_> {
         over: impl Fn(&Message) -> bool,
     ) -> Result<Off, TrialError> {
         let failed = |error| TrialError::place("its disk does not work", error);
-        control.await_moments(moments).map_err(failed)?;
+        control.await_traced(moments, &traces(self.terms.traces)).map_err(failed)?;
         let (began, start_ns) = (Instant::now(), now_ns());
         let process = process.go()?;
         let (mut received, mut ended) = (Vec::new(), false);
-        let is_on = || control.stat().map(|stat| stat.off_at_ns.is_none()).map_err(failed);
+        let is_on = || -> Result<bool, TrialError> {
+            let stat = control.stat().map_err(failed)?;
+            let has_room = with_room(control, &stat)?;
+            Ok(stat.off_at_ns.is_none() && has_room)
+        };
         while is_on()? && began.elapsed() < limit && !self.stage.stopped() {
             match process.receive(LOOK) {
                 Received::Message(message) => {
@@ -61,10 +72,10 @@ impl Bench<'_, '_> {
                 }
             }
         }
-        let met = !is_on()?;
+        let met = control.stat().map_err(failed)?.off_at_ns.is_some();
         control.power_off().map_err(failed)?;
-        let moments_ns: Option<Vec<u64>> =
-            control.stat().map_err(failed)?.moments_ns.into_iter().collect();
+        let Stat { moments_ns, by_itself, .. } = control.stat().map_err(failed)?;
+        let moments_ns: Option<Vec<u64>> = moments_ns.into_iter().collect();
         let moments_ns =
             moments_ns.ok_or_else(|| TrialError::place("its disk", "the power stays on"))?;
         // It may have ended because the power has gone.
@@ -74,7 +85,7 @@ impl Bench<'_, '_> {
             received.extend(process.end());
             None
         };
-        Ok(Off { start_ns, moments_ns, met, early, received })
+        Ok(Off { start_ns, moments_ns, by_itself, met, early, received })
     }
 
     /// Waits until a process can go on.
@@ -102,4 +113,27 @@ impl Bench<'_, '_> {
         let seconds = self.terms.patience.as_secs();
         Err(TrialError::process(format!("it was not ready after {seconds} s")))
     }
+}
+
+/// Keeps what a disk remembers within bounds, however long a payment is waited for: while no moment has come, the disk makes all durable
+/// and begins anew, as a system does that writes back now and then. Whether it can go on with what it
+/// remembers.
+fn with_room(control: &Control, stat: &Stat) -> Result<bool, TrialError> {
+    let none = stat.moments_ns.iter().all(Option::is_none);
+    if none && stat.off_at_ns.is_none() && stat.recorded_bytes > MANY {
+        let anew = control.record_anew();
+        anew.map_err(|error| TrialError::place("its disk does not work", error))?;
+    }
+    Ok(none || stat.recorded_bytes < MOST)
+}
+
+/// As the disk looks for them.
+fn traces(of: &[bakeoff_engines::Trace]) -> Vec<Trace> {
+    let call = |call| match call {
+        bakeoff_engines::TracedCall::Write => TracedCall::Write,
+        bakeoff_engines::TracedCall::WriteBelow(end) => TracedCall::WriteBelow(end),
+        bakeoff_engines::TracedCall::Sync => TracedCall::Sync,
+    };
+    let files = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect();
+    of.iter().map(|it| Trace { call: call(it.call), files: files(it.files) }).collect()
 }

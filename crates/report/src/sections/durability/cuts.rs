@@ -1,5 +1,7 @@
 //! How the cuts were made, and a picture of what they took.
 
+use std::collections::BTreeMap;
+
 use bakeoff_analysis::PromiseView;
 use bakeoff_results::{Cut, FileSystem, Promised};
 
@@ -38,11 +40,55 @@ fn how_of_run(all: &[Told<'_>]) -> String {
                      more, and on ext4 with the next commit of the journal";
         }
     }
+    text += &conditioned(all);
+    text += &placed(all);
     text += &again(all);
     if failed > 0 {
         text += &format!("; {} failed", words::count(failed.into()));
     }
     text + "."
+}
+
+/// What the clients did before, where they turned debts over.
+fn conditioned(all: &[Told<'_>]) -> String {
+    let cuts = all.iter().flat_map(|told| &told.cuts);
+    let operations = cuts.filter_map(|cut| Some(cut.conditioned.as_ref()?.operations));
+    let range = operations
+        .map(|it| (it, it))
+        .reduce(|(least, most), (it, _)| (least.min(it), most.max(it)));
+    let count = |(least, most)| match (words::count(least), words::count(most)) {
+        (least, most) if least == most => least,
+        (least, most) => format!("{least} to {most}"),
+    };
+    range.map_or(String::new(), |range| {
+        let count = count(range);
+        format!("; at steady: {count} operations had turned the engine’s debts over before")
+    })
+}
+
+/// What cuts were placed in, and in which that did not come.
+fn placed(all: &[Told<'_>]) -> String {
+    let cuts = all.iter().flat_map(|told| &told.cuts).filter(|cut| cut.failed.is_none());
+    let (mut came, mut late) = (BTreeMap::<&str, u64>::new(), 0);
+    for placed in cuts.filter_map(|cut| cut.placed.as_ref()) {
+        match placed.came {
+            true => *came.entry(&placed.payment).or_default() += 1,
+            false => late += 1,
+        }
+    }
+    let list: Vec<String> =
+        came.iter().map(|(what, count)| format!("{} in a {what}", words::count(*count))).collect();
+    let mut text = match list.is_empty() {
+        true => String::new(),
+        false => format!("; placed where debts are paid: {}", list.join(", ")),
+    };
+    if late > 0 {
+        text += &format!(
+            "; {} were to be, but no such work came in time, and the power went later",
+            words::count(late)
+        );
+    }
+    text
 }
 
 /// How often the power went a second time, and how often while there was still something to do.

@@ -23,13 +23,16 @@ fn cut(keep: &str, example: &str) -> Cut {
         promised: Promised::Everything,
         clients: 4,
         number: 3,
+        conditioned: None,
         seed: 1,
         moment: "within sync 2".into(),
+        placed: None,
         ran_s: 0.5,
         acknowledged: 9,
         judged: judged
             .map(|(keep, verdict)| Judged { keep: keep.into(), again: None, verdict, image: None })
             .into(),
+        timed: None,
         failed: None,
         every: None,
     }

@@ -43,7 +43,8 @@ impl Bench<'_, '_> {
         let staged = self.place(files, &self.work.join("mount"), self.trial.seed)?;
         let control = staged.disk.control().ok_or_else(powerless)?;
         control.record().map_err(failed)?;
-        let part = Part::Claim { clients: self.terms.clients, claims: claims.clone() };
+        let part =
+            Part::Claim { clients: self.terms.clients, claims: claims.clone(), steady: false };
         let task = Task::inside(NAME, &part);
         let process = self.stage.start(&self.trial.setup, staged.place().clone(), task)?;
         let process = self.ready(process)?;

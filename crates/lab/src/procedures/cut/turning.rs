@@ -1,0 +1,103 @@
+//! Clients that first turn the target's debts over: they start at once, and the lab hears that all is
+//! ready when they have. They go on meanwhile, as clients do.
+
+use std::time::{Duration, Instant};
+
+use bakeoff_engines::Debt;
+use bakeoff_load as load;
+use bakeoff_results::{Conditioned, TurnedOver};
+
+use crate::TrialError;
+use crate::process::Output;
+use crate::process::job::Message;
+use crate::targets::Running;
+
+/// How long they may take. The disk takes no time: an engine that has not paid once by then pays
+/// seldom.
+const LONGEST: Duration = Duration::from_secs(20 * 60);
+
+/// Watches the debts on the thread that watches the clients.
+pub(super) struct Turning<'a, 'o> {
+    running: &'a dyn Running,
+    output: &'a Output<'o>,
+    /// Says that all is ready, and returns when the lab says go.
+    go: &'a mut dyn FnMut() -> Result<(), TrialError>,
+    start: Instant,
+    longest: Duration,
+    /// Whether it has said all that there was to say.
+    is_over: bool,
+}
+
+impl<'a, 'o> Turning<'a, 'o> {
+    pub fn new(
+        running: &'a dyn Running,
+        output: &'a Output<'o>,
+        go: &'a mut dyn FnMut() -> Result<(), TrialError>,
+    ) -> Self {
+        Self { running, output, go, start: Instant::now(), longest: LONGEST, is_over: false }
+    }
+
+    /// Looks once; whether there is no more to wait for.
+    fn look(&mut self, operations: u64) -> Result<bool, TrialError> {
+        let debt = self.running.debt()?.ok_or_else(|| {
+            let why = "nobody knows what it owes, so that it can't be steady";
+            TrialError::User(format!("{why}: cut its power at --state warm"))
+        })?;
+        if debt.has_turned_over() {
+            self.output.send(&Message::Conditioned(Conditioned {
+                operations,
+                seconds: self.start.elapsed().as_secs_f64(),
+                turns: turns(&debt),
+            }));
+            (self.go)()?;
+            return Ok(true);
+        }
+        self.output.send(&Message::Conditioning { done: operations, of: None });
+        if self.start.elapsed() > self.longest {
+            return Err(never(&debt, operations, self.longest));
+        }
+        Ok(false)
+    }
+}
+
+impl load::Observer<TrialError> for Turning<'_, '_> {
+    fn ready(&mut self) -> Result<(), TrialError> {
+        self.start = Instant::now();
+        Ok(())
+    }
+
+    fn progress(&mut self, progress: &load::Progress) {
+        if self.is_over {
+            return;
+        }
+        self.is_over = self.look(progress.operations).unwrap_or_else(|reason| {
+            self.output.send(&Message::Failed(reason));
+            true
+        });
+    }
+}
+
+fn turns(debt: &Debt) -> Vec<TurnedOver> {
+    let turn = |turn: &bakeoff_engines::Turn| TurnedOver {
+        name: turn.name.into(),
+        done: turn.done,
+        whole: turn.whole,
+    };
+    debt.turns.iter().map(turn).collect()
+}
+
+/// Of a debt that is not paid in the time.
+fn never(debt: &Debt, operations: u64, longest: Duration) -> TrialError {
+    let open = debt.turns.iter().filter(|turn| turn.done < turn.whole);
+    let open: Vec<String> =
+        open.map(|turn| format!("{}: {} of {}", turn.name, turn.done, turn.whole)).collect();
+    TrialError::Engine(format!(
+        "its debts had not turned over after {operations} operations in {} s ({}): cut its power at \
+         --state warm, or let a setting of the engine's make it pay sooner",
+        longest.as_secs(),
+        open.join("; "),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

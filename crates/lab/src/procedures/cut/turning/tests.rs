@@ -1,0 +1,101 @@
+//! A target that owes what it is told to, and what is said of it.
+
+use std::cell::Cell;
+use std::sync::Mutex;
+
+use bakeoff_engines::Turn;
+use bakeoff_load::{Driver, Observer as _, Progress, Share};
+use bakeoff_workloads::Claims;
+
+use super::*;
+use crate::targets::Processes;
+
+/// How far the debt has turned over, of 10; unknown for none.
+struct Owing(Mutex<Option<u64>>);
+
+impl Running for Owing {
+    fn operations(&self) -> &[&'static str] {
+        &["transact"]
+    }
+
+    fn driver<'a>(
+        &'a self,
+        _: &Share,
+        _: Option<Box<dyn Claims + 'a>>,
+    ) -> Result<Box<dyn Driver + 'a>, TrialError> {
+        Err(TrialError::User("it has no clients".into()))
+    }
+
+    fn debt(&self) -> Result<Option<Debt>, TrialError> {
+        let turn = |done| Turn { name: "log written", done, whole: 10 };
+        let debt = |done| Debt { turns: vec![turn(done)], ..Debt::default() };
+        Ok(self.0.lock().unwrap().map(debt))
+    }
+
+    fn warm(&self) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    fn drain(&self) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    fn groups(&self) -> Vec<(&'static str, Processes)> {
+        Vec::new()
+    }
+}
+
+/// What is said at each of these looks, and how often it was ready by then.
+fn said(longest: Duration, looks: &[Option<u64>]) -> (Vec<Message>, Vec<u32>) {
+    let (owing, ready, mut sent) = (Owing(Mutex::default()), Cell::new(0), Vec::new());
+    let output = Output::new(&mut sent);
+    let mut go = || {
+        ready.set(ready.get() + 1);
+        Ok(())
+    };
+    let mut turning = Turning { longest, ..Turning::new(&owing, &output, &mut go) };
+    turning.ready().unwrap();
+    let mut counts = Vec::new();
+    for (operations, done) in (1..).zip(looks) {
+        *owing.0.lock().unwrap() = *done;
+        let elapsed = Duration::from_secs(operations);
+        turning.progress(&Progress { elapsed, operations, per_second: 1.0, mean_s: None });
+        counts.push(ready.get());
+    }
+    let lines = String::from_utf8(sent).unwrap();
+    (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), counts)
+}
+
+#[test]
+fn the_lab_hears_once_that_all_is_ready_and_not_before_the_debts_have_turned_over() {
+    let looks = [Some(1), Some(9), Some(12), Some(13), Some(40)];
+    let (messages, ready) = said(LONGEST, &looks);
+    assert_eq!(ready, [0, 0, 1, 1, 1]);
+    let [
+        Message::Conditioning { done: 1, of: None },
+        Message::Conditioning { done: 2, of: None },
+        Message::Conditioned(Conditioned { operations: 3, turns, .. }),
+    ] = &messages[..]
+    else {
+        panic!("{messages:?}");
+    };
+    assert_eq!(*turns, [TurnedOver { name: "log written".into(), done: 12, whole: 10 }]);
+}
+
+#[test]
+fn a_debt_that_never_turns_over_or_that_nobody_knows_is_a_failure_with_its_remedy() {
+    for (longest, look, says) in [
+        (Duration::ZERO, Some(3), "log written: 3 of 10"),
+        (LONGEST, None, "nobody knows what it owes"),
+    ] {
+        let (messages, ready) = said(longest, &[look, look]);
+        assert_eq!(ready, [0, 0]);
+        let failures = messages.iter().filter_map(|message| match message {
+            Message::Failed(reason) => Some(reason.to_string()),
+            _ => None,
+        });
+        let failures: Vec<String> = failures.collect();
+        let [failure] = &failures[..] else { panic!("{messages:?}") };
+        assert!(failure.contains(says) && failure.contains("--state warm"), "{failure}");
+    }
+}
