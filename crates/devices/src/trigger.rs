@@ -16,11 +16,11 @@ pub enum Trigger {
     Syncs(u64),
     /// After so much time.
     After(Duration),
-    /// Within the n-th call, from 1, that leaves a trace: as [`Trigger::Writes`] or
+    /// Within the n-th call, from 1, of a signature: as [`Trigger::Writes`] or
     /// [`Trigger::Syncs`], of some files alone.
-    Traced {
-        /// Which of the traces that are looked for.
-        trace: usize,
+    Signature {
+        /// Which of the signatures that are looked for.
+        signature: usize,
         /// The number of the call.
         count: u64,
     },
@@ -30,7 +30,7 @@ impl Trigger {
     /// The number of the call that it waits for, if it waits for one.
     pub fn count(self) -> Option<u64> {
         match self {
-            Self::Writes(count) | Self::Syncs(count) | Self::Traced { count, .. } => Some(count),
+            Self::Writes(count) | Self::Syncs(count) | Self::Signature { count, .. } => Some(count),
             Self::After(_) => None,
         }
     }
@@ -38,18 +38,18 @@ impl Trigger {
 
 /// Calls that tell what the application is doing: of files that it uses for that alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trace {
+pub struct Signature {
     /// What kind of call.
-    pub call: TracedCall,
+    pub call: FileCall,
     /// Patterns of paths, from the disk's root on, of which one has to fit: `*` stands for any letters,
     /// `?` for one. A pattern without a slash is held against the file's name.
     pub files: Vec<String>,
 }
 
-/// A kind of call that leaves a trace.
+/// A kind of call of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TracedCall {
+pub enum FileCall {
     /// A write of data.
     Write,
     /// A write that begins before so many bytes of the file: in its header.

@@ -10,7 +10,7 @@ use bakeoff_devices::ext4;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::station::StationCounts;
-use bakeoff_devices::trigger::{Awaited, Trace, Trigger};
+use bakeoff_devices::trigger::{Awaited, Signature, Trigger};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -51,7 +51,7 @@ pub(crate) enum Ask {
     /// All that was remembered, into this new folder.
     Recorded(PathBuf),
     RecordAnew,
-    Arm(Vec<Awaited>, Vec<Trace>),
+    Arm(Vec<Awaited>, Vec<Signature>),
     Fault(String),
     Unmount,
 }
@@ -269,16 +269,20 @@ impl Control {
     /// # Errors
     /// As of [`Control::arm`], or there is none ([`Error::Usage`]).
     pub fn await_moments(&self, moments: &[Awaited]) -> Result<(), Error> {
-        self.await_traced(moments, &[])
+        self.await_signatures(moments, &[])
     }
 
-    /// The same, where moments may be counted by the traces that calls leave.
+    /// The same, where moments may be counted by signatures.
     ///
     /// # Errors
-    /// As of [`Control::await_moments`], or a moment is counted by a trace that there is not
+    /// As of [`Control::await_moments`], or a moment is counted by a signature that there is not
     /// ([`Error::Usage`]).
-    pub fn await_traced(&self, moments: &[Awaited], traces: &[Trace]) -> Result<(), Error> {
-        self.tell(&Ask::Arm(moments.to_vec(), traces.to_vec()))
+    pub fn await_signatures(
+        &self,
+        moments: &[Awaited],
+        signatures: &[Signature],
+    ) -> Result<(), Error> {
+        self.tell(&Ask::Arm(moments.to_vec(), signatures.to_vec()))
     }
 
     /// Has the disk remember from now on what images of earlier moments need, in up to 1 GiB of

@@ -16,7 +16,7 @@ use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
 use bakeoff_devices::station::Station;
-use bakeoff_devices::trigger::{Awaited, Trace};
+use bakeoff_devices::trigger::{Awaited, Signature};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::control::{Answer, Ask, Listening, Stat};
@@ -215,7 +215,7 @@ impl Disk {
             Ask::Stat => return Answer::Stat(Box::new(self.stat())),
             Ask::Neighbours(level) => self.set_neighbours(&level),
             Ask::Timing(on) => self.set_timing(on),
-            Ask::Arm(moments, traces) => self.arm(&moments, &traces),
+            Ask::Arm(moments, signatures) => self.arm(&moments, &signatures),
             Ask::Record => {
                 self.volume.record();
                 Ok(())
@@ -304,8 +304,8 @@ impl Disk {
         Ok(())
     }
 
-    fn arm(&self, moments: &[Awaited], traces: &[Trace]) -> Result<(), Error> {
-        self.volume.await_traced(moments, traces).map_err(|error| match error.kind() {
+    fn arm(&self, moments: &[Awaited], signatures: &[Signature]) -> Result<(), Error> {
+        self.volume.await_signatures(moments, signatures).map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => Error::usage(error),
             _ => Error::Failed(format!("{}: {error}", self.note.mountpoint.display())),
         })

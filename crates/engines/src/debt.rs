@@ -89,11 +89,11 @@ pub struct Payment {
 /// What in an engine's files shows that it is paying a debt: calls of files that it uses for nothing else
 /// while clients are at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trace {
+pub struct Signature {
     /// What it does then, in the singular: "checkpoint".
     pub payment: &'static str,
     /// Which calls.
-    pub call: TracedCall,
+    pub call: FileCall,
     /// Patterns of the files' names, one of which has to fit: `*` stands for any letters, `?` for one.
     /// One with a slash is held against the whole path below the engine's directory.
     pub files: &'static [&'static str],
@@ -101,7 +101,7 @@ pub struct Trace {
 
 /// A kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TracedCall {
+pub enum FileCall {
     /// A write.
     Write,
     /// A write that begins before so many bytes of the file: in its header.
@@ -110,20 +110,20 @@ pub enum TracedCall {
     Sync,
 }
 
-impl Trace {
+impl Signature {
     /// By writes to files.
     pub const fn writes(payment: &'static str, files: &'static [&'static str]) -> Self {
-        Self { payment, call: TracedCall::Write, files }
+        Self { payment, call: FileCall::Write, files }
     }
 
     /// By writes to the first bytes of files.
     pub const fn headers(payment: &'static str, end: u64, files: &'static [&'static str]) -> Self {
-        Self { payment, call: TracedCall::WriteBelow(end), files }
+        Self { payment, call: FileCall::WriteBelow(end), files }
     }
 
     /// By syncs of files.
     pub const fn syncs(payment: &'static str, files: &'static [&'static str]) -> Self {
-        Self { payment, call: TracedCall::Sync, files }
+        Self { payment, call: FileCall::Sync, files }
     }
 }
 

@@ -24,7 +24,7 @@ use crate::fair::Share;
 use crate::kv::{self, Visit};
 use crate::{
     About, Database, Debt, Durability, Engine, Error, Home, Promise, Result, Schema, Setting,
-    Statement, Terms, Trace,
+    Signature, Statement, Terms,
 };
 
 mod debt;
@@ -42,14 +42,14 @@ const MEMTABLE_BYTES: u64 = 64 << 20;
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Tables are written by flushes and compactions alone, and each journal once from its start.
-static TRACES: [Trace; 2] = [
-    Trace::writes("flush or compaction", &["*/tables/*"]),
-    Trace::headers("turn of the log", 1, &["*.jnl"]),
+static SIGNATURES: [Signature; 2] = [
+    Signature::writes("flush or compaction", &["*/tables/*"]),
+    Signature::headers("turn of the log", 1, &["*.jnl"]),
 ];
 
 impl Engine for Fjall {
-    fn traces(&self) -> &'static [Trace] {
-        &TRACES
+    fn signatures(&self) -> &'static [Signature] {
+        &SIGNATURES
     }
 
     fn about(&self) -> About {

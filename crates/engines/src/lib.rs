@@ -32,7 +32,7 @@ pub mod urls;
 mod value;
 
 pub use bakeoff_servers::Standing;
-pub use debt::{Debt, Owed, Payment, Trace, TracedCall, Turn, Unit};
+pub use debt::{Debt, FileCall, Owed, Payment, Signature, Turn, Unit};
 pub use fair::Setting;
 pub use lookup::{find, find_among, find_with};
 pub use options::{EngineOption, Level, Options};
@@ -288,7 +288,7 @@ pub trait Engine: Send + Sync {
 
     /// What in its files shows that it is paying a debt, so that power cuts can be placed there; empty
     /// where nothing does, or nothing is put off.
-    fn traces(&self) -> &'static [Trace] {
+    fn signatures(&self) -> &'static [Signature] {
         &[]
     }
 

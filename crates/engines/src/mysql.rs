@@ -20,7 +20,7 @@ use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Debt, Durability, Engine, Error, Home, Loader, Result, Schema, Session,
-    Setting, Standing, Statement, Terms, Trace, files,
+    Setting, Signature, Standing, Statement, Terms, files,
 };
 
 use debt::Watch;
@@ -37,12 +37,12 @@ mod review;
 mod server;
 mod session;
 mod settings;
+mod signatures;
 mod storage;
 mod survey;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod traces;
 mod upkeep;
 
 const SQL: Dialect = Dialect::MySql;
@@ -87,8 +87,8 @@ impl MariaDb {
 }
 
 impl Engine for MariaDb {
-    fn traces(&self) -> &'static [Trace] {
-        self.storage.traces()
+    fn signatures(&self) -> &'static [Signature] {
+        self.storage.signatures()
     }
 
     fn about(&self) -> About {

@@ -22,7 +22,7 @@ use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
     About, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Schema,
-    Session, Setting, Standing, Statement, Terms, Trace, files,
+    Session, Setting, Signature, Standing, Statement, Terms, files,
 };
 
 use debt::Watch;
@@ -77,15 +77,15 @@ impl Postgres {
 
 /// Files of tables are synced by checkpoints alone, which write the control file at their end; each segment of the
 /// log is written from its start (postgresql.org/docs/current/wal-configuration.html).
-static TRACES: [Trace; 3] = [
-    Trace::syncs("checkpoint", &["*/base/*"]),
-    Trace::writes("checkpoint", &["pg_control"]),
-    Trace::headers("turn of the log", 1, &["*/pg_wal/0*"]),
+static SIGNATURES: [Signature; 3] = [
+    Signature::syncs("checkpoint", &["*/base/*"]),
+    Signature::writes("checkpoint", &["pg_control"]),
+    Signature::headers("turn of the log", 1, &["*/pg_wal/0*"]),
 ];
 
 impl Engine for Postgres {
-    fn traces(&self) -> &'static [Trace] {
-        &TRACES
+    fn signatures(&self) -> &'static [Signature] {
+        &SIGNATURES
     }
 
     fn about(&self) -> About {

@@ -23,7 +23,7 @@ use crate::sql::Dialect;
 use crate::statement::{Action, Yield};
 use crate::{
     About, Access, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
-    Schema, Session, Setting, Statement, Terms, Trace, Value,
+    Schema, Session, Setting, Signature, Statement, Terms, Value,
 };
 
 mod log;
@@ -56,12 +56,14 @@ pub struct Sqlite;
 
 /// A checkpoint writes the database's file, which commits leave alone; a turn of the log writes its header of 32
 /// bytes anew (sqlite.org/fileformat2.html#walformat).
-static TRACES: [Trace; 2] =
-    [Trace::writes("checkpoint", &[FILE]), Trace::headers("turn of the log", 32, &["*-wal"])];
+static SIGNATURES: [Signature; 2] = [
+    Signature::writes("checkpoint", &[FILE]),
+    Signature::headers("turn of the log", 32, &["*-wal"]),
+];
 
 impl Engine for Sqlite {
-    fn traces(&self) -> &'static [Trace] {
-        &TRACES
+    fn signatures(&self) -> &'static [Signature] {
+        &SIGNATURES
     }
 
     fn about(&self) -> About {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use bakeoff_engines::{Durability, Home};
-use bakeoff_experiment::{Block, Cell, Cuts, Experiment, Factor, Plan, base};
+use bakeoff_experiment::{Block, Cell, Cuts, Experiment, Factor, Plan, State, base};
 use bakeoff_results::{LeftOut, in_words};
 
 use crate::refusal::gives;
@@ -144,6 +144,12 @@ pub fn can_be_cut(
 ) -> Result<(), Refusal> {
     let cell = experiment.cut_cell(engine, level);
     spec::check_options(registry, experiment, &cell)?;
+    let every = experiment.cuts.as_ref().is_some_and(|cuts| cuts.every.is_some());
+    if every && cell.state() == State::Steady {
+        let why = "every moment is cut of a short run on a fresh database, which owes nothing yet; give a \
+                   number of cuts (`--cuts 25`), or `--state warm`";
+        return Err(Refusal::of(&cell, &[Factor::STATE], why));
+    }
     let engine = spec::engine(registry, &cell)?;
     if engine.home() == Home::External {
         let why = "bakeoff can't cut the power of a server that it doesn't run; name an engine that \

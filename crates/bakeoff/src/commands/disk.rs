@@ -125,7 +125,7 @@ fn arm(arguments: &cli::DiskArm) -> Result<(), Failure> {
         Trigger::Writes(nth) => format!("within write number {nth} from now"),
         Trigger::Syncs(nth) => format!("within sync number {nth} from now"),
         Trigger::After(time) => format!("in {} ms", time.as_millis()),
-        Trigger::Traced { .. } => unreachable!("no flag asks for one"),
+        Trigger::Signature { .. } => unreachable!("no flag asks for one"),
     };
     print(&format!("the power goes {when}\n"))
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_devices::plug::{Contents, Identity, Keep, Metadata, Moment, Recorded, State, Walk};
+use bakeoff_devices::plug::{
+    Contents, Identity, Image, Keep, Metadata, Moment, Recorded, State, Walk,
+};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use crate::commands::{Command, commands};
@@ -11,16 +13,18 @@ use crate::model::Picture;
 use crate::seen::picture;
 
 /// What is seen of an image by whoever does not know the numbers of files: of each name, the first
-/// name of the same thing, its mode and its bytes.
-type Shown = BTreeMap<String, (String, u32, Option<Vec<u8>>)>;
+/// name of the same thing, what kind of thing it is, its mode and its bytes.
+type Shown = BTreeMap<String, (String, String, u32, Option<Vec<u8>>)>;
 
-fn shown(picture: Picture) -> Shown {
+fn shown(picture: Picture, image: &Image<'_>) -> Shown {
     let mut first = BTreeMap::new();
     for (path, (ino, ..)) in &picture {
         first.entry(*ino).or_insert_with(|| path.clone());
     }
+    let kind = |ino| format!("{:?}", image.item(ino).unwrap().kind);
     let each = picture.into_iter();
-    each.map(|(path, (ino, mode, bytes))| (path, (first[&ino].clone(), mode, bytes))).collect()
+    each.map(|(path, (ino, mode, bytes))| (path, (first[&ino].clone(), kind(ino), mode, bytes)))
+        .collect()
 }
 
 fn pictures(state: &State, contents: &dyn Contents) -> Result<Vec<Picture>, String> {
@@ -70,7 +74,7 @@ fn same(commands: &[Command], recorded_as: Metadata) -> Result<(), String> {
             for ((keep, seed), picture) in choices().zip(walked) {
                 let image = walk.image(keep, seed).unwrap();
                 let identity = walk.identity(&image).map_err(|error| error.to_string())?;
-                let shown = shown(picture);
+                let shown = shown(picture, &image);
                 let first = known.entry(identity).or_insert_with(|| shown.clone());
                 if *first != shown {
                     return Err(format!("one identity of {first:?} and of {shown:?}"));

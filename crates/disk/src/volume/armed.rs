@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bakeoff_devices::trigger::{Awaited, Trace, TracedCall, Trigger};
+use bakeoff_devices::trigger::{Awaited, FileCall, Signature, Trigger};
 
 use crate::fault::fits;
 
@@ -15,11 +15,11 @@ pub(super) struct Armed {
     /// Whether any is counted to.
     counting: AtomicBool,
     /// Whether calls of some files are told from others.
-    tracing: AtomicBool,
+    by_signature: AtomicBool,
     due: Mutex<Due>,
 }
 
-/// A call that may leave a trace.
+/// A call that a signature may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     /// A write that begins there.
@@ -36,7 +36,7 @@ struct Due {
     writes: u64,
     syncs: u64,
     /// What is looked for, each with how often it was found.
-    traces: Vec<(Trace, u64)>,
+    signatures: Vec<(Signature, u64)>,
     /// Told when the last has come; dropped when others are armed.
     come: Option<Sender<()>>,
 }
@@ -52,13 +52,13 @@ pub(super) struct Met {
 
 impl Armed {
     /// Counts to these moments, and to none that were armed before; tells `come`.
-    pub fn set(&self, moments: &[Awaited], traces: &[Trace], come: Sender<()>) {
+    pub fn set(&self, moments: &[Awaited], signatures: &[Signature], come: Sender<()>) {
         let awaited = moments.iter().map(|moment| Some(moment.trigger)).collect();
-        self.tracing.store(!traces.is_empty(), Ordering::Relaxed);
+        self.by_signature.store(!signatures.is_empty(), Ordering::Relaxed);
         *self.lock() = Due {
             awaited,
             by_itself: vec![false; moments.len()],
-            traces: traces.iter().map(|trace| (trace.clone(), 0)).collect(),
+            signatures: signatures.iter().map(|signature| (signature.clone(), 0)).collect(),
             come: Some(come),
             ..Due::default()
         };
@@ -70,7 +70,7 @@ impl Armed {
         if !self.counting.load(Ordering::Relaxed) {
             return Met::default();
         }
-        let path = if self.tracing.load(Ordering::Relaxed) { path() } else { None };
+        let path = if self.by_signature.load(Ordering::Relaxed) { path() } else { None };
         self.count(|due| due.call(call, path.as_deref()))
     }
 
@@ -126,11 +126,11 @@ impl Due {
         *count += 1;
         let now = of_all(*count);
         let mut met = self.meet(true, |_, awaited| awaited == now);
-        for number in 0..self.traces.len() {
-            let (trace, count) = &mut self.traces[number];
-            if path.is_some_and(|path| leaves(trace, call, path)) {
+        for number in 0..self.signatures.len() {
+            let (signature, count) = &mut self.signatures[number];
+            if path.is_some_and(|path| leaves(signature, call, path)) {
                 *count += 1;
-                let now = Trigger::Traced { trace: number, count: *count };
+                let now = Trigger::Signature { signature: number, count: *count };
                 met.join(self.meet(true, |_, awaited| awaited == now));
             }
         }
@@ -150,15 +150,15 @@ impl Due {
     }
 }
 
-/// Whether a call is what a trace is left by.
-fn leaves(trace: &Trace, call: Call, path: &Path) -> bool {
-    let is_such = match (trace.call, call) {
-        (TracedCall::Write, Call::Write(_)) | (TracedCall::Sync, Call::Sync) => true,
-        (TracedCall::WriteBelow(end), Call::Write(offset)) => offset < end,
-        (TracedCall::Write | TracedCall::WriteBelow(_), Call::Sync)
-        | (TracedCall::Sync, Call::Write(_)) => false,
+/// Whether a call is one of a signature.
+fn leaves(signature: &Signature, call: Call, path: &Path) -> bool {
+    let is_such = match (signature.call, call) {
+        (FileCall::Write, Call::Write(_)) | (FileCall::Sync, Call::Sync) => true,
+        (FileCall::WriteBelow(end), Call::Write(offset)) => offset < end,
+        (FileCall::Write | FileCall::WriteBelow(_), Call::Sync)
+        | (FileCall::Sync, Call::Write(_)) => false,
     };
-    is_such && trace.files.iter().any(|pattern| fits(pattern, path))
+    is_such && signature.files.iter().any(|pattern| fits(pattern, path))
 }
 
 #[cfg(test)]
@@ -179,17 +179,18 @@ mod tests {
 
     #[test]
     fn calls_of_some_files_are_counted_by_themselves_and_by_where_they_begin() {
-        let trace = |call, file: &str| Trace { call, files: vec!["none".into(), file.into()] };
-        let traces = [
-            trace(TracedCall::WriteBelow(32), "*-wal"),
-            trace(TracedCall::Write, "base/*"),
-            trace(TracedCall::Sync, "base/*"),
+        let signature =
+            |call, file: &str| Signature { call, files: vec!["none".into(), file.into()] };
+        let signatures = [
+            signature(FileCall::WriteBelow(32), "*-wal"),
+            signature(FileCall::Write, "base/*"),
+            signature(FileCall::Sync, "base/*"),
         ];
         let armed = Armed::default();
-        let traced = |trace, count| until(Trigger::Traced { trace, count });
-        let late = Awaited { trigger: Trigger::Traced { trace: 0, count: 9 }, within: None };
-        let all = [traced(0, 2), traced(1, 2), traced(2, 1), until(Trigger::Writes(5)), late];
-        armed.set(&all, &traces, channel().0);
+        let signed = |signature, count| until(Trigger::Signature { signature, count });
+        let late = Awaited { trigger: Trigger::Signature { signature: 0, count: 9 }, within: None };
+        let all = [signed(0, 2), signed(1, 2), signed(2, 1), until(Trigger::Writes(5)), late];
+        armed.set(&all, &signatures, channel().0);
         let call = |call, path: &str| armed.call(call, || Some(path.into())).which;
         assert!(call(Call::Write(0), "a-wal").is_empty());
         assert!(call(Call::Write(32), "a-wal").is_empty(), "it begins after the header");

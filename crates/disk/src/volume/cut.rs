@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::plug::Keep;
-use bakeoff_devices::trigger::{Awaited, Trace, Trigger};
+use bakeoff_devices::trigger::{Awaited, Signature, Trigger};
 
 use super::Volume;
 use super::armed::{Call, Met};
@@ -60,14 +60,18 @@ impl Volume {
     /// # Errors
     /// The power is off, a count is 0, there is none, or no thread can be started.
     pub fn await_moments(self: &Arc<Self>, moments: &[Awaited]) -> io::Result<()> {
-        self.await_traced(moments, &[])
+        self.await_signatures(moments, &[])
     }
 
-    /// The same, where moments may be counted by the traces that calls leave.
+    /// The same, where moments may be counted by signatures.
     ///
     /// # Errors
-    /// As of [`Volume::await_moments`], or a moment is counted by a trace that there is not.
-    pub fn await_traced(self: &Arc<Self>, moments: &[Awaited], traces: &[Trace]) -> io::Result<()> {
+    /// As of [`Volume::await_moments`], or a moment is counted by a signature that there is not.
+    pub fn await_signatures(
+        self: &Arc<Self>,
+        moments: &[Awaited],
+        signatures: &[Signature],
+    ) -> io::Result<()> {
         if self.is_off() {
             return Err(io::Error::other("the power is off already"));
         }
@@ -75,9 +79,9 @@ impl Volume {
         if moments.is_empty() || moments.iter().any(|it| it.trigger.count() == Some(0)) {
             return invalid("the first one is number 1");
         }
-        let untraced = |it: &Awaited| matches!(it.trigger, Trigger::Traced { trace, .. } if trace >= traces.len());
-        if moments.iter().any(untraced) {
-            return invalid("there is no such trace");
+        let unknown = |it: &Awaited| matches!(it.trigger, Trigger::Signature { signature, .. } if signature >= signatures.len());
+        if moments.iter().any(unknown) {
+            return invalid("there is no such signature");
         }
         let (come, heard) = mpsc::channel();
         let (volume, times) = (Arc::downgrade(self), times(moments));
@@ -85,7 +89,7 @@ impl Volume {
         thread::Builder::new().name("disk-plug".into()).spawn(wait)?;
         let mut model = self.model();
         model.noted = vec![None; moments.len()];
-        self.armed.set(moments, traces, come);
+        self.armed.set(moments, signatures, come);
         Ok(())
     }
 
@@ -161,7 +165,7 @@ impl Volume {
 fn times(moments: &[Awaited]) -> Vec<(Duration, usize)> {
     let time = |it: &Awaited| match it.trigger {
         Trigger::After(time) => Some(time),
-        Trigger::Writes(_) | Trigger::Syncs(_) | Trigger::Traced { .. } => it.within,
+        Trigger::Writes(_) | Trigger::Syncs(_) | Trigger::Signature { .. } => it.within,
     };
     let numbered = moments.iter().enumerate();
     let mut times: Vec<_> = numbered.filter_map(|(number, it)| Some((time(it)?, number))).collect();

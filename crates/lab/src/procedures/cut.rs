@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::control::Control;
-use bakeoff_engines::{Durability, Trace};
+use bakeoff_engines::{Durability, Signature};
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 pub use self::clients::ClientRun;
@@ -77,7 +77,7 @@ pub struct CutTerms {
     /// Whether the clients turn the target's debts over before any moment is waited for.
     pub steady: bool,
     /// What shows that it is paying a debt: a third of the cuts at `steady` are placed there.
-    pub traces: &'static [Trace],
+    pub signatures: &'static [Signature],
     /// The cut whose recovery is timed on the trial's disk, once it is judged.
     pub timed: Option<u32>,
     /// Whether the power goes a second time, while the target recovers from the first.
@@ -134,13 +134,13 @@ impl Procedure for CutProcedure<'_> {
 impl CutTerms {
     /// Whether a cut is placed in what pays a debt: every third from the first on, if anything shows that.
     fn is_placed(&self, number: u32) -> bool {
-        self.steady && !self.traces.is_empty() && number.is_multiple_of(PLACED)
+        self.steady && !self.signatures.is_empty() && number.is_multiple_of(PLACED)
     }
 
     /// Which cuts come from one run of the clients, in the order of these: up to [`CUTS_A_RUN`], and those
     /// that are placed apart from the others, since they wait for payments much longer.
     pub fn run_of(&self, number: u32) -> (bool, u32) {
-        let each = match (self.is_placed(number), self.steady && !self.traces.is_empty()) {
+        let each = match (self.is_placed(number), self.steady && !self.signatures.is_empty()) {
             (true, _) => CUTS_A_RUN * PLACED,
             (false, true) => CUTS_A_RUN * PLACED / (PLACED - 1),
             (false, false) => CUTS_A_RUN,
@@ -151,7 +151,7 @@ impl CutTerms {
     /// The moment of a cut; one that is placed is waited for as long as `patience`.
     fn moment(&self, seed: u64, number: u32, patience: Duration) -> Moment {
         match self.is_placed(number) {
-            true => Moment::place(seed, self.traces, patience),
+            true => Moment::place(seed, self.signatures, patience),
             false => Moment::draw(seed, self.durability),
         }
     }
@@ -175,7 +175,7 @@ impl CutTerms {
             number,
             conditioned: None,
             seed,
-            moment: moment.describe(self.traces),
+            moment: moment.describe(self.signatures),
             placed: None,
             ran_s: 0.0,
             acknowledged: 0,

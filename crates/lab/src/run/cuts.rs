@@ -195,7 +195,11 @@ impl Runner<'_> {
             clients: self.experiment.cut_clients(),
             keep: common.keep.clone(),
             steady: self.experiment.cut_cell(engine, durability.name()).state() == State::Steady,
-            traces: self.registry.engine(engine).map(|engine| engine.traces()).unwrap_or_default(),
+            signatures: self
+                .registry
+                .engine(engine)
+                .map(|engine| engine.signatures())
+                .unwrap_or_default(),
             timed: common.cuts.numbers().next(),
             recovery: common.cuts.recovery,
             keep_images: images,

@@ -10,7 +10,7 @@ use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::mount::Launcher;
-use bakeoff_engines::{Durability, Engine, Trace};
+use bakeoff_engines::{Durability, Engine, Signature};
 use bakeoff_experiment::{Changes, Experiment, Memory};
 use bakeoff_lab::machine::accounts;
 use bakeoff_lab::place::images::Images;
@@ -45,7 +45,7 @@ pub struct Stage {
     steady: bool,
     /// A disk on which the first recovery is timed.
     disk: Option<&'static str>,
-    traces: &'static [Trace],
+    signatures: &'static [Signature],
     pub keep_images: Option<PathBuf>,
     pub patience: Duration,
     /// How many cuts come from one run of the clients.
@@ -108,7 +108,7 @@ impl Stage {
             recovery: false,
             steady: false,
             disk: None,
-            traces: engine.traces(),
+            signatures: engine.signatures(),
             keep_images: None,
             patience: cut::PATIENCE,
             together: 5,
@@ -190,7 +190,7 @@ impl Stage {
 
     /// No cut is placed in what pays a debt.
     pub fn unplaced(self) -> Self {
-        Self { traces: &[], ..self }
+        Self { signatures: &[], ..self }
     }
 
     pub fn at(self, durability: Durability, promised: Promised) -> Self {
@@ -218,7 +218,7 @@ impl Stage {
             clients: 4,
             keep: self.keep.clone(),
             steady: self.steady,
-            traces: self.traces,
+            signatures: self.signatures,
             timed: self.disk.as_ref().map(|_| 0),
             recovery: self.recovery,
             keep_images: self.keep_images.clone(),

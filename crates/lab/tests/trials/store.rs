@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use bakeoff_engines::kv::{self, Visit};
 use bakeoff_engines::{
-    About, Database, Debt, Durability, Engine, Error, Home, Promise, Result, Schema, Statement,
-    Terms, Trace, Turn,
+    About, Database, Debt, Durability, Engine, Error, Home, Promise, Result, Schema, Signature,
+    Statement, Terms, Turn,
 };
 
 /// A base is written every so many commits.
@@ -23,7 +23,7 @@ const EVERY: u64 = 3;
 /// The same where that is a checkpoint that few cuts meet by chance.
 const SELDOM: u64 = 150;
 /// The syncs of a checkpoint.
-static TRACES: [Trace; 1] = [Trace::syncs("checkpoint", &["base*"])];
+static SIGNATURES: [Signature; 1] = [Signature::syncs("checkpoint", &["base*"])];
 /// How long nothing holds what a hasty recovery has read.
 const HASTE: Duration = Duration::from_millis(20);
 /// After which bases a rare gap is open.
@@ -83,8 +83,8 @@ pub fn with(fault: Fault) -> &'static Store {
 }
 
 impl Engine for Store {
-    fn traces(&self) -> &'static [Trace] {
-        if self.fault == Fault::LateSync { &TRACES } else { &[] }
+    fn signatures(&self) -> &'static [Signature] {
+        if self.fault == Fault::LateSync { &SIGNATURES } else { &[] }
     }
 
     fn about(&self) -> About {

@@ -107,7 +107,7 @@ impl ClientRun {
 
     /// What a cut was placed in, and whether that came.
     pub(super) fn placed(&self, number: u32, moment: &Moment) -> Option<Placed> {
-        let payment = moment.payment(self.terms.traces)?.into();
+        let payment = moment.payment(self.terms.signatures)?.into();
         let left = self.left.as_ref().ok()?;
         let came = *left.off.by_itself.get(*self.numbers.get(&number)?)?;
         Some(Placed { payment, came })

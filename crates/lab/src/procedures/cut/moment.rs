@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bakeoff_devices::trigger::{Awaited, Trigger};
-use bakeoff_engines::{Durability, Trace, TracedCall};
+use bakeoff_engines::{Durability, FileCall, Signature};
 use bakeoff_experiment::random::SplitMix64;
 
 /// The most writes and syncs that are waited for.
@@ -16,11 +16,11 @@ const LONG_MS: u64 = 2_500;
 /// The longest time that is waited for in a recovery, in microseconds.
 const AGAIN_US: u64 = 1_000_000;
 
-/// The most calls that are waited for of those that leave a trace of a payment: a checkpoint has many writes, and
+/// The most calls that are waited for of those of a signature: a checkpoint has many writes, and
 /// few syncs; and a log turns over seldom.
-const TRACED_WRITES: u64 = 300;
-const TRACED_SYNCS: u64 = 4;
-const TRACED_HEADERS: u64 = 1;
+const SIGNATURE_WRITES: u64 = 300;
+const SIGNATURE_SYNCS: u64 = 4;
+const SIGNATURE_HEADERS: u64 = 1;
 
 /// When the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,24 +67,26 @@ impl Moment {
         Self { trigger, limit }
     }
 
-    /// Draws one while the engine pays a debt, by one of the traces that it leaves then. It is waited for
+    /// Draws one while the engine pays a debt, by one of its signatures. It is waited for
     /// no longer than `limit`.
-    pub fn place(seed: u64, traces: &[Trace], limit: Duration) -> Self {
+    pub fn place(seed: u64, signatures: &[Signature], limit: Duration) -> Self {
         let mut random = SplitMix64::new(seed);
-        let trace = random.below(traces.len());
-        let most = match traces[trace].call {
-            TracedCall::Write => TRACED_WRITES,
-            TracedCall::WriteBelow(_) => TRACED_HEADERS,
-            TracedCall::Sync => TRACED_SYNCS,
+        let signature = random.below(signatures.len());
+        let most = match signatures[signature].call {
+            FileCall::Write => SIGNATURE_WRITES,
+            FileCall::WriteBelow(_) => SIGNATURE_HEADERS,
+            FileCall::Sync => SIGNATURE_SYNCS,
         };
         let count = spread(most, random.below(1 << 32) as u64);
-        Self { trigger: Trigger::Traced { trace, count }, limit }
+        Self { trigger: Trigger::Signature { signature, count }, limit }
     }
 
-    /// What the engine does then, of a moment that was placed by one of these traces.
-    pub fn payment(&self, traces: &[Trace]) -> Option<&'static str> {
+    /// What the engine does then, of a moment that was placed by one of these signatures.
+    pub fn payment(&self, signatures: &[Signature]) -> Option<&'static str> {
         match self.trigger {
-            Trigger::Traced { trace, .. } => traces.get(trace).map(|trace| trace.payment),
+            Trigger::Signature { signature, .. } => {
+                signatures.get(signature).map(|signature| signature.payment)
+            }
             Trigger::Writes(_) | Trigger::Syncs(_) | Trigger::After(_) => None,
         }
     }
@@ -94,10 +96,10 @@ impl Moment {
         Awaited { trigger: self.trigger, within: Some(self.limit) }
     }
 
-    /// In words; `traces` are those by which it may have been placed.
-    pub fn describe(&self, traces: &[Trace]) -> String {
+    /// In words; `signatures` are those by which it may have been placed.
+    pub fn describe(&self, signatures: &[Signature]) -> String {
         match self.trigger {
-            Trigger::Traced { trace, count } => traced(traces.get(trace), count),
+            Trigger::Signature { signature, count } => signed(signatures.get(signature), count),
             Trigger::Writes(count) => format!("within write {count}"),
             Trigger::Syncs(count) => format!("within sync {count}"),
             Trigger::After(time) => format!("after {:.3} s", time.as_secs_f64()),
@@ -105,14 +107,14 @@ impl Moment {
     }
 }
 
-/// Within a call that leaves a trace.
-fn traced(trace: Option<&Trace>, count: u64) -> String {
-    let (call, files) = match trace {
-        Some(Trace { call: TracedCall::Sync, files, .. }) => ("sync", files.join(", ")),
-        Some(Trace { call: TracedCall::WriteBelow(end), files, .. }) => {
+/// Within a call of a signature.
+fn signed(signature: Option<&Signature>, count: u64) -> String {
+    let (call, files) = match signature {
+        Some(Signature { call: FileCall::Sync, files, .. }) => ("sync", files.join(", ")),
+        Some(Signature { call: FileCall::WriteBelow(end), files, .. }) => {
             ("write", format!("the first {end} bytes of {}", files.join(", ")))
         }
-        Some(Trace { files, .. }) => ("write", files.join(", ")),
+        Some(Signature { files, .. }) => ("write", files.join(", ")),
         None => ("call", String::new()),
     };
     format!("within {call} {count} of {files}")
@@ -187,16 +189,18 @@ mod tests {
 
     #[test]
     fn a_moment_is_placed_in_each_of_the_payments_and_soon_or_late_in_it() {
-        static TRACES: [Trace; 3] = [
-            Trace::writes("checkpoint", &["pages"]),
-            Trace::headers("turn of the log", 32, &["log"]),
-            Trace::syncs("checkpoint", &["pages", "index"]),
+        static SIGNATURES: [Signature; 3] = [
+            Signature::writes("checkpoint", &["pages"]),
+            Signature::headers("turn of the log", 32, &["log"]),
+            Signature::syncs("checkpoint", &["pages", "index"]),
         ];
         let limit = Duration::from_secs(60);
-        let all: Vec<_> = (0..600).map(|seed| Moment::place(seed, &TRACES, limit)).collect();
-        for (trace, most) in [(0, TRACED_WRITES), (1, TRACED_HEADERS), (2, TRACED_SYNCS)] {
+        let all: Vec<_> = (0..600).map(|seed| Moment::place(seed, &SIGNATURES, limit)).collect();
+        for (signature, most) in
+            [(0, SIGNATURE_WRITES), (1, SIGNATURE_HEADERS), (2, SIGNATURE_SYNCS)]
+        {
             let counts = all.iter().filter_map(|moment| match moment.trigger {
-                Trigger::Traced { trace: of, count } if of == trace => Some(count),
+                Trigger::Signature { signature: of, count } if of == signature => Some(count),
                 _ => None,
             });
             let counts: Vec<u64> = counts.collect();
@@ -204,12 +208,13 @@ mod tests {
             assert!(counts.contains(&1) && counts.iter().any(|count| 2 * *count > most));
             assert!(counts.iter().all(|count| (1..=most).contains(count)));
         }
-        let moment = |trace| Moment { trigger: Trigger::Traced { trace, count: 2 }, limit };
-        let said = |trace| moment(trace).describe(&TRACES);
+        let moment =
+            |signature| Moment { trigger: Trigger::Signature { signature, count: 2 }, limit };
+        let said = |signature| moment(signature).describe(&SIGNATURES);
         assert_eq!(said(0), "within write 2 of pages");
         assert_eq!(said(1), "within write 2 of the first 32 bytes of log");
         assert_eq!(said(2), "within sync 2 of pages, index");
-        assert_eq!(moment(1).payment(&TRACES), Some("turn of the log"));
+        assert_eq!(moment(1).payment(&SIGNATURES), Some("turn of the log"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bakeoff_devices::trigger::{Awaited, Trace, TracedCall};
+use bakeoff_devices::trigger::{Awaited, FileCall, Signature};
 use bakeoff_disk::control::{Control, Stat};
 
 use super::Bench;
@@ -48,7 +48,7 @@ impl Bench<'_, '_> {
         over: impl Fn(&Message) -> bool,
     ) -> Result<Off, TrialError> {
         let failed = |error| TrialError::place("its disk does not work", error);
-        control.await_traced(moments, &traces(self.terms.traces)).map_err(failed)?;
+        control.await_signatures(moments, &signatures(self.terms.signatures)).map_err(failed)?;
         let (began, start_ns) = (Instant::now(), now_ns());
         let process = process.go()?;
         let (mut received, mut ended) = (Vec::new(), false);
@@ -128,12 +128,12 @@ fn with_room(control: &Control, stat: &Stat) -> Result<bool, TrialError> {
 }
 
 /// As the disk looks for them.
-fn traces(of: &[bakeoff_engines::Trace]) -> Vec<Trace> {
+fn signatures(of: &[bakeoff_engines::Signature]) -> Vec<Signature> {
     let call = |call| match call {
-        bakeoff_engines::TracedCall::Write => TracedCall::Write,
-        bakeoff_engines::TracedCall::WriteBelow(end) => TracedCall::WriteBelow(end),
-        bakeoff_engines::TracedCall::Sync => TracedCall::Sync,
+        bakeoff_engines::FileCall::Write => FileCall::Write,
+        bakeoff_engines::FileCall::WriteBelow(end) => FileCall::WriteBelow(end),
+        bakeoff_engines::FileCall::Sync => FileCall::Sync,
     };
     let files = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect();
-    of.iter().map(|it| Trace { call: call(it.call), files: files(it.files) }).collect()
+    of.iter().map(|it| Signature { call: call(it.call), files: files(it.files) }).collect()
 }
