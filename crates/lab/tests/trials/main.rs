@@ -35,8 +35,6 @@ fn engines() -> Vec<&'static dyn Engine> {
 const SLOW: &[&str] = &[
     "servers_keep_strict",
     "innodb_keeps_strict_while_it_pays",
-    "myrocks_keeps_strict_while_it_pays",
-    "postgres_keeps_strict_while_it_pays",
     "embedded_engines_keep_relaxed",
     "embedded_engines_keep_strict_twice",
     "postgres_with_whole_pages_survives",

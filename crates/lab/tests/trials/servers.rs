@@ -12,8 +12,6 @@ use crate::stage::{MOST, Stage, all_kept, breaks};
 pub const TESTS: &[Test] = &[
     ("servers_keep_strict", servers_keep_strict),
     ("innodb_keeps_strict_while_it_pays", || keeps_while_it_pays("mariadb:innodb")),
-    ("myrocks_keeps_strict_while_it_pays", || keeps_while_it_pays("mariadb:rocksdb")),
-    ("postgres_keeps_strict_while_it_pays", || keeps_while_it_pays("postgres")),
     ("postgres_without_fsync_is_caught", || caught("postgres-fsync-off")),
     ("postgres_with_torn_pages_is_caught", || caught("postgres-torn-pages")),
     ("postgres_with_whole_pages_survives", whole_pages_survive),
