@@ -13,7 +13,7 @@ use crate::place::{CUTS, Place, TRIALS};
 const WITHIN_S: f64 = 4.0;
 
 /// How long the last run may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// Kills one run until it has come to its end, or was killed `most` times and is then left to finish.
 /// How often it was killed; what does not hold.

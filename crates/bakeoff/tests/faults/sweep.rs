@@ -16,7 +16,7 @@ use crate::place::{CUTS, Place, TRIALS};
 use crate::supervisor::Supervised;
 
 /// How long a run may take in which a call fails. Whole, it takes about 3 s.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 /// Of calls that look alike, so many are made to fail, spread over all of them.
 const ALIKE: u32 = 6;
 /// Exit codes of docs/exit-codes.md that a failed call may lead to.
