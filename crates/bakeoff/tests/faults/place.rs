@@ -38,9 +38,9 @@ const COMMITTED: &str = "SELECT 'trial ' || id, block, attempt, position, levels
     measures, (SELECT group_concat(hex(kept)) FROM operation WHERE trial = trial.id), \
     (SELECT group_concat(name || points) FROM owed WHERE trial = trial.id) FROM trial";
 
-/// The same of power cuts, and of what was learnt by a calibration.
+/// The same of power cuts, and of what was learnt by a calibration. A cut that failed is made again.
 const MORE_COMMITTED: [&str; 2] = [
-    "SELECT 'cut ' || id, facts FROM cut",
+    "SELECT 'cut ' || id, facts FROM cut WHERE facts ->> 'failed' IS NULL",
     "SELECT 'calibration ' || key, operations, seconds, turned_over FROM calibration",
 ];
 
