@@ -43,6 +43,9 @@ const WARM_UP: usize = 50;
 /// What the daemon waits for.
 enum Event {
     Signal,
+    /// It is not to be seen any more where this process is; somebody with mounts of its own
+    /// (`mount_namespaces(7)`) may still have it.
+    Left,
     /// The mount is gone, whoever unmounted it.
     Unmounted(io::Result<()>),
 }
@@ -92,8 +95,8 @@ pub fn serve(
     fuse::end_with_a_lost_reply();
     let (events, heard) = mpsc::channel();
     listen_for_signals(events.clone()).map_err(failed("signals"))?;
-    let disk = Arc::new(Disk::open(options, &spec, note)?);
-    disk.mount(&claim.socket(), events)?;
+    let disk = Arc::new(Disk::open(options, &spec, note, events)?);
+    disk.mount(&claim.socket())?;
     let served = disk.calibrate(options.timing).and_then(|()| {
         // The disk goes when this function ends, whoever is still connected.
         let answering = Arc::downgrade(&disk);
@@ -110,6 +113,7 @@ pub fn serve(
     };
     let session = match ended {
         Event::Unmounted(session) => session,
+        Event::Left => end_of_session(&heard),
         Event::Signal => {
             disk.volume.end_snapshots();
             disk.leave(&heard)
@@ -135,6 +139,7 @@ struct Disk {
     started: Instant,
     /// Whether it was found to answer.
     ready: Arc<AtomicBool>,
+    events: Sender<Event>,
     changing: Mutex<Changing>,
 }
 
@@ -145,7 +150,12 @@ struct Changing {
 }
 
 impl Disk {
-    fn open(options: &MountOptions, spec: &Spec, note: Note) -> Result<Self, Error> {
+    fn open(
+        options: &MountOptions,
+        spec: &Spec,
+        note: Note,
+        events: Sender<Event>,
+    ) -> Result<Self, Error> {
         let station = Station::new(spec.build(options.seed), options.seed);
         // The timing comes on when the round trip is known.
         let null = spec.is_null();
@@ -164,10 +174,10 @@ impl Disk {
         let (seed, metadata) = (options.seed, options.metadata);
         let started = Instant::now();
         let ready = Arc::default();
-        Ok(Self { note, seed, metadata, null, volume, executor, started, ready, changing })
+        Ok(Self { note, seed, metadata, null, volume, executor, started, ready, events, changing })
     }
 
-    fn mount(&self, socket: &Path, events: Sender<Event>) -> Result<(), Error> {
+    fn mount(&self, socket: &Path) -> Result<(), Error> {
         let options = ServeOptions { name: table::source(socket), ..ServeOptions::default() };
         let session = fuse::serve(Arc::clone(&self.volume), &self.note.mountpoint, &options);
         let session = session.map_err(|error| {
@@ -177,7 +187,7 @@ impl Disk {
             let said = error.rsplit(": ").next().unwrap_or_default();
             Error::Failed(format!("{mountpoint} can't be mounted ({said}): {MEND}"))
         })?;
-        let ready = Arc::clone(&self.ready);
+        let (ready, events) = (Arc::clone(&self.ready), self.events.clone());
         let wait = move || {
             let ended = session.wait();
             if !ready.load(Ordering::Relaxed) {
@@ -194,9 +204,7 @@ impl Disk {
     /// one that the kernel never answers itself; then lets the disk take its time.
     fn calibrate(&self, timing: bool) -> io::Result<()> {
         let mountpoint = self.note.mountpoint.clone();
-        let thread = thread::Builder::new().name("disk-calibration".into());
-        let thread = thread.spawn(move || round_trips(&mountpoint))?;
-        let mut trips = thread.join().map_err(|_| io::Error::other("it panicked"))??;
+        let mut trips = through_the_mount(move || round_trips(&mountpoint))?;
         trips.sort_unstable();
         let nanos = u64::try_from(trips[TRIPS / 2].as_nanos()).unwrap_or(0);
         self.executor.set_round_trip(nanos);
@@ -318,11 +326,21 @@ impl Disk {
     }
 
     fn unmount(&self) -> Result<(), Error> {
+        let at = self.note.mountpoint.clone();
+        let unmounted = through_the_mount(move || {
+            // The kernel does it when the last one who has the mount loses it, which may be somebody
+            // that the daemon does not wait for. Nothing is left to be done where the power is off.
+            let _ = fs::File::open(&at).map(rustix::fs::syncfs);
+            table::unmount(&at, How::Now)
+        });
         let at = &self.note.mountpoint;
-        table::unmount(at, How::Now).map_err(|error| match error.kind() {
+        unmounted.map_err(|error| match error.kind() {
             ErrorKind::ResourceBusy => Error::in_use(at),
             _ => Error::Failed(format!("{} can't be unmounted: {error}", at.display())),
-        })
+        })?;
+        // It is heard as long as the daemon is there.
+        let _ = self.events.send(Event::Left);
+        Ok(())
     }
 
     /// Unmounts after a signal, whoever still uses it, and waits for the session's end.
@@ -338,14 +356,19 @@ impl Disk {
             }
             thread::sleep(Duration::from_millis(20));
         }
-        let start = Instant::now();
-        loop {
-            match heard.recv_timeout(ENDING.saturating_sub(start.elapsed())) {
-                Ok(Event::Signal) => {}
-                Ok(Event::Unmounted(session)) => return session,
-                // Somebody has files open; they are lost with this process.
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
-            }
+        end_of_session(heard)
+    }
+}
+
+/// Waits for the end of the session once nobody can reach the disk from where this process is, and
+/// not for ever: who has files open, or the mount among mounts of its own, loses it with this process.
+fn end_of_session(heard: &mpsc::Receiver<Event>) -> io::Result<()> {
+    let start = Instant::now();
+    loop {
+        match heard.recv_timeout(ENDING.saturating_sub(start.elapsed())) {
+            Ok(Event::Signal | Event::Left) => {}
+            Ok(Event::Unmounted(session)) => return session,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
         }
     }
 }
@@ -425,16 +448,27 @@ pub fn can_mount() -> Result<(), Error> {
     Err(Error::Failed(format!("virtual disks need FUSE, and /dev/fuse {why}: {MEND}")))
 }
 
-/// How long calls through the mount take.
+/// Has a thread of its own do something that waits for this very process.
 ///
-/// A thread that waits for its own process can't be killed before the connection ends, and that is
-/// held by the process's descriptors: so this thread gives its own up first.
+/// Such a thread can't be killed before the connection ends, and that is held by the process's
+/// descriptors: so the thread gives its own up first, and must not use one that was open before.
+fn through_the_mount<T: Send + 'static>(
+    what: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let thread = thread::Builder::new().name("disk-own-caller".into());
+    let thread = thread.spawn(move || {
+        // SAFETY: the thread uses no descriptor from here on, and has no part in those of others.
+        unsafe {
+            rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES)?;
+            libc::close_range(3, libc::c_uint::MAX, 0);
+        }
+        what()
+    })?;
+    thread.join().map_err(|_| io::Error::other("it panicked"))?
+}
+
+/// How long calls through the mount take.
 fn round_trips(mountpoint: &Path) -> io::Result<Vec<Duration>> {
-    // SAFETY: the thread uses no descriptor from here on, and has no part in those of others.
-    unsafe {
-        rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES)?;
-        libc::close_range(3, libc::c_uint::MAX, 0);
-    }
     let mut trips = Vec::with_capacity(TRIPS);
     for n in 0..WARM_UP + TRIPS {
         let start = Instant::now();

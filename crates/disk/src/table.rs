@@ -170,7 +170,7 @@ fn unmount_in_its_folder(path: &Path, flags: UnmountFlags) -> rustix::io::Result
     let (open, links) =
         (OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, ResolveFlags::NO_SYMLINKS);
     let folder = rustix::fs::openat2(rustix::fs::CWD, parent, open, Mode::empty(), links)?;
-    let way = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+    let way = Path::new("/proc/thread-self/fd").join(folder.as_raw_fd().to_string()).join(name);
     rustix::mount::unmount(way, flags)
 }
 

@@ -243,6 +243,28 @@ fn in_its_own_world(disks: &Disks, script: &str) -> Option<super::Done> {
     Some(super::Done(command.output().unwrap()))
 }
 
+/// As a service with `PrivateMounts=` has, or a container.
+#[test]
+fn a_disk_that_others_have_among_mounts_of_their_own_is_unmounted_whole() {
+    let Some(disks) = Disks::new() else { return };
+    // What is written to a map, and closed, is only in the kernel's memory.
+    let script = r#"
+        $0 disk mount b m --model null
+        head -c 1M /dev/zero > m/mapped
+        unshare --mount --propagation private sleep 60 &
+        other=$!
+        trap 'kill $other' EXIT
+        while test "$(readlink /proc/$other/ns/mnt)" = "$(readlink /proc/$$/ns/mnt)"; do sleep 0.01; done
+        python3 -c 'import mmap; f = open("m/mapped", "r+b"); m = mmap.mmap(f.fileno(), 0); m[70000:70004] = b"kept"'
+        $0 disk unmount m
+        grep -c kept b/mapped
+        "#;
+    if let Some(done) = in_its_own_world(&disks, script) {
+        assert_eq!(done.code(0).out().lines().last(), Some("1"));
+        disks.assert_clean();
+    }
+}
+
 #[test]
 fn a_snapshot_is_of_now_and_the_disk_runs_on() {
     let Some(disks) = Disks::new() else { return };
