@@ -14,6 +14,7 @@ use crate::store::{Fault, with};
 
 pub const TESTS: &[Test] = &[
     ("an_engine_that_is_never_ready_is_corrupt", an_engine_that_is_never_ready_is_corrupt),
+    ("what_is_broken_once_and_then_whole_is_no_finding", what_is_broken_once_is_no_finding),
     ("images_of_broken_promises_are_kept", images_of_broken_promises_are_kept),
     ("a_server_of_somebody_else_is_refused", a_server_of_somebody_else_is_refused),
     ("a_failed_cut_says_why", a_failed_cut_says_why),
@@ -27,6 +28,15 @@ fn an_engine_that_is_never_ready_is_corrupt() {
     let corrupt = cuts[0].judged[0].verdict.corrupt.as_deref();
     assert!(corrupt.is_some_and(|why| why.contains("not ready after 2 s")), "{cuts:#?}");
     assert!(breaks(&cuts[0]));
+}
+
+/// As where the machine has no descriptor left for the target that recovers.
+fn what_is_broken_once_is_no_finding() {
+    let stage = Stage::set(with(Fault::ReadyAtLast));
+    let cut = stage.with(Metadata::Ordered, &[Keep::Prefix]).cuts(1).remove(0);
+    let why = cut.failed.as_deref().unwrap_or_default();
+    assert!(why.contains("the machine") && why.contains("once more"), "{cut:#?}");
+    assert!(!breaks(&cut), "{cut:#?}");
 }
 
 fn images_of_broken_promises_are_kept() {

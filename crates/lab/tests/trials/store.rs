@@ -50,6 +50,8 @@ pub enum Fault {
     HastyRecovery,
     /// What a power cut has left is never opened.
     NeverReady,
+    /// What a power cut has left is not opened the first time, and is when the same is tried again.
+    ReadyAtLast,
     /// Three times, the log is thrown away before the new base has its name for good: inside that sync
     /// of the folder, and then only, a cut may leave the old base without its log.
     RareGap,
@@ -64,7 +66,7 @@ pub struct Store {
 }
 
 /// Each of them.
-pub static ALL: [Store; 10] = [
+pub static ALL: [Store; 11] = [
     Store { name: "sound", fault: Fault::None },
     Store { name: "no-sync", fault: Fault::NoSync },
     Store { name: "sync-before-write", fault: Fault::SyncBeforeWrite },
@@ -73,6 +75,7 @@ pub static ALL: [Store; 10] = [
     Store { name: "index-first", fault: Fault::IndexFirst },
     Store { name: "hasty-recovery", fault: Fault::HastyRecovery },
     Store { name: "never-ready", fault: Fault::NeverReady },
+    Store { name: "ready-at-last", fault: Fault::ReadyAtLast },
     Store { name: "rare-gap", fault: Fault::RareGap },
     Store { name: "late-sync", fault: Fault::LateSync },
 ];
@@ -115,6 +118,12 @@ impl Engine for Store {
         let is_image = folder.contains("bakeoff-images-") || folder.ends_with("every/images");
         if self.fault == Fault::NeverReady && (directory.ends_with("recovered") || is_image) {
             std::thread::sleep(Duration::from_secs(3600));
+        }
+        if self.fault == Fault::ReadyAtLast
+            && directory.ends_with("recovered")
+            && File::create_new(directory.with_file_name("tried")).is_ok()
+        {
+            return Err(damaged("the machine"));
         }
         let names = kv::spaces(schema);
         let is_index = names.iter().map(|name| name.starts_with("index.")).collect();

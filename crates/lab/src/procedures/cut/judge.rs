@@ -1,4 +1,4 @@
-//! Audits what a cut left, by each rule.
+//! Audits what a cut left, by each rule; what seems broken, twice.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -34,35 +34,78 @@ impl Bench<'_, '_> {
             Some(second) => second.source()?,
             None => first,
         };
-        let image = self.work.join("crash");
-        source.image(&image)?;
-        let staged = self.place(&image, &self.work.join("recovered"), source.seed)?;
-        let (acknowledged, verdict) = self.audit(&staged, gone)?;
-        staged.close()?;
-        let broken = verdict.breaks(cut.promised);
-        if broken {
+        let (acknowledged, verdict) = self.audit_image(&source, gone)?;
+        let mut judged = Judged { keep: keep.to_string(), again: None, verdict, image: None };
+        if judged.verdict.breaks(cut.promised) {
             // A target that finds this machine's own disk full while it recovers breaks nothing.
             room(self.stage.work, RESERVE)?;
+            self.confirm(&source, gone, cut, &mut judged)?;
+            judged.image = self.keep(&source, keep, cut)?;
         }
-        let mut judged = Judged { keep: keep.to_string(), again: None, verdict, image: None };
-        if let Some(folder) = self.terms.keep_images.as_deref().filter(|_| broken) {
-            // The audit has recovered the other one.
-            let engine = cut.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
-            let on = match cut.file_system {
-                FileSystem::Ext4 => "",
-                FileSystem::Posix => "-posix",
-            };
-            let name = format!("{engine}-{}{on}-{}-{keep}", cut.durability, cut.number);
-            source.image(&folder.join(&name))?;
-            judged.image = Some(folder.join(name).to_string_lossy().into_owned());
-        }
-        tidy(&image)?;
         if let Some(Interrupted { disk, files, again, .. }) = second {
             disk.unmount()?;
             tidy(&files)?;
             judged.again = Some(again);
         }
         Ok((acknowledged, judged))
+    }
+
+    /// Makes an image and has it audited.
+    fn audit_image(
+        &self,
+        source: &Source<'_>,
+        gone: &Gone<'_>,
+    ) -> Result<(u64, AuditResult), TrialError> {
+        let image = self.work.join("crash");
+        source.image(&image)?;
+        let staged = self.place(&image, &self.work.join("recovered"), source.seed)?;
+        let found = self.audit(&staged, gone)?;
+        staged.close()?;
+        tidy(&image)?;
+        Ok(found)
+    }
+
+    /// Has the same image made and audited once more: what seems broken may be this machine's doing, as
+    /// where it had no memory or no descriptor for the target that recovers.
+    ///
+    /// # Errors
+    /// Nothing is broken this time: nothing can be said of this cut.
+    fn confirm(
+        &self,
+        source: &Source<'_>,
+        gone: &Gone<'_>,
+        cut: &Cut,
+        judged: &mut Judged,
+    ) -> Result<(), TrialError> {
+        let (_, verdict) = self.audit_image(source, gone)?;
+        if verdict.breaks(cut.promised) {
+            judged.verdict = verdict;
+            return Ok(());
+        }
+        let found = judged.verdict.corrupt.as_deref().unwrap_or("commits are lost");
+        Err(TrialError::process(format!(
+            "what the cut left by {} was broken when it was recovered ({found}), and whole when the \
+             same was recovered once more: the target does not recover always, or the machine failed it",
+            judged.keep
+        )))
+    }
+
+    /// Keeps the image of a broken promise, where that is asked for; says where it is.
+    fn keep(
+        &self,
+        source: &Source<'_>,
+        keep: Keep,
+        cut: &Cut,
+    ) -> Result<Option<String>, TrialError> {
+        let Some(folder) = self.terms.keep_images.as_deref() else { return Ok(None) };
+        let engine = cut.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
+        let on = match cut.file_system {
+            FileSystem::Ext4 => "",
+            FileSystem::Posix => "-posix",
+        };
+        let name = format!("{engine}-{}{on}-{}-{keep}", cut.durability, cut.number);
+        source.image(&folder.join(&name))?;
+        Ok(Some(folder.join(name).to_string_lossy().into_owned()))
     }
 
     /// Recovers, checks and audits an image, in a process of its own with a time limit.
