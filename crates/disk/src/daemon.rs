@@ -443,6 +443,14 @@ pub fn can_mount() -> Result<(), Error> {
         }
         Ok(_) => "is something else here".to_owned(),
         Err(error) if error.kind() == ErrorKind::NotFound => "is not there".to_owned(),
+        // fusermount3 opens it as its caller, too.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            return Err(Error::Failed(
+                "virtual disks need FUSE, and you may not open /dev/fuse: have root let all users do \
+                 so, as on most machines (chmod 666 /dev/fuse), or run bakeoff as root"
+                    .into(),
+            ));
+        }
         Err(error) => format!("can't be opened ({error})"),
     };
     Err(Error::Failed(format!("virtual disks need FUSE, and /dev/fuse {why}: {MEND}")))

@@ -31,7 +31,7 @@ mod survey;
 pub mod urls;
 mod value;
 
-pub use bakeoff_servers::Standing;
+pub use bakeoff_servers::{Standing, servers_go_by_path};
 pub use debt::{Debt, FileCall, Owed, Payment, Signature, Turn, Unit};
 pub use fair::Setting;
 pub use lookup::{find, find_among, find_with};
@@ -294,13 +294,18 @@ pub trait Engine: Send + Sync {
 
     /// Tries, before anything is loaded, whether it can be: its program is there, or the server that
     /// somebody else runs takes a connection, is recent enough, grants what is needed, and holds
-    /// nothing but what may be dropped. With `reuse` that is what an earlier run has left. Nothing is
+    /// nothing but what may be dropped; with `reuse` that is what an earlier run has left. A private
+    /// server has to take its settings, the user's own `settings` (name and value) among them. Nothing is
     /// changed.
     ///
     /// # Errors
     /// All that stands in the way, each with its remedy.
-    fn ready(&self, reuse: bool) -> std::result::Result<(), Vec<String>> {
-        let _ = reuse;
+    fn ready(
+        &self,
+        settings: &[(String, String)],
+        reuse: bool,
+    ) -> std::result::Result<(), Vec<String>> {
+        let _ = (settings, reuse);
         self.available().map_err(|problem| vec![problem])
     }
 

@@ -126,6 +126,16 @@ impl Engine for MariaDb {
         server::plugin(self.plugins.get_or_init(|| server::plugins(installed)), plugin)
     }
 
+    fn ready(
+        &self,
+        settings: &[(String, String)],
+        _: bool,
+    ) -> std::result::Result<(), Vec<String>> {
+        let fair = |terms: &Terms| settings::settings(self.storage, terms);
+        let tried = self.available().and_then(|()| self.served.try_settings(settings, fair));
+        tried.map_err(|why| vec![why])
+    }
+
     fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
         self.served.gives(&settings::settings(self.storage, &Terms::new(durability)))
     }

@@ -120,6 +120,16 @@ impl Engine for Postgres {
         self.0.program().map(drop)
     }
 
+    fn ready(
+        &self,
+        settings: &[(String, String)],
+        _: bool,
+    ) -> std::result::Result<(), Vec<String>> {
+        let tried =
+            self.available().and_then(|()| self.0.try_settings(settings, settings::of_server));
+        tried.map_err(|why| vec![why])
+    }
+
     fn survives_kill(&self, durability: Durability) -> bool {
         survives_kill(durability)
     }

@@ -8,7 +8,7 @@ use bakeoff_factor::{DEFAULT, Declared};
 use bakeoff_servers::{Launch, Program, Server, Standing};
 
 use crate::options::{EngineOption, Options};
-use crate::{Error, Result, Setting, Terms, fair};
+use crate::{Durability, Error, Result, Setting, Terms, fair};
 
 /// The option that names another installation of a server.
 pub const PATH: EngineOption = EngineOption {
@@ -124,6 +124,24 @@ impl Served {
     /// What is missing, and what brings it.
     pub fn program(&self) -> std::result::Result<&bakeoff_servers::Installed, String> {
         self.program.find().map_err(|error| error.to_string())
+    }
+
+    /// Where a user has settings, has the installed server read them, among the fair ones.
+    ///
+    /// # Errors
+    /// What is missing; which setting it does not know, or does not take so.
+    pub fn try_settings(
+        &self,
+        users: &[(String, String)],
+        fair: impl FnOnce(&Terms) -> Vec<Setting>,
+    ) -> std::result::Result<(), String> {
+        if self.own.is_empty() && users.is_empty() {
+            return Ok(());
+        }
+        let terms = Terms { settings: users.to_vec(), ..Terms::new(Durability::Strict) };
+        let settings = self.settings(fair(&terms), &terms).into_iter();
+        let settings: Vec<_> = settings.map(|setting| (setting.name, setting.value)).collect();
+        self.program()?.try_settings(&settings).map_err(|error| error.to_string())
     }
 
     /// The version of its installation.

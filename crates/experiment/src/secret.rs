@@ -82,13 +82,14 @@ fn found(text: &str) -> Vec<Found> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let length = line.trim_end_matches('\n').len();
-        if let Some(from) = outside_urls(&line[..length]) {
-            let from = start + from;
+        let mut done = 0;
+        for from in outside_urls(&line[..length]).into_iter().map(|from| start + from) {
             // Up to what is found in a URL behind it.
             let urls = found.iter().map(Found::range).filter(|url| url.end > from);
             let end = urls.map(|url| url.start).min().unwrap_or(usize::MAX).min(start + length);
-            if from < end {
+            if from.max(done) < end {
                 found.push(Found::Rest(from..end));
+                done = end;
             }
         }
         start += line.len();
@@ -97,10 +98,11 @@ fn found(text: &str) -> Vec<Found> {
     found
 }
 
-/// Where in a line a password may begin that is in no URL: behind `password=`, as in a connection
-/// string, and behind the second colon of `scheme:user:password@host`.
-fn outside_urls(line: &str) -> Option<usize> {
-    let assigned = line.match_indices('=').find_map(|(at, _)| {
+/// Where in a line passwords may begin that are in no URL: behind `password=`, as in a connection
+/// string, behind the second colon of `scheme:user:password@host`, and behind that of
+/// `user:password@host`.
+fn outside_urls(line: &str) -> Vec<usize> {
+    let assigned = line.match_indices('=').filter_map(|(at, _)| {
         let name = line[..at].trim_end();
         let letters = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let length = name.bytes().rev().take_while(|byte| letters(byte)).count();
@@ -114,8 +116,17 @@ fn outside_urls(line: &str) -> Option<usize> {
         let colon = bytes.get(end) == Some(&b':') && at > 0;
         (colon && line[end..].contains('@')).then_some(end + 1)
     };
-    let told = line.match_indices(':').find_map(user);
-    assigned.into_iter().chain(told).min()
+    // What follows an engine's level after an `@` is its alias.
+    let bare = |(at, _): (usize, &str)| {
+        let word = line[at + 1..].split([',', '"', '\'', ' ']).next().unwrap_or_default();
+        let named = at > 0 && bytes[at - 1].is_ascii_alphanumeric() && !word.starts_with('/');
+        (named && word.contains('@') && !others_are_aliases(word)).then_some(at + 1)
+    };
+    let colons = line.match_indices(':');
+    let told = colons.clone().find_map(user).into_iter().chain(colons.filter_map(bare));
+    let mut places: Vec<_> = assigned.chain(told).collect();
+    places.sort_unstable();
+    places
 }
 
 /// What may not be shown of the URLs in a text.
@@ -317,6 +328,9 @@ mod tests {
             ("db://host=h password=pass", "db://host=h password=***"),
             ("db:me:pass@h/db", "db:me:***"),
             ("db:me:pa ss@h/db\nalpha:x@again", "db:me:***\nalpha:x@again"),
+            ("me:pass@host/db", "me:***"),
+            ("db//me:pass@host.net", "db//me:***"),
+            ("db://a:b@c/d,me:pass@host/db", "db://a@c/d,me:***"),
             ("alpha:x,beta:y@again", "alpha:x,beta:y@again"),
             ("a = \"db://me:/pass@host/db\"\nb = 1", "a = \"db://***\nb = 1"),
             ("a = \"db://me:pa\nss@host/db\"\nb = 1", "a = \"db://***\nb = 1"),

@@ -90,7 +90,9 @@ impl Preflight<'_> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
         let names: BTreeSet<&String> = setups.map(|setup| &setup.recipe.into).collect();
         let ready = &|name: &String| match self.registry.engine(name) {
-            Some(engine) => engine.ready(self.reuse).err().unwrap_or_default(),
+            Some(engine) => {
+                engine.ready(&self.settings_of(name), self.reuse).err().unwrap_or_default()
+            }
             None => Vec::new(),
         };
         let answers: Vec<(&String, Vec<String>)> = thread::scope(|scope| {
@@ -111,6 +113,12 @@ impl Preflight<'_> {
             problems.into_iter().map(told).collect::<Vec<_>>()
         };
         answers.into_iter().flat_map(told).collect()
+    }
+
+    /// What the experiment sets for an engine, whichever level of it.
+    fn settings_of(&self, level: &str) -> Vec<(String, String)> {
+        let own = self.experiment.settings.get(bakeoff_experiment::engine(level));
+        own.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// What keeps a virtual disk from being mounted.

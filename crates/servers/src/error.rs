@@ -111,6 +111,14 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
+    /// It does not take its settings, whatever else is the matter.
+    #[error("{kind} does not take its settings: {complaint}")]
+    Complains {
+        /// Which server.
+        kind: &'static dyn Kind,
+        /// What it said.
+        complaint: String,
+    },
     /// The data folder could not be initialised.
     #[error(
         "{kind} could not initialise its data folder ({how}){}; it said:\n{log}",

@@ -63,6 +63,9 @@ pub trait Kind: Sync + fmt::Debug {
         let _ = (command, folder);
     }
 
+    /// Adds to a command what has it read these settings, say what is wrong with them, and end.
+    fn try_settings(&self, command: &mut Command, settings: &[(String, String)]);
+
     /// The signal that stops it in order, without waiting for its clients.
     fn stop(&self) -> Signal;
 

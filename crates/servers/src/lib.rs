@@ -28,3 +28,9 @@ pub use launch::{Launch, Places, spelling};
 pub use program::{Installed, Program};
 pub use server::Server;
 pub use settings::{Review, Standing, Why};
+
+/// Whether servers get to their folders by paths alone, as other users than this process's, so that the
+/// folders above must let them through: those of root where it can't give them mounts of their own.
+pub fn servers_go_by_path() -> bool {
+    rustix::process::geteuid().is_root() && !mounts::Mounts::can_be_had()
+}

@@ -84,6 +84,10 @@ impl Kind for MadeUp {
         command.env("MADE_UP", folder);
     }
 
+    fn try_settings(&self, command: &mut Command, settings: &[(String, String)]) {
+        command.args(settings.iter().map(|(name, value)| format!("{name}={value}")));
+    }
+
     fn stop(&self) -> Signal {
         Signal::TERM
     }

@@ -3,12 +3,15 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use crate::account::Account;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
+use crate::launch::spelling;
 
 /// A server that can be started: its kind, and where it is looked for.
 #[derive(Debug)]
@@ -118,6 +121,50 @@ impl Installed {
         if let Some(base) = &self.base {
             self.kind.relocate(command, base);
         }
+    }
+}
+
+impl Installed {
+    /// Has the server read settings, as the user that it runs as, without any data.
+    ///
+    /// # Errors
+    /// What it says of the first that it does not know, or whose value it does not take.
+    pub fn try_settings(&self, settings: &[(String, String)]) -> Result<()> {
+        let mut command = Command::new(&self.server);
+        command.env_clear().env("LC_ALL", "C").current_dir("/").stdin(Stdio::null());
+        self.kind.try_settings(&mut command, settings);
+        self.relocate(&mut command);
+        if let Some((uid, gid)) = Account::choose(self.kind.user())?.ids() {
+            command.uid(uid.as_raw()).gid(gid.as_raw());
+        }
+        let output = command.output().map_err(Error::at("run", &self.server))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        match self.complaint(&said, settings, output.status.success()) {
+            Some(complaint) => Err(Error::Complains { kind: self.kind, complaint }),
+            None => Ok(()),
+        }
+    }
+
+    /// Of what it said, the first complaint; where it ended well, the first that names a setting, since it
+    /// says of other things, too, that it lacks them.
+    fn complaint(
+        &self,
+        said: &str,
+        settings: &[(String, String)],
+        ended_well: bool,
+    ) -> Option<String> {
+        let names: Vec<_> = settings.iter().map(|(name, _)| spelling(name)).collect();
+        let mut complaints = said.lines().filter_map(|line| {
+            let words = self.kind.complaints().iter().find_map(|mark| line.split_once(mark))?.1;
+            Some(words.trim())
+        });
+        let names_one = |words: &&str| {
+            let words = spelling(words);
+            names.iter().any(|name| words.contains(name))
+        };
+        let found = if ended_well { complaints.find(names_one) } else { complaints.next() };
+        let silent = || (!ended_well).then_some("it ended without a word");
+        found.or_else(silent).map(ToOwned::to_owned)
     }
 }
 

@@ -84,6 +84,9 @@ const ENDINGS: &str = "access address addresses auth cmd command conninfo dir di
 /// Words that stand for more wherever in a name they are.
 const WORDS: &str = "bind init listen plugin preload";
 
+/// How the names of passwords end.
+const PASSWORDS: [&str; 3] = ["password", "passwd", "pwd"];
+
 impl Review {
     /// Who may give the server this setting, with this value.
     ///
@@ -92,7 +95,9 @@ impl Review {
     pub fn standing(&self, name: &str, value: &str) -> Standing {
         let names = self.without_prefixes(&spelling(name));
         let is = |list: &str| names.iter().any(|name| self.lists(list, name));
-        if is(self.reserved) {
+        // A password is no setting of a private server's, and what is one is shown and kept.
+        let is_password = |name: &String| PASSWORDS.iter().any(|end| name.ends_with(end));
+        if is(self.reserved) || names.iter().any(is_password) {
             return Standing::Reserved;
         }
         if let Some((why, _)) = self.trusted.iter().find(|(_, list)| is(list)) {

@@ -1,11 +1,12 @@
 //! `bakeoff report`: a run folder, in a form that somebody reads.
 
 use std::io::{self, IsTerminal};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use bakeoff_analysis::Document;
 use bakeoff_report::{Options, Reports, Rows};
-use bakeoff_results::{RunFolder, visible};
+use bakeoff_results::{DATABASE, EXPERIMENT, RunFolder, visible};
 
 use crate::Lab;
 use crate::cli;
@@ -24,10 +25,28 @@ pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
     let rows = arguments.rows.map(Rows::from);
     let text = render(&lab.reports, &document, (format, rows), arguments.output.is_none())?;
     match &arguments.output {
-        Some(path) => write(path, &text)?,
+        Some(path) => {
+            spare_records(path, arguments)?;
+            write(path, &text)?;
+        }
         None => print(&text)?,
     }
     Ok(Exit::Done)
+}
+
+/// Refuses to write over what a run that is read has recorded, under whatever name.
+fn spare_records(output: &Path, arguments: &cli::Report) -> Result<(), Failure> {
+    let identity = |path: &Path| path.metadata().ok().map(|it| (it.dev(), it.ino()));
+    let Some(target) = identity(output) else { return Ok(()) };
+    let runs = arguments.cuts.iter().chain([&arguments.dir]);
+    let records = runs.flat_map(|dir| [DATABASE, EXPERIMENT].map(|name| dir.join(name)));
+    match records.into_iter().find(|record| identity(record) == Some(target)) {
+        Some(record) => Err(Failure::new(
+            Exit::Usage,
+            format!("{} is the run's own record; name another file", record.display()),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Takes the power cuts of the other runs that are named.

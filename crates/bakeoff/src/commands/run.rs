@@ -30,7 +30,9 @@ pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let asked = Asked { registry, reports: &lab.reports, arguments };
     let (experiment, resumed) = match &arguments.resume {
         Some(dir) => {
-            let folder = RunFolder::resume(dir).map_err(Failure::folder)?;
+            // A plan changes nothing.
+            let open = if arguments.dry_run { RunFolder::open } else { RunFolder::resume };
+            let folder = open(dir).map_err(Failure::folder)?;
             (asked.resumed_experiment(dir)?, Some(folder))
         }
         None => (asked.new_experiment()?, None),
@@ -99,8 +101,12 @@ fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
     let possible = &Possible::of(registry, experiment);
     print(&visible(&by_own_name(&plan::describe(registry, experiment, possible))))?;
     possible.suffices().map_err(usage)?;
-    let out = arguments.out.as_deref().or(arguments.resume.as_deref()).unwrap_or(Path::new("."));
-    let folder = above(out);
+    let out = arguments.out.as_deref().or(arguments.resume.as_deref());
+    let folder = above(out.unwrap_or(Path::new(".")));
+    let open = if out == Some(folder) { bakeoff_trust::folder } else { bakeoff_trust::holder };
+    if let Err(error) = open(folder) {
+        say(format_args!("it would not begin here: {error}"));
+    }
     let reuse = arguments.reuse;
     let preflight = Preflight { registry, experiment, possible, folder, launcher: None, reuse };
     if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {

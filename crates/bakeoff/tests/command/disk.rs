@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bakeoff_testkit::{NOBODY, is_root, needs, needs_root, wait_until};
+use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, needs, needs_root, wait_until};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
@@ -236,7 +237,7 @@ fn in_its_own_world(disks: &Disks, script: &str) -> Option<super::Done> {
     if !needs_root("make a world of its own") {
         return None;
     }
-    let mut command = std::process::Command::new("unshare");
+    let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-euc", script, env!("CARGO_BIN_EXE_bakeoff")]);
     let place = disks.0.path(".");
     command.current_dir(&place).env("XDG_RUNTIME_DIR", place);
@@ -263,6 +264,35 @@ fn a_disk_that_others_have_among_mounts_of_their_own_is_unmounted_whole() {
         assert_eq!(done.code(0).out().lines().last(), Some("1"));
         disks.assert_clean();
     }
+}
+
+/// As any file system that root mounts.
+#[test]
+fn others_may_use_a_disk_of_root_s_as_the_modes_of_its_files_say() {
+    let Some(disks) = Disks::new() else { return };
+    if !needs_root("be root and nobody") {
+        return;
+    }
+    let place = &disks.0;
+    let mode = |name: &str, mode| {
+        fs::set_permissions(place.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("", 0o755);
+    disks.mount("null");
+    for (name, bits) in [("m/closed", 0o600), ("m/open", 0o644)] {
+        fs::write(place.path(name), name).unwrap();
+        mode(name, bits);
+    }
+    let read = |name: &str| {
+        let path = place.path(name);
+        Command::new(AS_NOBODY[0]).args(&AS_NOBODY[1..]).arg("cat").arg(path).output().unwrap()
+    };
+    assert_eq!(read("m/open").stdout, b"m/open");
+    assert!(!read("m/closed").status.success());
+    mode("m", 0o700);
+    assert!(!read("m/open").status.success());
+    place.run(&["disk", "unmount", "m"]).code(0);
+    disks.assert_clean();
 }
 
 #[test]

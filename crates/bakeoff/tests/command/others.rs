@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, needs_root, wait_until};
 
@@ -36,7 +37,7 @@ impl Place {
     }
 
     /// A command of a user's, who has a place for notes.
-    fn command_as(&self, user: u32, arguments: &[&str]) -> std::process::Command {
+    fn command_as(&self, user: u32, arguments: &[&str]) -> Command {
         let notes = self.path(&format!("notes-{user}"));
         if !notes.exists() {
             folder_of(user, notes.clone());
@@ -55,7 +56,7 @@ impl Place {
     pub fn run_as_nobody_where_all_may_open_fuse(&self, arguments: &[&str]) -> Done {
         let script = "mknod -m 666 fuse c 10 229 && mount --bind fuse /dev/fuse && exec \"$@\"";
         let ordinary = self.command_as(NOBODY, arguments);
-        let mut command = std::process::Command::new("unshare");
+        let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", script, "sh"]).args(AS_NOBODY);
         command.arg(ordinary.get_program()).args(ordinary.get_args());
         command.current_dir(self.path(""));
@@ -113,6 +114,46 @@ fn an_empty_folder_that_somebody_else_made_is_no_run_folder() {
     let out = text(&theirs.join("r"));
     let refused = place.run_as(NOBODY, &["run", "small.toml", "--out", &out]).code(3);
     refused.says(&[&text(&theirs), "belongs to daemon"]);
+}
+
+/// What is loaded may come from a file that others can't read.
+#[test]
+fn nobody_else_gets_to_what_a_run_works_with() {
+    if !needs_root("run as root and as nobody") {
+        return;
+    }
+    let place = Place::new();
+    let secret = (0..20_000).map(|n| format!("line {n} is a secret\n")).collect::<String>();
+    place.write("private.txt", &secret);
+    fs::set_permissions(place.path("private.txt"), fs::Permissions::from_mode(0o600)).unwrap();
+    place.write("small.toml", &format!("text = \"private.txt\"\n{SMALL}"));
+    let arguments = ["run", "small.toml", "--out", "r", "--repetitions", "2", "--seconds", "2"];
+    fs::set_permissions(place.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut run = place.command(&arguments);
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("an image", || place.path("r/work/image-0").exists());
+    let mut find = Command::new(AS_NOBODY[0]);
+    find.args(&AS_NOBODY[1..]).arg("find").arg(place.path("r")).args(["-type", "f", "-readable"]);
+    let found = String::from_utf8(find.output().unwrap().stdout).unwrap();
+    assert!(found.contains("r/run.sqlite") && !found.contains("r/work/"), "{found}");
+    assert!(run.wait().unwrap().success());
+}
+
+/// What a plan is asked for is looked at as a run would.
+#[test]
+fn a_plan_says_that_a_folder_is_somebody_else_s() {
+    if !needs_root("make what belongs to another user") {
+        return;
+    }
+    let (place, everybody) = (Place::new(), sticky());
+    place.write("small.toml", SMALL);
+    let theirs = folder_of(NOBODY, everybody.path().join("theirs"));
+    for out in [text(&theirs), text(&theirs.join("new"))] {
+        let plan = place.run(&["run", "small.toml", "--out", &out, "--dry-run"]);
+        plan.code(0).says(&["it would not begin here: ", "belongs to nobody"]);
+    }
+    let plan = place.run(&["run", "small.toml", "--out", "new", "--dry-run"]).code(0);
+    assert!(!plan.err().contains("it would not begin"), "{}", plan.err());
 }
 
 #[test]

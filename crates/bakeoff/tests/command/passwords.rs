@@ -149,6 +149,10 @@ fn a_password_that_is_in_no_url_is_refused_and_not_shown() {
         "postgres://host=h password=S3cr",
         "mysql:me:S3cr@h/db",
         "host=h user=me PASSWORD = 'a S3cr'",
+        "me:S3cr@h/db",
+        "mysql//me:S3cr@h/db",
+        "postgres/password=S3cr",
+        "mariadb:innodb/loose-report_password=S3cr",
     ] {
         for engines in [secret.to_owned(), format!("null,{secret}")] {
             let run = ["run", "mine.toml", "--dry-run", &format!("--engine={engines}")];

@@ -51,6 +51,13 @@ fn every_form_of_report_can_be_had() {
     let nowhere = place.run(&["report", "r", "-o", "nowhere/x.html"]).code(1);
     assert!(!nowhere.err().contains(".tmp"), "no name that nobody gave: {}", nowhere.err());
     nowhere.says(&["nowhere/x.html can't be written: No such file or directory"]);
+    // Nor is what was recorded written over, by whatever way.
+    std::os::unix::fs::symlink("r/run.sqlite", place.path("link")).unwrap();
+    for own in ["r/run.sqlite", "r/../r/experiment.toml", "link"] {
+        let refused = place.run(&["report", "r", "--format", "csv", "-o", own]).code(2);
+        refused.says(&["is the run's own record"]);
+    }
+    place.run(&["report", "r", "--format", "md"]).code(0);
     // The ending says it, unless something else does.
     place.run(&["report", "r", "-o", "x.html"]).code(0);
     place.run(&["report", "r", "--format", "md", "-o", "y.html"]).code(0);
@@ -58,6 +65,19 @@ fn every_form_of_report_can_be_had() {
     let html = std::fs::read_to_string(place.path("x.html")).unwrap();
     assert!(html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"));
     assert_eq!(html, std::fs::read_to_string(place.path("r/report.html")).unwrap());
+}
+
+/// Whether the run may go on as the plan has it or not.
+#[test]
+fn a_plan_of_what_is_left_of_a_run_changes_nothing_of_it() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    place.run(&["run", "small.toml", "--out", "r", "--quiet", "--repetitions", "1"]).code(0);
+    let record = || std::fs::read(place.path("r/run.sqlite")).unwrap();
+    let before = record();
+    place.run(&["run", "--resume", "r", "--dry-run"]).code(0);
+    place.run(&["run", "redmine", "--resume", "r", "--dry-run"]).code(2);
+    assert_eq!(record(), before);
 }
 
 #[test]

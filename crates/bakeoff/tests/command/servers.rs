@@ -366,3 +366,38 @@ fn servers_run_in_a_folder_with_a_long_path_for_an_ordinary_user() {
     assert_eq!(trials(&document).len(), 2);
     assert!(trials(&document).iter().all(|(_, trial)| trial["valid"] == true));
 }
+
+/// Before anything is loaded, in the plan and in the run.
+#[test]
+fn a_setting_that_a_server_does_not_know_is_found_before_the_first_load() {
+    if !installed(&["mariadb:innodb", "mariadb:rocksdb", "postgres"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\ndisk = \"host\"\n");
+    let plan = |engine: &str| place.run(&["run", "mine.toml", "--dry-run", "--engine", engine]);
+    for (engine, word) in [
+        ("postgres/nonsense=1", "\"nonsense\""),
+        ("postgres/work_mem=7apples", "work_mem"),
+        ("mariadb:innodb/innodb_nonsense=1", "innodb_nonsense"),
+        ("mariadb:innodb/innodb_flush_method=many,sqlite", "innodb-flush-method"),
+        ("mariadb:rocksdb/rocksdb_nonsense=1", "rocksdb_nonsense"),
+    ] {
+        let said = plan(engine).err();
+        assert!(said.contains("it would not begin here: ") && said.contains(word), "{said}");
+    }
+    for engine in ["postgres/work_mem=8MB", "mariadb:innodb/innodb_flush_neighbors=0"] {
+        let said = plan(engine).err();
+        assert!(!said.contains("it would not begin"), "{said}");
+    }
+    let both = "sqlite,mariadb:rocksdb/rocksdb_block_cache_size=9M,postgres/nonsense=1";
+    let refused = place.run(&["run", "mine.toml", "--out", "r", "--engine", both]);
+    refused.code(2).says(&["postgres/nonsense=1 can't be used: ", "unrecognized", "\"nonsense\""]);
+    assert!(!place.path("r").exists());
+    place.write(
+        "set.toml",
+        "workload = \"point\"\nengine = \"postgres\"\ndisk = \"host\"\n\
+         [settings.postgres]\nnonsense = \"1\"\n",
+    );
+    place.run(&["run", "set.toml", "--out", "r"]).code(2).says(&["\"nonsense\""]);
+}

@@ -211,7 +211,7 @@ impl Engine for External {
         self.survey().gives(durability)
     }
 
-    fn ready(&self, reuse: bool) -> std::result::Result<(), Vec<String>> {
+    fn ready(&self, _: &[(String, String)], reuse: bool) -> std::result::Result<(), Vec<String>> {
         self.survey().ready(reuse)
     }
 

@@ -106,6 +106,13 @@ impl Kind for MariaDbServer {
         command.arg("--skip-networking");
     }
 
+    /// It reads all settings before it prints its help.
+    fn try_settings(&self, command: &mut Command, settings: &[(String, String)]) {
+        command.args(["--no-defaults", "--loose-getopt-prefix-matching=OFF"]);
+        command.args(settings.iter().map(|(name, value)| format!("--{name}={value}")));
+        command.args(["--verbose", "--help"]);
+    }
+
     /// Its messages and its plugins are below the folder that it was built for, unless it is told of
     /// another one.
     fn relocate(&self, command: &mut Command, folder: &Path) {

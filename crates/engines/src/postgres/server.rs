@@ -116,6 +116,15 @@ impl Kind for PostgresServer {
         command.args(["-c", "dynamic_shared_memory_type=sysv"]);
     }
 
+    /// It reads all settings before it prints one; it wants a folder of data, and looks for none of its
+    /// files there.
+    fn try_settings(&self, command: &mut Command, settings: &[(String, String)]) {
+        command.args(["-C", "port", "-D", "/", "-c", "config_file=/dev/null"]);
+        for (name, value) in settings {
+            command.arg("-c").arg(format!("{name}={value}"));
+        }
+    }
+
     fn stop(&self) -> Signal {
         Signal::INT
     }

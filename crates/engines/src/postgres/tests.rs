@@ -272,13 +272,13 @@ fn a_server_elsewhere_says_before_anything_is_loaded_what_it_gives_and_what_it_l
         administrator.batch_execute(text).expect(text);
     }
     let ours = elsewhere(&folder, "ours", "hidden");
-    ours.ready(false).expect("an empty database of its own");
+    ours.ready(&[], false).expect("an empty database of its own");
     let given = Durability::ALL.map(|level| ours.gives(level));
     let [none, relaxed, strict] = given;
     assert!(none.is_err_and(|why| why.contains("fsync=on")), "its owner's");
     assert_eq!((relaxed, strict), (Ok(()), Ok(())), "a session's own choice");
     let problems = |database: &str| {
-        let all = elsewhere(&folder, database, "hidden").ready(false).expect_err("in the way");
+        let all = elsewhere(&folder, database, "hidden").ready(&[], false).expect_err("in the way");
         all.join("\n")
     };
     let foreign = problems("theirs");
@@ -289,12 +289,12 @@ fn a_server_elsewhere_says_before_anything_is_loaded_what_it_gives_and_what_it_l
     let (nowhere, schema) = (Path::new("/nonexistent"), schema());
     drop(ours.open(nowhere, &terms, &schema, &statements()).expect("an empty database"));
     let again = elsewhere(&folder, "ours", "hidden");
-    let left = again.ready(false).expect_err("its tables are there");
+    let left = again.ready(&[], false).expect_err("its tables are there");
     assert!(left.len() == 1 && left[0].contains("--reuse"), "{left:?}");
-    again.ready(true).expect("they may be dropped");
+    again.ready(&[], true).expect("they may be dropped");
     drop(private);
     let gone = elsewhere(&folder, "ours", "hidden");
-    assert!(gone.ready(true).expect_err("it is gone")[0].contains("no connection"));
+    assert!(gone.ready(&[], true).expect_err("it is gone")[0].contains("no connection"));
     assert_eq!(gone.gives(Durability::None), Ok(()), "nobody knows");
 }
 

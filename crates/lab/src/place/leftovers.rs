@@ -73,6 +73,7 @@ impl WorkFolder {
         })?;
         // From here on the folder is known, and so is which it is as soon as there is one.
         let made = parent.below(name).map_err(io::Error::from).and_then(|folder| {
+            rustix::fs::fchmod(&folder, mode())?;
             file.write_all(Identity::of(&folder)?.noted().as_bytes())?;
             Ok(folder)
         });
@@ -89,6 +90,12 @@ impl WorkFolder {
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// What lies there may come from files that others can't read, and they can't be told apart: nobody
+/// else gets in, nor may list it.
+fn mode() -> Mode {
+    if bakeoff_engines::servers_go_by_path() { Mode::from_raw_mode(0o711) } else { Mode::RWXU }
 }
 
 impl Drop for WorkFolder {
