@@ -119,7 +119,8 @@ fn outside_urls(line: &str) -> Vec<usize> {
     // What follows an engine's level after an `@` is its alias.
     let bare = |(at, _): (usize, &str)| {
         let word = line[at + 1..].split([',', '"', '\'', ' ']).next().unwrap_or_default();
-        let named = at > 0 && bytes[at - 1].is_ascii_alphanumeric() && !word.starts_with('/');
+        let named =
+            at > 0 && bytes[at - 1].is_ascii_alphanumeric() && !word.starts_with(['/', '@']);
         (named && word.contains('@') && !others_are_aliases(word)).then_some(at + 1)
     };
     let colons = line.match_indices(':');

@@ -95,15 +95,16 @@ impl Review {
     pub fn standing(&self, name: &str, value: &str) -> Standing {
         let names = self.without_prefixes(&spelling(name));
         let is = |list: &str| names.iter().any(|name| self.lists(list, name));
-        // A password is no setting of a private server's, and what is one is shown and kept.
+        let free = is(self.harmless);
+        // A password is no setting of a private server's, and settings are shown and kept.
         let is_password = |name: &String| PASSWORDS.iter().any(|end| name.ends_with(end));
-        if is(self.reserved) || names.iter().any(is_password) {
+        if is(self.reserved) || !free && names.iter().any(is_password) {
             return Standing::Reserved;
         }
         if let Some((why, _)) = self.trusted.iter().find(|(_, list)| is(list)) {
             return Standing::Trusted(*why);
         }
-        if is(self.harmless) {
+        if free {
             return Standing::Free;
         }
         let bare = names.last().expect("the name itself");

@@ -147,19 +147,20 @@ fn a_level_that_leaves_one_durability_alone_is_loaded_under_that() {
     assert_eq!(trials[0].1["valid"], true, "{document}");
 }
 
+/// One that it knows, and that it can't have once it serves.
 #[test]
 fn a_setting_that_the_server_refuses_fails_its_trials_and_no_others() {
-    if !installed(&["mariadb:innodb"]) {
+    if !installed(&["postgres"]) {
         return;
     }
     let place = Place::new();
     place.write(
         "mine.toml",
-        "workload = \"point\"\nengine = [\"mariadb:innodb\", \"sqlite\"]\n\
-         [settings.\"mariadb:innodb\"]\ninodb_buffer_pool_size = \"64M\"\n",
+        "workload = \"point\"\nengine = [\"postgres\", \"sqlite\"]\n\
+         [settings.postgres]\nshared_buffers = \"4000GB\"\n",
     );
     let arguments = [&["run", "mine.toml", "--out", "r"][..], &SHORT].concat();
-    place.run(&arguments).code(5).says(&["inodb_buffer_pool_size"]);
+    place.run(&arguments).code(5).says(&["shared memory"]);
     let document = place.json("r");
     let valid = trials(&document).into_iter().map(|(engine, trial)| (engine, &trial["valid"]));
     assert_eq!(valid.filter(|(_, valid)| **valid == true).count(), 1);
