@@ -327,7 +327,7 @@ mod tests {
             ("host=h password=pass", "host=h password=***"),
             ("host=h PGPASSWORD = 'pa ss' user=me", "host=h PGPASSWORD =***"),
             ("db://host=h password=pass", "db://host=h password=***"),
-            ("db:me:pass@h/db", "db:me:***"),
+            ("db:me:pass@h/db", "db:***"),
             ("db:me:pa ss@h/db\nalpha:x@again", "db:me:***\nalpha:x@again"),
             ("me:pass@host/db", "me:***"),
             ("db//me:pass@host.net", "db//me:***"),
