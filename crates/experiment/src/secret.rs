@@ -331,7 +331,7 @@ mod tests {
             ("db:me:pa ss@h/db\nalpha:x@again", "db:me:***\nalpha:x@again"),
             ("me:pass@host/db", "me:***"),
             ("db//me:pass@host.net", "db//me:***"),
-            ("db://a:b@c/d,me:pass@host/db", "db://a@c/d,me:***"),
+            ("db://a:b@c/d,me:pass@host/db", "db://***"),
             ("alpha:x,beta:y@again", "alpha:x,beta:y@again"),
             ("a = \"db://me:/pass@host/db\"\nb = 1", "a = \"db://***\nb = 1"),
             ("a = \"db://me:pa\nss@host/db\"\nb = 1", "a = \"db://***\nb = 1"),
