@@ -281,7 +281,7 @@ fn the_presets_say_how_long_they_take() {
     let list = super::Place::new().run(&["list", "presets"]).code(0).out();
     for (preset, whole, quick) in [
         ("fileio", "3 min", "35 s"),
-        ("power-cut", "2 min 30 s", "45 s"),
+        ("power-cut", "3 min 30 s", "1 min"),
         ("redmine ", "18 min", "2 min"),
     ] {
         let row = list.lines().find(|line| line.contains(preset)).expect("a row");
