@@ -122,9 +122,7 @@ impl Installed {
             self.kind.relocate(command, base);
         }
     }
-}
 
-impl Installed {
     /// Has the server read settings, as the user that it runs as, without any data.
     ///
     /// # Errors
