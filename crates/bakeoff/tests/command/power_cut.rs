@@ -248,10 +248,10 @@ fn what_can_not_be_cut_says_so_once_however_often_it_is_tried() {
     if !super::servers::installed(&["mariadb:innodb"]) {
         return;
     }
-    // Not loaded for a setting that it does not know.
+    // A setting that the server knows, with a value that it finds fault with once it has data.
     let toml = "workload = \"ledger\"\nengine = \"mariadb:innodb\"\n\
                 durability = [\"strict\", \"relaxed\"]\ndisk = \"null\"\nrepetitions = 0\n\
-                cuts = 3\n[settings.\"mariadb:innodb\"]\nno_such_setting = 1\n";
+                cuts = 3\n[settings.\"mariadb:innodb\"]\ninnodb_page_size = 5000\n";
     place.write("mine.toml", toml);
     let run = ["run", "mine.toml", "--out", "r"];
     for arguments in [&run[..], &["run", "--resume", "r"], &["run", "--resume", "r"]] {

@@ -9,7 +9,7 @@ use std::io;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Advice, fadvise};
 
@@ -20,6 +20,9 @@ use super::{Ino, Volume};
 const ROUND: u64 = 8 << 20;
 /// How long what was read or written stays at most, if the disk can write so fast.
 const LONGEST: Duration = Duration::from_millis(200);
+
+/// How long the disk that the backing files are on may take to write what it was given.
+const GIVEN_UP: Duration = Duration::from_secs(300);
 
 type Files = HashMap<Ino, Arc<Inode>>;
 
@@ -82,15 +85,54 @@ impl Volume {
 
 /// Works until the volume is gone.
 fn work(touched: &Weak<Touched>) {
-    let mut before = Files::new();
+    let mut late = Late::default();
     while let Some(touched) = touched.upgrade() {
         let now = touched.take();
-        // What has to be written goes a round later.
-        for inode in before.iter().filter(|(ino, _)| !now.contains_key(ino)).map(|(_, i)| i) {
-            forget(inode);
-        }
         now.values().for_each(|inode| forget(inode));
-        before = now;
+        late.note(now, Instant::now());
+        for inode in late.due(Instant::now()) {
+            // One that is gone takes its pages with it.
+            if let Some(inode) = inode.upgrade() {
+                forget(&inode);
+            }
+        }
+    }
+}
+
+/// Files of which something may still have to be written, and so could not be dropped: they are
+/// tried again, after twice as long each time, until nobody has touched them for [`GIVEN_UP`].
+#[derive(Default)]
+struct Late(HashMap<Ino, Wait>);
+
+/// A file, which nobody keeps for this, when it was touched, and when it is tried again.
+struct Wait {
+    inode: Weak<Inode>,
+    touched: Instant,
+    at: Instant,
+}
+
+impl Late {
+    /// Notes the files that were touched by now.
+    fn note(&mut self, files: Files, now: Instant) {
+        let waits = files.into_iter().map(|(ino, inode)| {
+            (ino, Wait { inode: Arc::downgrade(&inode), touched: now, at: now + LONGEST })
+        });
+        self.0.extend(waits);
+    }
+
+    /// The files that are to be tried now.
+    fn due(&mut self, now: Instant) -> Vec<Weak<Inode>> {
+        let mut due = Vec::new();
+        self.0.retain(|_, wait| {
+            if wait.at > now {
+                return true;
+            }
+            due.push(Weak::clone(&wait.inode));
+            let waited = now - wait.touched;
+            wait.at = now + waited;
+            waited < GIVEN_UP
+        });
+        due
     }
 }
 
@@ -99,5 +141,28 @@ fn forget(inode: &Inode) {
     if let Ok(file) = inode.reader() {
         // A file system that has no page cache may refuse; then there is nothing to drop.
         let _ = fadvise(file, 0, None::<NonZeroU64>, Advice::DontNeed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn what_a_slow_disk_has_not_written_is_tried_again_less_and_less_often() {
+        let file = File::from(tempfile::tempfile().unwrap());
+        let stat = rustix::fs::fstat(&file).unwrap();
+        let inode = Arc::new(Inode::at(1, file.into(), &stat));
+        let mut late = Late::default();
+        let start = Instant::now();
+        late.note(Files::from([(1, inode)]), start);
+        let after = |tenths: u32| Duration::from_millis(100) * tenths;
+        let mut tried: Vec<u32> = (0..100_000).collect();
+        tried.retain(|tenths| !late.due(start + after(*tenths)).is_empty());
+        let doubled: Vec<u32> = (0..12).map(|times| 2 << times).collect();
+        assert_eq!(tried, doubled, "until five minutes have gone, then no more");
+        assert!(late.0.is_empty());
     }
 }
