@@ -55,6 +55,14 @@ impl Told<'_> {
         every.map(|it| (it.judged, it.broken)).reduce(|one, next| (one.0 + next.0, one.1 + next.1))
     }
 
+    /// The same of one rule; and how many images had lost something.
+    pub fn images_of(&self, keep: &str) -> Option<[u64; 3]> {
+        let every = self.cuts.iter().filter_map(|cut| cut.every.as_ref());
+        let of_rule = every.flat_map(|it| &it.rules).filter(|rule| rule.keep == keep);
+        let counts = of_rule.map(|it| [it.judged, it.broken, it.lost]);
+        counts.reduce(|one, next| std::array::from_fn(|at| one[at] + next[at]))
+    }
+
     /// What the promise was held against, in words, and how much of it broke the promise.
     pub fn tried(&self) -> (String, u64) {
         match self.images() {

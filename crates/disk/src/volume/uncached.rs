@@ -146,13 +146,11 @@ fn forget(inode: &Inode) {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-
     use super::*;
 
     #[test]
     fn what_a_slow_disk_has_not_written_is_tried_again_less_and_less_often() {
-        let file = File::from(tempfile::tempfile().unwrap());
+        let file = tempfile::tempfile().unwrap();
         let stat = rustix::fs::fstat(&file).unwrap();
         let inode = Arc::new(Inode::at(1, file.into(), &stat));
         let mut late = Late::default();

@@ -129,7 +129,7 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
             Cell { aside: told.folder.map(str::to_owned), ..told.promise.engine.clone().into() };
         let rule = |rule: Option<&RuleView>| Cell {
             tone: if rule.is_some_and(|it| it.broken > 0) { Tone::Bad } else { Tone::Plain },
-            ..rule.map_or(NONE.into(), |it| found::left(it, told.promise.promised)).into()
+            ..rule.map_or(NONE.into(), |it| found::left(told, it)).into()
         };
         let rules = heads.found(told).into_iter().map(rule);
         let cost = heads.operation.map(|it| cost(document, told.promise, it).into());
@@ -164,7 +164,8 @@ fn compact(document: &Document, all: &[Told<'_>], heads: &Heads<'_>) -> Table {
     let row = |told: &Told| {
         let promise = told.promise;
         let survived = |rule: &RuleView| {
-            format!("{} of {}", found::survived(rule, promise.promised).0, rule.cuts)
+            let (number, all, _) = found::survived(told, rule);
+            format!("{number} of {all}")
         };
         let rules = heads.found(told).into_iter().map(|it| it.map_or(NONE.into(), survived));
         let cost = heads.operation.map(|operation| cost(document, promise, operation));

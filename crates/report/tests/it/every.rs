@@ -54,11 +54,14 @@ fn the_report_says_how_many_images_of_how_many_were_tried_and_where_the_first_wa
         "moment 812, inside a sync of db (seed 7)",
         "--keep torn --repetitions 0 --cuts every --keep-images",
         "Broken in 3 of 20,000 crash images",
+        "8997 of 9000 images survived",
     ] {
         assert!(page.contains(said), "{said} is not in\n{page}");
     }
     let first = "sqlite broke its promise at strict in 3 of 20,000 crash images";
     assert!(verdict(&document).replace(NARROW, ",").starts_with(first));
+    assert!(!page.contains("of 1 survived"), "images are counted, not the run:\n{page}");
+    assert!(text(&document, "term").contains("8997 of 9000"));
     for format in ["html", "term"] {
         assert!(text(&document, format).contains("inside a sync of db"), "{format}");
     }

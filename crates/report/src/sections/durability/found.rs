@@ -11,30 +11,39 @@ pub fn tied(seconds: f64) -> String {
     words::seconds(seconds).replace(' ', "\u{a0}")
 }
 
-/// "25 of 25 kept; lost up to 74, the oldest 59.5 ms before".
-pub fn left(rule: &RuleView, promised: Promised) -> String {
-    let (number, word) = survived(rule, promised);
-    let mut parts = vec![format!("{number} of {} {word}", rule.cuts)];
+/// "25 of 25 survived; lost up to 74, the oldest 59.5 ms before".
+pub fn left(told: &Told<'_>, rule: &RuleView) -> String {
+    let (number, all, word) = survived(told, rule);
+    let images = told.images_of(&rule.keep).map_or("", |_| " images");
+    let mut parts = vec![format!("{number} of {all}{images} {word}")];
     if let Some(oldest) = rule.oldest_lost_s {
         let most = words::count(rule.lost.most);
         parts.push(format!("lost up to {most}, of the last {}", tied(oldest)));
     } else if rule.lost.cuts > 0 {
         parts.push(format!("lost up to {}", words::count(rule.lost.most)));
     }
-    parts.extend(damage(rule));
+    parts.extend(damage(told, rule));
     parts.join("; ")
 }
 
-/// After how many cuts the promise held, or all was there where there is no promise.
-pub fn survived(rule: &RuleView, promised: Promised) -> (u32, &'static str) {
-    match promised {
-        Promised::Nothing => (rule.intact, "intact"),
-        Promised::Whole { .. } | Promised::Everything => (rule.cuts - rule.broken, "survived"),
-    }
+/// After how many cuts, of how many, the promise held, or all was there where there is no promise;
+/// or in how many images, where every moment was cut.
+pub fn survived(told: &Told<'_>, rule: &RuleView) -> (String, String, &'static str) {
+    let is_promised = told.promise.promised != Promised::Nothing;
+    let (number, all, word) = match told.images_of(&rule.keep) {
+        Some([judged, broken, _]) if is_promised => (judged - broken, judged, "survived"),
+        Some([judged, _, lost]) => (judged - lost, judged, "lost nothing"),
+        None if is_promised => {
+            (u64::from(rule.cuts - rule.broken), u64::from(rule.cuts), "survived")
+        }
+        None => (rule.intact.into(), rule.cuts.into(), "intact"),
+    };
+    (words::count(number), words::count(all), word)
 }
 
-/// What is wrong beside losses, a text for each kind.
-fn damage(rule: &RuleView) -> Vec<String> {
+/// What is wrong beside losses, a text for each kind; of images of every moment, what is wrong with the
+/// worst.
+fn damage(told: &Told<'_>, rule: &RuleView) -> Vec<String> {
     let kinds: [(&str, Found); 5] = [
         ("torn", rule.torn),
         ("holes", rule.hole),
@@ -43,7 +52,11 @@ fn damage(rule: &RuleView) -> Vec<String> {
         ("corrupt", Found { cuts: rule.corrupt, most: 0 }),
     ];
     let found = kinds.into_iter().filter(|(_, found)| found.cuts > 0);
-    found.map(|(name, found)| format!("{name} in {}", found.cuts)).collect()
+    let text = |(name, found): (&str, Found)| match told.images_of(&rule.keep) {
+        Some(_) => name.to_owned(),
+        None => format!("{name} in {}", found.cuts),
+    };
+    found.map(text).collect()
 }
 
 /// The verdict in a line, and what of another run is not as in this one.
@@ -97,7 +110,9 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
         Promised::Nothing => {
             let worst = promise.rules.iter().max_by_key(|rule| harm(rule));
             let worst = match worst.filter(|rule| harm(rule) > (0, 0)) {
-                Some(rule) => format!("; {} by the rule {}", words::list(&damage(rule)), rule.keep),
+                Some(rule) => {
+                    format!("; {} by the rule {}", words::list(&damage(told, rule)), rule.keep)
+                }
                 None => String::new(),
             };
             format!("Nothing was promised: {cuts} {lost}{worst}.")
