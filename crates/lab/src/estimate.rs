@@ -43,7 +43,7 @@ struct Costs {
 
 const FILES: Costs = Costs { load_s: 0.1, beside_s: 0.1, cut_s: 0.0, audit_s: 0.0, image_s: 0.0 };
 const EMBEDDED: Costs =
-    Costs { load_s: 0.1, beside_s: 0.25, cut_s: 2.0, audit_s: 0.1, image_s: 0.005 };
+    Costs { load_s: 0.1, beside_s: 0.25, cut_s: 2.0, audit_s: 0.1, image_s: 0.01 };
 const SERVER: Costs = Costs { load_s: 1.3, beside_s: 0.9, cut_s: 2.0, audit_s: 1.2, image_s: 1.2 };
 const ELSEWHERE: Costs =
     Costs { load_s: 0.2, beside_s: 0.2, cut_s: 0.0, audit_s: 0.0, image_s: 0.0 };

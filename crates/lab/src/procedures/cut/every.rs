@@ -38,7 +38,7 @@ use crate::spec::TrialSpec;
 
 /// How many writes of the clients a history has at most.
 pub const WRITES: u64 = 3_000;
-/// From how many seeds each rule draws an image of each moment; drop-all draws one.
+/// From how many seeds each rule draws an image of each moment, at least; drop-all draws one.
 pub const SEEDS: u64 = 4;
 /// How many of those that seem broken are judged again.
 const MOST_AGAIN: usize = 200;
@@ -176,8 +176,9 @@ impl Bench<'_, '_> {
         let start = Instant::now();
         let history = &recording.history;
         record.ran_s = recording.seconds();
+        let (wanted, seed) = ((&*self.terms.keep, budget), self.trial.seed);
         let Survey { drawn, different } =
-            survey(history, self.metadata, &self.terms.keep, self.trial.seed, self.stage.stop)?;
+            survey(history, self.metadata, wanted, seed, self.stage.stop)?;
         let mut tally = Tally::new(history, drawn, &different, &self.terms.keep);
         let chosen = survey::evenly(different, budget);
         tally.every.budget = budget as u64;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bakeoff_devices::plug::{Identity, Keep, Metadata, Recorded, Walk};
@@ -29,50 +30,77 @@ pub struct Survey {
     pub different: Vec<Drawn>,
 }
 
-/// Draws images of all moments.
+/// How often all moments are gone through at most.
+const ROUNDS: u64 = 16;
+/// Where a round finds no more new images than one in so many of those that are known, there is no other.
+const FEW: usize = 50;
+
+/// Draws images of all moments, from [`SEEDS`] seeds each, and from as many again until enough of them
+/// differ, or hardly another one does.
 ///
 /// # Errors
 /// The history is damaged; it was asked to stop.
 pub fn survey(
     history: &Recorded,
     metadata: Metadata,
-    rules: &[Keep],
+    (rules, enough): (&[Keep], usize),
     seed: u64,
     stop: &AtomicBool,
 ) -> Result<Survey, TrialError> {
-    let damaged = |error| TrialError::place("the recorded history", error);
-    let mut walk = Walk::new(history, metadata);
     let (mut known, mut drawn) = (HashMap::<Identity, Drawn>::new(), 0);
-    loop {
-        if stop.load(Ordering::Relaxed) {
-            return Err(MachineError::Interrupted.into());
-        }
-        for (place, keep) in rules.iter().enumerate() {
-            for number in 0..if *keep == Keep::DropAll { 1 } else { SEEDS } {
-                let moment = walk.moment();
-                let words = [seed, moment as u64, *keep as u64, number];
-                let seed = SplitMix64::of(&words).next();
-                let image = walk.image(*keep, seed).map_err(damaged)?;
-                let identity = walk.identity(&image).map_err(damaged)?;
-                drawn += 1;
-                let this = Drawn { moment, keep: *keep, seed, rules: 1 << place };
-                match known.entry(identity) {
-                    Entry::Vacant(free) => drop(free.insert(this)),
-                    // The clients had been promised more by now.
-                    Entry::Occupied(mut known) => {
-                        let rules = known.get().rules | this.rules;
-                        *known.get_mut() = Drawn { rules, ..this };
-                    }
-                }
+    for round in 0..ROUNDS {
+        let before = known.len();
+        let numbers = round * SEEDS..(round + 1) * SEEDS;
+        let mut walk = Walk::new(history, metadata);
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(MachineError::Interrupted.into());
+            }
+            drawn += draw(&walk, rules, (seed, numbers.clone()), &mut known)?;
+            if !walk.step() {
+                break;
             }
         }
-        if !walk.step() {
+        if known.len() >= enough || known.len() - before <= known.len() / FEW {
             break;
         }
     }
     let mut different: Vec<Drawn> = known.into_values().collect();
     different.sort_unstable_by_key(|it| (it.moment, it.keep as u8, it.seed));
     Ok(Survey { drawn, different })
+}
+
+/// Draws images of a moment by each rule, from so many seeds of each; how many.
+fn draw(
+    walk: &Walk<'_>,
+    rules: &[Keep],
+    (seed, numbers): (u64, Range<u64>),
+    known: &mut HashMap<Identity, Drawn>,
+) -> Result<u64, TrialError> {
+    let damaged = |error| TrialError::place("the recorded history", error);
+    let (moment, mut drawn) = (walk.moment(), 0);
+    for (place, keep) in rules.iter().enumerate() {
+        // Nothing of it is left to a seed.
+        let is_one = *keep == Keep::DropAll;
+        for number in numbers.clone().filter(|number| !is_one || *number == 0) {
+            let seed = SplitMix64::of(&[seed, moment as u64, *keep as u64, number]).next();
+            let image = walk.image(*keep, seed).map_err(damaged)?;
+            let identity = walk.identity(&image).map_err(damaged)?;
+            drawn += 1;
+            let this = Drawn { moment, keep: *keep, seed, rules: 1 << place };
+            match known.entry(identity) {
+                Entry::Vacant(free) => drop(free.insert(this)),
+                Entry::Occupied(mut known) => {
+                    let known = known.get_mut();
+                    let rules = known.rules | this.rules;
+                    // The clients had been promised more at a later moment.
+                    *known = if moment >= known.moment { this } else { *known };
+                    known.rules = rules;
+                }
+            }
+        }
+    }
+    Ok(drawn)
 }
 
 /// So many of all at most, evenly among them.
@@ -130,18 +158,35 @@ mod tests {
     #[test]
     fn images_alike_are_one_which_belongs_to_its_latest_moment() {
         let never = AtomicBool::new(false);
-        let of = |rules: &[Keep]| survey(&history(), Metadata::Ordered, rules, 1, &never).unwrap();
-        let Survey { drawn, different } = of(&[Keep::DropAll]);
+        let of = |rules: &[Keep], enough| {
+            survey(&history(), Metadata::Ordered, (rules, enough), 1, &never).unwrap()
+        };
+        let Survey { drawn, different } = of(&[Keep::DropAll], 1);
         assert_eq!(drawn, 8, "one of each moment");
         let moments: Vec<usize> = different.iter().map(|it| it.moment).collect();
         // What held 0 until the first sync, 2 until the third, and 1, twice, to the end.
         assert_eq!(moments, [1, 5, 7]);
-        let both = of(&[Keep::DropAll, Keep::Prefix]);
+        let both = of(&[Keep::DropAll, Keep::Prefix], 1);
         assert_eq!(both.drawn, 8 * (1 + SEEDS));
         let latest = both.different.iter().find(|it| it.moment == 7 && it.rules == 3);
         assert!(latest.is_some(), "both rules leave 1: {:?}", both.different);
         assert!(both.different.iter().any(|it| it.rules == 2), "only a prefix leaves 3");
-        assert_eq!(of(&[Keep::Torn]).different, of(&[Keep::Torn]).different, "one seed");
+        assert_eq!(of(&[Keep::Torn], 1).different, of(&[Keep::Torn], 1).different, "one seed");
+    }
+
+    #[test]
+    fn more_is_drawn_until_enough_differ_or_hardly_another_does() {
+        let never = AtomicBool::new(false);
+        let of = |enough| {
+            survey(&history(), Metadata::Ordered, (&[Keep::Subset], enough), 1, &never).unwrap()
+        };
+        let [some, most] = [of(1), of(usize::MAX)];
+        assert_eq!(some.drawn, 8 * SEEDS, "one round is enough for one image");
+        // The second round finds nothing new: each byte of each moment was drawn in the first.
+        assert_eq!(most.drawn, 2 * 8 * SEEDS);
+        assert_eq!(most.different.len(), some.different.len());
+        let latest = |survey: &Survey| survey.different.iter().map(|it| it.moment).max();
+        assert_eq!(latest(&most), latest(&some), "what is drawn again belongs where it did");
     }
 
     #[test]
