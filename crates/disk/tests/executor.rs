@@ -99,31 +99,46 @@ fn accuracy(executor: &Executor, count: u64) -> Accuracy {
 /// the 99th percentile to be judged.
 const QUIET: Duration = Duration::from_micros(300);
 
-/// Holds a measurement against the targets, a median error of 2 % and a 99th percentile of 5 %.
-///
-/// A test machine has other things to do, so both have three chances. Those in which the machine
-/// did not even wake a thread that only sleeps in time do not count for the 99th percentile; where
-/// all of ten were like that, the median alone is judged.
-fn holds(what: &str, measure: impl Fn() -> Accuracy) {
-    let (mut medians, mut tails, mut all) = (0, 0, Vec::new());
-    for _ in 0..10 {
-        let (accuracy, late) = beside_sleepers(&measure);
-        println!("{what}: {accuracy:?}; a thread that sleeps was up to {late:?} late");
-        let median = accuracy.error_median <= 0.02;
-        if median && accuracy.error_p99 <= 0.05 {
-            return;
-        }
-        medians += u32::from(!median);
-        tails += u32::from(late <= QUIET);
-        all.push((accuracy, late));
-        assert!(medians < 3 && tails < 3, "{what}: more than 2 % (median) or 5 % off: {all:#?}");
-    }
-    println!("{what}: the machine was never quiet; only the median was judged");
+/// How late real-time threads that only sleep were woken while something was measured.
+#[derive(Debug)]
+struct Late {
+    /// Eight in ten were apart by no more than this, which no lead can make good for.
+    apart: Duration,
+    /// Nine in ten were no later than this.
+    nine_in_ten: Duration,
+    most: Duration,
 }
 
-/// Measures while a real-time thread on each processor sleeps and wakes; says how late the latest
-/// was woken.
-fn beside_sleepers(measure: impl Fn() -> Accuracy) -> (Accuracy, Duration) {
+/// Holds a measurement against its targets, errors of the median and of the 99th percentile.
+///
+/// A test machine has other things to do, and its host may take processors away for milliseconds,
+/// so both have three chances. Those in which the machine woke threads no more evenly that only
+/// sleep, as long as the work takes, do not count. Where ten were like that, the median may be off
+/// by what the machine was late on both ways of an answer besides.
+fn holds(what: &str, nap: Duration, targets: (f64, f64), measure: impl Fn() -> Accuracy) {
+    let (mut medians, mut tails, mut all) = (0, 0, Vec::new());
+    for _ in 0..10 {
+        let (accuracy, late) = beside_sleepers(nap, &measure);
+        println!("{what}: {accuracy:?}; threads that sleep: {late:?}");
+        let median = accuracy.error_median <= targets.0;
+        if median && accuracy.error_p99 <= targets.1 {
+            return;
+        }
+        medians += u32::from(!median && late.apart <= nap.mul_f64(targets.0));
+        tails += u32::from(late.most <= QUIET);
+        all.push((accuracy, late));
+        assert!(medians < 3 && tails < 3, "{what}: off by more than {targets:?}: {all:#?}");
+    }
+    println!("{what}: the machine was never quiet; only the median was judged, beside its lateness");
+    let excused = |(accuracy, late): &(Accuracy, Late)| {
+        let both_ways = 2.0 * late.nine_in_ten.as_secs_f64() / nap.as_secs_f64();
+        accuracy.error_median <= targets.0 + both_ways
+    };
+    assert!(all.iter().any(excused), "{what}: later than the machine: {all:#?}");
+}
+
+/// Measures while a real-time thread on each processor sleeps so long and wakes, again and again.
+fn beside_sleepers(nap: Duration, measure: impl Fn() -> Accuracy) -> (Accuracy, Late) {
     let done = AtomicBool::new(false);
     let sleep = |processor| {
         let mut only = rustix::thread::CpuSet::new();
@@ -133,13 +148,13 @@ fn beside_sleepers(measure: impl Fn() -> Accuracy) -> (Accuracy, Duration) {
         // SAFETY: 0 is the calling thread, and the parameters outlive the call. Where it is not
         // permitted, it is not permitted to the executor either.
         unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameters) };
-        let (nap, mut latest) = (Duration::from_millis(2), Duration::ZERO);
-        while !done.load(Ordering::Relaxed) {
+        let mut late = Vec::new();
+        while late.is_empty() || !done.load(Ordering::Relaxed) {
             let start = Instant::now();
             thread::sleep(nap);
-            latest = latest.max(start.elapsed().saturating_sub(nap));
+            late.push(start.elapsed().saturating_sub(nap));
         }
-        latest
+        late
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -147,8 +162,11 @@ fn beside_sleepers(measure: impl Fn() -> Accuracy) -> (Accuracy, Duration) {
             (0..processors).map(|processor| scope.spawn(move || sleep(processor))).collect();
         let accuracy = measure();
         done.store(true, Ordering::Relaxed);
-        let late = sleepers.into_iter().map(|sleeper| sleeper.join().unwrap()).max();
-        (accuracy, late.unwrap_or_default())
+        let mut late: Vec<_> =
+            sleepers.into_iter().flat_map(|sleeper| sleeper.join().unwrap()).collect();
+        late.sort();
+        let (one, nine) = (late[late.len() / 10], late[late.len() * 9 / 10]);
+        (accuracy, Late { apart: nine - one, nine_in_ten: nine, most: late[late.len() - 1] })
     })
 }
 
@@ -156,7 +174,7 @@ fn beside_sleepers(measure: impl Fn() -> Accuracy) -> (Accuracy, Duration) {
 fn latency_is_as_modelled_at_depth_1() {
     // 2 to 20 ms in an order without a pattern.
     let times: Vec<Nanos> = (0..60).map(|n| (2 + n * 37 % 19) * MS + n * 12_345).collect();
-    holds("depth 1", || {
+    holds("depth 1", Duration::from_millis(11), (0.02, 0.05), || {
         let executor = executor(&times);
         for n in 0..60 {
             let (outside, modelled) = (time(&executor, one(n)), times[n as usize]);
@@ -171,7 +189,7 @@ fn latency_is_as_modelled_at_depth_1() {
 
 #[test]
 fn latency_is_as_modelled_with_a_queue() {
-    holds("depth 16", || {
+    holds("depth 16", Duration::from_millis(32), (0.02, 0.05), || {
         let executor = executor(&[2 * MS]);
         thread::scope(|scope| {
             for _ in 0..16 {
@@ -189,14 +207,12 @@ fn latency_is_as_modelled_with_a_queue() {
 fn fast_and_slow_work_may_take_turns() {
     // Each is waited for as the one before it was, and each way of waiting learns its own lead.
     let times = [MS / 5, MS + MS / 5, MS + MS / 5];
-    let median = || {
+    let nap = Duration::from_nanos(times[1]);
+    holds("slow work after fast and after slow", nap, (0.03, f64::INFINITY), || {
         let executor = executor(&times);
         (0..1500).for_each(|n| executor.perform_and_wait(one(n)));
-        accuracy(&executor, 1500).error_median
-    };
-    let best = (0..3).map(|_| median()).fold(f64::INFINITY, f64::min);
-    println!("slow work after fast and after slow is {best} off in the median");
-    assert!(best < 0.03, "{best}");
+        accuracy(&executor, 1500)
+    });
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The threads that send replies: one that takes long must not make the next one late.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,10 @@ pub(super) const THREADS: usize = 3;
 
 /// By how much the lead is mended after each answer.
 const MEND: Nanos = 2_000;
+/// It is mended by twice as much for every so many answers in a row that were all late or all
+/// early, up to so many times: a machine that becomes idle or busy is followed within 20 answers.
+const ROW: u32 = 4;
+const DOUBLED: u32 = 4;
 /// The lead before anything is known, for fast devices and for others: what it takes on an idle
 /// machine to wake one thread after a wait that was spun, and to wake two.
 const FIRST_LEADS: [Nanos; 2] = [10_000, 50_000];
@@ -28,6 +32,8 @@ pub(super) struct Replies {
     record: Mutex<Record>,
     /// How long before its time an answer is begun: see [`Replies::lead`].
     leads: [AtomicU64; 2],
+    /// How many answers in a row were late, or, below zero, early.
+    rows: [AtomicI32; 2],
 }
 
 struct Queue {
@@ -43,6 +49,7 @@ impl Replies {
             more: Condvar::new(),
             record: Mutex::new(Record::new()),
             leads: FIRST_LEADS.map(AtomicU64::new),
+            rows: [const { AtomicI32::new(0) }; 2],
         }
     }
 
@@ -91,13 +98,12 @@ impl Replies {
         // The lead by which it was answered: fast and slow work may take turns.
         let lead = self.lead(timed.precisely);
         if timed.could_be_kept(lead) {
-            let mended = if achieved > timed.modelled {
-                (lead + MEND).min(LONGEST_LEAD)
-            } else {
-                lead.saturating_sub(MEND)
-            };
+            let way = usize::from(!timed.precisely);
+            let row = self.rows[way].load(Ordering::Relaxed);
+            let (row, mended) = mended(row, lead, achieved > timed.modelled);
             // Two that learn at the same time lose a lesson; there are more to come.
-            self.leads[usize::from(!timed.precisely)].store(mended, Ordering::Relaxed);
+            self.rows[way].store(row, Ordering::Relaxed);
+            self.leads[way].store(mended, Ordering::Relaxed);
         }
     }
 
@@ -109,5 +115,46 @@ impl Replies {
 
     pub(super) fn accuracy(&self) -> Accuracy {
         self.record.lock().expect("nobody panics with it").accuracy()
+    }
+}
+
+/// The row of answers and the lead after one more answer that was late or early.
+fn mended(row: i32, lead: Nanos, late: bool) -> (i32, Nanos) {
+    let step = MEND << (row.unsigned_abs() / ROW).min(DOUBLED);
+    match (late, row > 0) {
+        (true, true) => (row.saturating_add(1), (lead + step).min(LONGEST_LEAD)),
+        (true, false) => (1, (lead + MEND).min(LONGEST_LEAD)),
+        (false, true) => (-1, lead.saturating_sub(MEND)),
+        (false, false) => (row.saturating_sub(1), lead.saturating_sub(step)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lead_follows_within_20_answers_and_then_stays() {
+        let (mut row, mut lead) = (0, FIRST_LEADS[1]);
+        for late in [300_000, 100_000, 250_000] {
+            let answer = |_| {
+                (row, lead) = mended(row, lead, late > lead);
+                lead
+            };
+            let leads: Vec<Nanos> = (0..60).map(answer).collect();
+            let off = leads.iter().position(|lead| lead.abs_diff(late) <= 32_000);
+            assert!(off.is_some_and(|answers| answers < 20), "{late}: {leads:?}");
+            assert!(leads[40..].iter().all(|lead| lead.abs_diff(late) <= 4_000), "{leads:?}");
+        }
+    }
+
+    #[test]
+    fn a_lead_stays_within_its_bounds() {
+        let (mut row, mut lead) = (0, 0);
+        for late in [false, true, false] {
+            (0..200).for_each(|_| (row, lead) = mended(row, lead, late));
+            assert_eq!(lead, if late { LONGEST_LEAD } else { 0 });
+        }
+        assert_eq!(mended(i32::MAX, 0, true).0, i32::MAX);
     }
 }
