@@ -129,7 +129,9 @@ fn holds(what: &str, nap: Duration, targets: (f64, f64), measure: impl Fn() -> A
         all.push((accuracy, late));
         assert!(medians < 3 && tails < 3, "{what}: off by more than {targets:?}: {all:#?}");
     }
-    println!("{what}: the machine was never quiet; only the median was judged, beside its lateness");
+    println!(
+        "{what}: the machine was never quiet; only the median was judged, beside its lateness"
+    );
     let excused = |(accuracy, late): &(Accuracy, Late)| {
         let both_ways = 2.0 * late.nine_in_ten.as_secs_f64() / nap.as_secs_f64();
         accuracy.error_median <= targets.0 + both_ways
