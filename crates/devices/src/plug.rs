@@ -32,7 +32,8 @@
 //! gave the file its names), as in any journalled file system. Likewise a change past the end that
 //! a truncation set depends on it, and so does every later truncation. Sectors of 512 bytes hold
 //! what they held at some moment: of two writes within one sector the later never shows without
-//! the earlier.
+//! the earlier. With one journal the same holds of whole pages past the durable end of a file, which
+//! had no block yet.
 //!
 //! **Earlier moments.** What is told can be remembered ([`Pending::record`]), with what was there before
 //! each change. Then an image can be made of any moment since, by either kind of metadata: what was
@@ -52,6 +53,7 @@ mod pending;
 mod recorded;
 mod sparse;
 mod state;
+mod unwritten;
 mod walk;
 
 use std::fmt;

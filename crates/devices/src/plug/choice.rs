@@ -8,6 +8,7 @@ use rand::{RngExt as _, SeedableRng as _};
 
 use super::data::{Edit, Fate, Shape};
 use super::names::{Change, Missing, Tree};
+use super::unwritten::Unwritten;
 use super::{Ino, Keep, Metadata, PAGE, SECTOR};
 
 /// The fates of all pending changes.
@@ -58,7 +59,7 @@ impl Choice {
         let mut drawn =
             Drawn::new(keep, seed, may_be_kept as u64, in_order.then_some(changes.len()));
         let mut missing = Missing::default();
-        let mut ends = Ends::default();
+        let (mut ends, mut unwritten) = (Ends::default(), Unwritten::default());
         let mut choice = Self { changes: Vec::new(), edits: HashMap::new() };
         for any in all {
             match any {
@@ -71,7 +72,12 @@ impl Choice {
                 }
                 Any::Edit(ino, edit) => {
                     let kept = !edit.is_lost() && drawn.keeps() && !ends.fell(ino, edit);
-                    let fate = if kept { drawn.fate(edit) } else { Fate::Dropped };
+                    let new = if in_order { unwritten.start(ino, edit) } else { u64::MAX };
+                    let mut fate = if kept { drawn.fate(edit, new) } else { Fate::Dropped };
+                    if in_order {
+                        let whole = keep != Keep::Torn;
+                        fate = unwritten.settle((ino, edit, new), fate, whole);
+                    }
                     if fate == Fate::Dropped {
                         ends.add(ino, edit);
                     }
@@ -149,23 +155,24 @@ impl Drawn {
 
     /// The fate of a change that is kept. Half of the writes are whole, three in eight are torn
     /// between pages, one in eight is torn between sectors; of what is torn, each part is kept
-    /// with a probability of one half. Truncations are never torn.
-    fn fate(&mut self, edit: &Edit) -> Fate {
+    /// with a probability of one half. Truncations are never torn, nor are new pages within.
+    fn fate(&mut self, edit: &Edit, new: u64) -> Fate {
         if self.keep != Keep::Torn || edit.shape == Shape::Truncate {
             return Fate::Kept;
         }
         match self.random.random_range(0..8_u32) {
             0..4 => Fate::Kept,
-            4..7 => self.torn(&edit.range, PAGE),
-            _ => self.torn(&edit.range, SECTOR),
+            4..7 => self.torn(&edit.range, PAGE, new),
+            _ => self.torn(&edit.range, SECTOR, new),
         }
     }
 
-    fn torn(&mut self, range: &Range<u64>, unit: u64) -> Fate {
+    fn torn(&mut self, range: &Range<u64>, unit: u64, new: u64) -> Fate {
         let whole = range.start / SECTOR * SECTOR..range.end.next_multiple_of(SECTOR);
         let mut parts: Vec<Range<u64>> = Vec::new();
         let mut at = whole.start;
         while at < whole.end {
+            let unit = if at < new { unit } else { PAGE };
             let end = ((at / unit + 1) * unit).min(whole.end);
             if self.random.random() {
                 parts.push(at..end);

@@ -200,7 +200,7 @@ impl Edit {
 
     /// The sectors in which the state right after this change shows it: all that it touches, for
     /// a truncation the one that the new end lies in.
-    fn sectors(&self) -> Range<u64> {
+    pub(super) fn sectors(&self) -> Range<u64> {
         let range = match self.shape {
             Shape::Write => self.range.clone(),
             Shape::Truncate => self.new_size..self.new_size,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use bakeoff_devices::plug::{Ino, Keep, Metadata, SECTOR};
+use bakeoff_devices::plug::{Ino, Keep, Metadata, PAGE, SECTOR};
 
 use crate::driver::Driver;
 use crate::model::{Act, Fate, History, Picture};
@@ -18,6 +18,8 @@ pub struct Allowed {
     contents: HashMap<Ino, HashSet<Vec<u8>>>,
     states: HashMap<Ino, Vec<Vec<u8>>>,
     modes: HashMap<Ino, HashSet<u32>>,
+    /// Files of which a sync failed.
+    failed: HashSet<Ino>,
 }
 
 impl Allowed {
@@ -40,15 +42,25 @@ impl Allowed {
                 modes.entry(*ino).or_default().insert(*mode);
             }
         }
+        let ordered = driver.metadata == Metadata::Ordered;
         let files: Vec<Ino> = driver.store.0.keys().copied().collect();
         Self {
             durable: durable.picture(),
             prefixes: (0..=pending.len()).map(prefix).collect(),
             trees: history.allowed_trees(),
-            log: (driver.metadata == Metadata::Ordered).then(|| logs(history)),
-            contents: files.iter().map(|ino| (*ino, history.allowed_contents(*ino))).collect(),
+            log: ordered.then(|| logs(history)),
+            contents: files
+                .iter()
+                .map(|ino| (*ino, history.allowed_contents(*ino, ordered)))
+                .collect(),
             states: files.iter().map(|ino| (*ino, history.states(*ino))).collect(),
             modes,
+            failed: history
+                .acts
+                .iter()
+                .filter(|(_, fate)| *fate == Fate::Lost)
+                .filter_map(|(act, _)| act.edits())
+                .collect(),
         }
     }
 }
@@ -99,15 +111,21 @@ fn some(allowed: &Allowed, keep: Keep, seen: &Picture) -> Result<(), String> {
         if keep == Keep::Subset && !allowed.contents[ino].contains(bytes) {
             return Err(format!("{path} holds what no set of writes leaves"));
         }
+        if allowed.log.is_some() && !allowed.failed.contains(ino) {
+            new_pages(&allowed.states[ino], bytes).map_err(|error| format!("{path}: {error}"))?;
+        }
         if keep == Keep::Torn {
-            sectors(&allowed.states[ino], bytes).map_err(|error| format!("{path}: {error}"))?;
+            let ordered = allowed.log.is_some();
+            sectors(&allowed.states[ino], bytes, ordered)
+                .map_err(|error| format!("{path}: {error}"))?;
         }
     }
     Ok(())
 }
 
-/// Every sector holds what it held at some moment since the last sync.
-fn sectors(states: &[Vec<u8>], bytes: &[u8]) -> Result<(), String> {
+/// Every sector holds what it held at some moment since the last sync; up to where the file then
+/// or later ended, where an end may be set over a page that misses something.
+fn sectors(states: &[Vec<u8>], bytes: &[u8], set_alone: bool) -> Result<(), String> {
     let sector = SECTOR as usize;
     let largest = states.iter().map(Vec::len).max().unwrap_or(0);
     if bytes.len() > largest {
@@ -118,10 +136,36 @@ fn sectors(states: &[Vec<u8>], bytes: &[u8]) -> Result<(), String> {
         return Err(format!("ends at {}", bytes.len()));
     }
     for (number, found) in bytes.chunks(sector).enumerate() {
-        let at = |state: &Vec<u8>, n: usize| state.get(number * sector + n).copied().unwrap_or(0);
-        let was = |state| (0..found.len()).all(|n| found[n] == at(state, n));
-        if !states.iter().any(was) {
+        let at = |state: &Vec<u8>, at: usize| state.get(at).copied().unwrap_or(0);
+        let was = |state, end| {
+            let places = (0..found.len()).map(|n| (n, number * sector + n));
+            places.into_iter().all(|(n, it)| found[n] == if it < end { at(state, it) } else { 0 })
+        };
+        let sizes = states.iter().map(Vec::len).filter(|_| set_alone);
+        let ends: Vec<usize> = sizes.chain([usize::MAX]).collect();
+        if !states.iter().any(|state| ends.iter().any(|end| was(state, *end))) {
             return Err(format!("sector {number} never held this"));
+        }
+    }
+    Ok(())
+}
+
+/// Every page past the durable end holds what it held at some moment since the last sync, up to
+/// where the file then or later ended; or zeros.
+fn new_pages(states: &[Vec<u8>], bytes: &[u8]) -> Result<(), String> {
+    let page = PAGE as usize;
+    let first = states[0].len().div_ceil(page);
+    for (number, found) in bytes.chunks(page).enumerate().skip(first) {
+        let was = |state: &[u8], end: usize| {
+            let held = state.get(number * page..end.min(state.len())).unwrap_or_default();
+            let length = found.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            let held = &held[..held.len().min(page)];
+            let filled = held.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            held[..filled] == found[..length]
+        };
+        let sizes = || states.iter().map(Vec::len).chain([0, bytes.len()]);
+        if !states.iter().any(|state| sizes().any(|end| was(state, end))) {
+            return Err(format!("the new page {number} never was like this"));
         }
     }
     Ok(())

@@ -293,17 +293,27 @@ impl History {
 
     /// Every content that a power cut may leave of a file when no write is torn: of each set of
     /// pending acts, within what sizes depend on, every act brings the sectors that it touches as
-    /// they were right after it.
-    pub fn allowed_contents(&self, ino: Ino) -> HashSet<Vec<u8>> {
+    /// they were right after it. Where pages may be missing, a truncation may set the size alone.
+    pub fn allowed_contents(&self, ino: Ino, missing: bool) -> HashSet<Vec<u8>> {
         let acts: Vec<&Act> =
             self.pending(|a| a.edits() == Some(ino)).iter().map(|n| &self.acts[*n].0).collect();
         let states = self.states(ino);
+        let sets = 0..1_u32 << acts.len();
+        let truncates = |n: usize| missing && matches!(acts[n], Act::Truncate { .. });
+        let may_be_bare = (0..acts.len()).filter(|n| truncates(*n)).map(|n| 1 << n).sum::<u32>();
+        let bare = sets.clone().filter(|bare| bare & !may_be_bare == 0);
+        let pairs = bare.flat_map(|bare| sets.clone().map(move |set| (set, bare)));
         let mut contents = HashSet::new();
-        for set in 0..1_u32 << acts.len() {
+        for (set, bare) in pairs.filter(|(set, bare)| bare & !set == 0) {
             if sizes_in_order(&acts, set) {
                 let mut image = states[0].clone();
                 for (number, act) in acts.iter().enumerate().filter(|(n, _)| set >> n & 1 == 1) {
-                    redo(&mut image, act, &states[number + 1]);
+                    match act {
+                        Act::Truncate { new, .. } if bare >> number & 1 == 1 => {
+                            image.resize(*new, 0);
+                        }
+                        _ => redo(&mut image, act, &states[number + 1]),
+                    }
                 }
                 contents.insert(image);
             }

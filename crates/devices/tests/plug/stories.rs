@@ -221,6 +221,71 @@ fn a_database_page_may_be_torn_between_its_pages_and_more_rarely_within_one() {
     assert!(within > 0 && between > within, "{between} between pages, {within} within");
 }
 
+/// In how many images of a file the sectors of a page differ.
+fn torn_within(driver: &Driver, keep: Keep) -> usize {
+    let torn = |picture: &Picture| {
+        let bytes = picture.get("/x").and_then(|(.., bytes)| bytes.clone()).unwrap_or_default();
+        bytes.chunks(4096).any(|page| page.iter().any(|byte| *byte != page[0]))
+    };
+    cuts(driver, keep).iter().filter(|picture| torn(picture)).count()
+}
+
+#[test]
+fn a_page_that_had_no_block_is_whole_or_not_there_where_there_is_a_journal() {
+    for (metadata, may_be) in [(Metadata::Ordered, false), (Metadata::Posix, true)] {
+        let mut driver = Driver::new(metadata, None);
+        new_file(&mut driver, ROOT, "x", &[1; 16384]);
+        driver.sync_dir(ROOT, false);
+        assert_eq!(torn_within(&driver, Keep::Torn) > 0, may_be, "{metadata}");
+
+        // Nor have those that were cut off.
+        let mut driver = Driver::new(metadata, None);
+        let it = new_file(&mut driver, ROOT, "x", &[1; 16384]);
+        driver.sync_dir(ROOT, false);
+        driver.sync_file(it, false);
+        driver.truncate(it, 0, false);
+        driver.write(it, 0, vec![2; 16384]);
+        assert_eq!(torn_within(&driver, Keep::Torn) > 0, may_be, "{metadata}");
+
+        // In each page one half after the other.
+        let mut driver = Driver::new(metadata, None);
+        let it = driver.create(ROOT, "x", Kind::File).unwrap();
+        driver.sync_dir(ROOT, false);
+        driver.write(it, 0, vec![1; 2048]);
+        driver.write(it, 2048, vec![1; 4096]);
+        driver.write(it, 6144, vec![1; 2048]);
+        let seen = file(&driver, Keep::Subset, "/x");
+        let later_alone = [vec![0; 2048], vec![1; 4096]].concat();
+        assert_eq!(seen.contains(&Some(later_alone)), may_be, "{metadata}");
+        assert!(seen.contains(&Some(vec![1; 8192])), "{metadata}");
+        assert!(seen.contains(&Some(vec![1; 6144])), "{metadata}");
+        // A page may be missing before one that is there.
+        let hole = [vec![0; 4096], vec![1; 4096]].concat();
+        let torn = file(&driver, Keep::Torn, "/x");
+        let gap = torn.iter().flatten().any(|bytes| bytes.starts_with(&hole[..4097]));
+        assert!(gap, "{metadata}");
+    }
+}
+
+#[test]
+fn a_page_that_was_there_may_be_torn_where_there_is_a_journal_too() {
+    let mut driver = Driver::new(Metadata::Ordered, None);
+    let it = new_file(&mut driver, ROOT, "x", &[1; 5000]);
+    driver.sync_file(it, false);
+    driver.sync_dir(ROOT, false);
+    // The rest of the last page has a block; the next one has none.
+    driver.write(it, 5000, vec![2; 7288]);
+    let seen = file(&driver, Keep::Torn, "/x");
+    let part = |bytes: &Vec<u8>| {
+        let page = bytes.get(5120..bytes.len().min(8192)).unwrap_or_default();
+        page.contains(&0) && page.contains(&2)
+    };
+    assert!(seen.iter().flatten().any(part));
+    let new =
+        |bytes: &Vec<u8>| bytes.get(8192..).is_some_and(|it| it.contains(&0) && it.contains(&2));
+    assert!(!seen.iter().flatten().any(new));
+}
+
 #[test]
 fn a_directory_may_move_into_one_that_it_held() {
     let mut driver = Driver::new(Metadata::Posix, None);

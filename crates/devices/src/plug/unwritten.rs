@@ -1,0 +1,108 @@
+//! Pages that had no block on the disk yet: after a power cut they are whole or not there.
+//!
+//! A journalled file system shows a new block only once all of its data are on the device. ext4
+//! makes it *unwritten* until its write has ended (`dioread_nolock`, the default since Linux 5.6),
+//! or lets the commit that brings it wait for its data (`data=ordered`); XFS does the first. So
+//! such a page holds what it held at some moment, or zeros: no sector of it is there without the
+//! others, and no later write without the earlier ones.
+//!
+//! New are the pages past the durable end of a file. Holes within it, and what was allocated by
+//! `fallocate`, would be, too, but are not told from zeros that were written.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::data::{Edit, Fate, Shape};
+use super::{Ino, PAGE};
+
+/// Which pages are new, and in which of them something was lost, change by change.
+#[derive(Default)]
+pub(super) struct Unwritten {
+    /// Where the new pages of a file begin.
+    starts: HashMap<Ino, u64>,
+    missing: HashSet<(Ino, u64)>,
+}
+
+impl Unwritten {
+    /// Where the new pages begin for the next change of a file.
+    pub(super) fn start(&mut self, ino: Ino, edit: &Edit) -> u64 {
+        let start = self.starts.entry(ino).or_insert(edit.old_size.next_multiple_of(PAGE));
+        if edit.shrinks() {
+            *start = edit.new_size.next_multiple_of(PAGE).min(*start);
+        }
+        *start
+    }
+
+    /// What is left of a change of a file whose new pages begin at `start`: nothing of it shows in
+    /// a page in which something earlier is missing. It is dropped for that where it must be whole.
+    pub(super) fn settle(
+        &mut self,
+        (ino, edit, start): (Ino, &Edit, u64),
+        fate: Fate,
+        whole: bool,
+    ) -> Fate {
+        if edit.is_lost() {
+            return fate;
+        }
+        if edit.shape == Shape::Truncate {
+            return self.settle_end(ino, edit, start, fate);
+        }
+        let is_missing = |page: &u64| self.missing.contains(&(ino, *page));
+        let new = new_pages(edit, start);
+        let fate = match fate {
+            Fate::Kept if !new.clone().any(|page| is_missing(&page)) => return Fate::Kept,
+            Fate::Kept if whole => Fate::Dropped,
+            Fate::Kept => parts(std::iter::once(edit.sectors()), start, is_missing),
+            Fate::Torn(kept) => parts(kept.into_iter(), start, is_missing),
+            Fate::Dropped => Fate::Dropped,
+        };
+        let kept: HashSet<u64> = match &fate {
+            Fate::Torn(kept) => kept.iter().map(|part| part.start / PAGE).collect(),
+            _ => HashSet::new(),
+        };
+        self.missing.extend(new.filter(|page| !kept.contains(page)).map(|page| (ino, page)));
+        fate
+    }
+
+    /// The same of a new end, which changes the page that it lies in, too.
+    fn settle_end(&mut self, ino: Ino, edit: &Edit, start: u64, fate: Fate) -> Fate {
+        let page = (ino, edit.new_size / PAGE);
+        match fate {
+            // It sets the size, and brings nothing of the page.
+            Fate::Kept if self.missing.contains(&page) => Fate::Torn(Vec::new()),
+            Fate::Dropped if edit.shrinks() && edit.new_size >= start => {
+                self.missing.insert(page);
+                Fate::Dropped
+            }
+            fate => fate,
+        }
+    }
+}
+
+/// The new pages that a change touches.
+fn new_pages(edit: &Edit, start: u64) -> Range<u64> {
+    edit.range.start.max(start) / PAGE..edit.range.end.max(start).div_ceil(PAGE)
+}
+
+/// Parts of a change without those in missing pages; one for each new page.
+fn parts(
+    kept: impl Iterator<Item = Range<u64>>,
+    start: u64,
+    is_missing: impl Fn(&u64) -> bool,
+) -> Fate {
+    let mut parts = Vec::new();
+    for Range { start: mut at, end } in kept {
+        if at < start {
+            parts.push(at..end.min(start));
+            at = start;
+        }
+        while at < end {
+            let next = ((at / PAGE + 1) * PAGE).min(end);
+            if !is_missing(&(at / PAGE)) {
+                parts.push(at..next);
+            }
+            at = next;
+        }
+    }
+    if parts.is_empty() { Fate::Dropped } else { Fate::Torn(parts) }
+}
