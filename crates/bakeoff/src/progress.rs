@@ -1,7 +1,7 @@
 //! What a run says while it runs: two live lines on a terminal, plain lines elsewhere.
 
 use std::io::{self, IsTerminal};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::{Event, Watch};
@@ -15,10 +15,13 @@ pub struct Progress {
     show: Show,
     /// The factors that vary, which is what tells trials apart; one of them all when none does.
     shown: Vec<Factor>,
+    /// When a plain line was last said of images of every moment.
+    said: Option<Instant>,
 }
 
-/// Where lines are plain, one is said for so many power cuts.
+/// Where lines are plain, one is said for so many power cuts, and so often of images of every moment.
 const CUTS_A_LINE: usize = 25;
+const IMAGES_A_LINE: Duration = Duration::from_secs(30);
 
 enum Show {
     Nothing,
@@ -63,7 +66,7 @@ impl Progress {
             (false, false) => Show::Lines,
             (false, true) => live(),
         };
-        Self { show, shown }
+        Self { show, shown, said: None }
     }
 
     /// Takes the live lines away.
@@ -134,15 +137,23 @@ impl Progress {
         }
     }
 
+    /// Images of every moment are drawn or judged: minutes may pass.
+    fn images(&mut self, text: String) {
+        match self.show {
+            Show::Lines if self.said.is_none_or(|said| said.elapsed() >= IMAGES_A_LINE) => {
+                self.said = Some(Instant::now());
+                self.say(&text);
+            }
+            Show::Lines | Show::Nothing => {}
+            Show::Live { .. } => self.now(text),
+        }
+    }
+
     /// A power cut was made; what is worth a line of its own stays.
     fn cut(&self, made: usize, of: usize, cut: &Cut, left_s: f64) {
-        let (engine, number) = (&cut.engine, cut.number);
-        let level = match cut.file_system {
-            FileSystem::Ext4 => cut.durability.clone(),
-            FileSystem::Posix => format!("{} on posix", cut.durability),
-        };
+        let (number, whose) = (cut.number, whose(cut));
         if let Some(reason) = &cut.failed {
-            let what = format!("power cut number {number} failed ({engine}, {level})");
+            let what = format!("power cut number {number} failed ({whose})");
             self.complain(&format!("{what}: {reason}"));
         }
         for judged in cut.broken() {
@@ -151,7 +162,7 @@ impl Progress {
             let what = what.map_or("", |text| text.lines().next().unwrap_or_default());
             let keep = &judged.keep;
             self.complain(&format!(
-                "promise broken ({engine}, {level}, cut number {number}, {keep}): {what}"
+                "promise broken ({whose}, cut number {number}, {keep}): {what}"
             ));
         }
         let text = format!("{made} of {of} power cuts made, {} left", span(left_s));
@@ -164,10 +175,19 @@ impl Progress {
                 run.set_length(of as u64);
                 run.set_position(made as u64);
                 run.set_message(text);
-                trial.set_message(visible(&format!("{engine}, {level}")).into_owned());
+                trial.set_message(visible(&whose).into_owned());
             }
         }
     }
+}
+
+/// Whose cut it is, in words: `fjall, strict on posix`.
+fn whose(cut: &Cut) -> String {
+    let on = match cut.file_system {
+        FileSystem::Ext4 => "",
+        FileSystem::Posix => " on posix",
+    };
+    format!("{}, {}{on}", cut.engine, cut.durability)
 }
 
 fn live() -> Show {
@@ -226,6 +246,14 @@ impl Watch for Progress {
                 }
             }
             Event::Planned(news) => self.say(news),
+            Event::Drawing { cut, images, different } => {
+                self.images(format!("{}: {images} images drawn, {different} differ", whose(cut)));
+            }
+            Event::Judging { cut, judged, of, broken } => {
+                let seem =
+                    if broken > 0 { format!(", {broken} seem broken") } else { String::new() };
+                self.images(format!("{}: {judged} of {of} images judged{seem}", whose(cut)));
+            }
             Event::Cut { made, of, cut, left_s } => self.cut(made, of, cut, left_s),
             Event::Ends(trial) => {
                 if let (false, Some(reason)) = (trial.valid, &trial.reason) {

@@ -73,6 +73,26 @@ pub enum Event<'a> {
     Ends(&'a Trial),
     /// The planner has decided something: why the run goes on, or ends.
     Planned(&'a str),
+    /// The images of all moments of a history are drawn, and told apart.
+    Drawing {
+        /// The record in the making.
+        cut: &'a Cut,
+        /// How many were drawn.
+        images: u64,
+        /// How many of them differ.
+        different: usize,
+    },
+    /// They are judged.
+    Judging {
+        /// The record in the making.
+        cut: &'a Cut,
+        /// How many have been.
+        judged: usize,
+        /// Of how many.
+        of: usize,
+        /// How many seem to break the promise.
+        broken: usize,
+    },
     /// The power was cut, and what was left is judged.
     Cut {
         /// How many are made, those that were made before among them.

@@ -17,7 +17,7 @@ mod tally;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use bakeoff_devices::plug::Metadata;
@@ -28,13 +28,15 @@ use self::history::Recording;
 use self::survey::{Survey, survey};
 use self::tally::Tally;
 use super::{Bench, CutTerms, Moment};
-use crate::TrialError;
 use crate::error::wanting;
 use crate::place::leftovers::{self, WorkFolder};
 use crate::place::{self, Place, RESERVE, remove, room};
 use crate::procedures::Stage;
+use crate::process::Program;
 use crate::process::job::{Job, Task};
 use crate::spec::TrialSpec;
+use crate::watch::Event;
+use crate::{MachineError, TrialError};
 
 /// How many writes of the clients a history has at most.
 pub const WRITES: u64 = 3_000;
@@ -98,15 +100,14 @@ impl EveryRun {
     pub fn cut(
         &self,
         metadata: Metadata,
-        stage: &Stage<'_>,
+        stage: &mut Stage<'_>,
         trial: &TrialSpec,
     ) -> Result<Cut, TrialError> {
         let moment = Moment::draw(0, self.terms.durability);
         let mut record = self.terms.record(0, metadata, trial.seed, &moment);
         record.moment = "every moment".into();
         let made = self.recording.as_ref().map_err(Clone::clone).and_then(|recording| {
-            let bench = Bench { terms: &self.terms, metadata, stage, trial, work: &self.work };
-            bench.cut_every(recording, self.budget, &mut record)
+            Sweep { run: self, recording, metadata, trial }.cut(stage, &mut record)
         });
         match stage.unless_full(made) {
             Err(error) if error.stops_the_run() => return Err(error),
@@ -165,33 +166,36 @@ impl Room {
     }
 }
 
-impl Bench<'_, '_> {
+/// All moments of a recording on one file system.
+struct Sweep<'a> {
+    run: &'a EveryRun,
+    recording: &'a Recording,
+    metadata: Metadata,
+    trial: &'a TrialSpec,
+}
+
+impl Sweep<'_> {
     /// Draws all images, has those that differ audited, and notes what was found.
-    fn cut_every(
-        &self,
-        recording: &Recording,
-        budget: usize,
-        record: &mut Cut,
-    ) -> Result<(), TrialError> {
+    fn cut(&self, stage: &mut Stage<'_>, record: &mut Cut) -> Result<(), TrialError> {
         let start = Instant::now();
-        let history = &recording.history;
-        record.ran_s = recording.seconds();
-        let (wanted, seed) = ((&*self.terms.keep, budget), self.trial.seed);
-        let Survey { drawn, different } =
-            survey(history, self.metadata, wanted, seed, self.stage.stop)?;
-        let mut tally = Tally::new(history, drawn, &different, &self.terms.keep);
+        let (terms, budget) = (&self.run.terms, self.run.budget);
+        record.ran_s = self.recording.seconds();
+        let Survey { drawn, different } = self.survey(stage, record)?;
+        let mut tally = Tally::new(&self.recording.history, drawn, &different, &terms.keep);
         let chosen = survey::evenly(different, budget);
         tally.every.budget = budget as u64;
-        let room = Room::new(self.work, self.trial.setup.has_server)?;
-        let auditors = self.auditors(recording, room.path());
-        let mut seem_broken = Vec::new();
+        let room = Room::new(&self.run.work, self.trial.setup.has_server)?;
+        let auditors = self.auditors((stage.program, stage.stop), room.path());
+        let (mut seem_broken, of) = (Vec::new(), chosen.len());
         auditors.audit(&chosen, false, |at, (acknowledged, verdict)| {
             record.acknowledged = record.acknowledged.max(acknowledged);
-            let breaks = verdict.breaks(self.terms.promised);
+            let breaks = verdict.breaks(terms.promised);
             tally.judged(&chosen[at], &verdict, breaks);
             if breaks {
                 seem_broken.push((at, verdict));
             }
+            let (judged, broken) = (tally.every.judged as usize, seem_broken.len());
+            stage.watch.event(Event::Judging { cut: record, judged, of, broken });
         })?;
         // They come in the order in which their audits ended.
         seem_broken.sort_unstable_by_key(|(at, _)| *at);
@@ -199,33 +203,53 @@ impl Bench<'_, '_> {
         let suspects: Vec<_> = seem_broken[..again].iter().map(|(at, _)| chosen[*at]).collect();
         let mut confirmed = vec![true; seem_broken.len()];
         auditors.audit(&suspects, true, |at, (_, verdict)| {
-            confirmed[at] = verdict.breaks(self.terms.promised);
+            confirmed[at] = verdict.breaks(terms.promised);
             seem_broken[at].1 = verdict;
         })?;
         for ((at, verdict), confirmed) in seem_broken.into_iter().zip(confirmed) {
             match confirmed {
-                true => tally.broken(recording, self.metadata, &chosen[at], verdict),
+                true => tally.broken(self.recording, self.metadata, &chosen[at], verdict),
                 false => tally.every.unconfirmed += 1,
             }
         }
-        self.keep_some(recording, &mut tally)?;
+        self.keep_some(&mut tally)?;
         tally.every.took_s = start.elapsed().as_secs_f64();
         (record.judged, record.every) = tally.finish();
         Ok(())
     }
 
+    /// Draws all images, and tells of it.
+    fn survey(&self, stage: &mut Stage<'_>, record: &Cut) -> Result<Survey, TrialError> {
+        let wanted = (&*self.run.terms.keep, self.run.budget);
+        let (stop, watch) = (stage.stop, &mut stage.watch);
+        survey(
+            &self.recording.history,
+            self.metadata,
+            wanted,
+            self.trial.seed,
+            |images, different| {
+                watch.event(Event::Drawing { cut: record, images, different });
+                match stop.load(Ordering::Relaxed) {
+                    true => Err(MachineError::Interrupted.into()),
+                    false => Ok(()),
+                }
+            },
+        )
+    }
+
     /// Keeps the first broken images, where that is asked for.
-    fn keep_some(&self, recording: &Recording, tally: &mut Tally) -> Result<(), TrialError> {
-        let Some(folder) = self.terms.keep_images.as_deref() else { return Ok(()) };
-        let engine = self.terms.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
-        let (level, metadata) = (self.terms.durability.name(), self.metadata);
+    fn keep_some(&self, tally: &mut Tally) -> Result<(), TrialError> {
+        let terms = &self.run.terms;
+        let Some(folder) = terms.keep_images.as_deref() else { return Ok(()) };
+        let engine = terms.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
+        let (level, metadata) = (terms.durability.name(), self.metadata);
         for (keep, images) in tally.to_keep(MOST_KEPT) {
             for (number, image) in images.iter().enumerate() {
                 let name = format!("{engine}-{level}-{metadata}-{keep}-{}-{number}", image.moment);
                 let path = folder.join(name);
                 // An interrupted run may have kept one of another history.
                 wanting("removing an old image", remove(&path))?;
-                audit::write(&recording.history, self.metadata, image, &path)?;
+                audit::write(&self.recording.history, self.metadata, image, &path)?;
                 if number == 0 {
                     tally.kept_in(keep, &path);
                 }
@@ -234,10 +258,14 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// What audits images of a recording in a folder.
-    fn auditors<'a>(&'a self, recording: &'a Recording, folder: &'a Path) -> Auditors<'a> {
+    /// What audits images in a folder.
+    fn auditors<'a>(
+        &'a self,
+        (program, stop): (&'a Program, &'a AtomicBool),
+        folder: &'a Path,
+    ) -> Auditors<'a> {
         let setup = &self.trial.setup;
-        let part = super::Part::AuditAll { claims: recording.claims.clone() };
+        let part = super::Part::AuditAll { claims: self.recording.claims.clone() };
         let job = Job {
             target: setup.target.to_owned(),
             subject: setup.subject.clone(),
@@ -245,12 +273,12 @@ impl Bench<'_, '_> {
             task: Task::inside(super::NAME, &part),
         };
         Auditors {
-            program: self.stage.program,
+            program,
             job,
             has_server: setup.has_server,
-            patience: self.terms.patience,
-            stop: self.stage.stop,
-            history: &recording.history,
+            patience: self.run.terms.patience,
+            stop,
+            history: &self.recording.history,
             metadata: self.metadata,
             folder,
         }

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bakeoff_devices::plug::{Identity, Keep, Metadata, Recorded, Walk};
 use bakeoff_experiment::random::SplitMix64;
 
 use super::SEEDS;
-use crate::{MachineError, TrialError};
+use crate::TrialError;
 
 /// An image that differs from the others: how it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,16 +35,17 @@ const ROUNDS: u64 = 16;
 const FEW: usize = 50;
 
 /// Draws images of all moments, from [`SEEDS`] seeds each, and from as many again until enough of them
-/// differ, or hardly another one does.
+/// differ, or hardly another one does. `tell` is told after each moment how many were drawn, and how
+/// many of them differ.
 ///
 /// # Errors
-/// The history is damaged; it was asked to stop.
+/// The history is damaged; what `tell` says.
 pub fn survey(
     history: &Recorded,
     metadata: Metadata,
     (rules, enough): (&[Keep], usize),
     seed: u64,
-    stop: &AtomicBool,
+    mut tell: impl FnMut(u64, usize) -> Result<(), TrialError>,
 ) -> Result<Survey, TrialError> {
     let (mut known, mut drawn) = (HashMap::<Identity, Drawn>::new(), 0);
     for round in 0..ROUNDS {
@@ -53,10 +53,8 @@ pub fn survey(
         let numbers = round * SEEDS..(round + 1) * SEEDS;
         let mut walk = Walk::new(history, metadata);
         loop {
-            if stop.load(Ordering::Relaxed) {
-                return Err(MachineError::Interrupted.into());
-            }
             drawn += draw(&walk, rules, (seed, numbers.clone()), &mut known)?;
+            tell(drawn, known.len())?;
             if !walk.step() {
                 break;
             }
@@ -157,9 +155,8 @@ mod tests {
 
     #[test]
     fn images_alike_are_one_which_belongs_to_its_latest_moment() {
-        let never = AtomicBool::new(false);
         let of = |rules: &[Keep], enough| {
-            survey(&history(), Metadata::Ordered, (rules, enough), 1, &never).unwrap()
+            survey(&history(), Metadata::Ordered, (rules, enough), 1, |_, _| Ok(())).unwrap()
         };
         let Survey { drawn, different } = of(&[Keep::DropAll], 1);
         assert_eq!(drawn, 8, "one of each moment");
@@ -176,9 +173,9 @@ mod tests {
 
     #[test]
     fn more_is_drawn_until_enough_differ_or_hardly_another_does() {
-        let never = AtomicBool::new(false);
         let of = |enough| {
-            survey(&history(), Metadata::Ordered, (&[Keep::Subset], enough), 1, &never).unwrap()
+            survey(&history(), Metadata::Ordered, (&[Keep::Subset], enough), 1, |_, _| Ok(()))
+                .unwrap()
         };
         let [some, most] = [of(1), of(usize::MAX)];
         assert_eq!(some.drawn, 8 * SEEDS, "one round is enough for one image");
