@@ -350,8 +350,8 @@ fn every_moment_is_cut_within_the_budget_that_the_plan_shows() {
     let steady = place.run(&[&arguments[..], &["--dry-run", "--state", "steady"]].concat());
     steady.says(&["owes nothing yet", "--state warm"]);
     let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
-    done.says(&["The only promise withstood 40 crash images", "budget of 40 has it"]);
-    done.says(&["sqlite, strict: ", " images drawn, "]);
+    done.says(&["The only promise withstood 40 crash images", "budget of 40 has it"])
+        .says(&["sqlite, strict: ", " images drawn, "]);
     place.assert_clean("r");
     let document = place.json("r");
     let [cut] = of(&document, "cuts") else { panic!("one cut") };
