@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bakeoff_devices::plug::Keep;
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::find;
 use bakeoff_results::{Cut, EveryMoment};
 
@@ -16,6 +16,7 @@ pub const TESTS: &[Test] = &[
     ("a_sound_store_survives_every_moment_within_the_budget", a_sound_store_survives),
     ("an_image_that_is_never_opened_ends_no_run", an_image_that_never_opens),
     ("embedded_engines_keep_strict_at_every_moment", embedded_engines_keep_strict),
+    ("every_planted_fault_is_found_at_every_moment", every_planted_fault_is_found),
 ];
 
 fn every(cut: &Cut) -> &EveryMoment {
@@ -90,5 +91,33 @@ fn embedded_engines_keep_strict() {
         let cut = stage.every(200, 150);
         all_kept(std::slice::from_ref(&cut));
         assert!(every(&cut).judged > 50, "{name}: {cut:?}");
+    }
+}
+
+/// By some images of a short history each; with `BAKEOFF_IMAGES=20000`, by so many of a long one.
+/// What takes minutes, or has a test of its own, is looked for there alone.
+fn every_planted_fault_is_found() {
+    let images = std::env::var("BAKEOFF_IMAGES").ok();
+    let images: Option<u32> = images.map(|images| images.parse().expect("a number"));
+    let faults = [
+        (Fault::NoSync, Metadata::Ordered, None),
+        (Fault::SyncBeforeWrite, Metadata::Ordered, Some(60)),
+        (Fault::NoFolderSync, Metadata::Posix, None),
+        (Fault::AnsweredEarly, Metadata::Ordered, Some(60)),
+        (Fault::IndexFirst, Metadata::Ordered, Some(60)),
+        (Fault::LateSync, Metadata::Ordered, Some(480)),
+        (Fault::RareGap, Metadata::Ordered, None),
+        (Fault::None, Metadata::Ordered, Some(60)),
+        (Fault::None, Metadata::Posix, None),
+    ];
+    for (fault, metadata, few) in faults {
+        let Some(budget) = images.or(few) else { continue };
+        let stage = Stage::set(with(fault)).with(metadata, &Keep::ALL);
+        let cut = stage.every(if images.is_some() { 3_000 } else { 330 }, budget);
+        let tried = every(&cut);
+        let name = with(fault).name;
+        assert_eq!(breaks(&cut), fault != Fault::None, "{name}, {metadata}: {tried:?}");
+        assert_eq!(tried.broken > 0, fault != Fault::None, "{name}, {metadata}: {tried:?}");
+        assert_eq!(tried.judged, tried.distinct.min(u64::from(budget)), "{name}: {tried:?}");
     }
 }

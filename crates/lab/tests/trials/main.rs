@@ -40,6 +40,7 @@ const SLOW: &[&str] = &[
     "postgres_with_whole_pages_survives",
     "a_sound_store_survives_by_posix",
     "embedded_engines_keep_strict_at_every_moment",
+    "every_planted_fault_is_found_at_every_moment",
     "a_gap_that_one_sync_in_many_opens_is_found_at_every_moment",
     "a_weaker_level_syncs_less_than_it_commits",
 ];
