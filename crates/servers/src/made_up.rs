@@ -22,6 +22,10 @@ pub const SERVES: &str = "made-up server 1.5\n\
 /// The same, but it never answers.
 pub const SILENT: &str = "made-up server 1.5\n--while :; do sleep 0.01; done";
 
+/// One that pays a debt when it is told to stop, which takes a while.
+pub const PAYS: &str = "made-up server 1.5\n\
+    --trap 'sleep 0.3; echo paid; exit 0' TERM; : > \"$1\"; while :; do sleep 0.01; done";
+
 static REVIEW: Review =
     Review { reserved: "", trusted: &[], harmless: "", prefixes: &[], abbreviates: false };
 

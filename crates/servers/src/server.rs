@@ -255,7 +255,7 @@ impl Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up::{SERVES, SILENT, installation};
+    use crate::made_up::{PAYS, SERVES, SILENT, installation};
 
     /// A made-up server on an initialised folder, and its installation.
     fn initialised(does: &str) -> (Program, tempfile::TempDir, Launch) {
@@ -289,6 +289,20 @@ mod tests {
         assert!(matches!(error, Error::Unclean { .. }), "{error:?}");
         assert!(error.to_string().contains("killed after 0.05 s"), "{error}");
         assert!(!server.is_running());
+    }
+
+    #[test]
+    fn a_server_that_pays_a_debt_while_it_is_being_stopped_is_waited_for() {
+        let (program, _folder, launch) = initialised(PAYS);
+        let stops: [fn(Server); 2] = [|server| server.stop().expect("it stops in order"), drop];
+        for (before, stop) in stops.into_iter().enumerate() {
+            let server = Server::start(&program, &launch).expect("it starts");
+            let log = server.places.log.clone();
+            let paid = || std::fs::read_to_string(&log).expect("a log").matches("paid").count();
+            assert_eq!(paid(), before);
+            stop(server);
+            assert_eq!(paid(), before + 1);
+        }
     }
 
     #[test]

@@ -34,7 +34,8 @@ impl Unwritten {
     }
 
     /// What is left of a change of a file whose new pages begin at `start`: nothing of it shows in
-    /// a page in which something earlier is missing. It is dropped for that where it must be whole.
+    /// a page in which something earlier is missing. Where a change is kept whole or not at all, all of
+    /// it falls.
     pub(super) fn settle(
         &mut self,
         (ino, edit, start): (Ino, &Edit, u64),

@@ -17,7 +17,7 @@ pub(super) const THREADS: usize = 3;
 /// By how much the lead is mended after each answer.
 const MEND: Nanos = 2_000;
 /// It is mended by twice as much for every so many answers in a row that were all late or all
-/// early, up to so many times: a machine that becomes idle or busy is followed within 20 answers.
+/// early, up to so many times: 250 µs that a machine becomes later or sooner take it 20 answers.
 const ROW: u32 = 4;
 const DOUBLED: u32 = 4;
 /// The lead before anything is known, for fast devices and for others: what it takes on an idle
