@@ -102,7 +102,7 @@ const QUIET: Duration = Duration::from_micros(300);
 /// How late real-time threads that only sleep were woken while something was measured.
 #[derive(Debug)]
 struct Late {
-    /// Eight in ten were apart by no more than this, which no lead can make good for.
+    /// Eight in ten were within this of each other: no lead makes up for what they differ by.
     apart: Duration,
     /// Nine in ten were no later than this.
     nine_in_ten: Duration,
@@ -113,8 +113,8 @@ struct Late {
 ///
 /// A test machine has other things to do, and its host may take processors away for milliseconds,
 /// so both have three chances. A measurement does not count while threads that only sleep, as long
-/// as the work takes, are woken less evenly than the target asks for. Where ten were like that, the median may be off
-/// by what the machine was late on both ways of an answer besides.
+/// as the work takes, are woken less evenly than the target asks for. Where ten were like that, the
+/// median may be off besides by what the machine was late on both ways of an answer.
 fn holds(what: &str, nap: Duration, targets: (f64, f64), measure: impl Fn() -> Accuracy) {
     let (mut medians, mut tails, mut all) = (0, 0, Vec::new());
     for _ in 0..10 {

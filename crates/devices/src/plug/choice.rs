@@ -72,11 +72,11 @@ impl Choice {
                 }
                 Any::Edit(ino, edit) => {
                     let kept = !edit.is_lost() && drawn.keeps() && !ends.fell(ino, edit);
-                    let new = if in_order { unwritten.start(ino, edit) } else { u64::MAX };
-                    let mut fate = if kept { drawn.fate(edit, new) } else { Fate::Dropped };
+                    let new_from = if in_order { unwritten.start(ino, edit) } else { u64::MAX };
+                    let mut fate = if kept { drawn.fate(edit, new_from) } else { Fate::Dropped };
                     if in_order {
                         let whole = keep != Keep::Torn;
-                        fate = unwritten.settle((ino, edit, new), fate, whole);
+                        fate = unwritten.settle((ino, edit, new_from), fate, whole);
                     }
                     if fate == Fate::Dropped {
                         ends.add(ino, edit);
@@ -155,24 +155,25 @@ impl Drawn {
 
     /// The fate of a change that is kept. Half of the writes are whole, three in eight are torn
     /// between pages, one in eight is torn between sectors; of what is torn, each part is kept
-    /// with a probability of one half. Truncations are never torn, nor are new pages within.
-    fn fate(&mut self, edit: &Edit, new: u64) -> Fate {
+    /// with a probability of one half. Truncations are never torn, and pages from
+    /// `new_from` on, which have no block yet, never within.
+    fn fate(&mut self, edit: &Edit, new_from: u64) -> Fate {
         if self.keep != Keep::Torn || edit.shape == Shape::Truncate {
             return Fate::Kept;
         }
         match self.random.random_range(0..8_u32) {
             0..4 => Fate::Kept,
-            4..7 => self.torn(&edit.range, PAGE, new),
-            _ => self.torn(&edit.range, SECTOR, new),
+            4..7 => self.torn(&edit.range, PAGE, new_from),
+            _ => self.torn(&edit.range, SECTOR, new_from),
         }
     }
 
-    fn torn(&mut self, range: &Range<u64>, unit: u64, new: u64) -> Fate {
+    fn torn(&mut self, range: &Range<u64>, unit: u64, new_from: u64) -> Fate {
         let whole = range.start / SECTOR * SECTOR..range.end.next_multiple_of(SECTOR);
         let mut parts: Vec<Range<u64>> = Vec::new();
         let mut at = whole.start;
         while at < whole.end {
-            let unit = if at < new { unit } else { PAGE };
+            let unit = if at < new_from { unit } else { PAGE };
             let end = ((at / unit + 1) * unit).min(whole.end);
             if self.random.random() {
                 parts.push(at..end);
