@@ -37,6 +37,20 @@ const ROCKSDB_TABLES: &str = "compression=kLZ4Compression;\
     level_compaction_dynamic_level_bytes=true;\
     block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1}";
 
+/// The size of a memory table, as it is by default.
+const MEMORY_TABLE: u64 = 64 << 20;
+
+/// How MyRocks is told to store its tables under these terms. Beside the memory tables that are not
+/// written yet, RocksDB keeps written ones to find conflicts in: by default as many as make 128 MiB, and
+/// up to one more. Conflicts with what it does not keep are found by reading the files.
+fn rocksdb_tables(terms: &Terms) -> String {
+    let kept = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 8);
+    match kept < 2 * MEMORY_TABLE {
+        true => format!("{ROCKSDB_TABLES};max_write_buffer_size_to_maintain={kept}"),
+        false => ROCKSDB_TABLES.to_owned(),
+    }
+}
+
 /// What a private MariaDB server gets whose tables are in InnoDB. `durable` gives the level of
 /// durability. The binary log is off, doublewrite on, InnoDB's pages are not compressed; all of
 /// these are its defaults.
@@ -110,10 +124,11 @@ fn myrocks(terms: &Terms) -> Vec<Setting> {
         Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.reason),
         Setting::new(
             "rocksdb_default_cf_options",
-            ROCKSDB_TABLES,
+            rocksdb_tables(terms),
             "compressed as MyRocks recommends: LZ4, and ZSTD in the last level; and what its \
              maintainer advises to set (smalldatum.blogspot.com/2018/09): a bloom filter, dynamic \
-             levels, compactions where they overlap least",
+             levels, compactions where they overlap least. Below 1 GiB, an eighth of the limit for \
+             memory tables that are kept after they were written: 192 MiB of them do not fit",
         ),
         Setting::new(
             "rocksdb_deadlock_detect",
@@ -135,13 +150,12 @@ fn myrocks(terms: &Terms) -> Vec<Setting> {
          power went while it was written: no promise survives that, and RocksDB's maintainers call \
          2 the one that is safe after a crash (github.com/facebook/rocksdb/issues/1351)",
     ));
-    // A memory table of 64 MiB is filled while another one is written.
-    let memory_tables = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 4);
-    if memory_tables < 128 << 20 {
+    let eighth = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 8);
+    if eighth < MEMORY_TABLE {
         settings.push(Setting::new(
             "rocksdb_db_write_buffer_size",
-            memory_tables,
-            "a quarter of the limit: two memory tables of 64 MiB do not fit",
+            eighth,
+            "an eighth of the limit: memory tables of 64 MiB do not fit",
         ));
     }
     settings

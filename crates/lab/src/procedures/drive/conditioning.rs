@@ -1,9 +1,12 @@
-//! Conditioning: work before the measuring that brings an engine's debts to their lasting level. One
-//! client does it, alone, and the disk takes no time meanwhile.
+//! Conditioning: work before the measuring that brings an engine's debts to their lasting level. A few
+//! clients do it together, and the disk takes no time meanwhile.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_engines::Debt;
+use bakeoff_experiment::random::SplitMix64;
 use bakeoff_results::measure::{self, Measures, Scope};
 
 use crate::TrialError;
@@ -12,8 +15,13 @@ use crate::process::Output;
 use crate::process::job::Message;
 use crate::targets::Running;
 
+/// How many clients condition, whatever number works in the window, so that the work is the same for all
+/// trials. One alone would leave processors idle while it waits for a server's answers.
+const CLIENTS: usize = 4;
 /// How often it is told how far the work is, and looked whether the debts have turned over.
 const LOOK: Duration = Duration::from_millis(250);
+/// How often it is looked whether the work is over.
+const TICK: Duration = Duration::from_millis(10);
 /// After so long an engine of which nothing is put off by the work, as by one that only reads, is
 /// known as such.
 const NOTHING: Duration = Duration::from_secs(10);
@@ -32,33 +40,85 @@ pub fn condition(
         Conditioning::Operations { count, seed, .. } => (count, seed, None),
         Conditioning::Calibrate { seed, longest } => (u64::MAX, seed, Some(longest)),
     };
-    let mut operate = running.conditioner(0, 1, seed)?;
     let at_first = debt(running)?;
-    let (start, mut told, mut done) = (Instant::now(), Instant::now(), 0);
-    let (mut turned, mut committed) = (false, 0);
-    loop {
-        let is_over = done == most;
-        if is_over || told.elapsed() > LOOK {
-            told = Instant::now();
-            output.send(&Message::Conditioning { done, of: longest.is_none().then_some(most) });
-            // Some engines' payments are seen where something differs from the last look.
-            let debt = debt(running)?;
-            // A debt that comes in large pieces can stand still while something is put off.
-            let idle = committed == 0 && debt == at_first;
-            let is_idle = idle && (is_over || start.elapsed() > NOTHING);
-            turned |= is_idle || debt.has_turned_over();
-            if is_over || longest.is_some_and(|longest| turned || start.elapsed() > longest) {
-                break;
-            }
-        }
-        committed += operate()?;
-        done += 1;
-    }
+    let (start, mut turned) = (Instant::now(), false);
+    let done = together(running, CLIENTS, most, seed, |Work { operations, commits }| {
+        let of = longest.is_none().then_some(most);
+        output.send(&Message::Conditioning { done: operations, of });
+        // Some engines' payments are seen where something differs from the last look.
+        let debt = debt(running)?;
+        // A debt that comes in large pieces can stand still while something is put off.
+        let idle = commits == 0 && debt == at_first;
+        let is_idle = idle && (operations == most || start.elapsed() > NOTHING);
+        turned |= is_idle || debt.has_turned_over();
+        Ok(longest.is_none_or(|longest| !turned && start.elapsed() <= longest))
+    })?;
     let mut measures = Measures::default();
-    measures.set(&measure::CONDITIONED, Scope::Clients, done as f64);
+    measures.set(&measure::CONDITIONED, Scope::Clients, done.operations as f64);
     measures.set(&measure::CONDITIONING, Scope::Trial, start.elapsed().as_secs_f64());
     measures.set(&measure::TURNED_OVER, Scope::Trial, f64::from(u8::from(turned)));
     Ok(measures)
+}
+
+/// What clients have done together.
+#[derive(Clone, Copy)]
+pub(super) struct Work {
+    /// How many operations have ended.
+    pub operations: u64,
+    /// How many writing transactions these committed.
+    pub commits: u64,
+}
+
+/// Has so many clients do at most so many operations together, until `look` does not want more; it is
+/// asked now and then, and once when all is done.
+///
+/// # Errors
+/// The first of a client's; what `look` answers with.
+pub(super) fn together(
+    running: &dyn Running,
+    clients: usize,
+    most: u64,
+    seed: u64,
+    mut look: impl FnMut(Work) -> Result<bool, TrialError>,
+) -> Result<Work, TrialError> {
+    let clients = running.drivers(clients);
+    let (begun, ended, commits) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let over = AtomicBool::new(false);
+    let so_far = || Work {
+        operations: ended.load(Ordering::Relaxed),
+        commits: commits.load(Ordering::Relaxed),
+    };
+    let client = |number: usize| -> Result<(), TrialError> {
+        let seed = SplitMix64::of(&[seed, number as u64]).next();
+        let mut operate = running.conditioner(number, clients, seed)?;
+        while !over.load(Ordering::Relaxed) && begun.fetch_add(1, Ordering::Relaxed) < most {
+            commits.fetch_add(operate()?, Ordering::Relaxed);
+            ended.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    };
+    let (client, over) = (&client, &over);
+    thread::scope(|scope| {
+        let work = |number| {
+            scope.spawn(move || client(number).inspect_err(|_| over.store(true, Ordering::Relaxed)))
+        };
+        let all: Vec<_> = (0..clients).map(work).collect();
+        let (mut told, mut wanted) = (Instant::now(), Ok(true));
+        while !all.iter().all(thread::ScopedJoinHandle::is_finished) {
+            thread::sleep(TICK);
+            if told.elapsed() > LOOK && matches!(wanted, Ok(true)) {
+                told = Instant::now();
+                wanted = look(so_far());
+                over.fetch_or(!matches!(wanted, Ok(true)), Ordering::Relaxed);
+            }
+        }
+        let panicked = || TrialError::process("a client that conditions panicked");
+        all.into_iter().try_for_each(|it| it.join().map_err(|_| panicked())?)?;
+        if wanted? {
+            look(so_far())?;
+        }
+        Ok(so_far())
+    })
 }
 
 /// What it owes.
@@ -73,8 +133,6 @@ pub fn debt(running: &dyn Running) -> Result<Debt, TrialError> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
     use bakeoff_engines::Turn;
     use bakeoff_load::{Driver, Share};
     use bakeoff_workloads::Claims;

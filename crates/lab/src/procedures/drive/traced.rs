@@ -1,23 +1,16 @@
 //! Work whose requests are traced, to be priced: several whole turns of every debt, on a disk that takes
 //! no time. As many clients do it as work in the window, so that their commits share syncs as there.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
-
 use bakeoff_engines::Debt;
 use bakeoff_experiment::random::SplitMix64;
 use bakeoff_results::measure::{self, Measures, Scope};
 
-use super::conditioning::debt;
+use super::conditioning::{Work, debt, together};
 use crate::TrialError;
 use crate::driving::{Conditioning, Drive};
 use crate::procedures::Within;
 use crate::process::job::Message;
 use crate::targets::Running;
-
-/// How often it is told how far the work is.
-const TELL: Duration = Duration::from_millis(250);
 
 /// Has the lab trace what the disk is asked for while the work is done, if any is to be.
 ///
@@ -34,50 +27,17 @@ pub fn trace(
     };
     let before = debt(running)?;
     within.say_and_wait(&Message::Tracing)?;
-    let commits = work(running, drive.clients, count, seed, within)?;
+    // Not the seed of the conditioning itself.
+    let seed = SplitMix64::of(&[seed, 1]).next();
+    let Work { commits, .. } = together(running, drive.clients, count, seed, |work| {
+        within.output.send(&Message::Conditioning { done: work.operations, of: Some(count) });
+        Ok(true)
+    })?;
     let turns = turns(&before, &debt(running)?);
     within.say_and_wait(&Message::Traced)?;
     measures.set(&measure::TRACED_COMMITS, Scope::Clients, commits as f64);
     measures.set_some(&measure::TRACED_TURNS, Scope::Trial, turns);
     Ok(measures)
-}
-
-/// Has so many clients do so many operations together; how many transactions they committed.
-fn work(
-    running: &dyn Running,
-    clients: usize,
-    count: u64,
-    seed: u64,
-    within: &Within<'_, '_>,
-) -> Result<u64, TrialError> {
-    let clients = running.drivers(clients);
-    let (done, failed) = (AtomicU64::new(0), AtomicBool::new(false));
-    let client = |number: usize| -> Result<u64, TrialError> {
-        // Not the seed of the conditioning itself.
-        let seed = SplitMix64::of(&[seed, number as u64, 1]).next();
-        let mut operate = running.conditioner(number, clients, seed)?;
-        let mut commits = 0;
-        while !failed.load(Ordering::Relaxed) && done.fetch_add(1, Ordering::Relaxed) < count {
-            commits += operate()?;
-        }
-        Ok(commits)
-    };
-    let (client, failed) = (&client, &failed);
-    thread::scope(|scope| {
-        let work = |number| {
-            scope.spawn(move || {
-                client(number).inspect_err(|_| failed.store(true, Ordering::Relaxed))
-            })
-        };
-        let all: Vec<_> = (0..clients).map(work).collect();
-        while !all.iter().all(thread::ScopedJoinHandle::is_finished) {
-            thread::sleep(TELL);
-            let done = done.load(Ordering::Relaxed).min(count);
-            within.output.send(&Message::Conditioning { done, of: Some(count) });
-        }
-        let panicked = || TrialError::process("a client that conditions panicked");
-        all.into_iter().map(|it| it.join().map_err(|_| panicked())?).sum()
-    })
 }
 
 /// How often the debt that turns most slowly turned over between two looks; `None` of an engine that
