@@ -12,6 +12,7 @@ pub type Test = (&'static str, fn());
 
 /// Runs the tests whose names contain one of the arguments that are no flags, or all of them if there
 /// is no such argument, in their order, `at_once` of them at a time; `--list` lists them instead.
+/// Those whose names contain the word after a `--skip` are left out.
 /// Those whose names are in `slow` are what tests marked `ignore` are elsewhere: left out, unless
 /// `--ignored` asks for them alone or `--include-ignored` for all. Succeeds if all of them pass.
 ///
@@ -30,11 +31,26 @@ fn chosen(tests: &[Test], slow: &[&str], arguments: &[String]) -> Vec<Test> {
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     let (only, all) = (has("--ignored"), has("--include-ignored") || has("--list"));
     let wanted = |(name, _): &Test| all || slow.contains(name) == only;
-    let words: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
-    let named = |(name, _): &Test| {
-        words.is_empty() || words.iter().any(|word| name.contains(word.as_str()))
-    };
-    tests.iter().copied().filter(wanted).filter(named).collect()
+    let (words, skipped) = words(arguments);
+    let has_one = |(name, _): &Test, words: &[&str]| words.iter().any(|word| name.contains(word));
+    let named = |test: &Test| words.is_empty() || has_one(test, &words);
+    let left = |test: &Test| !has_one(test, &skipped);
+    tests.iter().copied().filter(wanted).filter(named).filter(left).collect()
+}
+
+/// What tests' names are to contain, and what they are not to.
+fn words(arguments: &[String]) -> (Vec<&str>, Vec<&str>) {
+    let (mut words, mut skipped) = (Vec::new(), Vec::new());
+    let mut arguments = arguments.iter().map(String::as_str);
+    while let Some(argument) = arguments.next() {
+        match argument.strip_prefix("--skip") {
+            Some("") => skipped.extend(arguments.next()),
+            Some(rest) if rest.starts_with('=') => skipped.push(&rest[1..]),
+            _ if argument.starts_with('-') => {}
+            _ => words.push(argument),
+        }
+    }
+    (words, skipped)
 }
 
 /// Runs the tests; the names of those that failed.
@@ -86,6 +102,20 @@ mod tests {
         );
         assert_eq!(names(&["--include-ignored", "--quiet"]).len(), 3);
         assert_eq!(names(&["no_such_test"]), [""; 0]);
+    }
+
+    #[test]
+    fn those_that_contain_a_word_to_skip_are_left_out() {
+        let all = "--include-ignored";
+        for skip in [&["--skip", "passes"][..], &["--skip=passes"]] {
+            assert_eq!(names(&[skip, &[all]].concat()), ["one_fails"]);
+            assert_eq!(names(&[&["another", all], skip].concat()), [""; 0]);
+        }
+        // The word is none that a name has to contain.
+        assert_eq!(names(&["--skip", "another"]), ["one_passes"]);
+        let two = ["--skip", "another", "--skip", "fails", all, "one"];
+        assert_eq!(names(&two), ["one_passes"]);
+        assert_eq!(names(&["--ignored", "--skip", "no_such_test"]), ["one_fails"]);
     }
 
     #[test]

@@ -4,12 +4,14 @@
 //! It is for tests alone, so that every crate may use it: it must never know another crate of this
 //! workspace, nor any engine, disk or trial.
 
+mod clock;
 mod folder;
 mod harness;
 mod process;
 mod skip;
 mod user;
 
+pub use clock::{PATIENCE, Since};
 pub use folder::{folder_for_all, open_to_all, write_script};
 pub use harness::{Test, run};
 pub use process::{children, ended_within, wait_until};

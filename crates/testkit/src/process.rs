@@ -5,8 +5,8 @@ use std::process::{Child, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a test waits for anything, on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::PATIENCE;
+
 /// How long it sleeps before it looks again.
 const PAUSE: Duration = Duration::from_millis(10);
 

@@ -1,0 +1,38 @@
+//! The only clock that a test may judge by: it tells what came too early, and can't tell what came late.
+
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what must come, on a machine that does much else.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A moment since which a test says that so much time has passed, at least. It can't say how much: on a
+/// busy machine everything may take longer, and nothing takes less.
+#[derive(Clone, Copy, Debug)]
+pub struct Since(Instant);
+
+impl Since {
+    /// The present moment.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Whether so much time has passed since then.
+    #[must_use]
+    pub fn at_least(self, least: Duration) -> bool {
+        self.0.elapsed() >= least
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_passed_is_told_and_what_has_not_is_not() {
+        let since = Since::now();
+        assert!(!since.at_least(Duration::from_secs(3600)));
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(since.at_least(Duration::from_millis(2)));
+    }
+}
