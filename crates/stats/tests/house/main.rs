@@ -6,6 +6,7 @@
 //! built fastest.
 
 mod catches;
+mod clocks;
 mod laws;
 mod modules;
 mod source;

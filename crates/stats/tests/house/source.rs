@@ -31,6 +31,18 @@ impl Source {
     }
 }
 
+/// The code of a file's tests, without what stands in strings: all of a file that holds nothing else, and
+/// what stands below `#[cfg(test)]` in another one. Benchmarks are no tests.
+pub fn of_tests(path: &str, text: &str) -> String {
+    let parts = parts(text);
+    let tests = match path {
+        _ if path.contains("/tests/") || path.ends_with("/tests.rs") => parts,
+        _ if path.contains("/benches/") => Vec::new(),
+        _ => split(parts).1,
+    };
+    tests.iter().map(|(c, part)| if *part == Part::Code { *c } else { ' ' }).collect()
+}
+
 /// Each character, and what it is part of.
 fn parts(text: &str) -> Vec<(char, Part)> {
     let chars: Vec<char> = text.chars().collect();
@@ -108,22 +120,29 @@ fn quoted(chars: &[char], quote: char) -> usize {
     at + 1
 }
 
-/// Leaves out each item that stands below `#[cfg(test)]`.
+/// What does not stand below `#[cfg(test)]`.
 fn without_tests(parts: Vec<(char, Part)>) -> Vec<(char, Part)> {
+    split(parts).0
+}
+
+/// What is compiled always, and each item that stands below `#[cfg(test)]`.
+fn split(parts: Vec<(char, Part)>) -> (Vec<(char, Part)>, Vec<(char, Part)>) {
     const MARK: &str = "#[cfg(test)]";
-    let mut kept = Vec::with_capacity(parts.len());
+    let (mut kept, mut tests) = (Vec::with_capacity(parts.len()), Vec::new());
     let mut at = 0;
     while at < parts.len() {
         let ahead = parts[at..].iter().take(MARK.len());
         if ahead.map(|(c, part)| (*c, *part)).eq(MARK.chars().map(|c| (c, Part::Code))) {
             at += MARK.len();
-            at += item(&parts[at..]);
+            let length = item(&parts[at..]);
+            tests.extend_from_slice(&parts[at..at + length]);
+            at += length;
         } else {
             kept.push(parts[at]);
             at += 1;
         }
     }
-    kept
+    (kept, tests)
 }
 
 /// How long an item is: to the semicolon or the closing brace that ends it.
@@ -194,6 +213,24 @@ fn stands(text: &str, word: &str, goes_on: impl Fn(char) -> bool) -> bool {
         let (before, after) = (&text[..at], &text[at + word.len()..]);
         apart(before.chars().next_back(), word.chars().next())
             && apart(after.chars().next(), word.chars().next_back())
+    })
+}
+
+/// Whether a name stands in code.
+pub fn stands_in(code: &str, name: &str) -> bool {
+    stands(code, name, is_word)
+}
+
+/// The last argument of each call of a method or function of this name, as it is written.
+pub fn calls<'a>(code: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+    code.match_indices(name).filter_map(move |(at, _)| {
+        let rest = code[at + name.len()..].strip_prefix('(')?;
+        let mut depth = 0_i32;
+        let end = rest.find(|c| {
+            depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+            depth < 0
+        })?;
+        Some(rest[..end].rsplit(", ").next().unwrap_or_default().trim().trim_end_matches(','))
     })
 }
 

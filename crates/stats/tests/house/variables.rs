@@ -10,7 +10,7 @@ use crate::source::strings;
 const VARIABLE: &str = concat!("C", "I");
 
 /// The crate that may name it.
-const KIT: &str = "crates/testkit/";
+pub const KIT: &str = "crates/testkit/";
 
 /// Which of these files, each by its path and its text, name the variable and may not.
 fn breaches(files: &[(String, String)]) -> Vec<&str> {
@@ -20,7 +20,7 @@ fn breaches(files: &[(String, String)]) -> Vec<&str> {
 }
 
 /// Every source of the workspace, by its path in it: tests, benchmarks and examples among them.
-fn sources() -> Vec<(String, String)> {
+pub fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut folders: Vec<PathBuf> = ["crates", "examples"].map(|name| root.join(name)).into();
     let mut files = Vec::new();
