@@ -17,6 +17,18 @@ const LOOK: Nanos = 50_000_000;
 pub struct Clock(pub(crate) Instant);
 
 impl Clock {
+    /// A clock that stands at 0 as long as any test: whoever is given it tells the moments.
+    #[cfg(test)]
+    pub fn stopped() -> Self {
+        Self(Instant::now() + Duration::from_secs(1_000_000))
+    }
+
+    /// One that has just begun.
+    #[cfg(test)]
+    pub fn begun() -> Self {
+        Self(Instant::now())
+    }
+
     /// Nanoseconds since the start; 0 before it.
     pub fn now(self) -> Nanos {
         nanoseconds(Instant::now().saturating_duration_since(self.0))

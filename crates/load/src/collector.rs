@@ -115,10 +115,16 @@ pub(crate) struct Collector {
     slots: Vec<Vec<Histogram<u64>>>,
     /// By how much operations that count started late.
     pub start_delay: Histogram<u64>,
+    /// The same of those that count only if the window goes on after its time.
+    later_delay: Histogram<u64>,
     /// What counted and was in flight when the window ended.
     pub in_flight: u64,
     /// Looks in a row that found nothing in flight.
     quiet: u32,
+    /// When progress is shown next.
+    shows: Nanos,
+    /// Whether the drivers may still come home in time.
+    waits: bool,
     total: Mark,
     marks: VecDeque<Mark>,
 }
@@ -133,8 +139,11 @@ impl Collector {
             kept,
             slots: Vec::new(),
             start_delay: histogram(),
+            later_delay: histogram(),
             in_flight: 0,
             quiet: 0,
+            shows: EVERY,
+            waits: true,
             total: Mark::default(),
             marks: VecDeque::from([Mark::default()]),
         }
@@ -149,27 +158,11 @@ impl Collector {
         overdue: &mut dyn FnMut(&Self),
     ) -> Duration {
         let before = cpu::thread_cpu();
-        let (mut next, mut waits) = (EVERY, true);
         loop {
             let now = shared.clock.now();
-            if now >= next {
-                observe(&self.progress(now));
-                next = now - now % EVERY + EVERY;
-            }
-            self.look(now, shared);
-            if waits && now >= self.window.cap.saturating_add(self.patience) {
-                waits = false;
-                overdue(&self.cut_off(shared));
-            }
-            let until = if now < self.window.until { self.window.until } else { now + LOOK };
-            let timeout = Duration::from_nanos(next.min(until) - now);
-            match shared.batches.recv_timeout(timeout) {
-                Ok(mut batch) => {
-                    self.sort(&batch);
-                    batch.samples.clear();
-                    // A driver that has ended wants no more.
-                    let _ = shared.empties[batch.driver].try_send(batch.samples);
-                }
+            let next = self.turn(now, shared, observe, overdue);
+            match shared.batches.recv_timeout(Duration::from_nanos(next - now)) {
+                Ok(batch) => self.take(batch, shared),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     self.close(shared.clock.now(), shared);
@@ -177,6 +170,36 @@ impl Collector {
                 }
             }
         }
+    }
+
+    /// Does what is due at the moment `now`, and returns the moment of the next turn; a batch that
+    /// comes before makes another one.
+    pub fn turn(
+        &mut self,
+        now: Nanos,
+        shared: &Shared<'_>,
+        observe: &mut dyn FnMut(&Progress),
+        overdue: &mut dyn FnMut(&Self),
+    ) -> Nanos {
+        if now >= self.shows {
+            observe(&self.progress(now));
+            self.shows = now - now % EVERY + EVERY;
+        }
+        self.look(now, shared);
+        if self.waits && now >= self.window.cap.saturating_add(self.patience) {
+            self.waits = false;
+            overdue(&self.cut_off(shared));
+        }
+        let until = if now < self.window.until { self.window.until } else { now + LOOK };
+        self.shows.min(until)
+    }
+
+    /// Takes a batch and gives it back empty.
+    pub fn take(&mut self, mut batch: Batch, shared: &Shared<'_>) {
+        self.sort(&batch);
+        batch.samples.clear();
+        // A driver that has ended wants no more.
+        let _ = shared.empties[batch.driver].try_send(batch.samples);
     }
 
     /// Ends the window when it is time, and the drive when all that counts has ended.
@@ -207,7 +230,7 @@ impl Collector {
     }
 
     /// Ends the window because nothing more is to start.
-    fn close(&mut self, now: Nanos, shared: &Shared<'_>) {
+    pub fn close(&mut self, now: Nanos, shared: &Shared<'_>) {
         if self.window.end.is_none() {
             self.window.stop(now);
             self.ended(shared);
@@ -219,6 +242,7 @@ impl Collector {
         let Some(end) = self.window.end else { return };
         if end > self.window.until {
             self.kept.iter_mut().zip(&self.later).for_each(|(kept, later)| kept.add(later));
+            self.start_delay.add(&self.later_delay).expect(GROWS);
         }
         let counts = |(_, intended): &(usize, Nanos)| self.window.counts_under_way(*intended);
         self.in_flight = shared.halt.under_way().filter(counts).count() as u64;
@@ -277,7 +301,8 @@ impl Collector {
         cell.unfinished += u64::from(ended > by);
         cell.take(by.saturating_sub(intended), by.saturating_sub(started));
         if cell.service.is_some() {
-            self.start_delay.record(started - intended).expect(GROWS);
+            let delays = if undecided { &mut self.later_delay } else { &mut self.start_delay };
+            delays.record(started - intended).expect(GROWS);
         }
     }
 

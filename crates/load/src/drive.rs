@@ -327,3 +327,6 @@ fn gather(collector: &Collector, runs: &[Run], pace: &Begun, halt: &Halt<'_>) ->
         collector_cpu: Duration::ZERO,
     }
 }
+
+#[cfg(test)]
+mod tests;

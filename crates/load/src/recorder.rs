@@ -128,7 +128,8 @@ impl<'a> Recorder<'a> {
         let empty = self.channel.empty.recv().ok()?;
         self.hand_over(empty)?;
         self.handed_over = ended;
-        let now = self.clock.now();
+        // A clock that has not begun stands still, and handing over takes no time by it.
+        let now = self.clock.now().max(ended);
         self.handing_over += now - ended;
         Some(now)
     }

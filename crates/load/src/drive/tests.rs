@@ -1,0 +1,356 @@
+//! Drives in virtual time: what counts, when they end, and what is told of them.
+
+mod simulated;
+
+use self::simulated::{Work, simulated, simulated_until};
+use super::*;
+use crate::slot::histogram;
+use crate::{ARRIVALS, Arrivals, Done};
+
+const MS: Nanos = 1_000_000;
+
+fn plan(clients: usize, kinds: usize, milliseconds: u64) -> Plan {
+    let whole = Duration::from_millis(milliseconds);
+    Plan { warm_up: whole / 10, ..Plan::closed(clients, kinds, whole) }
+}
+
+/// A client with one kind of operation that takes so long.
+fn takes(milliseconds: u64) -> impl FnMut(usize) -> Work {
+    move |_| Work::of(0, milliseconds * MS)
+}
+
+/// A client that takes the kinds from its own number in turn, each of which takes its time.
+fn in_turn(first: usize, milliseconds: &[u64]) -> impl FnMut(usize) -> Work {
+    move |turn| {
+        let kind = (first + turn - 1) % milliseconds.len();
+        Work::of(kind, milliseconds[kind] * MS)
+    }
+}
+
+fn failing(takes: Nanos, text: &str) -> Work {
+    Work { done: Done { retries: 0, error: Some(text.into()) }, ..Work::of(0, takes) }
+}
+
+/// Whether two latencies are the same to 3 digits, as a histogram has them.
+fn same(one: u64, other: u64) -> bool {
+    let mut histogram = histogram();
+    histogram.record(one.max(other)).unwrap();
+    histogram.equivalent(one, other)
+}
+
+fn counts(kind: &Kind) -> Vec<u64> {
+    kind.slots.iter().map(|slot| slot.histogram.len()).collect()
+}
+
+fn kept(outcome: &Outcome) -> Vec<u64> {
+    outcome.kinds.iter().map(|kind| kind.kept.len()).collect()
+}
+
+fn ran_ms(outcome: &Outcome) -> u64 {
+    nanoseconds(outcome.ran) / MS
+}
+
+#[test]
+fn slots_cover_the_time_and_the_window_is_what_started_in_it() {
+    let seen = simulated(&plan(2, 1, 1500), |_| takes(1));
+    let outcome = &seen.outcome;
+    let slots = &outcome.kinds[0].slots;
+    let edges: Vec<_> = slots.iter().map(|slot| (slot.start_s, slot.end_s)).collect();
+    assert_eq!(edges, [(0.0, 1.0), (1.0, 1.501)]);
+    // What ends with a slot belongs to the next; one more starts with the window's end.
+    assert_eq!(counts(&outcome.kinds[0]), [2 * 999, 2 * 501 + 1]);
+    assert_eq!((outcome.window_s, kept(outcome)), ((0.15, 1.5), vec![2 * 1350]));
+    assert_eq!((seen.done, ran_ms(outcome)), (3001, 1501));
+    assert!(!outcome.stopped && outcome.kinds[0].unfinished == 0 && outcome.in_flight <= 2);
+}
+
+#[test]
+fn latencies_are_those_of_the_client() {
+    let outcome = simulated(&plan(1, 2, 600), |client| in_turn(client, &[5, 20])).outcome;
+    for (kind, takes) in outcome.kinds.iter().zip([5 * MS, 20 * MS]) {
+        let all = kind.all();
+        assert!(same(all.min(), takes) && same(all.max(), takes), "{takes}: {all:?}");
+    }
+    // One client is always inside an operation.
+    let busy: f64 =
+        outcome.kinds.iter().map(Kind::all).map(|all| all.mean() * all.len() as f64).sum();
+    assert!((busy / 1e9 / outcome.ran.as_secs_f64() - 1.0).abs() < 0.001, "{busy}");
+}
+
+/// The easy, wrong window takes what ends in it, and drops the operation that is under way at its
+/// end: here the only one that counts but one.
+#[test]
+fn an_operation_that_starts_in_the_window_is_followed_to_its_end() {
+    let outcome = simulated(&plan(1, 1, 1000), |_| takes(700)).outcome;
+    let kind = &outcome.kinds[0];
+    // It starts at 0, at 0.7 and, the window being over, at 1.4: of these the second counts.
+    assert_eq!((kind.kept.len(), outcome.in_flight, kind.unfinished), (1, 1, 0));
+    assert_eq!(ran_ms(&outcome), 1400, "followed, and no other one started for nothing");
+    assert_eq!(counts(kind), [1, 1], "an operation belongs to the slot in which it ended");
+    assert_eq!(outcome.window_s, (0.1, 1.0));
+}
+
+/// The first client is in its first operation from before the window until after it, and counts: it
+/// was there for all of it. What the other does meanwhile keeps the load up, and does not count.
+#[test]
+fn clients_keep_working_until_the_last_that_counts_is_over() {
+    let client = |number| takes(if number == 0 { 1300 } else { 10 });
+    let seen = simulated(&plan(2, 1, 500), client);
+    let kind = &seen.outcome.kinds[0];
+    assert_eq!((kind.kept.len(), kind.count(), ran_ms(&seen.outcome)), (1 + 45, 131, 1300));
+    assert!(same(kind.kept.max(), 1300 * MS));
+
+    let client =
+        |number| move |turn| Work::of(0, MS * if (number, turn) == (0, 2) { 1000 } else { 60 });
+    let seen = simulated(&plan(2, 1, 500), client);
+    let kind = &seen.outcome.kinds[0];
+    // The long one from 60 to 1060 ms, and those of the other from 60, 120 … 480 ms.
+    assert_eq!((kind.kept.len(), kind.count(), ran_ms(&seen.outcome)), (1 + 8, 20, 1080));
+    assert!(same(kind.kept.max(), 1000 * MS), "the long one counts");
+}
+
+#[test]
+fn the_window_waits_for_enough_of_the_slowest_kind() {
+    let plan = Plan { least: 5, ..plan(1, 2, 300) };
+    let outcome = simulated(&plan, |client| in_turn(client, &[20, 150])).outcome;
+    // The fifth of the slow kind that counts ends at 1020 ms, and a batch tells so 200 ms later at
+    // most.
+    let end = outcome.window_s.1;
+    assert!((1.02..=1.22).contains(&end), "{end}");
+    assert_eq!(outcome.kinds[1].kept.count_between(0, u64::MAX), kept(&outcome)[1]);
+    assert!(kept(&outcome).iter().all(|kept| (5..=6).contains(kept)), "{:?}", kept(&outcome));
+    assert!(outcome.kinds.iter().all(|kind| kind.unfinished == 0));
+    // Counted in the window the one may come out more often than the other.
+    let [a, b] = outcome.rates(1)[..] else { panic!("two rates") };
+    assert!((a / b - 1.0).abs() < 0.2 && (b - 1.0 / 0.17).abs() < 0.6, "{a} and {b}");
+}
+
+#[test]
+fn what_has_not_ended_at_the_cap_took_that_long_at_least() {
+    let plan = Plan { least: 3, cap: Duration::from_millis(700), ..plan(2, 2, 200) };
+    let client = |number| in_turn(number, if number == 0 { &[30, 30] } else { &[30, 1200] });
+    let outcome = simulated(&plan, client).outcome;
+    // The other client's are enough: the third of its first kind that counts ends at 210 ms.
+    assert_eq!(outcome.window_s, (0.02, 0.21));
+    // The second client's first operation began before the window and outlasts it.
+    assert_eq!([0, 1].map(|kind| outcome.kinds[kind].unfinished), [0, 1]);
+    assert_eq!(kept(&outcome), [3, 3 + 1]);
+    assert!(same(outcome.kinds[1].kept.max(), 700 * MS));
+
+    let client = |number| {
+        let mut usual = in_turn(number, &[30, 30]);
+        move |turn| Work {
+            takes: MS * if (number, turn) == (1, 3) { 1200 } else { 30 },
+            ..usual(turn)
+        }
+    };
+    let never = simulated(&Plan { least: 1000, ..plan }, client).outcome;
+    assert_eq!(never.window_s.1, 0.7);
+    let unfinished: u64 = never.kinds.iter().map(|kind| kind.unfinished).sum();
+    assert_eq!(unfinished, 2, "the long one, and one of the other client's");
+    let longest = never.kinds.iter().map(|kind| kind.kept.max()).max().unwrap();
+    assert!(same(longest, 640 * MS), "cut off, not followed: {longest}");
+    assert_eq!(ran_ms(&never), 1260, "its client is waited for all the same");
+}
+
+/// The one client is in its first operation from before the window until after the cap: it says how
+/// slow it is at least, and is no gap.
+#[test]
+fn what_started_before_the_window_and_outlasts_the_cap_is_a_bound() {
+    let plan = Plan { least: 5, cap: Duration::from_millis(400), ..plan(1, 1, 200) };
+    let outcome = simulated(&plan, |_| takes(600)).outcome;
+    let kind = &outcome.kinds[0];
+    assert_eq!((kind.kept.len(), kind.unfinished), (1, 1));
+    assert!(same(kind.kept.max(), 400 * MS), "{}", kind.kept.max());
+}
+
+/// A client hangs for ten seconds: what is known is told without it, once.
+#[test]
+fn a_client_that_is_overdue_is_told_of() {
+    let plan = Plan { cap: Duration::from_millis(300), ..plan(2, 2, 200) };
+    let plan = Plan { patience: Duration::from_millis(200), least: 1, ..plan };
+    let client = |number| {
+        let mut usual = in_turn(0, &[5, 5]);
+        move |turn| Work {
+            takes: MS * if (number, turn) == (1, 12) { 10_000 } else { 5 },
+            ..usual(turn)
+        }
+    };
+    let seen = simulated(&plan, client);
+    let [told] = &seen.overdue[..] else { panic!("told {} times", seen.overdue.len()) };
+    let unfinished = |outcome: &Outcome| [0, 1].map(|kind| outcome.kinds[kind].unfinished);
+    assert_eq!(unfinished(told), [0, 1]);
+    let waited = told.kinds[1].kept.max();
+    assert!(same(waited, 245 * MS), "since 55 ms until the cap: {waited}");
+    // Of the other client those that began at 20, 30 … 190 ms, and of the other kind 5 ms later; the
+    // one that hangs has not handed over what it did until 55 ms.
+    assert_eq!(kept(told), [18, 18 + 1], "all else is there");
+    assert_eq!(kept(&seen.outcome), [18 + 4, 18 + 3 + 1]);
+    assert_eq!(unfinished(&seen.outcome), [0, 1], "what ends after the cap ends too late");
+    assert_eq!(seen.outcome.kinds[1].kept.max(), waited);
+    assert_eq!(ran_ms(&seen.outcome), 10_055);
+}
+
+#[test]
+fn nothing_is_lost() {
+    let seen = simulated(&plan(3, 5, 400), |client| {
+        let mut usual = in_turn(client, &[1; 5]);
+        move |turn| Work { takes: 1000, ..usual(turn) }
+    });
+    let recorded: u64 = seen.outcome.kinds.iter().map(Kind::count).sum();
+    assert_eq!(recorded, seen.done);
+    assert_eq!(kept(&seen.outcome).iter().sum::<u64>(), 3 * 360_000);
+}
+
+#[test]
+fn failures_are_no_latencies() {
+    // Of ten turns one succeeds, in twice the time.
+    let client = |_| {
+        |turn: usize| {
+            if turn.is_multiple_of(10) { Work::of(0, 2 * MS) } else { failing(MS, "busy") }
+        }
+    };
+    let outcome = simulated(&plan(1, 1, 110), client).outcome;
+    let kind = &outcome.kinds[0];
+    assert_eq!((kind.count(), kind.errors), (10, 91));
+    assert_eq!(kind.errors_time, Duration::from_millis(91));
+    assert!(same(kind.all().min(), 2 * MS), "those that failed are quicker");
+}
+
+/// They are no latencies, but the window has waited long enough for them.
+#[test]
+fn a_kind_that_only_fails_does_not_hold_the_window() {
+    let plan = Plan { least: 5, ..plan(1, 2, 200) };
+    let client = |_| {
+        |turn: usize| match turn % 2 {
+            1 => Work::of(0, 2 * MS),
+            _ => Work { kind: 1, ..failing(2 * MS, "no such table") },
+        }
+    };
+    let outcome = simulated(&plan, client).outcome;
+    assert_eq!(outcome.window_s, (0.02, 0.2));
+    assert_eq!((kept(&outcome), outcome.kinds[1].errors), (vec![45, 0], 50));
+}
+
+#[test]
+fn a_client_that_only_fails_ends_the_drive() {
+    let client = |number| {
+        move |_| if number == 1 { failing(MS, "the disk is full") } else { Work::of(0, MS) }
+    };
+    let seen = simulated(&plan(3, 1, 60_000), client);
+    assert_eq!(seen.gave_up, Some((1, "the disk is full".into())));
+    assert!((10..=10 + 200).contains(&ran_ms(&seen.outcome)), "{}", ran_ms(&seen.outcome));
+}
+
+#[test]
+fn stop_ends_it_early_and_keeps_what_there_is() {
+    let seen = simulated_until(&plan(2, 1, 60_000), |_| takes(1), 350 * MS);
+    // It was asked for at the progress of 400 ms.
+    assert!(seen.outcome.stopped);
+    assert!((400..=402).contains(&ran_ms(&seen.outcome)), "{}", ran_ms(&seen.outcome));
+    assert_eq!(seen.outcome.kinds[0].count(), seen.done);
+    assert!((0.4..0.41).contains(&seen.outcome.window_s.1), "{:?}", seen.outcome.window_s);
+}
+
+#[test]
+fn progress_tells_the_last_seconds_rate_and_latency() {
+    let seen = simulated(&plan(2, 1, 1500), |_| takes(4));
+    let at: Vec<u64> = seen.progress.iter().map(|it| nanoseconds(it.elapsed) / MS).collect();
+    assert_eq!(at, [200, 400, 600, 800, 1000, 1200, 1400]);
+    let last = seen.progress.last().unwrap();
+    assert!((last.per_second - 500.0).abs() < 1.0, "{last:?}");
+    assert!(last.mean_s.is_some_and(|mean| (mean - 0.004).abs() < 1e-9), "{last:?}");
+    // The second client's last batch comes right after.
+    assert_eq!(last.operations, 350 + 300);
+}
+
+fn even(per_second: f64) -> Pace {
+    Pace::Open { per_second, arrivals: &Arrivals::EVEN, seed: 1 }
+}
+
+#[test]
+fn an_open_loop_starts_as_many_as_are_due_whatever_the_clients_could_do() {
+    for arrivals in ARRIVALS {
+        let pace = Pace::Open { per_second: 300.0, arrivals, seed: 5 };
+        let outcome = simulated(&Plan { pace, ..plan(4, 1, 1000) }, |_| takes(1)).outcome;
+        let (kind, open) = (&outcome.kinds[0], outcome.open.as_ref().unwrap());
+        // In a window of 0.9 s.
+        let spread = if *arrivals == Arrivals::EVEN { 0 } else { 60 };
+        assert!(kind.kept.len().abs_diff(270) <= spread, "{arrivals:?}: {}", kind.kept.len());
+        assert!((outcome.rates(4)[0] - kind.kept.len() as f64 / 0.9).abs() < 1e-6);
+        assert_eq!(open.not_started, 0, "{arrivals:?}: {open:?}");
+        assert!(!outcome.stopped);
+        // Four clients are seldom all busy: service and response are nearly the same.
+        let service = kind.service.as_ref().unwrap();
+        assert!(same(service.min(), MS) && same(service.max(), MS));
+        assert!(kind.kept.mean() >= service.mean() && kind.kept.mean() < 1.05 * service.mean());
+        let all = kind.kept.len();
+        assert_eq!((service.len(), open.start_delay.len()), (all, all));
+    }
+}
+
+/// One client that can do 100 a second is given 200.
+#[test]
+fn what_comes_faster_than_it_is_served_waits_and_is_counted_when_nobody_starts_it() {
+    let outcome = simulated(&Plan { pace: even(200.0), ..plan(1, 1, 1000) }, |_| takes(10)).outcome;
+    let (kind, open) = (&outcome.kinds[0], outcome.open.as_ref().unwrap());
+    let done = kind.count();
+    assert_eq!((open.due, done), (200, 100), "late is late, and nothing is skipped");
+    assert_eq!((open.not_started, open.most_waiting), (100, 100));
+    assert_eq!(ran_ms(&outcome), 1000, "what fell behind is not waited for");
+    // The last one was due at 495 ms and ended at 1000 ms.
+    let service = kind.service.as_ref().unwrap();
+    assert!(same(kind.kept.max(), 505 * MS) && same(service.max(), 10 * MS));
+    assert!(open.start_delay_p99_s().unwrap() > 0.48);
+}
+
+/// Three that are due when the window ends and have not started are late, and not too many: their
+/// response times count.
+#[test]
+fn the_few_that_wait_at_the_windows_end_are_followed() {
+    let client = |_| |turn| Work::of(0, MS * if turn == 97 { 300 } else { 1 });
+    let outcome = simulated(&Plan { pace: even(100.0), ..plan(1, 1, 1000) }, client).outcome;
+    let (kind, open) = (&outcome.kinds[0], outcome.open.as_ref().unwrap());
+    assert_eq!((open.due, open.not_started), (100, 3), "until the window ended, and no longer");
+    assert_eq!((kind.kept.len(), outcome.window_s), (90, (0.1, 1.0)));
+    let late = kind.kept.count_between(200 * MS, u64::MAX - 1);
+    assert_eq!(late, 4, "the long one, and those that waited for it");
+}
+
+#[test]
+fn a_stall_shows_in_the_response_time_of_all_that_were_due_meanwhile() {
+    let client = |_| |turn| Work::of(0, if turn == 100 { 200 * MS } else { MS / 10 });
+    let outcome = simulated(&Plan { pace: even(500.0), ..plan(1, 1, 1000) }, client).outcome;
+    let late = outcome.kinds[0].kept.count_between(20 * MS, u64::MAX - 1);
+    // 100 were due in the stall, and the last of these soon after it; a closed loop would have shown
+    // one.
+    assert_eq!((late, outcome.open.unwrap().not_started), (95, 0));
+}
+
+#[test]
+fn a_slow_open_loop_is_stopped_between_two_starts() {
+    let plan = Plan { pace: even(0.1), ..plan(2, 1, 60_000) };
+    let seen = simulated_until(&plan, |_| takes(1), MS);
+    assert!(seen.outcome.stopped && seen.done == 1);
+    assert!(ran_ms(&seen.outcome) <= 200, "{}", ran_ms(&seen.outcome));
+}
+
+/// The collector was late: what was to start after the window is there before the window's end is known.
+#[test]
+fn start_delays_are_of_what_counts() {
+    let plan = Plan { pace: even(10.0), ..plan(1, 1, 100) };
+    let (pace, stop) = (plan.pace.begin(), AtomicBool::new(false));
+    let (halt, (empty, _empties), (_full, batches)) =
+        (&Halt::new(&stop), sync_channel(1), sync_channel(1));
+    let clock = Clock::stopped();
+    let shared = Shared { clock, batches, empties: vec![empty], pace: &pace, halt };
+    let mut collector = Collector::new(&plan, true);
+    let sample = |intended: Nanos| {
+        let (intended, started, ended) = (intended * MS, (intended + 1) * MS, (intended + 2) * MS);
+        Sample { kind: 0, failed: false, intended, started, ended }
+    };
+    collector.take(Batch { driver: 0, samples: vec![sample(50), sample(110)] }, &shared);
+    collector.turn(120 * MS, &shared, &mut |_| (), &mut |_| ());
+    assert_eq!((collector.window.end, collector.kept[0].latency.len()), (Some(100 * MS), 1));
+    assert_eq!(collector.start_delay.len(), 1);
+}
