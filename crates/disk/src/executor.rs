@@ -218,8 +218,7 @@ impl Executor {
                     executor.perform(now, work, then);
                 }
                 drop(executor);
-                let until = ticked.next.map(|next| Duration::from_nanos(next.saturating_sub(now)));
-                thread::park_timeout(until.map_or(TICK, |until| until.min(TICK)));
+                thread::park_timeout(pause(ticked.next, now));
             }
         });
         self.threads.lock().expect("nobody panics with it").push(thread);
@@ -241,6 +240,11 @@ impl Executor {
             }
         }
     }
+}
+
+/// How long the ticker sleeps that was called at `now` and wants to be called again at `next`.
+fn pause(next: Option<Nanos>, now: Nanos) -> Duration {
+    next.map_or(TICK, |next| Duration::from_nanos(next.saturating_sub(now)).min(TICK))
 }
 
 impl Drop for Executor {
@@ -304,3 +308,6 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

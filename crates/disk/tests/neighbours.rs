@@ -1,16 +1,18 @@
-//! Neighbours at work on the disk that this is built on.
+//! Neighbours at work on the disk that this is built on: what they do, and in what order. How fast
+//! they are is in `benches/disk`.
 
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use bakeoff_devices::neighbour::{Level, MOST_STREAMS};
 use bakeoff_disk::neighbour::{Error, File, LEAST_BYTES, Neighbours, Report, measure_alone};
+use bakeoff_testkit::{PATIENCE, Since, wait_until};
 use tempfile::TempDir;
 
-/// Rates would disturb each other.
+/// There is one disk, and one list of this process's files.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A folder on the disk that is built on: the system's temporary one may have none.
@@ -22,10 +24,17 @@ fn prepare(folder: &TempDir) -> File {
     File::prepare(folder.path(), LEAST_BYTES).unwrap()
 }
 
-fn run(file: &File, level: Level, alone_rate: f64, milliseconds: u64) -> Report {
+/// Neighbours that have done at least so many requests.
+fn at_work(file: &File, level: Level, alone_rate: f64, requests: u64) -> Neighbours {
     let neighbours = Neighbours::start(file, level, alone_rate, 42);
-    sleep(Duration::from_millis(milliseconds));
-    neighbours.finish()
+    let start = neighbours.snapshot();
+    let done = || neighbours.snapshot().since(&start);
+    wait_until("their requests", || done().requests >= requests || done().error.is_some());
+    neighbours
+}
+
+fn run(file: &File, level: Level, alone_rate: f64, requests: u64) -> Report {
+    at_work(file, level, alone_rate, requests).finish()
 }
 
 #[test]
@@ -36,25 +45,23 @@ fn streams_read_and_write_by_halves() {
     let report = run(&file, Level::Streams(2), 0.0, 500);
     assert_eq!((&report.error, report.intended_per_second, report.late), (&None, None, 0));
     assert_eq!(report.requests, report.reads + report.writes);
-    assert!(report.requests > 20, "{report:?}");
+    assert!(report.requests >= 500, "{report:?}");
     // Five standard deviations of a fair coin.
     let (share, requests) = (report.reads as f64 / report.requests as f64, report.requests as f64);
     assert!((share - 0.5).abs() < 2.5 / requests.sqrt(), "{report:?}");
     assert!((report.achieved_per_second * report.seconds / requests - 1.0).abs() < 1e-9);
-    // Two closed streams are always waiting for a request: Little's law.
+    // Two closed streams never wait for more than two requests: Little's law.
     let busy = report.mean_s * report.achieved_per_second;
-    assert!((1.0..=2.01).contains(&busy), "{busy}: {report:?}");
+    assert!(busy > 0.0 && busy <= 2.01, "{busy}: {report:?}");
 }
 
 #[test]
-fn a_share_is_that_share_of_one_stream_alone() {
+fn a_share_is_meant_to_be_that_share_of_one_stream_alone() {
     let _alone = ALONE.lock();
     let folder = folder();
     let file = prepare(&folder);
-    let alone = measure_alone(&file, Duration::from_millis(400)).unwrap();
-    let report = run(&file, Level::Share(0.25), alone, 1000);
-    let share = report.achieved_per_second / alone;
-    assert!((0.20..=0.30).contains(&share), "{share} of {alone}: {report:?}");
+    let alone = measure_alone(&file, Duration::from_secs(1)).unwrap();
+    let report = run(&file, Level::Share(0.25), alone, 20);
     assert!(report.intended_per_second.is_some_and(|rate| (rate / alone - 0.25).abs() < 1e-9));
     assert_eq!(report.error, None);
 }
@@ -64,11 +71,17 @@ fn one_that_is_due_earlier_than_the_disk_can_is_late_and_not_left_out() {
     let _alone = ALONE.lock();
     let folder = folder();
     let file = prepare(&folder);
-    // No disk does a hundred million requests a second.
-    let report = run(&file, Level::Share(1.0), 1e8, 400);
-    assert!(report.late > report.requests / 2, "{report:?}");
-    // Latency counts from when a request was due, which was near the start for all of them.
-    assert!(report.mean_s > 0.1 && report.mean_s < 0.5, "{report:?}");
+    // No disk does a hundred million requests a second: all that are done are due near the start.
+    let neighbours = at_work(&file, Level::Share(1.0), 1e8, 200);
+    let since = Since::now();
+    wait_until("a tenth of a second's end", || since.at_least(Duration::from_millis(150)));
+    let first = neighbours.snapshot();
+    let between = || neighbours.snapshot().since(&first);
+    wait_until("more requests", || between().requests > 100);
+    let report = between();
+    assert!(report.late > report.requests / 2 && report.error.is_none(), "{report:?}");
+    // Latency counts from when a request was due.
+    assert!(report.mean_s > 0.1, "{report:?}");
     assert!(report.achieved_per_second < 1e7, "{report:?}");
 }
 
@@ -76,14 +89,15 @@ fn one_that_is_due_earlier_than_the_disk_can_is_late_and_not_left_out() {
 fn snapshots_tell_what_was_done_between_them() {
     let _alone = ALONE.lock();
     let folder = folder();
-    let neighbours = Neighbours::start(&prepare(&folder), Level::Streams(1), 0.0, 1);
-    sleep(Duration::from_millis(100));
+    let neighbours = at_work(&prepare(&folder), Level::Streams(1), 0.0, 10);
     let first = neighbours.snapshot();
-    sleep(Duration::from_millis(200));
+    thread::sleep(Duration::from_millis(20));
+    wait_until("more requests", || neighbours.snapshot().since(&first).requests > 10);
     let second = neighbours.snapshot();
     let (between, whole) = (second.since(&first), neighbours.finish());
-    assert!((0.2..0.4).contains(&between.seconds), "{between:?}");
-    assert!(between.requests > 0 && between.requests < whole.requests, "{between:?} {whole:?}");
+    assert!(between.seconds >= 0.02 && between.seconds < whole.seconds, "{between:?} {whole:?}");
+    assert!(between.requests > 10, "{between:?}");
+    assert!(between.requests + 10 <= whole.requests, "{between:?} {whole:?}");
     assert_eq!(first.since(&first).requests, 0);
     assert_eq!(first.since(&first).achieved_per_second, 0.0);
 }
@@ -98,7 +112,7 @@ fn the_file_is_written_in_full_and_its_streams_touch_nothing_else() {
     let before = fs::metadata(&other).unwrap();
     let file = prepare(&folder);
     assert_eq!(file.bytes().unwrap(), LEAST_BYTES);
-    let report = run(&file, Level::Streams(4), 0.0, 100);
+    let report = run(&file, Level::Streams(4), 0.0, 200);
     assert!(report.writes > 0);
     assert_eq!(file.bytes().unwrap(), LEAST_BYTES);
     let after = fs::metadata(&other).unwrap();
@@ -128,7 +142,8 @@ fn the_file_goes_with_the_last_who_uses_it() {
     let blocks = open_in(folder.path());
     assert!(blocks.len() == 1 && blocks[0] >= LEAST_BYTES / 512, "not sparse: {blocks:?}");
     drop(file);
-    sleep(Duration::from_millis(50));
+    let start = neighbours.snapshot();
+    wait_until("a request", || neighbours.snapshot().since(&start).requests > 0);
     assert_eq!(neighbours.finish().error, None);
     assert!(open_in(folder.path()).is_empty());
 }
@@ -150,18 +165,19 @@ fn a_folder_that_is_missing_is_named() {
 }
 
 #[test]
-fn stopping_is_quick_at_every_level() {
+fn stopping_waits_for_no_arrival_at_any_level() {
     let _alone = ALONE.lock();
     let folder = folder();
     let file = prepare(&folder);
     // At one arrival in an hour all threads wait.
     for level in [Level::None, Level::Streams(MOST_STREAMS), Level::Share(0.25)] {
-        let neighbours = Neighbours::start(&file, level, 4.0 / 3600.0, 1);
-        sleep(Duration::from_millis(50));
-        let asked = Instant::now();
-        let report = neighbours.finish();
-        assert!(asked.elapsed() < Duration::from_millis(250), "{level}: {:?}", asked.elapsed());
+        let works = level == Level::Streams(MOST_STREAMS);
+        let neighbours = at_work(&file, level, 4.0 / 3600.0, u64::from(works));
+        thread::sleep(Duration::from_millis(50));
+        let (told, heard) = mpsc::channel();
+        thread::spawn(move || told.send(neighbours.finish()));
+        let report = heard.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{level} goes on"));
         assert_eq!(report.error, None);
-        assert_eq!(report.requests > 0, level == Level::Streams(MOST_STREAMS), "{level}");
+        assert_eq!(report.requests > 0, works, "{level}");
     }
 }

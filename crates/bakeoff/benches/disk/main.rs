@@ -1,6 +1,7 @@
 //! The virtual disk beside what it models: what fio reaches on it, what the model alone gives in
-//! virtual time, and what is published of such devices; and the file system without a device
-//! against bindfs. Ends with 1 when a row misses its limits.
+//! virtual time, and what is published of such devices; the file system without a device against
+//! bindfs; the executor without a file system, neighbours on a real disk, and how fast the models are
+//! simulated. Ends with 1 when a row misses its limits.
 //!
 //! Beside each row of latency stands how late the machine woke a thread that only sleeps. It is no
 //! excuse: the limits are the same on a busy machine.
@@ -9,6 +10,8 @@
 //! each job is `BAKEOFF_BENCH_SECONDS` (15); `cargo bench --bench disk -- null` runs the parts whose
 //! name begins so.
 
+mod beside;
+mod executor;
 mod fio;
 mod simulate;
 mod sleeper;
@@ -117,7 +120,7 @@ impl Bench {
 type Part = fn(&Bench, &mut Table);
 
 /// The parts of the table.
-const PARTS: [(&str, Part); 9] = [
+const PARTS: [(&str, Part); 12] = [
     ("reads", random_reads),
     ("latency", latency),
     ("streams", streams),
@@ -127,6 +130,9 @@ const PARTS: [(&str, Part); 9] = [
     ("burst", burst),
     ("null", speed::against_bindfs),
     ("memory", speed::memory),
+    ("executor", executor::keeps_time),
+    ("beside", beside::on_a_real_disk),
+    ("models", models),
 ];
 
 fn main() -> ExitCode {
@@ -344,5 +350,22 @@ fn burst(bench: &Bench, table: &mut Table) {
         ("after that", empty, after, "300", 300.0),
     ] {
         table.row(name, &Row { modelled, achieved, published, limits: at * 0.95..=at * 1.05 });
+    }
+}
+
+/// How fast the models are simulated: a day of a disk must not take hours.
+fn models(_: &Bench, table: &mut Table) {
+    table.section("requests simulated a second");
+    for (model, depth) in [
+        ("null", 1),
+        ("hdd-7200", 1),
+        ("hdd-7200", 32),
+        ("ebs-gp3", 16),
+        ("raid10:8×ebs-magnetic", 16),
+    ] {
+        let achieved = Some(simulate::pace(model, random(depth)));
+        let limits = 300_000.0..=f64::INFINITY;
+        let name = format!("{model} at {depth}");
+        table.row(&name, &Row { modelled: None, achieved, published: "", limits });
     }
 }

@@ -1,5 +1,7 @@
 //! The models alone, in virtual time.
 
+use std::time::Instant;
+
 use bakeoff_devices::device::{Kind, Nanos, Request};
 use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync, Work};
 use bakeoff_devices::models::Models;
@@ -56,6 +58,29 @@ pub(crate) fn rate(
         }
     }
     counted as f64 / (to - from) as f64
+}
+
+/// Requests of a load that are simulated in a second of real time.
+pub(crate) fn pace(model: &str, load: Load) -> f64 {
+    const REQUESTS: u64 = 1_000_000;
+    let mut station = station(model, 4 << 30, "0");
+    // A multiplicative walk over the blocks: cheap, and far from sequential.
+    let request = |id: u64| {
+        let offset = id.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (1 << 20) * 4096;
+        Request { kind: load.kind, offset, length: load.length, stream: 0 }
+    };
+    let (mut id, mut done) = (load.depth, Vec::new());
+    let start = Instant::now();
+    (0..id).for_each(|id| station.submit(0, id, request(id)));
+    while id < REQUESTS {
+        let at = station.next_event().expect("requests are under way");
+        station.advance(at, &mut done);
+        for completion in done.drain(..) {
+            station.submit(completion.at, id, request(id));
+            id += 1;
+        }
+    }
+    id as f64 / start.elapsed().as_secs_f64()
 }
 
 /// What a device has done after so many seconds with neighbours alone.

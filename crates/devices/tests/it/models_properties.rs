@@ -3,7 +3,6 @@
 //! same seed gives the same answers, and no device is busy for longer than there was time.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use bakeoff_devices::device::{Completion, Kind, Nanos, Request};
 use bakeoff_devices::models::Models;
@@ -130,48 +129,5 @@ proptest! {
         }
         let then = station.counts(now).busy_ns;
         prop_assert_eq!(station.counts(now + 1_000_000_000).busy_ns, then);
-    }
-}
-
-/// `BAKEOFF_DISK_REQUESTS` sets how many. In a build that is optimised, 300,000 a second are the
-/// least that the models must simulate.
-#[test]
-fn simulating_is_quick() {
-    let requests = std::env::var("BAKEOFF_DISK_REQUESTS").ok().and_then(|n| n.parse().ok());
-    let requests: u64 = requests.unwrap_or(100_000);
-    for (spec, depth) in [
-        ("null", 1),
-        ("hdd-7200", 1),
-        ("hdd-7200", 32),
-        ("ebs-gp3", 16),
-        ("raid10:8×ebs-magnetic", 16),
-    ] {
-        let mut station = Station::new(Models::standard().parse(spec).unwrap().build(1), 1);
-        station.set_span(4 << 30);
-        // A multiplicative walk over the blocks: cheap, and far from sequential.
-        let request = |id: u64| Request {
-            kind: Kind::Read,
-            offset: id.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (1 << 20) * 4096,
-            length: 4096,
-            stream: 0,
-        };
-        let (mut id, mut done) = (0, Vec::new());
-        let start = Instant::now();
-        while id < depth {
-            station.submit(0, id, request(id));
-            id += 1;
-        }
-        while id < requests {
-            let at = station.next_event().expect("requests are under way");
-            station.advance(at, &mut done);
-            for completion in done.drain(..) {
-                station.submit(completion.at, id, request(id));
-                id += 1;
-            }
-        }
-        let rate = requests as f64 / start.elapsed().as_secs_f64();
-        println!("{spec:<24} depth {depth:>2}: {rate:>10.0} requests a second simulated");
-        let least = if cfg!(debug_assertions) { 10_000.0 } else { 300_000.0 };
-        assert!(rate >= least, "{spec} at depth {depth}: {rate:.0} requests a second");
     }
 }

@@ -92,7 +92,8 @@ impl Replies {
         self.leads[usize::from(!fast)].load(Ordering::Relaxed)
     }
 
-    fn learn(&self, timed: &Timed, now: Duration) {
+    /// Keeps how long work took whose answer ended at `now`, and mends the lead by it.
+    pub(super) fn learn(&self, timed: &Timed, now: Duration) {
         let achieved = timed.achieved(now);
         self.record.lock().expect("nobody panics with it").add(timed.modelled, achieved);
         // The lead by which it was answered: fast and slow work may take turns.

@@ -18,8 +18,8 @@ const OPERATIONS: u64 = 200;
 /// A device that takes so long that writers meet in a commit, and no longer.
 const MODEL: &str = "ssd-sata";
 
-/// How often they are compared until they are alike: the kernel of a busy machine commits by its own
-/// clock, too, every five seconds, and that belongs to no operation.
+/// How often they are compared until they are alike: a busy machine commits by the clock, too, every
+/// five seconds, and that belongs to no operation. So the least counts are those of the operations.
 const ATTEMPTS: usize = 4;
 
 /// What was asked of a device.
@@ -54,26 +54,52 @@ fn count(pattern: &Pattern, folder: &Path, requests: impl Fn() -> Requests) -> E
     }
 }
 
+impl Each {
+    fn least(self, other: Self) -> Self {
+        Self {
+            writes: self.writes.min(other.writes),
+            kib: self.kib.min(other.kib),
+            flushes: self.flushes.min(other.flushes),
+        }
+    }
+}
+
 #[test]
 fn the_device_is_asked_for_what_a_real_ext4_asks_for() {
+    compare(|pattern| pattern.writers == 1, Each::least);
+}
+
+/// How many writers meet in a commit is a matter of moments.
+#[test]
+#[ignore = "soak: about 1 min"]
+fn several_writers_ask_for_what_they_ask_a_real_ext4_for_soak() {
+    compare(|pattern| pattern.writers > 1, |_, last| last);
+}
+
+/// Compares patterns, each by what several attempts count together, until they are alike.
+fn compare(which: impl Fn(&&Pattern) -> bool, together: impl Fn(Each, Each) -> Each) {
     let Some(real) = needs(Real::mount()) else { return };
     println!("{:<34} writers  writes  real  flushes  real    KiB   real", "operation");
     let mut wrong = Vec::new();
-    for (number, pattern) in PATTERNS.iter().enumerate() {
-        let mut differences = Vec::new();
-        for attempt in 0..ATTEMPTS {
+    for (number, pattern) in PATTERNS.iter().filter(which).enumerate() {
+        let attempt = |attempt: usize| {
             let folder = real.path().join(format!("{number}-{attempt}"));
             std::fs::create_dir(&folder).unwrap();
             let theirs = count(pattern, &folder, || real.requests());
             let disk = Virtual::mount(MODEL);
             let ours = count(pattern, &disk.path(), || disk.requests());
             println!("{}", row(pattern, ours, theirs));
-            differences = differ(pattern, ours, theirs);
-            if differences.is_empty() {
+            (ours, theirs)
+        };
+        let (mut ours, mut theirs) = attempt(0);
+        for number in 1..ATTEMPTS {
+            if differ(pattern, ours, theirs).is_empty() {
                 break;
             }
+            let more = attempt(number);
+            (ours, theirs) = (together(ours, more.0), together(theirs, more.1));
         }
-        wrong.extend(differences);
+        wrong.extend(differ(pattern, ours, theirs));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -15,6 +15,9 @@ use tempfile::TempDir;
 /// A mounted disk; unmounted and removed at the end.
 pub struct Disk {
     pub volume: Arc<Volume>,
+    /// The time of its device.
+    #[allow(dead_code, reason = "the test of memory does not ask it")]
+    pub executor: Arc<Executor>,
     session: Option<Session>,
     /// Holds the backing folder, the mount, and what a test puts beside them.
     pub folders: TempDir,
@@ -30,8 +33,9 @@ impl Disk {
         for folder in ["backing", "mount"] {
             std::fs::create_dir(folders.path().join(folder)).unwrap();
         }
-        let (volume, session) = serve(folders.path(), model);
-        Some(Self { volume, session: Some(session), folders, model: model.to_owned() })
+        let (volume, executor, session) = serve(folders.path(), model);
+        let (session, model) = (Some(session), model.to_owned());
+        Some(Self { volume, executor, session, folders, model })
     }
 
     /// A path in the mount.
@@ -42,10 +46,8 @@ impl Disk {
     /// Unmounts it and mounts it again.
     pub fn remount(&mut self) {
         self.session.take().unwrap().unmount().unwrap();
-        (self.volume, self.session) = {
-            let (volume, session) = serve(self.folders.path(), &self.model);
-            (volume, Some(session))
-        };
+        let (volume, executor, session) = serve(self.folders.path(), &self.model);
+        (self.volume, self.executor, self.session) = (volume, executor, Some(session));
     }
 }
 
@@ -59,17 +61,17 @@ impl Drop for Disk {
     }
 }
 
-fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Session) {
+fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Arc<Executor>, Session) {
     let spec = Models::standard().parse(model).unwrap();
     let null = spec.is_null();
     let station = Station::new(spec.build(1), 1);
     let options = executor::Options { timing: !null, null };
     let executor = Arc::new(Executor::start(station, options));
-    let volume =
-        Volume::open(&folders.join("backing"), VolumeOptions::new(executor, &spec)).unwrap();
+    let options = VolumeOptions::new(Arc::clone(&executor), &spec);
+    let volume = Volume::open(&folders.join("backing"), options).unwrap();
     let mountpoint = folders.join("mount");
     let session = fuse::serve(Arc::clone(&volume), &mountpoint, &ServeOptions::default());
-    (volume, session.unwrap())
+    (volume, executor, session.unwrap())
 }
 
 /// Sees that there is what an ordinary user mounts by.

@@ -1,13 +1,11 @@
 //! fsx, the file system exerciser (`fsx` on crates.io), on a mount.
 //!
-//! It is looked for in `target/fsx/bin` and in the `PATH`. In CI it is installed where it is not
-//! there, which takes a minute or two; elsewhere the test is skipped then.
+//! It is looked for in `target/fsx/bin` and in the `PATH`, and installed into the first of them where
+//! it is not there, which takes a minute or two.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use bakeoff_testkit::{in_ci, skip};
 
 use crate::common::Disk;
 
@@ -31,11 +29,9 @@ posix_fadvise = 1
 copy_file_range = 1
 ";
 
-/// Operations: 100,000 in CI, which take half a minute; `BAKEOFF_FSX_OPERATIONS` sets another
-/// number.
+/// Operations: half a minute's; `BAKEOFF_FSX_OPERATIONS` sets another number.
 fn operations() -> String {
-    let usual = if in_ci() { "100000" } else { "10000" };
-    std::env::var("BAKEOFF_FSX_OPERATIONS").unwrap_or_else(|_| usual.to_owned())
+    std::env::var("BAKEOFF_FSX_OPERATIONS").unwrap_or_else(|_| "100000".to_owned())
 }
 
 /// Where `cargo install` puts it.
@@ -49,21 +45,17 @@ fn program() -> Option<PathBuf> {
     folders.find_map(|folder| Some(folder.join("fsx")).filter(|program| program.exists()))
 }
 
-fn install() -> Option<PathBuf> {
+fn install() -> PathBuf {
     let what = ["install", "fsx", "--version", "0.3.2", "--locked", "--root"];
-    if !in_ci() {
-        skip(format_args!("no fsx; cargo {} target/fsx", what.join(" ")));
-        return None;
-    }
     let installed = Command::new(env!("CARGO")).args(what).arg(root()).status().unwrap();
-    assert!(installed.success(), "CI must have fsx, and cargo can't install it: {installed}");
-    program()
+    assert!(installed.success(), "cargo can't install fsx: {installed}");
+    program().expect("it was installed")
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
-fn fsx_finds_no_difference() {
-    let Some(fsx) = program().or_else(install) else { return };
+#[ignore = "soak: about 3 min"]
+fn fsx_finds_no_difference_soak() {
+    let fsx = program().unwrap_or_else(install);
     let Some(disk) = Disk::mount("null") else { return };
     let config = disk.folders.path().join("fsx.toml");
     fs::write(&config, CONFIG).unwrap();

@@ -101,8 +101,8 @@ fn words_are_seldom_wrong_and_soon_there() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
-fn words_are_seldom_wrong_and_soon_there_in_many_tries() {
+#[ignore = "soak: about 1 min"]
+fn words_are_seldom_wrong_and_soon_there_soak() {
     table(40_000);
 }
 
