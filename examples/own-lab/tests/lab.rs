@@ -168,7 +168,7 @@ fn a_wrong_level_of_its_factor_is_told_at_its_place() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn ten_power_cuts_leave_what_its_engine_has_promised() {
     let place = place();
     if !has_disks(place.path()) {

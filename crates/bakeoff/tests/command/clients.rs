@@ -21,7 +21,7 @@ fn run(place: &Place, limits: &str, engines: &str, out: &str) -> Done {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn clients_and_servers_get_the_files_that_they_may_ask_for() {
     if !installed(&["mariadb:innodb", "postgres"]) {
         return;

@@ -5,9 +5,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-use bakeoff_testkit::{ended_within, needs_root, wait_until};
+use bakeoff_testkit::{PATIENCE, ended_within, needs_root, wait_until};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::{Done, Place, SMALL, strangers, trials};
@@ -22,10 +21,10 @@ repetitions = 2
 
 const PLANNED: i64 = 4;
 
-/// The exit code of a run that ends soon, as one does that is interrupted.
+/// The exit code of a run that ends by itself: 130 if it was interrupted, 0 if nothing was noticed.
 #[track_caller]
 fn soon(run: &mut Child) -> Option<i32> {
-    let Some(status) = ended_within(Duration::from_secs(6), run) else {
+    let Some(status) = ended_within(PATIENCE, run) else {
         run.kill().unwrap();
         run.wait().unwrap();
         panic!("it goes on although nobody sees it");
@@ -56,7 +55,7 @@ fn leave(place: &Place, run: &mut Child) {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn an_ordinary_user_s_run_whose_reader_has_gone_is_interrupted() {
     if !needs_root("be somebody else") {
         return;
@@ -126,7 +125,7 @@ fn on_terminal(place: &Place, slave: &File, controlling: bool, arguments: &[&str
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn a_run_whose_terminal_was_closed_is_interrupted() {
     for controlling in [true, false] {
         let place = Place::new();

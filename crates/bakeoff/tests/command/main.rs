@@ -33,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use bakeoff_results::Measures;
+use bakeoff_testkit::{PATIENCE, ended_within};
 use serde_json::Value;
 
 /// What a trial of a run's JSON measured besides latencies.
@@ -71,6 +72,17 @@ impl Place {
 
     fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments).spawn().unwrap()
+    }
+
+    /// A command that waits for nobody for long, and says little.
+    #[track_caller]
+    fn run_soon(&self, arguments: &[&str]) -> Done {
+        let mut child = self.start(arguments);
+        if ended_within(PATIENCE, &mut child).is_none() {
+            child.kill().unwrap();
+            panic!("it goes on: {:?}", child.wait_with_output().unwrap());
+        }
+        Done(child.wait_with_output().unwrap())
     }
 
     fn json(&self, folder: &str) -> Value {

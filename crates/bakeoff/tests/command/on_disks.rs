@@ -73,7 +73,7 @@ fn a_slow_disk_is_slow_and_says_what_it_did() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn neighbours_are_in_the_disk_s_own_queue() {
     if !can_mount() {
         return;
@@ -113,7 +113,7 @@ fn neighbours_are_in_the_disk_s_own_queue() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn a_run_that_is_stopped_or_killed_leaves_no_mount() {
     use rustix::process::{Pid, Signal, kill_process};
     if !can_mount() {
@@ -122,7 +122,8 @@ fn a_run_that_is_stopped_or_killed_leaves_no_mount() {
     let place = Place::new();
     place.write("disks.toml", DISKS);
     for (signal, folder) in [(Signal::INT, "stopped"), (Signal::KILL, "killed")] {
-        let mut run = place.start(&["run", "disks.toml", "--out", folder]);
+        let run = ["run", "disks.toml", "--out", folder, "--disk", "null,hdd-7200"];
+        let mut run = place.start(&[&run[..], &["--seconds", "1"]].concat());
         wait_until("the first trial", || trials(&place.path(folder)) >= 1);
         wait_until("a mount", || mounts_below(&place.path(folder)));
         kill_process(Pid::from_child(&run), signal).unwrap();

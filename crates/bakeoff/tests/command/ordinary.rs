@@ -3,21 +3,24 @@
 use bakeoff_results::Scope;
 use bakeoff_results::measure::*;
 
-use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, skip};
+use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, needs_root, skip};
 
 use super::{Place, measured};
 
 /// Trials of an engine, one after the other, and their clients. Of a server whose processes come and
 /// go there are more; Aria, which can't roll a conflict back, has one client.
 const TRIALS: [(&str, u32, &str); 7] = [
-    ("sqlite", 3, "4"),
-    ("lmdb", 3, "4"),
-    ("fjall", 3, "4"),
-    ("mariadb:innodb", 4, "4"),
-    ("mariadb:rocksdb", 4, "4"),
-    ("mariadb:aria", 4, "1"),
-    ("postgres", 24, "4"),
+    ("sqlite", 1, "4"),
+    ("lmdb", 1, "4"),
+    ("fjall", 1, "4"),
+    ("mariadb:innodb", 1, "4"),
+    ("mariadb:rocksdb", 1, "4"),
+    ("mariadb:aria", 1, "1"),
+    ("postgres", 4, "4"),
 ];
+
+/// Trials of each engine in a soak, unless `BAKEOFF_TRIALS` says how many.
+const SOAK: u32 = 200;
 
 /// A place of an ordinary user's, and who that is: this one, or one that root can be.
 fn place() -> (Place, u32) {
@@ -25,11 +28,21 @@ fn place() -> (Place, u32) {
     if user == 0 { (Place::of(NOBODY), NOBODY) } else { (Place::new(), user) }
 }
 
-/// As many as `BAKEOFF_TRIALS` says of each engine, where it is set.
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn every_trial_of_every_engine_is_measured_without_root() {
-    let wanted = std::env::var("BAKEOFF_TRIALS").ok().map(|text| text.parse::<u32>().unwrap());
+    trials_without_root(None);
+}
+
+#[test]
+#[ignore = "soak: about 60 min"]
+fn every_trial_of_every_engine_is_measured_without_root_soak() {
+    let wanted = std::env::var("BAKEOFF_TRIALS").map(|text| text.parse().unwrap());
+    trials_without_root(Some(wanted.unwrap_or(SOAK)));
+}
+
+/// So many trials of each engine, or as many as each has by default.
+fn trials_without_root(wanted: Option<u32>) {
     let (place, user) = place();
     for (engine, count, clients) in TRIALS {
         let (count, out) = (wanted.unwrap_or(count).to_string(), engine.replace(':', "-"));
@@ -78,7 +91,7 @@ fn a_virtual_disk_is_mounted_without_root() {
 
 /// Where no group of an ordinary user's can be made, the message says what brings one.
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn memory_that_can_not_be_limited_is_told_with_what_brings_it() {
     let (place, user) = place();
     let doctor = place.run_as(user, &["doctor", "."]);
@@ -97,19 +110,20 @@ fn memory_that_can_not_be_limited_is_told_with_what_brings_it() {
     } else {
         done.code(1).says(&["memory can't be limited", word]);
     }
-    if is_root() {
-        a_group_that_is_given_to_a_user_limits_memory();
-    }
 }
 
 /// A group of control that an administrator gives to a user.
+#[test]
+#[ignore = "slow: make test-slow"]
 fn a_group_that_is_given_to_a_user_limits_memory() {
     use std::os::unix::fs::chown;
+    if !needs_root("give a group to a user") {
+        return;
+    }
     let groups = std::path::Path::new("/sys/fs/cgroup/memory");
     // Version 2 gives one only where the session is divided by its manager.
     if !groups.join("cgroup.procs").exists() {
-        println!("no cgroup v1 here");
-        return;
+        return skip("there is no version 1 of groups of control for memory");
     }
     let place = Place::of(NOBODY);
     let group = groups.join(format!("given-{}", std::process::id()));

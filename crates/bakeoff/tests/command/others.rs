@@ -236,7 +236,7 @@ fn a_database_or_an_experiment_behind_a_link_is_none_of_a_run_s() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn a_linked_work_folder_is_not_emptied() {
     let user = rustix::process::geteuid().as_raw();
     let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };
@@ -258,7 +258,7 @@ fn a_linked_work_folder_is_not_emptied() {
 
 /// A run is killed; somebody puts a link, or another folder, where its work folder was.
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn an_unrelated_run_sweeps_nothing_but_what_the_killed_one_made() {
     let user = rustix::process::geteuid().as_raw();
     let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };

@@ -224,7 +224,7 @@ fn a_password_that_is_not_escaped_is_refused_and_not_shown() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn a_password_gets_to_a_server_by_every_way_and_into_no_command_line() {
     if !installed(&["mariadb:innodb"]) {
         return;

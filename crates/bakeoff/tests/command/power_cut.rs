@@ -187,10 +187,12 @@ fn a_broken_promise_is_red_ends_with_code_6_and_leaves_its_images_and_the_comman
     let again = out.lines().find_map(|line| line.trim().strip_prefix("again: bakeoff "));
     let words: Vec<&str> = again.expect("the command").split_whitespace().collect();
     let repeated = unsynced(&place, &[&words[..], &["--out", "again"]].concat());
-    // The same moment, at which a busy machine may have answered nobody yet.
-    assert!([Some(0), Some(6)].contains(&repeated.0.status.code()), "{}", repeated.err());
     let again = place.json("again");
     let [one] = of(&again, "cuts") else { panic!("one cut") };
+    // The same moment, at which a busy machine may have answered nobody yet: nothing is lost then.
+    let kept = again["promises"][0]["kept"] == true;
+    assert!(!kept || one["acknowledged"] == 0, "{one}");
+    repeated.code(if kept { 0 } else { 6 });
     let is_same = |cut: &&Value| cut["number"] == one["number"];
     let first = of(&document, "cuts").iter().find(is_same).expect("it was made before");
     assert_eq!((&one["seed"], &one["moment"]), (&first["seed"], &first["moment"]));
@@ -198,22 +200,25 @@ fn a_broken_promise_is_red_ends_with_code_6_and_leaves_its_images_and_the_comman
     assert!(broke.unwrap()["image"].is_string(), "it was one that broke the promise: {first}");
 }
 
+/// What servers keep is held by the laboratory's own tests: here that the command cuts their power.
 #[test]
-fn a_server_whose_power_is_cut_keeps_strict() {
+#[ignore = "slow: make test-slow"]
+fn the_power_of_a_private_server_is_cut() {
     if !can_mount() || !installed(&["postgres"]) {
         return;
     }
     let place = Place::new();
     let flags = ["--engine", "postgres", "--durability", "strict", "--keep", "torn"];
-    let arguments = [&CUTS[..2], &flags, &CUTS[4..], &["--out", "r"]].concat();
-    place.run(&arguments).code(0).says(&["The only promise withstood 2 power cuts"]);
+    let arguments = [&CUTS[..2], &flags, &CUTS[4..6], &["--cuts", "1", "--out", "r"]].concat();
+    place.run(&arguments).code(0).says(&["The only promise withstood 1 power cut"]);
     place.assert_clean("r");
     let document = place.json("r");
-    assert!(of(&document, "cuts").iter().any(|cut| cut["acknowledged"].as_u64() > Some(0)));
+    let [cut] = of(&document, "cuts") else { panic!("one cut") };
+    assert!(cut["acknowledged"].is_u64() && cut["failed"].is_null(), "{cut}");
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn cuts_that_were_killed_leave_no_mount_and_go_on_with_what_is_missing() {
     use rustix::process::{Pid, Signal, kill_process};
     if !can_mount() {
@@ -239,7 +244,7 @@ fn cuts_that_were_killed_leave_no_mount_and_go_on_with_what_is_missing() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn what_can_not_be_cut_says_so_once_however_often_it_is_tried() {
     if !can_mount() {
         return;
@@ -265,7 +270,7 @@ fn what_can_not_be_cut_says_so_once_however_often_it_is_tried() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn a_full_work_folder_stops_the_cuts_and_loses_none() {
     if !can_mount() {
         return;

@@ -19,7 +19,7 @@ priced = true
 "#;
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn a_steady_trial_is_priced_beside_what_was_watched() {
     if !can_mount() {
         return;

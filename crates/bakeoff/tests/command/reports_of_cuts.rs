@@ -47,7 +47,7 @@ fn lose(place: &Place, folder: &str) {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn what_power_cuts_found_can_be_had_in_every_form_and_beside_the_latencies_of_another_run() {
     if !can_mount() {
         return;

@@ -71,7 +71,8 @@ fn assert_pair(pair: &[Ran]) {
     let drained = |it: &Ran| it.of(&DRAIN, Scope::Trial).is_some();
     assert_eq!((drained(first), drained(second)), (false, true));
     for it in pair {
-        assert!(it.valid, "{}", it.reason);
+        // What the machine was disturbed in is set aside, and in the same order all the same.
+        assert!(it.valid || it.reason.starts_with("the machine was disturbed"), "{}", it.reason);
         let rate = it.of(&RATE, Scope::Neighbours).expect("the neighbours' rate");
         assert_eq!(rate > 0.0, it.neighbours != "0", "{rate}/s beside {}", it.neighbours);
         // A ledger's operation commits once at most: nothing is counted twice.
@@ -87,7 +88,7 @@ fn order(pair: &[Ran]) -> Vec<(u64, &str)> {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn trials_that_differ_in_neighbours_follow_one_conditioning() {
     if !can_mount() {
         return;
@@ -104,10 +105,8 @@ fn trials_that_differ_in_neighbours_follow_one_conditioning() {
     let sequences: Vec<&[Ran]> = all[..8].chunks(4).collect();
     for sequence in &sequences {
         let (first, second) = sequence.split_at(2);
-        if all.len() == 8 {
-            assert_pair(first);
-            assert_pair(second);
-        }
+        assert_pair(first);
+        assert_pair(second);
         assert_ne!(first[0].engine, second[0].engine);
         assert_eq!(order(first), order(second), "one order for all levels");
     }
@@ -127,7 +126,7 @@ fn trial_of(run: &Child) -> Option<u32> {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn what_comes_after_a_trial_that_failed_is_conditioned_anew_and_said_so() {
     if !can_mount() {
         return;
@@ -153,7 +152,7 @@ fn what_comes_after_a_trial_that_failed_is_conditioned_anew_and_said_so() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn a_run_that_stops_within_a_sequence_goes_on_with_whole_blocks() {
     if !can_mount() {
         return;

@@ -1,13 +1,12 @@
 //! Private servers in runs: held to their memory, given the user's settings, killed, missing.
 
-use std::os::unix::fs::PermissionsExt;
+use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
 
 use bakeoff_results::measure::{CPU, MEMORY_LIMIT};
-use bakeoff_testkit::{NOBODY, needs, needs_root, open_to_all, wait_until, write_script};
+use bakeoff_testkit::{NOBODY, needs, needs_root, open_to_all, write_script};
 
-use super::on_disks::can_mount;
 use super::{Place, measured};
 
 /// A trial that is as short as can be.
@@ -41,7 +40,7 @@ pub fn trials(document: &Value) -> Vec<(&str, &Value)> {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn servers_run_under_equal_memory_with_the_settings_of_the_user() {
     const ENGINES: [&str; 3] = ["mariadb:innodb", "mariadb:rocksdb", "postgres"];
     if !installed(&ENGINES) || !limited() {
@@ -93,7 +92,7 @@ fn another_installation(place: &Place) -> String {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn a_level_with_options_is_an_engine_of_its_own() {
     if !installed(&["postgres"]) {
         return;
@@ -130,7 +129,7 @@ fn a_level_with_options_is_an_engine_of_its_own() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn a_level_that_leaves_one_durability_alone_is_loaded_under_that() {
     if !installed(&["mariadb:innodb"]) {
         return;
@@ -238,90 +237,41 @@ fn below(parent: u32, words: &[&str]) -> Vec<u32> {
     found
 }
 
-fn a_server_that_dies_fails_its_trial(engine: &str, program: &str) {
-    if !installed(&[engine]) {
+#[test]
+#[ignore = "slow: make test-slow"]
+fn a_server_that_dies_fails_its_trial_and_no_other() {
+    const ENGINE: &str = "postgres";
+    if !installed(&[ENGINE]) {
         return;
     }
     let place = Place::new();
-    place.write(
-        "mine.toml",
-        &format!("workload = \"point\"\nengine = [\"sqlite\", \"{engine}\"]\nseconds = 1\n"),
-    );
-    let arguments = ["run", "mine.toml", "--out", "r", "--repetitions", "2", "--seconds", "4"];
-    let run = place.start(&arguments);
-    // The server of the first trial, not of the load: its data were restored there.
-    let mut server = None;
-    wait_until("the trial's server", || {
-        let restored = place.path("r/work/trial/data").exists();
-        // Not one that is asked for its version.
-        server = below(run.id(), &[program, "/data"]).first().copied();
-        restored && server.is_some()
-    });
-    // Its clients are at work by then, or about to be; all that matters is that it dies.
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    let pid = rustix::process::Pid::from_raw(server.unwrap() as i32).unwrap();
+    place.write("mine.toml", &format!("workload = \"point\"\nengine = [\"null\", \"{ENGINE}\"]\n"));
+    let arguments = ["run", "mine.toml", "--out", "r", "--repetitions", "2", "--seconds", "3"];
+    let mut run = place.start(&[&arguments[..], &["--log", "debug"]].concat());
+    let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    // The server of its first trial, whose clients are connected.
+    for step in [&["trial begins", ENGINE][..], &["DEBUG ready"]] {
+        let is_step = |line: String| step.iter().all(|word| line.contains(word));
+        assert!(said.any(is_step), "{step:?} was not said");
+    }
+    let server = *below(run.id(), &[ENGINE, "/data"]).first().expect("its server");
+    let pid = rustix::process::Pid::from_raw(server.cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    let output = run.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(5), "{said}");
+    let said: Vec<String> = said.collect();
+    assert_eq!(run.wait().unwrap().code(), Some(5), "{said:#?}");
     let document = place.json("r");
     let failed: Vec<&Value> = trials(&document)
         .into_iter()
         .filter(|(_, trial)| trial["valid"] == false)
         .map(|(failed, trial)| {
-            assert_eq!(failed, engine);
+            assert_eq!(failed, ENGINE);
             trial
         })
         .collect();
-    assert_eq!((trials(&document).len(), failed.len()), (4, 1), "{said}");
+    assert_eq!((trials(&document).len(), failed.len()), (4, 1), "{said:#?}");
     let reason = failed[0]["reason"].as_str().unwrap();
     assert!(reason.contains("the end of its log"), "{reason}");
     place.assert_clean("r");
-}
-
-#[test]
-#[ignore = "slow: make test-all"]
-fn a_mariadb_that_dies_fails_its_trial_and_no_other() {
-    a_server_that_dies_fails_its_trial("mariadb:innodb", "mariadbd");
-}
-
-#[test]
-#[ignore = "slow: make test-all"]
-fn a_postgres_that_dies_fails_its_trial_and_no_other() {
-    a_server_that_dies_fails_its_trial("postgres", "postgres");
-}
-
-/// Runs every server on a folder of the machine's own disk and on a virtual one, and cuts its power
-/// there.
-fn servers_run_in(place: &Place, folder: &str) {
-    const ENGINES: &str = "mariadb:innodb,mariadb:rocksdb,postgres";
-    if !installed(&["mariadb:innodb", "mariadb:rocksdb", "postgres"]) {
-        return;
-    }
-    let disk = can_mount();
-    place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
-    for disk in ["host", "null"].into_iter().take(if disk { 2 } else { 1 }) {
-        let out = format!("{folder}/{disk}");
-        let run = ["run", "mine.toml", "--engine", ENGINES, "--out", &out];
-        let short = ["--seconds", "1", "--repetitions", "1", "--neighbours", "0", "--disk", disk];
-        place.run(&[&run[..], &short].concat()).code(0);
-        place.assert_clean(&out);
-        let document = place.json(&out);
-        assert_eq!(trials(&document).len(), 3);
-        for (engine, trial) in trials(&document) {
-            assert_eq!(trial["valid"], true, "{engine} on {disk}: {trial}");
-            // What its processes used is known.
-            let measured = measured(trial);
-            assert!(measured.of_database(&CPU).is_some_and(|cpu| cpu > 0.0), "{engine}: {trial}");
-        }
-    }
-    if disk {
-        let out = format!("{folder}/cut");
-        let cut = ["run", "power-cut", "--engine", "mariadb:innodb,postgres", "--out", &out];
-        let short = ["--cuts", "1", "--durability", "strict", "--repetitions", "0"];
-        place.run(&[&cut[..], &short].concat()).code(0);
-        place.assert_clean(&out);
-    }
 }
 
 /// A folder of a test's own whose path is longer than the address of a socket.
@@ -330,27 +280,10 @@ const DEEP: &str = "a-run-folder-of-which-the-path-is-by-itself-longer-than-what
                     anything-but-long";
 
 #[test]
-#[ignore = "slow: make test-all"]
-fn servers_run_below_a_folder_that_is_closed_to_all_others() {
-    let place = Place::new();
-    let closed = std::fs::Permissions::from_mode(0o700);
-    std::fs::set_permissions(place.0.path(), closed).unwrap();
-    servers_run_in(&place, ".");
-}
-
-#[test]
-#[ignore = "slow: make test-all"]
-fn servers_run_in_a_folder_with_a_long_path() {
-    let place = Place::new();
-    std::fs::create_dir_all(place.path(DEEP)).unwrap();
-    servers_run_in(&place, DEEP);
-}
-
-#[test]
-#[ignore = "slow: make test-all"]
-fn servers_run_in_a_folder_with_a_long_path_for_an_ordinary_user() {
-    const ENGINES: &str = "mariadb:innodb,mariadb:rocksdb";
-    if !needs_root("be another user") || !installed(&["mariadb:innodb", "mariadb:rocksdb"]) {
+#[ignore = "slow: make test-slow"]
+fn a_server_runs_in_a_folder_with_a_long_path_for_an_ordinary_user() {
+    const ENGINE: &str = "mariadb:innodb";
+    if !needs_root("be another user") || !installed(&[ENGINE]) {
         return;
     }
     let place = Place::of(NOBODY);
@@ -361,11 +294,13 @@ fn servers_run_in_a_folder_with_a_long_path_for_an_ordinary_user() {
     assert!(give.status().unwrap().success());
     place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
     let out = format!("{DEEP}/r");
-    let run = ["run", "mine.toml", "--engine", ENGINES, "--out", &out];
+    let run = ["run", "mine.toml", "--engine", ENGINE, "--out", &out];
     place.run_as(NOBODY, &[&run[..], &SHORT].concat()).code(0);
     let document = place.json(&out);
-    assert_eq!(trials(&document).len(), 2);
-    assert!(trials(&document).iter().all(|(_, trial)| trial["valid"] == true));
+    let [(_, trial)] = trials(&document)[..] else { panic!("one trial: {document}") };
+    assert_eq!(trial["valid"], true, "{trial}");
+    // What its processes used is known.
+    assert!(measured(trial).of_database(&CPU).is_some_and(|cpu| cpu > 0.0), "{trial}");
 }
 
 /// Before anything is loaded, in the plan and in the run.

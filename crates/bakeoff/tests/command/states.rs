@@ -4,6 +4,7 @@ use bakeoff_results::measure::*;
 use serde_json::Value;
 
 use super::on_disks::can_mount;
+use super::servers::installed;
 use super::{Place, measured};
 
 const STATES: &str = r#"
@@ -26,7 +27,7 @@ fn trials(document: &Value, state: &str) -> Vec<Measures> {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn each_state_is_what_it_says() {
     if !can_mount() {
         return;
@@ -95,10 +96,15 @@ fn a_state_that_cannot_be_had_is_told_in_the_plan() {
     plan.says(&["can't restart a server that it doesn't run", "state warm alone"]);
     // What nobody knows before is told as such.
     let steady = place.run(&["run", "redmine-steady", "--quick", "--dry-run"]).code(0);
-    steady.says(&["6 trials are conditioned first"]);
+    steady.says(&["6 trials are conditioned first", "up to 12 min in all"]);
     let all =
         place.run(&["run", "redmine-steady", "--engine", "sqlite,fjall", "--dry-run"]).code(0);
-    all.says(&["20 trials are conditioned first (10 conditionings:"]);
+    all.says(&["20 trials are conditioned first (10 conditionings:", "up to 20 min in all"]);
+    // Three servers take hours, and it says so.
+    if installed(&["mariadb:innodb", "mariadb:rocksdb", "postgres"]) {
+        let servers = place.run(&["run", "redmine-steady", "--dry-run"]).code(0);
+        servers.says(&["(15 conditionings:", "up to 10 h 0 min in all"]);
+    }
     let wrong = place.run(&["run", "redmine", "--state", "hot", "--dry-run"]).code(2);
     assert!(wrong.err().contains("valid: cold, warm, steady"), "{}", wrong.err());
     let files = place.run(&["run", "fileio", "--state", "cold", "--dry-run"]).code(2);

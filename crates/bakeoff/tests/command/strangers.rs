@@ -7,30 +7,28 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bakeoff_testkit::{AS_NOBODY, NOBODY, needs_root, open_to_all};
+use bakeoff_testkit::{AS_NOBODY, NOBODY, PATIENCE, Since, needs_root, open_to_all};
 use rustix::mount::{MountFlags, mount};
 
 use super::on_disks::can_mount;
 use super::{Done, Place};
 
-/// What a command of a disk takes at most, waiting for nobody.
-const SOON: Duration = Duration::from_secs(30);
-/// Bytes that such a command has in memory at most.
+/// Bytes that a command of a disk has in memory at most.
 const LITTLE: u64 = 200 << 20;
 
-/// A command that ends soon and takes little memory.
+/// A command that waits for nobody and takes little memory.
 fn soon(mut command: Command) -> Done {
     let mut child = command.spawn().unwrap();
-    let start = Instant::now();
+    let since = Since::now();
     let mut most = 0;
     while child.try_wait().unwrap().is_none() {
         most = most.max(peak(child.id()));
-        if most > LITTLE || start.elapsed() > SOON {
+        if most > LITTLE || since.at_least(PATIENCE) {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("after {:?} it still goes on and had {most} bytes of memory", start.elapsed());
+            panic!("it goes on and had {most} bytes of memory");
         }
         std::thread::sleep(Duration::from_millis(1));
     }

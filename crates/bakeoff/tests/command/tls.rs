@@ -185,7 +185,7 @@ fn run(place: &Place, url: &str) -> Done {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn postgres_is_reached_by_tls_and_its_certificate_verified() {
     if !installed(&["postgres"]) {
         return;
@@ -243,7 +243,7 @@ fn postgres_is_reached_by_tls_and_its_certificate_verified() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn mariadb_is_reached_by_tls_and_its_certificate_verified() {
     if !installed(&["mariadb:innodb"]) {
         return;

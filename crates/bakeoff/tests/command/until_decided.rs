@@ -18,11 +18,7 @@ fn a_run_ends_when_it_is_decided_and_shares_its_blocks_with_a_fixed_one() {
     let place = Place::new();
     place.write("small.toml", SMALL);
     let run = ["run", "small.toml", "--until-decided", "--max-repetitions", "5", "--out", "r"];
-    place.run(&run).code(0).says(&[
-        "trial 1 of 6",
-        "1 condition decided after 3 blocks",
-        "How long each condition went on",
-    ]);
+    place.run(&run).code(0).says(&["trial 1 of 6", "How long each condition went on"]);
     let document = place.json("r");
     let run = &document["run"];
     assert_eq!((&run["planner"], &run["status"]), (&"until-decided".into(), &"finished".into()));
@@ -59,9 +55,10 @@ fn a_run_ends_in_good_order_when_the_time_is_over() {
     let document = place.json("r");
     assert_eq!(document["run"]["status"], "finished");
     let used = document["run"]["sequential"]["used_s"].as_f64().unwrap();
-    assert!(used > 2.0 && used < 15.0, "{used}");
+    assert!(used > 1.5, "{used}");
     let ended = trials(&document);
     assert!(ended.len().is_multiple_of(3) && ended.len() >= 3, "whole blocks: {ended:?}");
+    // Three repetitions take longer than the time, on any machine.
     assert!(ended.len() < 27, "{}", ended.len());
     // The time that it has used counts when it is taken up again.
     place.run(&["run", "--resume", "r"]).code(0).says(&["another block would not end"]);

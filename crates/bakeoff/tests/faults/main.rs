@@ -1,9 +1,9 @@
 //! Faults of the machine under a whole run: each of its calls fails once, and it is killed at any
 //! moment.
 //!
-//! A part of both is tried by default. `BAKEOFF_FAULTS=all` makes every call fail that is worth
-//! it, `BAKEOFF_FAULTS=500` so many of them, `BAKEOFF_FAULTS=text` those whose name holds the text; `BAKEOFF_KILLS=1000` kills so often.
-//! `BAKEOFF_WORKERS` says how many runs go on at once.
+//! A part of both is tried by default. The soaks make every call fail that is worth it, and kill 1,000
+//! times: `BAKEOFF_FAULTS=500` makes so many fail, `BAKEOFF_FAULTS=text` those whose name holds the text;
+//! `BAKEOFF_KILLS=200` kills so often. `BAKEOFF_WORKERS` says how many runs go on at once.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -19,18 +19,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bakeoff_testkit::needs_root;
-use sweep::Outcome;
+use sweep::{Fault, Outcome};
 
 /// What the parts that are tried by default are chosen by.
 const SEED: u64 = 11;
 /// How many faults are tried by default.
-const FAULTS: usize = 40;
+const FAULTS: usize = 12;
 /// After so many it is told how far it is.
 const TELL: usize = 100;
-/// How many kills by default.
-const KILLS: u32 = 30;
+/// How many kills by default, and in a soak.
+const KILLS: [u32; 2] = [10, 1_000];
 /// How often one run is killed before it may finish.
-const KILLS_A_RUN: u32 = 10;
+const KILLS_A_RUN: u32 = 5;
 
 fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok()
@@ -67,19 +67,29 @@ fn can_supervise() -> bool {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn every_call_fails_once() {
+    fail(|faults| faults.truncate(FAULTS));
+}
+
+#[test]
+#[ignore = "soak: about 45 min"]
+fn every_call_fails_once_soak() {
+    fail(|faults| match setting("BAKEOFF_FAULTS").as_deref() {
+        None | Some("all") => {}
+        Some(number) if number.parse::<usize>().is_ok() => faults.truncate(number.parse().unwrap()),
+        Some(text) => faults.retain(|(name, _)| name.contains(text)),
+    });
+}
+
+/// Makes those calls fail that are chosen from all.
+fn fail(choose: impl FnOnce(&mut Vec<Fault>)) {
     if !can_supervise() {
         return;
     }
     let mut faults = sweep::faults(&sweep::record(), SEED);
     let all = faults.len();
-    match setting("BAKEOFF_FAULTS").as_deref() {
-        None => faults.truncate(FAULTS),
-        Some("all") => {}
-        Some(number) if number.parse::<usize>().is_ok() => faults.truncate(number.parse().unwrap()),
-        Some(text) => faults.retain(|(name, _)| name.contains(text)),
-    }
+    choose(&mut faults);
     let codes = Mutex::new(BTreeMap::<i32, u32>::new());
     let (not_reached, broken) = (AtomicUsize::new(0), AtomicUsize::new(0));
     each(&faults, |fault| match sweep::try_out(fault) {
@@ -105,12 +115,22 @@ fn every_call_fails_once() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn killed_at_any_moment() {
+    kill(KILLS[0]);
+}
+
+#[test]
+#[ignore = "soak: about 20 min"]
+fn killed_at_any_moment_soak() {
+    kill(setting("BAKEOFF_KILLS").map_or(KILLS[1], |it| it.parse().expect("a number")));
+}
+
+/// Kills so often, at moments that the seeds draw.
+fn kill(kills: u32) {
     if !can_supervise() {
         return;
     }
-    let kills = setting("BAKEOFF_KILLS").map_or(KILLS, |it| it.parse().expect("a number"));
     let seeds: Vec<u64> = (0..u64::from(kills.div_ceil(KILLS_A_RUN))).collect();
     let (killed, broken) = (Mutex::new(0), Mutex::new(Vec::new()));
     each(&seeds, |seed| {

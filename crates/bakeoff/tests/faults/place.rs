@@ -5,9 +5,9 @@ use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bakeoff_testkit::ended_within;
+use bakeoff_testkit::{PATIENCE, Since, ended_within};
 use rusqlite::{Connection, OpenFlags, types::Value};
 
 /// Marks the processes of a place, which inherit it.
@@ -165,11 +165,11 @@ impl Place {
     /// What is there that should have gone with the run: processes, mounts, folders, notes. Some of
     /// it goes a moment after the run.
     pub fn left(&self) -> Vec<String> {
-        let start = Instant::now();
+        let since = Since::now();
         loop {
             let left: Vec<String> =
                 [self.processes(), self.mounts(), self.files()].into_iter().flatten().collect();
-            if left.is_empty() || start.elapsed() > Duration::from_secs(10) {
+            if left.is_empty() || since.at_least(PATIENCE) {
                 return left;
             }
             std::thread::sleep(Duration::from_millis(20));

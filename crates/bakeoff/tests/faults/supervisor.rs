@@ -11,8 +11,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use bakeoff_testkit::Since;
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -85,8 +86,8 @@ impl Supervised {
         limit: Duration,
         mut decide: impl FnMut(&Call) -> Option<Errno>,
     ) -> io::Result<Option<ExitStatus>> {
-        let start = Instant::now();
-        while start.elapsed() < limit {
+        let since = Since::now();
+        while !since.at_least(limit) {
             match self.wait_for_call()? {
                 Some(true) => self.answer(&mut decide)?,
                 Some(false) => {}

@@ -8,13 +8,12 @@ mod server;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use bakeoff_lab::place::memory::Group;
 use bakeoff_lab::place::{Place, ProcessGroup, page_cache};
 use bakeoff_lab::process::job::{Job, Task};
-use bakeoff_testkit::{needs, open_to_all};
+use bakeoff_testkit::{needs, open_to_all, wait_until};
 use tempfile::TempDir;
 
 /// The command under test.
@@ -110,17 +109,17 @@ impl Stage {
         println!("{figures}");
     }
 
-    /// Bytes of the files in the page cache; a disk's daemon that is behind has a little time.
+    /// Bytes of the files in the page cache, when a disk's daemon has let go of all but so many.
+    #[track_caller]
     fn resident_at_most(&self, bytes: u64) -> u64 {
-        let start = Instant::now();
-        loop {
-            let resident = self.resident();
-            let waits = self.disk.is_some() && start.elapsed() < Duration::from_secs(3);
-            if resident <= bytes || !waits {
-                return resident;
-            }
-            std::thread::sleep(Duration::from_millis(50));
+        let mut resident = self.resident();
+        if self.disk.is_some() {
+            wait_until("the page cache at its limit", || {
+                resident = self.resident();
+                resident <= bytes
+            });
         }
+        resident
     }
 }
 

@@ -23,7 +23,7 @@ fn innodb() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn innodb_on_a_hard_disk() {
     story::tell(&MariaDb::INNODB, "hdd-7200");
 }
@@ -34,78 +34,48 @@ fn myrocks() {
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
-fn myrocks_on_a_hard_disk() {
-    story::tell(&MariaDb::MYROCKS, "hdd-7200");
-}
-
-#[test]
 fn postgres() {
     story::tell(&Postgres, "null");
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
-fn postgres_on_a_hard_disk() {
-    story::tell(&Postgres, "hdd-7200");
-}
-
-#[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn tarantool_in_memory() {
     story::tell(&Tarantool::MEMTX, "null");
 }
 
 #[test]
-#[ignore = "slow: make test-all"]
-fn tarantool_in_memory_on_a_hard_disk() {
-    story::tell(&Tarantool::MEMTX, "hdd-7200");
-}
-
-#[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn tarantool_on_disk() {
     story::tell(&Tarantool::VINYL, "null");
 }
 
 #[test]
-fn innodb_keeps_its_promise_when_the_power_is_cut() {
-    nothing_is_lost(&MariaDb::INNODB);
+#[ignore = "soak: about 2 min"]
+fn the_others_on_a_hard_disk_soak() {
+    let others: [&dyn Database; 3] = [&MariaDb::MYROCKS, &Postgres, &Tarantool::MEMTX];
+    others.into_iter().for_each(|database| story::tell(database, "hdd-7200"));
 }
 
-#[test]
-fn myrocks_keeps_its_promise_when_the_power_is_cut() {
-    nothing_is_lost(&MariaDb::MYROCKS);
-}
-
-#[test]
-fn postgres_keeps_its_promise_when_the_power_is_cut() {
-    nothing_is_lost(&Postgres);
-}
-
+/// The laboratory's own tests cut the power of the servers that it knows.
 #[test]
 fn tarantool_keeps_its_promise_when_the_power_is_cut() {
-    nothing_is_lost(&Tarantool::MEMTX);
+    if let Some(lost) = story::cut(&Tarantool::MEMTX) {
+        assert_eq!(lost, [0; 4], "commits that were lost");
+    }
 }
 
 /// What a process that is killed does not lose, a power cut takes: commits that were written and
 /// not synced.
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn relaxed_innodb_loses_commits_when_the_power_is_cut() {
     if let Some(lost) = story::cut(&MariaDb::INNODB_RELAXED) {
         assert!(lost[0] > 0, "a disk that keeps only what was synced has kept all: {lost:?}");
     }
 }
 
-fn nothing_is_lost(database: &dyn Database) {
-    if let Some(lost) = story::cut(database) {
-        assert_eq!(lost, [0; 4], "commits that were lost");
-    }
-}
-
 #[test]
-#[ignore = "slow: make test-all"]
 fn sqlite_lmdb_and_fjall() {
     embedded::conform("null");
 }

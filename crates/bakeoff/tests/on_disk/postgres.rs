@@ -93,7 +93,7 @@ impl Database for Postgres {
     }
 
     fn done(&self) -> String {
-        "SELECT count(*), max(n) FROM done GROUP BY client ORDER BY client;".into()
+        "SELECT client, count(*), max(n) FROM done GROUP BY client ORDER BY client;".into()
     }
 
     fn content(&self) -> String {

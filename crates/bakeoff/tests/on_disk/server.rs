@@ -7,14 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use bakeoff_testkit::{children, ended_within, folder_for_all, is_root};
+use bakeoff_testkit::{PATIENCE, children, ended_within, folder_for_all, is_root, wait_until};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
 
-/// How long anything may take before the test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The line after each answer.
 pub const ANSWERED: &str = "answered";
 
@@ -60,7 +57,8 @@ pub trait Database: Sync {
     /// Asks for the number of accounts as the index on `branch` has it.
     fn indexed(&self) -> String;
 
-    /// Asks for each client, in order, how many transactions are noted and which is the last.
+    /// Asks for each client that has done any: its number, how many transactions are noted, and which is
+    /// the last.
     fn done(&self) -> String;
 
     /// Asks for what is the same only if all that is in both tables is.
@@ -122,6 +120,15 @@ impl Home {
     }
 }
 
+impl Drop for Home {
+    /// What the server has said is told with what has failed.
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("{}", tail(&self.log()));
+        }
+    }
+}
+
 fn finish(command: &mut Command, log: Option<&Path>) {
     if let Some(log) = log {
         write_to(command, log);
@@ -166,13 +173,11 @@ impl<'a> Server<'a> {
         write_to(&mut command, &home.log());
         let child = command.spawn().expect("the server is installed");
         let mut server = Self { database, home, child };
-        let start = Instant::now();
-        while server.client().ask("").is_none() {
+        wait_until("an answer of the server", || {
             let ended = server.child.try_wait().expect("a child of ours");
-            assert!(ended.is_none(), "the server ended: {ended:?}\n{}", tail(&home.log()));
-            assert!(start.elapsed() < PATIENCE, "no answer\n{}", tail(&home.log()));
-            thread::sleep(Duration::from_millis(50));
-        }
+            assert!(ended.is_none(), "the server ended: {ended:?}");
+            server.client().ask("").is_some()
+        });
         server
     }
 
@@ -214,12 +219,10 @@ impl Drop for Server<'_> {
             let _ = kill_process(*child, Signal::KILL);
         }
         // One that waits for its disk ends when that has answered.
-        let start = Instant::now();
-        while children.iter().any(|child| test_kill_process(*child).is_ok()) {
-            if start.elapsed() > PATIENCE {
-                break;
-            }
-            thread::sleep(Duration::from_millis(10));
+        if !thread::panicking() {
+            wait_until("the end of the server's processes", || {
+                children.iter().all(|child| test_kill_process(*child).is_err())
+            });
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What every server goes through: load, work for many at a time, stop, start, work, be killed,
 //! start again. Nothing may be lost, and nothing be wrong.
 
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bakeoff_devices::plug::Keep;
-use bakeoff_testkit::skip;
+use bakeoff_testkit::{skip, wait_until};
 
 use crate::place::Place;
 use crate::server::{Client, Database, Home, Server};
@@ -13,8 +14,8 @@ use crate::server::{Client, Database, Home, Server};
 const ROWS: u32 = 20_000;
 const BALANCE: u32 = 1_000;
 const CLIENTS: u32 = 4;
-/// How long clients work before an orderly stop, and before a kill.
-const WORK: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
+/// How long clients work at least; each does something, however long that takes.
+const WORK: Duration = Duration::from_secs(1);
 
 /// For each client, the number of its last transaction that was acknowledged.
 type Acknowledged = Vec<u32>;
@@ -26,7 +27,7 @@ pub fn tell(database: &dyn Database, model: &str) {
     let home = Home::new(database, place.path());
     let server = loaded(database, &home);
     let mut client = server.client();
-    let acknowledged = place.timed(|| work(&server, &[0; CLIENTS as usize], WORK[0]));
+    let acknowledged = place.timed(|| work(&server, &[0; CLIENTS as usize]));
     assert_eq!(verify(database, &mut client, &acknowledged), acknowledged);
     let content = client.must(&database.content());
     drop(client);
@@ -38,7 +39,7 @@ pub fn tell(database: &dyn Database, model: &str) {
     assert_eq!(server.client().must(&database.content()), content);
 
     let (acknowledged, server) = place.timed(|| {
-        let acknowledged = work_until(server, &acknowledged, WORK[1], Server::kill);
+        let acknowledged = work_until(server, &acknowledged, Server::kill);
         (acknowledged, Server::start(database, &home))
     });
     let recovered = verify(database, &mut server.client(), &acknowledged);
@@ -61,7 +62,7 @@ pub fn cut(database: &dyn Database) -> Option<Vec<u32>> {
     let mut done = vec![0; CLIENTS as usize];
     let mut took = Vec::new();
     for keep in [Keep::DropAll, Keep::Prefix, Keep::Subset, Keep::Torn] {
-        let acknowledged = work_until(server, &done, WORK[1], |server| {
+        let acknowledged = work_until(server, &done, |server| {
             place.cut(keep);
             server.kill();
         });
@@ -96,58 +97,77 @@ fn loaded<'a>(database: &'a dyn Database, home: &'a Home) -> Server<'a> {
     server
 }
 
+/// The last transaction of each client that was acknowledged, while they work.
+struct Progress<'f> {
+    from: &'f [u32],
+    done: Vec<AtomicU32>,
+}
+
+impl<'f> Progress<'f> {
+    fn new(from: &'f [u32]) -> Self {
+        Self { from, done: from.iter().map(|done| AtomicU32::new(*done)).collect() }
+    }
+
+    fn acknowledged(&self) -> Acknowledged {
+        self.done.iter().map(|done| done.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Waits until they have worked for a while, and each has done something.
+    fn made(&self) {
+        thread::sleep(WORK);
+        wait_until("a transaction of each client", || {
+            self.acknowledged().iter().zip(self.from).all(|(done, from)| done > from)
+        });
+    }
+}
+
 /// Lets clients work for a while, on from the transactions that they have done.
-fn work(server: &Server, from: &[u32], time: Duration) -> Acknowledged {
-    let end = Instant::now() + time;
-    let done = thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS)
-            .zip(from)
-            .map(|(n, from)| {
-                let mut client = server.client();
-                scope.spawn(move || {
-                    let mut done = *from;
-                    while Instant::now() < end {
-                        client.must(&transfer(server.database(), n, done + 1));
-                        done += 1;
-                    }
-                    done
-                })
-            })
-            .collect();
-        clients.into_iter().map(|client| client.join().expect("its work is done")).collect()
+fn work(server: &Server, from: &[u32]) -> Acknowledged {
+    let (progress, over) = (Progress::new(from), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for (n, done) in (0..CLIENTS).zip(&progress.done) {
+            let (mut client, over) = (server.client(), &over);
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let next = done.load(Ordering::Relaxed) + 1;
+                    client.must(&transfer(server.database(), n, next));
+                    done.store(next, Ordering::Relaxed);
+                }
+            });
+        }
+        let _over = Over(&over);
+        progress.made();
     });
-    assert_ne!(done, from, "nothing was done");
-    done
+    progress.acknowledged()
+}
+
+/// Ends the clients' work when it goes, even where what they do never comes.
+struct Over<'o>(&'o AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Lets clients work until the server is ended, while they do.
-fn work_until<'a>(
-    server: Server<'a>,
-    from: &[u32],
-    time: Duration,
-    end: impl FnOnce(Server<'a>),
-) -> Acknowledged {
-    let database = server.database();
+fn work_until<'a>(server: Server<'a>, from: &[u32], end: impl FnOnce(Server<'a>)) -> Acknowledged {
+    let (database, progress) = (server.database(), Progress::new(from));
     let clients: Vec<_> = (0..CLIENTS).map(|_| server.client()).collect();
-    let done: Acknowledged = thread::scope(|scope| {
-        let each = (0..CLIENTS).zip(clients).zip(from);
-        let clients: Vec<_> = each
-            .map(|((n, mut client), from)| {
-                scope.spawn(move || {
-                    let mut done = *from;
-                    while client.ask(&transfer(database, n, done + 1)).is_some() {
-                        done += 1;
-                    }
-                    done
-                })
-            })
-            .collect();
-        thread::sleep(time);
+    thread::scope(|scope| {
+        for ((n, mut client), done) in (0..CLIENTS).zip(clients).zip(&progress.done) {
+            scope.spawn(move || {
+                let mut next = done.load(Ordering::Relaxed) + 1;
+                while client.ask(&transfer(database, n, next)).is_some() {
+                    done.store(next, Ordering::Relaxed);
+                    next += 1;
+                }
+            });
+        }
+        progress.made();
         end(server);
-        clients.into_iter().map(|client| client.join().expect("it waits for no answer")).collect()
     });
-    assert_ne!(done, from, "nothing was done");
-    done
+    progress.acknowledged()
 }
 
 /// The `n`-th transaction of a client: accounts spread over all of them.
@@ -169,10 +189,11 @@ fn verify(
     let indexed = numbers(&client.must(&database.indexed()));
     assert_eq!(indexed, [vec![ROWS]], "accounts in the index");
     database.check(client);
-    let done = numbers(&client.must(&database.done()));
-    let counted: Vec<_> = done.iter().map(|row| row[0]).collect();
-    let last: Vec<_> = done.iter().map(|row| row[1]).collect();
-    assert_eq!(counted, last, "transactions in the middle are missing");
+    let mut last = vec![0; CLIENTS as usize];
+    for row in numbers(&client.must(&database.done())) {
+        assert_eq!(row[1], row[2], "transactions in the middle are missing: client {}", row[0]);
+        last[row[0] as usize] = row[2];
+    }
     let phantom = last.iter().zip(acknowledged).any(|(last, told)| *last > told + 1);
     assert!(!phantom, "acknowledged {acknowledged:?}, there are {last:?}");
     last

@@ -70,14 +70,14 @@ function done()
     for _, row in box.space.done:pairs() do
         local client, n = row[1], row[2]
         if by[client] == nil then
-            by[client] = {0, 0}
+            by[client] = {client, 0, 0}
             table.insert(rows, by[client])
         end
-        by[client][1] = by[client][1] + 1
-        by[client][2] = math.max(by[client][2], n)
+        by[client][2] = by[client][2] + 1
+        by[client][3] = math.max(by[client][3], n)
     end
     for n, row in ipairs(rows) do
-        rows[n] = row[1] .. '\t' .. row[2]
+        rows[n] = table.concat(row, '\t')
     end
     return unpack(rows)
 end

@@ -8,18 +8,32 @@ use bakeoff_experiment::{Changes, Experiment, presets};
 use bakeoff_lab::Registry;
 use rand::RngExt;
 
-use crate::fuzz::{self, NUMBERS, Random, TEXTS, one};
+use crate::fuzz::{self, Extent, NUMBERS, Random, TEXTS, one};
 
 /// So many trials of a plan are resolved.
 const RESOLVED: usize = 200;
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn no_change_of_an_experiment_is_too_much() {
+    changed("experiments::no_change_of_an_experiment_is_too_much", Extent::Seeds(SEEDS));
+}
+
+#[test]
+#[ignore = "soak: about 10 min"]
+fn no_change_of_an_experiment_is_too_much_soak() {
+    changed("experiments::no_change_of_an_experiment_is_too_much_soak", Extent::Soak);
+}
+
+/// Experiments that are tried, but for those that are kept.
+const SEEDS: u64 = 1_000;
+
+/// Changes experiments in the test of that name.
+fn changed(test: &str, extent: Extent) {
     let samples: Vec<Vec<String>> = sources().iter().map(|text| words(text)).collect();
     let all: Vec<String> = samples.concat();
     let vocabulary = Registry::standard().vocabulary();
-    fuzz::run("experiments::no_change_of_an_experiment_is_too_much", |random, folder| {
+    fuzz::run(test, extent, |random, folder| {
         let mut words = one(random, &samples);
         for _ in 0..random.random_range(1..6) {
             change(random, &mut words, &all);

@@ -9,15 +9,29 @@ use rand::RngExt;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::fuzz::{self, NUMBERS, Random, TEXTS, one};
+use crate::fuzz::{self, Extent, NUMBERS, Random, TEXTS, one};
 use crate::samples;
 
 #[test]
-#[ignore = "slow: make test-all"]
+#[ignore = "slow: make test-slow"]
 fn no_change_of_a_run_folder_is_too_much() {
+    changed("folders::no_change_of_a_run_folder_is_too_much", Extent::Seeds(SEEDS));
+}
+
+#[test]
+#[ignore = "soak: about 10 min"]
+fn no_change_of_a_run_folder_is_too_much_soak() {
+    changed("folders::no_change_of_a_run_folder_is_too_much_soak", Extent::Soak);
+}
+
+/// Folders that are tried, but for those that are kept.
+const SEEDS: u64 = 100;
+
+/// Changes folders in the test of that name.
+fn changed(test: &str, extent: Extent) {
     let below = tempfile::tempdir().unwrap();
     let samples = samples::folders(below.path());
-    fuzz::run("folders::no_change_of_a_run_folder_is_too_much", |random, folder| {
+    fuzz::run(test, extent, |random, folder| {
         let dir = folder.join("run");
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir(&dir).unwrap();

@@ -1,25 +1,25 @@
-//! Changes made at random from a seed, for a bounded time.
+//! Changes made at random from a seed, each case from one of its own: of so many seeds, the same in each
+//! run, or in a soak of new ones for a time.
 //!
-//! `BAKEOFF_FUZZ_SECONDS` says for how long (20 s unless it is said); `BAKEOFF_FUZZ_SEED` repeats one
-//! case. Each case has a seed of its own. What breaks on one is mended, and its seed is kept in
-//! `seeds/`, a file for each, which are tried first ever after.
+//! `BAKEOFF_FUZZ_SECONDS` says for how long (10 min unless it is said); `BAKEOFF_FUZZ_SEED` repeats one
+//! case. What breaks on one is mended, and its seed is kept in `seeds/`, a file for each, which are tried
+//! first ever after.
 
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use bakeoff_testkit::{PATIENCE, Since};
 use rand::rngs::Xoshiro256PlusPlus;
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 
 /// What changes are drawn from.
 pub type Random = Xoshiro256PlusPlus;
-
-/// How long a case may take: a sound one takes some hundredths of a second.
-const A_CASE: Duration = Duration::from_secs(20);
 
 /// How much memory the process of the cases may ask for.
 const MEMORY: u64 = 3 << 30;
@@ -27,11 +27,23 @@ const MEMORY: u64 = 3 << 30;
 /// Set in the process that tries the cases.
 const CHILD: &str = "BAKEOFF_TEST_FUZZ";
 
+/// Which seeds are tried after those that are kept.
+#[derive(Clone, Copy)]
+pub enum Extent {
+    /// So many, the same in each run: a change is tested by the same cases as the one before it.
+    Seeds(u64),
+    /// New ones, for as long as the environment says.
+    Soak,
+}
+
+/// How long a soak is unless the environment says it.
+const SOAK_SECONDS: u64 = 600;
+
 /// Tries `case` with one seed after the other. It is done in a process of its own, the test of the
 /// name `test` once more, so that what aborts, asks for all memory or never ends is an answer, too.
-pub fn run(test: &str, mut case: impl FnMut(&mut Random, &Path) -> &'static str) {
+pub fn run(test: &str, extent: Extent, mut case: impl FnMut(&mut Random, &Path) -> &'static str) {
     if std::env::var_os(CHILD).is_some() {
-        return child(test, &mut case);
+        return child(test, extent, &mut case);
     }
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -46,8 +58,8 @@ pub fn run(test: &str, mut case: impl FnMut(&mut Random, &Path) -> &'static str)
         let seed = fs::read_to_string(folder.path().join("seed")).unwrap_or_default();
         panic!(
             "the case of the seed {seed} broke ({ended}); to repeat it: BAKEOFF_FUZZ_SEED={seed} \
-             cargo test -p bakeoff --test untrusted {test} -- --ignored; once it is mended, keep the seed: \
-             touch crates/bakeoff/tests/untrusted/seeds/{}-{seed}",
+             cargo test -p bakeoff --test untrusted -- --ignored --exact {test}; once it is mended, keep \
+             the seed: touch crates/bakeoff/tests/untrusted/seeds/{}-{seed}",
             kind(test)
         );
     }
@@ -57,39 +69,31 @@ fn kind(test: &str) -> &str {
     test.split("::").next().unwrap_or(test)
 }
 
-fn child(test: &str, case: &mut dyn FnMut(&mut Random, &Path) -> &'static str) {
+fn child(test: &str, extent: Extent, case: &mut dyn FnMut(&mut Random, &Path) -> &'static str) {
     let folder = PathBuf::from(std::env::var_os(CHILD).unwrap());
     let limit = rustix::process::Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
     rustix::process::setrlimit(rustix::process::Resource::As, limit).unwrap();
     let cases = Arc::new(AtomicU64::new(0));
     watch(Arc::clone(&cases));
-    let began = Instant::now();
     let mut outcomes = std::collections::BTreeMap::<&str, u64>::new();
-    let mut slowest = Duration::ZERO;
-    for seed in seeds(kind(test), began) {
+    for seed in seeds(kind(test), extent) {
         fs::write(folder.join("seed"), seed.to_string()).unwrap();
-        let at = Instant::now();
         let outcome = case(&mut Random::seed_from_u64(seed), &folder);
-        slowest = slowest.max(at.elapsed());
         *outcomes.entry(outcome).or_default() += 1;
         cases.fetch_add(1, Ordering::Relaxed);
     }
-    let all = cases.load(Ordering::Relaxed);
-    let took = began.elapsed().as_secs_f64();
-    println!("{test}: {all} cases in {took:.0} s, the slowest {slowest:.1?}: {outcomes:?}");
+    println!("{test}: {} cases: {outcomes:?}", cases.load(Ordering::Relaxed));
 }
 
-/// The first seed where no search was asked for.
+/// The first seed that is the same in each run.
 const FIRST: u64 = 1_000_000;
 
-/// The seeds that are kept, then new ones until the time is over.
-fn seeds(kind: &str, began: Instant) -> Box<dyn Iterator<Item = u64>> {
+/// The seeds that are kept, then the others.
+fn seeds(kind: &str, extent: Extent) -> Box<dyn Iterator<Item = u64>> {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     if let Some(seed) = number("BAKEOFF_FUZZ_SEED") {
         return Box::new(std::iter::once(seed));
     }
-    let asked = number("BAKEOFF_FUZZ_SECONDS");
-    let seconds = Duration::from_secs(asked.unwrap_or(20));
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/untrusted/seeds");
     let mut kept: Vec<u64> = fs::read_dir(kept)
         .unwrap()
@@ -99,30 +103,30 @@ fn seeds(kind: &str, began: Instant) -> Box<dyn Iterator<Item = u64>> {
         })
         .collect();
     kept.sort_unstable();
-    // A change is tested by the same cases as the one before it; who searches has new ones.
-    let first = match asked {
-        None => FIRST,
-        Some(_) => rand::rngs::Xoshiro256PlusPlus::seed_from_u64(
-            std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64,
-        )
-        .next_u64(),
-    };
-    println!("{kind}: the kept seeds, then from {first}");
-    let new = (0..).map(move |number| first.wrapping_add(number));
-    Box::new(kept.into_iter().chain(new.take_while(move |_| began.elapsed() < seconds)))
+    match extent {
+        Extent::Seeds(many) => Box::new(kept.into_iter().chain(FIRST..FIRST + many)),
+        Extent::Soak => {
+            let seconds = number("BAKEOFF_FUZZ_SECONDS").unwrap_or(SOAK_SECONDS);
+            let (first, since) = (RandomState::new().build_hasher().finish(), Since::now());
+            println!("{kind}: the kept seeds, then from {first}");
+            let new = (0..).map(move |number| first.wrapping_add(number));
+            let over = move |_: &u64| since.at_least(Duration::from_secs(seconds));
+            Box::new(kept.into_iter().chain(new.take_while(move |seed| !over(seed))))
+        }
+    }
 }
 
-/// Ends the process where one case takes too long.
+/// Ends the process where one case does not end: a sound one takes some hundredths of a second.
 fn watch(cases: Arc<AtomicU64>) {
     std::thread::spawn(move || {
-        let (mut seen, mut since) = (0, Instant::now());
+        let (mut seen, mut since) = (0, Since::now());
         loop {
             std::thread::sleep(Duration::from_millis(200));
             let now = cases.load(Ordering::Relaxed);
             if now != seen {
-                (seen, since) = (now, Instant::now());
-            } else if since.elapsed() > A_CASE {
-                let _ = writeln!(std::io::stderr(), "a case takes more than {A_CASE:?}");
+                (seen, since) = (now, Since::now());
+            } else if since.at_least(PATIENCE) {
+                let _ = writeln!(std::io::stderr(), "a case takes more than {PATIENCE:?}");
                 std::process::abort();
             }
         }

@@ -1,8 +1,6 @@
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
 
-use bakeoff_testkit::needs;
+use bakeoff_testkit::{needs, wait_until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
@@ -53,9 +51,7 @@ fn end_connections(administrator: &mut Conn) {
         let _ = administrator.query_drop(format!("KILL CONNECTION {connection}"));
     }
     let mut connections = || administrator.query::<u64, _>(others).expect("connections");
-    while !connections().is_empty() {
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the end of all connections", || connections().is_empty());
 }
 
 fn note(number: i64) -> [Value<'static>; 2] {

@@ -134,7 +134,7 @@ impl Database for BrokenDatabase {
         match self.fault {
             Fault::ForgetsPayments => debt.payments.iter_mut().for_each(|it| it.count += more),
             Fault::ForgetsTurns => debt.turns.iter_mut().for_each(|it| it.done += more),
-            Fault::CountsLong => thread::sleep(Duration::from_millis(40)),
+            Fault::CountsLong => thread::sleep(Duration::from_secs(3)),
             _ => {}
         }
         Ok(Some(debt))

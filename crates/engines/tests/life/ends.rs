@@ -2,17 +2,14 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use bakeoff_servers::{Launch, Server};
-use bakeoff_testkit::{children, skip, wait_until};
+use bakeoff_testkit::{PATIENCE, children, skip, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::{ask, must, table};
 use crate::{Home, Program, installed};
 
-/// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Where a parent that is to die finds its server's folder.
 const DIRECTORY: &str = "BAKEOFF_TEST_DIRECTORY";
 /// Which of the servers it is.

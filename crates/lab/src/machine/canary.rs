@@ -130,13 +130,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_is_quick_and_whole() {
+    fn a_reading_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         let mut cage = Cage::new(folder.path()).unwrap();
-        let start = Instant::now();
         let canary = cage.read().unwrap();
-        assert!(start.elapsed() < Duration::from_secs(3));
         assert!(canary.cpu_s > 0.0 && canary.memory_s > 0.0 && canary.sync_s > 0.0);
         assert!(canary.read_s.is_none_or(|seconds| seconds > 0.0));
+    }
+
+    #[test]
+    fn what_takes_long_is_timed_three_times_and_no_more() {
+        let mut times = 0;
+        let median = median_of(100, || {
+            times += 1;
+            std::thread::sleep(LIMIT / 2);
+            Ok(())
+        });
+        assert_eq!(times, 3);
+        assert!(median.unwrap() >= LIMIT.as_secs_f64() / 2.0);
     }
 }

@@ -1,7 +1,6 @@
 //! What a trial is found to have cost, with real engines.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use bakeoff_analysis::Cost;
 use bakeoff_experiment::{Changes, Experiment};
@@ -13,7 +12,7 @@ use bakeoff_lab::{Registry, resolve};
 use bakeoff_results as results;
 use bakeoff_results::measure::{CPU, DRAIN_WRITTEN, WRITTEN};
 use bakeoff_results::{Levels, Measured, RunFolder, Scope};
-use bakeoff_testkit::{needs, open_to_all, skip};
+use bakeoff_testkit::{PATIENCE, needs, open_to_all, skip};
 
 use crate::Test;
 use crate::stage::program;
@@ -29,26 +28,21 @@ pub const TESTS: &[Test] = &[
 
 const CLIENTS: usize = 2;
 
-/// How long a load or a trial of two seconds may take.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// Does a task in a process of its own, as the lab does.
 fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>> {
     let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
     let job = Job { target, subject, place: place.clone(), task };
     let mut process = Process::start(&program(), &job).expect("a process");
-    let start = Instant::now();
-    while start.elapsed() < PATIENCE {
-        match process.receive(PATIENCE - start.elapsed()) {
+    loop {
+        match process.receive(PATIENCE) {
             Received::Message(Message::Ready) => process = process.go().expect("it listens"),
             Received::Message(Message::Done(measured)) => return measured,
             Received::Message(Message::Failed(error)) => panic!("{error:?}"),
             Received::Message(_) => {}
-            Received::Nothing => break,
+            Received::Nothing => panic!("nothing was heard of it for {PATIENCE:?}"),
             Received::End => panic!("{}", process.exit_report()),
         }
     }
-    panic!("it has not ended after {PATIENCE:?}")
 }
 
 /// Loads data and runs a trial on them.

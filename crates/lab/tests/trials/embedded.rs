@@ -20,10 +20,11 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// How often each is cut.
-const CUTS: u32 = 12;
+const CUTS: u32 = 6;
 
-/// What "about a second" is for those that sync once a second: a busy machine is late at times.
-const WINDOW_S: f64 = 3.0;
+/// What "about a second" is for those that sync once a second, on a machine that takes a thread away for
+/// seconds.
+const WINDOW_S: f64 = 10.0;
 
 /// The rules that an engine keeps its promises by. fjall 3.1 refuses a journal that ends with a
 /// batch of which a part is missing and the end marker is not (`ChecksumMismatch` in its
@@ -62,7 +63,7 @@ fn embedded_engines_keep_relaxed() {
 fn sqlite_keeps_strict_while_it_pays_its_debts() {
     let set = || Stage::set(find("sqlite").expect("an engine")).steady();
     for metadata in Metadata::ALL {
-        let cuts = set().with(metadata, &Keep::ALL).cuts(CUTS / 4);
+        let cuts = set().with(metadata, &Keep::ALL).placed(CUTS / 2);
         all_kept(&cuts);
         for cut in cuts {
             let conditioned = cut.conditioned.as_ref().expect("work before the cut");
@@ -70,8 +71,7 @@ fn sqlite_keeps_strict_while_it_pays_its_debts() {
             assert!(conditioned.operations > 0 && cut.acknowledged > 100, "{cut:#?}");
             let [turn] = &conditioned.turns[..] else { panic!("{cut:#?}") };
             assert!(turn.name == "log resets" && turn.done >= turn.whole, "{turn:?}");
-            let came = cut.placed.as_ref().map(|placed| placed.came);
-            assert_eq!(came, cut.number.is_multiple_of(3).then_some(true), "{cut:#?}");
+            assert_eq!(cut.placed.is_some(), cut.number.is_multiple_of(3), "{cut:#?}");
         }
     }
 }

@@ -16,7 +16,12 @@ pub const TESTS: &[Test] = &[
     ("a_sound_store_survives_every_moment_within_the_budget", a_sound_store_survives),
     ("an_image_that_is_never_opened_ends_no_run", an_image_that_never_opens),
     ("embedded_engines_keep_strict_at_every_moment", embedded_engines_keep_strict),
-    ("every_planted_fault_is_found_at_every_moment", every_planted_fault_is_found),
+    ("every_planted_fault_is_found_at_every_moment", || every_planted_fault_is_found(None)),
+    ("every_planted_fault_is_found_at_every_moment_soak", || {
+        let images = std::env::var("BAKEOFF_IMAGES").ok();
+        let images = images.map_or(20_000, |images| images.parse().expect("a number"));
+        every_planted_fault_is_found(Some(images));
+    }),
 ];
 
 fn every(cut: &Cut) -> &EveryMoment {
@@ -94,11 +99,9 @@ fn embedded_engines_keep_strict() {
     }
 }
 
-/// By some images of a short history each; with `BAKEOFF_IMAGES=20000`, by so many of a long one.
-/// What takes minutes, or has a test of its own, is looked for there alone.
-fn every_planted_fault_is_found() {
-    let images = std::env::var("BAKEOFF_IMAGES").ok();
-    let images: Option<u32> = images.map(|images| images.parse().expect("a number"));
+/// By some images of a short history each, or by so many of a long one. What takes minutes, or has a
+/// test of its own, is looked for there alone.
+fn every_planted_fault_is_found(images: Option<u32>) {
     let faults = [
         (Fault::NoSync, Metadata::Ordered, None),
         (Fault::SyncBeforeWrite, Metadata::Ordered, Some(60)),

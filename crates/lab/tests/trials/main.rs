@@ -31,7 +31,7 @@ fn engines() -> Vec<&'static dyn Engine> {
     stores.chain(lying::ALL.iter().map(|liar| liar as &dyn Engine)).collect()
 }
 
-/// Those that `make test-all` alone runs.
+/// Those that `make test-slow` alone runs, and those that `make soak` does.
 const SLOW: &[&str] = &[
     "servers_keep_strict",
     "innodb_keeps_strict_while_it_pays",
@@ -41,12 +41,13 @@ const SLOW: &[&str] = &[
     "a_sound_store_survives_by_posix",
     "embedded_engines_keep_strict_at_every_moment",
     "every_planted_fault_is_found_at_every_moment",
+    "every_planted_fault_is_found_at_every_moment_soak",
     "a_gap_that_one_sync_in_many_opens_is_found_at_every_moment",
     "a_weaker_level_syncs_less_than_it_commits",
 ];
 
 /// How many are run at once: half of each is waiting.
-const AT_ONCE: usize = 2;
+const AT_ONCE: usize = 4;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

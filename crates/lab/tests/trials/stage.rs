@@ -268,16 +268,29 @@ impl Stage {
 
     /// Cuts the power so often; says in a line what came of it.
     pub fn cuts(&self, count: u32) -> Vec<Cut> {
-        let start = std::time::Instant::now();
         let cuts = self.cut(0..count, |_| false);
         let (name, level) = (self.name, self.durability.name());
         let acknowledged: u64 = cuts.iter().map(|cut| cut.acknowledged).sum();
         let lost = cuts.iter().flat_map(|cut| &cut.judged).filter(|it| it.verdict.lost > 0);
-        let (lost, seconds) = (lost.count(), start.elapsed().as_secs_f64());
+        let lost = lost.count();
         println!(
-            "  {name} {level}: {count} cuts in {seconds:.1} s, {acknowledged} transactions were \
-             acknowledged before, {lost} images lost some"
+            "  {name} {level}: {count} cuts, {acknowledged} transactions were acknowledged before, \
+             {lost} images lost some"
         );
+        cuts
+    }
+
+    /// Cuts the power so often at least, and until a cut that was placed has come at its moment.
+    /// Panics if none has in [`MOST`] cuts.
+    pub fn placed(&self, least: u32) -> Vec<Cut> {
+        let came = |cut: &Cut| cut.placed.as_ref().is_some_and(|placed| placed.came);
+        let (made, any) = (std::cell::Cell::new(0), std::cell::Cell::new(false));
+        let cuts = self.cut(0..MOST, |cut| {
+            made.set(made.get() + 1);
+            any.set(any.get() || came(cut));
+            any.get() && made.get() >= least
+        });
+        assert!(any.get(), "{}: none that was placed came: {cuts:#?}", self.name);
         cuts
     }
 

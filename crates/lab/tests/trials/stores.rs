@@ -21,11 +21,11 @@ pub const TESTS: &[Test] = &[
     ("a_fault_of_a_checkpoint_is_caught_there", a_fault_of_a_checkpoint_is_caught_there),
 ];
 
-/// How many cuts a sound store has to survive on either kind of file system: 25, or what the variable
+/// How many cuts a sound store has to survive on either kind of file system: 10, or what the variable
 /// POWER_CUTS says. 100, which take two minutes, were survived on each.
 fn cuts() -> u32 {
     let said = std::env::var("POWER_CUTS").ok();
-    said.map_or(25, |said| said.parse().expect("POWER_CUTS is a number"))
+    said.map_or(10, |said| said.parse().expect("POWER_CUTS is a number"))
 }
 
 fn a_sound_store_survives() {

@@ -4,7 +4,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use crate::data::{Trials, run};
 use bakeoff_results::{DATABASE, EXPERIMENT, Error, RunFolder};
@@ -47,9 +46,7 @@ const WAYS: [fn(&Path) -> Option<Error>; 2] =
 #[track_caller]
 fn refused(path: &Path, words: &str) {
     for way in WAYS {
-        let began = Instant::now();
         let error = way(path).unwrap_or_else(|| panic!("{words}: it is read"));
-        assert!(began.elapsed() < Duration::from_secs(20), "{words}: {:?}", began.elapsed());
         let text = error.to_string();
         assert!(text.contains(words), "{words}: {text}");
         assert!(text.contains(DATABASE) || text.contains("run folder"), "{text}");
@@ -113,11 +110,9 @@ fn a_histogram_is_of_the_precision_that_is_written() {
     ] {
         let sql = format!("UPDATE operation SET kept = {blob}");
         let (_dir, path) = changed(&sql);
-        let began = Instant::now();
         let error = everything(&path).expect_err(&blob);
         assert!(matches!(error, Error::Damaged { .. }), "{blob}: {error:?}");
         assert!(error.to_string().contains(words), "{blob}: {error}");
-        assert!(began.elapsed() < Duration::from_secs(1), "{blob}: {:?}", began.elapsed());
     }
 }
 
@@ -145,11 +140,9 @@ fn there_is_an_end_to_rows_and_texts() {
         (many("disturbed", "block, attempt, what", "i, 0, hex(zeroblob(1000000))", 100), "bytes"),
     ] {
         let (_dir, path) = changed(&sql);
-        let began = Instant::now();
         let error = everything(&path).expect_err(&sql);
         assert!(matches!(error, Error::Refused { .. }), "{sql}: {error:?}");
         assert!(error.to_string().contains(words), "{sql}: {error}");
-        assert!(began.elapsed() < Duration::from_secs(20), "{sql}: {:?}", began.elapsed());
     }
 }
 
@@ -327,10 +320,10 @@ fn a_tree_that_leads_to_itself_has_an_end() {
         bytes[cell..cell + 4].copy_from_slice(&child.to_be_bytes());
     }
     fs::write(path.join(DATABASE), bytes).unwrap();
-    let began = Instant::now();
-    // Whether it is noticed is SQLite's affair; that it ends is ours.
-    for way in WAYS {
-        let _ = way(&path);
+    // Whether it is noticed is SQLite's affair; that it ends is ours, and that what is read is bounded.
+    for error in WAYS.iter().filter_map(|way| way(&path)) {
+        assert!(matches!(error, Error::Damaged { .. } | Error::Refused { .. }), "{error:?}");
     }
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    let read = RunFolder::open(&path).and_then(|folder| folder.disturbed());
+    assert!(read.is_err() || read.is_ok_and(|rows| rows.len() <= 1_000_000));
 }

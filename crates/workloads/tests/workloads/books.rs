@@ -1,7 +1,7 @@
 //! After clients have worked on a real engine, the books balance.
 
 use std::collections::{BTreeSet, HashSet};
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use bakeoff_engines::statement::{Path, Read};
 use bakeoff_engines::{
@@ -36,20 +36,26 @@ fn column(prepared: &dyn Prepared, rows: &Rows, table: &str, name: &str) -> Vec<
     (0..rows.len()).map(|row| rows.int(row, column).unwrap()).collect()
 }
 
+/// A moment that comes after all that were told before, by any thread.
+fn moment() -> u64 {
+    static MOMENTS: AtomicU64 = AtomicU64::new(0);
+    MOMENTS.fetch_add(1, SeqCst)
+}
+
 /// A watcher that was added, by a transaction that had not begun at `begun` and was over at
 /// `ended`.
 struct Watch {
     issue: i64,
     user: i64,
-    begun: Instant,
-    ended: Instant,
+    begun: u64,
+    ended: u64,
 }
 
 /// Keeps book of the commits of a client by what they changed.
 struct Counting<'a> {
     inner: Box<dyn Session + 'a>,
     prepared: &'a dyn Prepared,
-    begun: Instant,
+    begun: u64,
     pending: (i64, Option<(i64, i64)>),
     /// Updates of issues that were committed.
     updated: i64,
@@ -72,7 +78,7 @@ impl Counting<'_> {
 impl Session for Counting<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.pending = (0, None);
-        self.begun = Instant::now();
+        self.begun = moment();
         self.inner.begin(access)
     }
 
@@ -93,7 +99,7 @@ impl Session for Counting<'_> {
         self.inner.commit()?;
         let (updated, watch) = std::mem::take(&mut self.pending);
         self.updated += updated;
-        let (begun, ended) = (self.begun, Instant::now());
+        let (begun, ended) = (self.begun, moment());
         self.watches.extend(watch.map(|(issue, user)| Watch { issue, user, begun, ended }));
         Ok(())
     }
@@ -120,7 +126,7 @@ fn work(
     operations: usize,
 ) -> Done {
     let inner = database.session().unwrap();
-    let (begun, pending, watches) = (Instant::now(), (0, None), Vec::new());
+    let (begun, pending, watches) = (moment(), (0, None), Vec::new());
     let mut session = Counting { inner, prepared, begun, pending, updated: 0, watches };
     let mut client = prepared.client(number, clients, 1);
     let mut done = Done::default();

@@ -89,9 +89,5 @@ fn one_bakeoff_at_a_time_claims_a_database() {
     drop(elsewhere(folder, "theirs", "hidden").claim().expect("another database"));
     drop(claim);
     // The server learns of the end of a connection a moment after it.
-    let free = || ours.claim().is_ok();
-    assert!((0..200).any(|_| free() || {
-        thread::sleep(Duration::from_millis(20));
-        false
-    }));
+    wait_until("a free database", || ours.claim().is_ok());
 }

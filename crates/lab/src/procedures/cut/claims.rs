@@ -115,11 +115,7 @@ mod tests {
             ClaimFile { file, path, output: &output }.claim(&[1]);
             *further.lock().unwrap() = true;
         });
-        let start = std::time::Instant::now();
-        while sent.0.lock().unwrap().last() != Some(&b'\n') {
-            assert!(start.elapsed().as_secs() < 60, "nothing was sent");
-            thread::sleep(std::time::Duration::from_millis(1));
-        }
+        bakeoff_testkit::wait_until("a line", || sent.0.lock().unwrap().last() == Some(&b'\n'));
         let line = String::from_utf8(sent.0.lock().unwrap().clone()).unwrap();
         assert!(line.contains("the claims /dev/full can't be written: No space left"), "{line}");
         assert!(!*gone_on.lock().unwrap());
