@@ -1,39 +1,49 @@
-# What a user types: `make demo`. What CI runs: `make test-all`, with `make test` in it.
+# What a user types: `make demo`. What a change is tried with: `make test`. What CI runs: `.ci/run`.
 
-.PHONY: build demo packages test lint test-slow test-all bench clean
+.PHONY: build demo packages tests test test-slow lint test-all soak bench clean
+
+# Tests mostly wait for disks and servers, so that more of them may run at once than there are processors.
+export RUST_TEST_THREADS ?= 4
 
 build:
 	cargo build --release --locked --package bakeoff
 
 # Which embedded engine serves an issue tracker best on this machine? At most 3 minutes.
 demo: build
-	cargo run --release --locked --quiet --package bakeoff -- run redmine --quick
+	target=$${CARGO_TARGET_DIR:-target}; "$$target/release/bakeoff" run redmine --quick
 
 # Database servers and FUSE tools from Debian, where they can be installed; see ci/packages.
 packages:
 	ci/packages
 
-# What a change is tried with, again and again: about 15 minutes on 2 processors, from a clean clone.
-test: packages
-	cargo fmt --all --check
-	cargo test --workspace --locked --no-fail-fast
+# All programs of tests, built once for `test`, `test-slow` and `soak`.
+tests:
+	cargo test --workspace --locked --tests --no-run
 
-# Tests that take long, marked `ignore`: whole presets, all engines on all disks, faults, fuzzing, soaks.
-# BAKEOFF_FUZZ_SECONDS=600 changes run folders and experiments for longer than 20 s each.
-test-slow: packages
-	cargo test --workspace --locked --no-fail-fast --tests -- --ignored
+# What a change is tried with, again and again.
+test: packages tests
+	cargo fmt --all --check
+	cargo test --workspace --locked --no-fail-fast --tests
+	cargo test --locked --no-fail-fast --doc -p bakeoff -p bakeoff-engines -p bakeoff-stats
+
+# Tests that take longer, marked `ignore`: presets, all engines on all disks, a part of the faults.
+test-slow: packages tests
+	cargo test --workspace --locked --no-fail-fast --tests -- --ignored --skip soak
 
 lint:
 	cargo fmt --all --check
-	ci/deny
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-# All that has to hold before a change lands, whatever fails of it.
-test-all:
+# All that has to hold before a change lands. What fails to build ends it; of the tests all are run.
+test-all: packages tests
 	failed=0; for part in lint test test-slow; do $(MAKE) $$part || failed=1; done; exit $$failed
 
-# Figures beside their limits; ends with an error when one is missed.
+# What needs hours or a quiet machine; `ci/soak PART ...` runs parts of it.
+soak: packages tests
+	ci/soak
+
+# Figures beside their limits; ends with an error when one is missed. On a quiet machine.
 bench:
 	cargo bench --locked -p bakeoff-load -p bakeoff-analysis -p bakeoff
 
