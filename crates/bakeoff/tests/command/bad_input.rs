@@ -163,20 +163,22 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     let small = place.path("small-disk");
     let Some(_disk) = Tmpfs::mount(&small, "120m") else { return };
     let stuffing = small.join("stuffing");
-    let mut run = place.start(&["run", "small.toml", "--out", "small-disk/r"]);
+    // So many trials that the disk is full before the last.
+    let run = ["run", "small.toml", "--repetitions", "6", "--out", "small-disk/r"];
+    let run = place.start(&run);
     wait_until("the first trial", || super::trials(&small.join("r")) >= 1);
     // Somebody else fills the disk: as far as it goes.
     let _ = std::fs::write(&stuffing, vec![1; 120 << 20]);
-    assert_eq!(run.wait().unwrap().code(), Some(4));
+    super::Done(run.wait_with_output().unwrap()).code(4);
     place.assert_clean("small-disk/r");
     let kept = super::trials(&small.join("r"));
-    assert!((1..4).contains(&kept), "{kept}");
+    assert!((1..12).contains(&kept), "{kept}");
 
     std::fs::remove_file(&stuffing).unwrap();
     place.run(&["run", "--resume", "small-disk/r"]).code(0);
     let document = place.json("small-disk/r");
     let trials = document["trials"].as_array().unwrap();
-    assert_eq!(trials.iter().filter(|trial| trial["valid"] == true).count(), 4);
+    assert_eq!(trials.iter().filter(|trial| trial["valid"] == true).count(), 12);
 }
 
 #[test]
