@@ -78,7 +78,10 @@ pub fn in_turn(
     ended: &mut Ended<'_>,
 ) -> Result<Measured, TrialError> {
     let turns = Turns { trial, turns };
-    if trial.setup.external { turns.external(stage, ended) } else { turns.here(stage, ended) }
+    match trial.setup.is_elsewhere() {
+        true => turns.external(stage, ended),
+        false => turns.here(stage, ended),
+    }
 }
 
 /// What is driven, on its way through a place.
