@@ -12,7 +12,6 @@ pub struct PromiseView {
     /// The level.
     pub durability: String,
     /// What the file system promised of names.
-    #[serde(default)]
     pub file_system: FileSystem,
     /// What it says.
     pub promised: Promised,

@@ -1,26 +1,18 @@
 //! Whether a trial's throughput had settled, and whether one that was to be steady was.
 
 use bakeoff_results::measure::{
-    RISE, RISE_ERROR, RISE_SECONDS, ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE, SETTLED,
+    RISE, RISE_ERROR, RISE_SECONDS, ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE,
 };
 use bakeoff_results::{Scope, TrialSummary};
 use bakeoff_stats::rounds;
 use bakeoff_stats::steady::{Slope, Steadiness};
 
 /// What the operations a second of a trial say; `None` where its window was too short for a line
-/// through them, and for a trial that failed. An earlier bakeoff recorded its answer alone, which
-/// took all noise for a rise or a fall.
+/// through them, and for a trial that failed.
 pub fn steadiness(trial: &TrialSummary) -> Option<Steadiness> {
     let of = |measure| trial.measures.get(measure, &Scope::Trial);
-    match (of(&RISE), of(&RISE_ERROR), of(&RISE_SECONDS)) {
-        (Some(rise), Some(error), Some(seconds)) => {
-            Some(Slope { rise, error, values: seconds as usize }.says())
-        }
-        _ => of(&SETTLED).map(|settled| match settled > 0.0 {
-            true => Steadiness::Steady,
-            false => Steadiness::NotSteady,
-        }),
-    }
+    let (rise, error, seconds) = (of(&RISE)?, of(&RISE_ERROR)?, of(&RISE_SECONDS)?);
+    Some(Slope { rise, error, values: seconds as usize }.says())
 }
 
 /// What the rounds of a trial say that was to be steady; `None` for any other.

@@ -13,7 +13,7 @@ use crate::driving::Drive;
 use crate::place::images::Recipe;
 use crate::procedures::cut::CUTS_A_RUN;
 use crate::spec::{self, TrialSpec};
-use crate::targets::{Setup, Size, Wanted};
+use crate::targets::{Home, Setup, Size, Wanted};
 use crate::{Possible, Registry};
 
 /// Seconds of a look at the machine alone, before each block.
@@ -27,7 +27,8 @@ const RESTORED_PER_S: f64 = 400e6;
 /// Seconds that a trial takes more where a disk has neighbours: it opens and drains beside them.
 const SHARED_S: f64 = 0.6;
 
-/// What depends on where a target does its work.
+/// What depends on where a target does its work ([`Home`]).
+#[derive(Debug, PartialEq)]
 struct Costs {
     /// Seconds of a load beside its rows: a server's data folder is made, and it starts and stops.
     load_s: f64,
@@ -147,7 +148,7 @@ impl Estimate {
     /// Adds a load, once for each recipe: a database that somebody else runs is loaded for each
     /// trial.
     fn load(&mut self, registry: &Registry, setup: &Setup, loaded: &mut BTreeSet<Recipe>) {
-        if setup.external || !loaded.insert(setup.recipe.clone()) {
+        if setup.is_elsewhere() || !loaded.insert(setup.recipe.clone()) {
             return;
         }
         self.loads_s += load_s(registry, setup);
@@ -186,13 +187,12 @@ impl Estimate {
     }
 }
 
-/// Where a target does its work.
 fn costs(setup: &Setup) -> &'static Costs {
-    match setup {
-        Setup { external: true, .. } => &ELSEWHERE,
-        Setup { has_server: true, .. } => &SERVER,
-        Setup { groups, .. } if groups.is_empty() => &FILES,
-        _ => &EMBEDDED,
+    match setup.home {
+        Home::Files => &FILES,
+        Home::Embedded => &EMBEDDED,
+        Home::Server => &SERVER,
+        Home::Elsewhere => &ELSEWHERE,
     }
 }
 
@@ -203,7 +203,7 @@ fn load_s(registry: &Registry, setup: &Setup) -> f64 {
 /// Seconds that a trial takes where no operation is slow.
 pub(crate) fn trial_s(registry: &Registry, trial: &TrialSpec, drive: &Drive) -> f64 {
     let setup = &trial.setup;
-    let staged_s = match setup.external {
+    let staged_s = match setup.is_elsewhere() {
         true => load_s(registry, setup),
         false => size(registry, setup).disk as f64 / RESTORED_PER_S,
     };
@@ -215,4 +215,50 @@ pub(crate) fn trial_s(registry: &Registry, trial: &TrialSpec, drive: &Drive) -> 
 pub(crate) fn size(registry: &Registry, setup: &Setup) -> Size {
     let target = registry.target(setup.target);
     target.and_then(|target| target.size(&setup.subject)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// A target without a group of processes may well have a server, and one of files groups.
+    #[test]
+    fn what_a_target_costs_goes_by_where_it_does_its_work_alone() {
+        let homes = [
+            (Home::Files, &FILES),
+            (Home::Embedded, &EMBEDDED),
+            (Home::Server, &SERVER),
+            (Home::Elsewhere, &ELSEWHERE),
+        ];
+        for (home, expected) in homes {
+            let recipe = Recipe { key: "k".into(), about: "a".into(), into: "i".into() };
+            let groups = Vec::new();
+            let setup = Setup { target: "t", subject: Value::Null, recipe, groups, home };
+            assert_eq!(costs(&setup), expected, "{home:?}");
+            assert_eq!(setup.has_server(), home == Home::Server);
+            assert_eq!(setup.runtime(".".as_ref()).is_some(), home == Home::Server);
+            assert_eq!(setup.is_elsewhere(), home == Home::Elsewhere);
+        }
+    }
+
+    #[test]
+    fn targets_say_where_they_do_their_work() {
+        let place = tempfile::tempdir().unwrap();
+        let registry = Registry::standard();
+        for (name, toml, home) in [
+            ("folder", "workload = 'fileio'\n", Home::Files),
+            ("embedded", "workload = 'ledger'\nengine = 'sqlite'\n", Home::Embedded),
+            ("server", "workload = 'ledger'\nengine = 'postgres'\n", Home::Server),
+        ] {
+            let file = place.path().join(format!("{name}.toml"));
+            std::fs::write(&file, toml).unwrap();
+            let (file, changes) = (file.to_string_lossy(), bakeoff_experiment::Changes::default());
+            let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
+            let cell = &experiment.plan().blocks[0].trials[0].cell;
+            let (trial, _) = spec::resolve(&registry, &experiment, cell, 0).unwrap();
+            assert_eq!(trial.setup.home, home, "{name}");
+        }
+    }
 }

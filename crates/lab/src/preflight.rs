@@ -154,7 +154,7 @@ impl Preflight<'_> {
     fn too_little_room(&self, trials: &[TrialSpec], cut: &[Setup]) -> Result<(), MachineError> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
         let images: BTreeMap<&Recipe, u64> = setups
-            .filter(|setup| !setup.external)
+            .filter(|setup| !setup.is_elsewhere())
             .map(|setup| (&setup.recipe, estimate::size(self.registry, setup).disk))
             .collect();
         let largest = images.values().max().copied().unwrap_or(0);

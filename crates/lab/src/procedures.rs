@@ -1,8 +1,10 @@
 //! Procedures: what is done to a target in a place. A folder each, with both halves: what the lab does,
-//! and what the trial's process does inside; and a place in the list of `child`.
+//! and what the trial's process does inside ([`Inside`]); and a place in the list of `child`. What the lab does
+//! is a function that is called where it is asked for, and that removes what it leaves before it returns:
+//! [`drive::in_turn`] measures trials, [`cut::ClientRun::cut`] cuts the power.
 //!
 //! A procedure knows targets, places and processes by their contracts alone, and nothing of what
-//! becomes of its outcome.
+//! becomes of what it returns.
 
 pub mod cut;
 pub mod drive;
@@ -15,7 +17,7 @@ use std::time::{Duration, Instant};
 use bakeoff_disk::mount::Launcher;
 use bakeoff_engines::Claim;
 use bakeoff_experiment::{Factor, base};
-use bakeoff_results::{Applied, Cut, Measured};
+use bakeoff_results::Applied;
 
 use crate::error::wanting;
 use crate::place::disk::Hired;
@@ -37,27 +39,6 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 /// How long a load may say nothing, and how much longer than its clients a trial may take, to
 /// recover and to drain.
 pub(crate) const GRACE: Duration = Duration::from_secs(300);
-
-/// Something that is done to a target.
-pub trait Procedure {
-    /// Its name.
-    fn name(&self) -> &'static str;
-
-    /// Does it to what `trial` says. What it leaves is removed before it returns.
-    ///
-    /// # Errors
-    /// Why nothing came of it.
-    fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError>;
-}
-
-/// The outcome of a procedure.
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    /// A trial was measured.
-    Measured(Box<Measured>),
-    /// The power was cut.
-    Cut(Box<Cut>),
-}
 
 /// What procedures work with.
 pub struct Stage<'a> {

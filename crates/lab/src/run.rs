@@ -231,7 +231,7 @@ impl Runner<'_> {
             self.hire_neighbours(stage)?;
         }
         let mut known = BTreeMap::new();
-        for trial in trials.into_iter().filter(|trial| !trial.setup.external) {
+        for trial in trials.into_iter().filter(|trial| !trial.setup.is_elsewhere()) {
             known.entry(trial.setup.recipe.clone()).or_insert(trial.setup);
         }
         // In the plan's order each image would be loaded when its first trial comes: blocks would

@@ -10,7 +10,7 @@ pub mod tables;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use bakeoff_engines::{Claim, Debt};
+use bakeoff_engines::{self as engines, Claim, Debt};
 use bakeoff_experiment::{Cell, Experiment, WorkloadNames};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::{AppliedSetting, Measures};
@@ -119,11 +119,33 @@ pub struct Setup {
     pub recipe: Recipe,
     /// The groups of processes that work for it.
     pub groups: Vec<&'static str>,
-    /// Whether it has a server, which wants a folder beside its data for its socket and log.
-    pub has_server: bool,
-    /// Whether somebody else runs it: it has no files here, and nothing of it can be limited,
+    /// Where it does its work.
+    pub home: Home,
+}
+
+/// Where a target does its work: what it costs to stage, and what can be done to it, go by this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In files alone: nothing is opened but these, and nothing recovers them.
+    Files,
+    /// In a store in the trial's process.
+    Embedded,
+    /// In private servers, which are started for a trial and stopped with it. A server wants a folder
+    /// beside its data for its socket and log.
+    Server,
+    /// In a server that somebody else runs: it has no files here, and nothing of it can be limited,
     /// restored, cut or killed. It is loaded anew for each trial.
-    pub external: bool,
+    Elsewhere,
+}
+
+impl From<engines::Home> for Home {
+    fn from(home: engines::Home) -> Self {
+        match home {
+            engines::Home::Process => Self::Embedded,
+            engines::Home::Server => Self::Server,
+            engines::Home::External => Self::Elsewhere,
+        }
+    }
 }
 
 impl fmt::Debug for Setup {
@@ -133,10 +155,20 @@ impl fmt::Debug for Setup {
 }
 
 impl Setup {
+    /// Whether it has a private server.
+    pub fn has_server(&self) -> bool {
+        self.home == Home::Server
+    }
+
+    /// Whether somebody else runs it.
+    pub fn is_elsewhere(&self) -> bool {
+        self.home == Home::Elsewhere
+    }
+
     /// The folder for what its server keeps beside its data, below `work`; `None` where there is no
     /// server.
     pub fn runtime(&self, work: &Path) -> Option<PathBuf> {
-        self.has_server.then(|| work.join("server"))
+        self.has_server().then(|| work.join("server"))
     }
 }
 

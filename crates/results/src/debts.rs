@@ -7,46 +7,11 @@ use crate::column::{Left, json, text, unreadable};
 use crate::error::TooMuch;
 use crate::record::{Debts, OwedSeries, PaymentSeries};
 
-/// The tables, where they are not there yet: a run may have been begun by a bakeoff that did not
-/// look at debts.
-pub(crate) const TABLES: &str = include_str!("debts.sql");
-
-/// Their names.
-pub(crate) const NAMES: [&str; 3] = ["owed", "payment", "calibration"];
-
-/// Takes them away again.
-pub(crate) const BACK: &str = "DROP TABLE owed; DROP TABLE payment; DROP TABLE calibration;";
-
-/// What is read in their place where there are none.
-const NONE: [&str; 3] = [
-    "CREATE TEMP VIEW owed AS
-         SELECT 1 AS trial, 0 AS position, '' AS name, '' AS unit, 0 AS most, '' AS points WHERE 0;",
-    "CREATE TEMP VIEW payment AS
-         SELECT 1 AS trial, 0 AS position, '' AS name, '' AS ended WHERE 0;",
-    "CREATE TEMP VIEW calibration AS
-         SELECT '' AS key, 0 AS operations, 0.0 AS seconds, 0 AS turned_over WHERE 0;",
-];
-
 /// What a debt may be counted in.
 pub const UNITS: [&str; 5] = ["bytes", "pages", "rows", "transactions", "files"];
 
 /// The most series of a kind that a trial has.
 const MOST_SERIES: usize = 64;
-
-/// Makes a connection to tables without debts read like one whose trials have none.
-///
-/// # Errors
-/// Where the schema can't be read.
-pub(crate) fn show(connection: &Connection) -> rusqlite::Result<()> {
-    for (name, none) in NAMES.into_iter().zip(NONE) {
-        let sql = "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = ?1";
-        let tables: i64 = connection.query_row(sql, [name], |row| row.get(0))?;
-        if tables == 0 {
-            connection.execute_batch(none)?;
-        }
-    }
-    Ok(())
-}
 
 /// Why such debts can't be kept, or would not be read again; `None` where they can.
 pub(crate) fn unfit(debts: &Debts) -> Option<String> {

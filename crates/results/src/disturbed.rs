@@ -2,7 +2,6 @@
 
 use crate::Result;
 use crate::column::text;
-use crate::shape::Form;
 use crate::store::RunFolder;
 use crate::write::unfit;
 
@@ -28,14 +27,11 @@ impl RunFolder {
         noted.map(drop).map_err(|cause| unfit(cause, self.failed()))
     }
 
-    /// The attempts at blocks that were disturbed; a bakeoff that wrote form 1 noted none.
+    /// The attempts at blocks that were disturbed.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] where they can't be read.
     pub fn disturbed(&self) -> Result<Vec<Disturbed>> {
-        if self.form == Form::First {
-            return Ok(Vec::new());
-        }
         let sql = "SELECT block, attempt, what FROM disturbed ORDER BY block, attempt";
         self.rows(sql, |row| {
             Ok(Disturbed { block: row.get(0)?, attempt: row.get(1)?, what: text(row, 2)? })

@@ -43,23 +43,16 @@ pub enum Error {
         why: String,
     },
     /// The run was written by a bakeoff that keeps its results in another form.
-    #[error("{} has form {found}, and this bakeoff reads forms up to {known}; use the bakeoff \
-             that wrote it", path.display())]
+    #[error("{} has form {found}, and this bakeoff reads form {known} alone; use the bakeoff that \
+             wrote it, or run its experiment anew: bakeoff run {}",
+        path.display(), dir(path).join(crate::files::EXPERIMENT).display())]
     OtherForm {
         /// The file.
         path: PathBuf,
-        /// Its form.
-        found: i64,
-        /// The form that this bakeoff writes; it reads the earlier ones, too.
+        /// Its form, and what of this form it lacks: an early one had not all of it yet.
+        found: String,
+        /// The form that this bakeoff writes.
         known: i64,
-    },
-    /// The run is to go on, and was begun by a bakeoff that kept its results in an earlier form.
-    #[error("an earlier bakeoff began the run in {}; it measured other things, so this one can't \
-             add trials to that run: start a new run with --out, or go on with the bakeoff that \
-             began it. To read what is there: bakeoff report {}", dir.display(), dir.display())]
-    OlderForm {
-        /// The run folder.
-        dir: PathBuf,
     },
     /// The run's database is broken.
     #[error("{path} is damaged: {why}; put back a copy, or save what is left of it with \

@@ -146,7 +146,6 @@ fn restrict(connection: &mut Connection, alone: bool) -> rusqlite::Result<()> {
         (SQLITE_DBCONFIG_DEFENSIVE, true),
         (SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
         (SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
-        // Those of one's own connection, which show earlier forms, stay.
         (SQLITE_DBCONFIG_ENABLE_VIEW, false),
         (SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, false),
         (SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),

@@ -11,8 +11,6 @@ mod disturbed;
 mod error;
 mod files;
 mod foreign;
-mod form1;
-mod form2;
 pub mod histogram;
 pub mod measure;
 mod power_cut;

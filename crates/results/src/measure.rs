@@ -247,9 +247,6 @@ measures! {
          it falls";
     ROUNDS_ERROR = "rounds-error", Share, [Trial],
         "the standard error of a round's rate, as a share of it";
-    SETTLED = "settled", Share, [Trial],
-        "only in runs of an earlier bakeoff: 1 where the throughput had no slope of over 10 % of \
-         the mean in the window, 0 where it had, whatever the noise";
     RISE = "rise", Share, [Trial],
         "by how much the straight line through the operations a second rises from one end of the \
          window to the other, as a share of their mean; below 0 where it falls; missing where the \

@@ -4,14 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 /// What the file system on the disk promises of names: how a power cut is read.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSystem {
-    /// One journal, as ext4 has: a commit makes all names durable that were changed before it. So
-    /// were all cuts that an older bakeoff recorded.
-    #[default]
+    /// One journal, as ext4 has: a commit makes all names durable that were changed before it.
     Ext4,
     /// POSIX and no more: a name is durable when its folder was synced.
     Posix,
@@ -36,9 +32,7 @@ pub struct CutPlan {
     pub disk: String,
     /// How many clients are at work then.
     pub clients: u32,
-    /// The file systems that each cut is made on; none in records of an older bakeoff, which knew
-    /// one alone.
-    #[serde(default)]
+    /// The file systems that each cut is made on.
     pub file_systems: Vec<FileSystem>,
     /// Whether every moment of one history is cut: then there is one cut of each.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -102,7 +96,6 @@ pub struct Cut {
     /// The durability level.
     pub durability: String,
     /// What the file system promised of names.
-    #[serde(default)]
     pub file_system: FileSystem,
     /// What the level says.
     pub promised: Promised,
@@ -367,10 +360,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_that_an_older_bakeoff_recorded_was_read_as_ext4() {
-        let plan: CutPlan =
-            serde_json::from_str(r#"{"planned":1,"disk":"null","clients":4,"command":"b run x"}"#)
-                .unwrap();
+    fn a_cut_names_its_file_system_where_there_is_a_choice() {
+        let plan = CutPlan {
+            planned: 1,
+            disk: "null".to_owned(),
+            clients: 4,
+            file_systems: vec![FileSystem::Ext4],
+            every: false,
+            command: "b run x".to_owned(),
+        };
         let repeat =
             |plan: &CutPlan, file_system| plan.repeat("e", "strict", file_system, "torn", 3);
         let again = "b run x --engine e --durability strict --keep torn --cut-number 3";

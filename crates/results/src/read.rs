@@ -8,10 +8,9 @@ use crate::measure::Measures;
 use crate::power_cut::Cut;
 use crate::record::{Canary, Debts, Measured, Operation, Slot, Trial};
 use crate::run::{RunState, Status};
-use crate::shape::Form;
 use crate::store::RunFolder;
 use crate::summary::{OperationSummary, TrialSummary};
-use crate::{Result, Run, debts, form1};
+use crate::{Result, Run, debts};
 
 /// One trial of the plan that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,12 +80,8 @@ impl RunFolder {
             .query_row("SELECT description, status, ended_s FROM run", [], |row| {
                 Left::of_a_table().take(row)?;
                 let status: String = row.get(1)?;
-                let mut run = json(row, 0)?;
-                if self.form == Form::First {
-                    form1::complete(&mut run);
-                }
                 Ok(RunState {
-                    run,
+                    run: json(row, 0)?,
                     status: Status::named(&status).ok_or_else(|| unreadable(1, status))?,
                     ended_s: row.get(2)?,
                 })
@@ -282,7 +277,7 @@ impl RunFolder {
     }
 
     fn summary(&self, row: &Row) -> rusqlite::Result<TrialSummary> {
-        let (measures, warnings) = self.measured(row, [11, 12])?.unwrap_or_default();
+        let (measures, warnings) = measured(row, [11, 12])?.unwrap_or_default();
         let window_s = row.get::<_, Option<f64>>(9)?.zip(row.get(10)?);
         Ok(TrialSummary {
             repetition: row.get(0)?,
@@ -303,7 +298,7 @@ impl RunFolder {
 
     /// A trial without its operations.
     fn trial_of(&self, row: &Row, place: (u32, u32, u32)) -> rusqlite::Result<Trial> {
-        let measured = match self.measured(row, [9, 10])? {
+        let measured = match measured(row, [9, 10])? {
             Some((measures, warnings)) => Some(Measured {
                 ran_s: row.get(6)?,
                 window_s: (row.get(7)?, row.get(8)?),
@@ -326,19 +321,16 @@ impl RunFolder {
             measured,
         })
     }
+}
 
-    /// The measures and the warnings of a trial that has any.
-    fn measured(
-        &self,
-        row: &Row,
-        [measures, warnings]: [usize; 2],
-    ) -> rusqlite::Result<Option<(Measures, Vec<String>)>> {
-        let Some(text) = row.get_ref(measures)?.as_str_or_null()? else { return Ok(None) };
-        if self.form == Form::First {
-            let read = form1::measured(text).map_err(|error| unreadable(measures, error))?;
-            return Ok(Some(read));
-        }
-        Ok(Some((json(row, measures)?, json(row, warnings)?)))
+/// The measures and the warnings of a trial that has any.
+fn measured(
+    row: &Row,
+    [measures, warnings]: [usize; 2],
+) -> rusqlite::Result<Option<(Measures, Vec<String>)>> {
+    match row.get_ref(measures)?.as_str_or_null()? {
+        Some(_) => Ok(Some((json(row, measures)?, json(row, warnings)?))),
+        None => Ok(None),
     }
 }
 

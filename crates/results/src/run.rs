@@ -188,7 +188,6 @@ pub struct EngineFact {
     /// Durability level and the settings that give it.
     pub settings: Vec<(String, String)>,
     /// Whether it stores anything; one that does not measures the harness, and is no contender.
-    #[serde(default = "yes")]
     pub stores: bool,
     /// How it is spoken to, for a database on a server that somebody else runs.
     #[serde(default)]
@@ -197,10 +196,6 @@ pub struct EngineFact {
     /// gives it again.
     #[serde(default)]
     pub password_in_url: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// How a connection to a server that somebody else runs is protected.

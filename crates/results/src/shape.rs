@@ -1,22 +1,9 @@
-//! Whether a database has the tables of its form, and nothing else: a view can be without end, and
-//! what a generated column, an index or a trigger works out is its maker's affair.
+//! Whether a database has the tables of the form that is written, and nothing else: a view can be without
+//! end, and what a generated column, an index or a trigger works out is its maker's affair.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension};
-
-use crate::{debts, form1, form2};
-
-/// The form that a folder's tables have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Of an earlier bakeoff: see [`form1`].
-    First,
-    /// Of a later one: see [`form2`].
-    Second,
-    /// Of this one.
-    Third,
-}
 
 /// The tables of the form that is written.
 pub(crate) const TABLES: &str = include_str!("tables.sql");
@@ -24,24 +11,21 @@ pub(crate) const TABLES: &str = include_str!("tables.sql");
 /// A column: its name and type, and what it is other than plain, which is 0.
 type Column = (String, String, i64);
 
-/// Tables that the first bakeoffs that wrote a form did not have yet.
-const LATER: [(Form, &str); 5] = [
-    (Form::First, "cut"),
-    (Form::Second, "disturbed"),
-    (Form::Third, debts::NAMES[0]),
-    (Form::Third, debts::NAMES[1]),
-    (Form::Third, debts::NAMES[2]),
-];
+/// How a database differs from what is written, in words.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unlike {
+    /// It has what bakeoff never writes.
+    Has(String),
+    /// It lacks this, and has nothing else: an earlier bakeoff wrote less.
+    Lacks(String),
+}
 
-/// A column that the first bakeoffs that made power cuts did not have yet.
-const LATER_COLUMN: (&str, &str) = ("cut", "file_system");
-
-/// What the database has and bakeoff never writes, in words; `None` where there is nothing.
+/// How the database differs from what is written; `None` where it does not.
 ///
 /// # Errors
 /// Where it can't be read.
-pub(crate) fn wrong(connection: &Connection, form: Form) -> rusqlite::Result<Option<String>> {
-    let expected = expected(form)?;
+pub(crate) fn unlike(connection: &Connection) -> rusqlite::Result<Option<Unlike>> {
+    let expected = expected()?;
     // Nothing of the schema is used before each thing in it is known to be a table.
     let alien: Option<(String, String)> = connection
         .query_row(
@@ -53,41 +37,33 @@ pub(crate) fn wrong(connection: &Connection, form: Form) -> rusqlite::Result<Opt
         )
         .optional()?;
     if let Some((kind, name)) = alien {
-        return Ok(Some(format!("it has the {kind} {name}")));
+        return Ok(Some(Unlike::Has(format!("it has the {kind} {name}"))));
     }
     let found = columns(connection)?;
     for (table, columns) in &found {
         match expected.get(table) {
-            None => return Ok(Some(format!("it has the table {table}"))),
-            Some(known) if !is_same(table, columns, known) => {
-                return Ok(Some(format!("the columns of the table {table} are others")));
+            None => return Ok(Some(Unlike::Has(format!("it has the table {table}")))),
+            Some(known) if !columns.is_subset(known) => {
+                let others = format!("the columns of the table {table} are others");
+                return Ok(Some(Unlike::Has(others)));
             }
             Some(_) => {}
         }
     }
-    let missing = expected
-        .keys()
-        .find(|table| !found.contains_key(*table) && !LATER.contains(&(form, table.as_str())));
-    Ok(missing.map(|table| format!("it has no table {table}")))
+    let lacks = expected.iter().find_map(|(table, columns)| match found.get(table) {
+        None => Some(format!("the table {table}")),
+        Some(found) => {
+            let (column, ..) = columns.difference(found).next()?;
+            Some(format!("the column {column} of the table {table}"))
+        }
+    });
+    Ok(lacks.map(Unlike::Lacks))
 }
 
-fn is_same(table: &str, found: &BTreeSet<Column>, known: &BTreeSet<Column>) -> bool {
-    let mut missing = known.difference(found);
-    found.is_subset(known) && missing.all(|(column, ..)| (table, column.as_str()) == LATER_COLUMN)
-}
-
-/// The tables of a form with their columns, as SQLite itself reads them.
-fn expected(form: Form) -> rusqlite::Result<BTreeMap<String, BTreeSet<Column>>> {
+/// The tables that are written with their columns, as SQLite itself reads them.
+fn expected() -> rusqlite::Result<BTreeMap<String, BTreeSet<Column>>> {
     let model = Connection::open_in_memory()?;
     model.execute_batch(TABLES)?;
-    model.execute_batch(debts::TABLES)?;
-    if form != Form::Third {
-        model.execute_batch(debts::BACK)?;
-        model.execute_batch(form2::BACK)?;
-    }
-    if form == Form::First {
-        model.execute_batch(form1::BACK)?;
-    }
     columns(&model)
 }
 

@@ -12,13 +12,13 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use crate::files::{DATABASE, EXPERIMENT};
 use crate::run::Run;
-use crate::shape::{Form, TABLES};
-use crate::{Error, Result, debts, foreign, form1, form2, shape};
+use crate::shape::{TABLES, Unlike};
+use crate::{Error, Result, foreign, shape};
 
 /// Marks a database as ours: "bake" in ASCII.
 const APPLICATION: i64 = 0x6261_6b65;
 
-/// The form of the tables that are written.
+/// The form of the tables that are written, and the only one that is read.
 const FORM: i64 = 3;
 
 /// The length of SQLite's smallest page: no database is shorter.
@@ -35,7 +35,6 @@ const UNFINISHED: &str = "run.sqlite.new";
 pub struct RunFolder {
     dir: PathBuf,
     pub(crate) connection: Connection,
-    pub(crate) form: Form,
     /// Held open and locked by the one that writes; the kernel lets go of it when the process ends,
     /// however.
     held: Option<Folder>,
@@ -86,7 +85,6 @@ impl RunFolder {
             connection.pragma_update(None, "user_version", FORM)?;
             let transaction = connection.transaction()?;
             transaction.execute_batch(TABLES)?;
-            transaction.execute_batch(debts::TABLES)?;
             transaction.execute(
                 "INSERT INTO run (id, description, experiment, status)
                  VALUES (1, ?1, ?2, 'unfinished')",
@@ -111,7 +109,7 @@ impl RunFolder {
             Ok(connection)
         };
         let connection = open().map_err(failed)?;
-        Ok(Self { dir: dir.to_owned(), connection, form: Form::Third, held: Some(held) })
+        Ok(Self { dir: dir.to_owned(), connection, held: Some(held) })
     }
 
     /// Opens the folder of a run that did not finish, to go on writing to it.
@@ -119,8 +117,7 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Untrusted`] where somebody else decides over it or has written in it,
     /// [`Error::NotARun`], [`Error::Damaged`] (every page is looked at), [`Error::Refused`],
-    /// [`Error::OtherForm`], [`Error::OlderForm`], [`Error::ExperimentChanged`], [`Error::Busy`],
-    /// [`Error::CannotWrite`].
+    /// [`Error::OtherForm`], [`Error::ExperimentChanged`], [`Error::Busy`], [`Error::CannotWrite`].
     pub fn resume(dir: &Path) -> Result<Self> {
         let files = foreign::Plain::of(dir)?;
         let path = dir.join(DATABASE);
@@ -131,14 +128,10 @@ impl RunFolder {
         }
         let experiment = held.file(EXPERIMENT)?;
         let connection = files.write()?;
-        let held = Some(held);
-        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, held };
-        folder.form = folder.check()?;
-        if folder.form != Form::Third {
-            // Nothing of it is to be touched.
-            folder.held = None;
-            return Err(Error::OlderForm { dir: dir.to_owned() });
-        }
+        // Until it is known to be ours nothing of it is touched, not even to close it.
+        let mut folder = Self { dir: dir.to_owned(), connection, held: None };
+        folder.check()?;
+        folder.held = Some(held);
         // SQLite opens what it may not write all the same.
         if folder.connection.is_readonly("main").map_err(folder.failed())? {
             let cause = "it may only be read".to_owned();
@@ -154,7 +147,6 @@ impl RunFolder {
         if experiment.and_then(|file| foreign::experiment(file.into())) != Some(began_with) {
             return Err(Error::ExperimentChanged { dir: dir.to_owned() });
         }
-        folder.connection.execute_batch(debts::TABLES).map_err(folder.failed())?;
         Ok(folder)
     }
 
@@ -166,14 +158,8 @@ impl RunFolder {
     pub fn open(dir: &Path) -> Result<Self> {
         let files = foreign::Plain::of(dir)?;
         let connection = files.read(foreign::is_written(dir))?;
-        let mut folder = Self { dir: dir.to_owned(), connection, form: Form::Third, held: None };
-        folder.form = folder.check()?;
-        let shown = match folder.form {
-            Form::First => form1::show(&folder.connection),
-            Form::Second => form2::show(&folder.connection),
-            Form::Third => Ok(()),
-        };
-        shown.and_then(|()| debts::show(&folder.connection)).map_err(folder.failed())?;
+        let folder = Self { dir: dir.to_owned(), connection, held: None };
+        folder.check()?;
         Ok(folder)
     }
 
@@ -210,8 +196,8 @@ impl RunFolder {
         move |cause| Error::sqlite(&path, cause)
     }
 
-    /// Whether the database is one of ours, in a form that we know, and in which.
-    fn check(&self) -> Result<Form> {
+    /// Whether the database is one of ours, in the form that we write.
+    fn check(&self) -> Result<()> {
         let path = self.path();
         // SQLite takes what is shorter than its header for a new database.
         if fs::metadata(&path).is_ok_and(|file| file.len() < SMALLEST) {
@@ -224,21 +210,21 @@ impl RunFolder {
             return Err(Error::NotARun { path, why });
         }
         let found: i64 = number("user_version").map_err(self.failed())?;
-        let form = match found {
-            FORM => Form::Third,
-            form2::FORM => Form::Second,
-            form1::FORM => Form::First,
-            _ => return Err(Error::OtherForm { path, found, known: FORM }),
-        };
-        if let Some(why) = shape::wrong(&self.connection, form).map_err(self.failed())? {
-            return Err(Error::refused(&path, why));
+        let other = |found: String| Error::OtherForm { path: path.clone(), found, known: FORM };
+        if found != FORM {
+            return Err(other(found.to_string()));
+        }
+        match shape::unlike(&self.connection).map_err(self.failed())? {
+            Some(Unlike::Lacks(what)) => return Err(other(format!("{found} without {what}"))),
+            Some(Unlike::Has(what)) => return Err(Error::refused(&path, what)),
+            None => {}
         }
         let runs: Option<i64> = self
             .connection
             .query_row("SELECT id FROM run", [], |row| row.get(0))
             .optional()
             .map_err(|cause| Error::damaged(&path, cause))?;
-        runs.map(|_| form).ok_or_else(|| Error::damaged(&path, "it does not say what was run"))
+        runs.map(drop).ok_or_else(|| Error::damaged(&path, "it does not say what was run"))
     }
 
     /// Whether every page is as SQLite left it.

@@ -61,7 +61,6 @@ pub struct OperationSummary {
     /// How many of them were still running when their trial was cut off. They count with the time
     /// that they had taken by then, so that with one of them the mean, the quantiles and the longest
     /// are lower bounds.
-    #[serde(default)]
     pub unfinished: u64,
     /// Mean latency, over a trial's operations; in a cell the geometric mean of its trials' means.
     /// `None` when there is none.

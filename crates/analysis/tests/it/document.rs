@@ -309,7 +309,7 @@ fn clean_trials_bring_no_warning() {
 fn each_trouble_brings_its_warning_alone() {
     use WarningKind::*;
     type Change = fn(&mut Trial);
-    let cases: [(Change, &[WarningKind], &[&str]); 16] = [
+    let cases: [(Change, &[WarningKind], &[&str]); 15] = [
         (
             |trial| {
                 if is(trial, 3, "beta") {
@@ -327,14 +327,6 @@ fn each_trouble_brings_its_warning_alone() {
             },
             &[TrialsNotCounted],
             &["4 of 32 trials do not count", "the canary was off"],
-        ),
-        (
-            |trial| {
-                let settled = f64::from(u8::from(!is(trial, 1, "gamma")));
-                set(trial, &SETTLED, Scope::Trial, settled);
-            },
-            &[NotSettled],
-            &["1 of 32 trials had not settled when it ended", "engine gamma"],
         ),
         (
             |trial| slope(trial, if is(trial, 1, "gamma") { -0.3 } else { 0.01 }, 0.04),

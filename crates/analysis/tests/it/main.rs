@@ -5,7 +5,6 @@ mod cuts;
 #[path = "../../../results/examples/synthetic/data.rs"]
 mod data;
 mod document;
-mod form1;
 mod guide;
 mod open_loop;
 mod others;

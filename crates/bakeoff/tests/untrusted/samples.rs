@@ -1,48 +1,26 @@
 //! Sound run folders, which tests then change.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use bakeoff_results::measure::{
     CONDITIONED, FIRST_10, OPENING, ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE, SPACE_AT_START,
     TURNED_OVER,
 };
-use bakeoff_results::{
-    Calibration, Canary, DATABASE, EXPERIMENT, Measures, Run, RunFolder, Scope, Sequential, Trial,
-};
-use rusqlite::Connection;
+use bakeoff_results::{Calibration, Canary, Measures, Run, RunFolder, Scope, Sequential, Trial};
 
 use crate::cuts::cuts;
 use crate::data::{Trials, run};
 
-/// What bakeoff 0.1.0 wrote.
-const FORM_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/it/form1");
-
 /// The experiment of a folder.
 const TOML: &str = "workload = \"ledger\"\nengine = \"sqlite\"\n";
 
-/// A folder of every kind: trials, open loops, failures, power cuts, and the earlier forms.
+/// A folder of every kind: trials, open loops, failures and power cuts.
 pub fn folders(below: &Path) -> Vec<PathBuf> {
     let full = below.join("full");
     fill(&full);
-    let second = below.join("form2");
-    fill(&second);
-    Connection::open(second.join(DATABASE))
-        .and_then(|it| {
-            it.execute_batch(
-                "DROP TABLE owed; DROP TABLE payment; DROP TABLE calibration;
-                 ALTER TABLE operation DROP COLUMN unfinished; PRAGMA user_version = 2",
-            )
-        })
-        .unwrap();
-    let first = below.join("form1");
-    fs::create_dir(&first).unwrap();
-    for file in [DATABASE, EXPERIMENT] {
-        fs::copy(Path::new(FORM_1).join(file), first.join(file)).unwrap();
-    }
     let states = below.join("states");
     fill_states(&states);
-    vec![full, second, first, states]
+    vec![full, states]
 }
 
 /// What a calibration is noted under.

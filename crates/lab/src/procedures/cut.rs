@@ -33,7 +33,7 @@ use bakeoff_results::{Cut, FileSystem, Promised};
 pub use self::clients::ClientRun;
 use self::inside::Part;
 use self::moment::Moment;
-use super::{Inside, Outcome, Procedure, Stage, told};
+use super::{Inside, Stage, told};
 use crate::error::wanting;
 use crate::place::disk::{Disk, Options};
 use crate::place::limits::Limits;
@@ -89,33 +89,28 @@ pub struct CutTerms {
     pub patience: Duration,
 }
 
-/// A cut of a run of the clients, judged: see the module.
-#[derive(Clone, Copy)]
-pub struct CutProcedure<'a> {
-    run: &'a ClientRun,
-    /// Which of this engine's and level's cuts it is, from 0.
-    number: u32,
-    /// How names become durable on the disk.
-    metadata: Metadata,
-}
-
-impl Procedure for CutProcedure<'_> {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    /// What keeps the cut from saying something of the promise is in its record.
-    fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError> {
-        let seed = self.run.terms.seed(trial, self.number);
-        let moment = self.run.terms.moment(seed, self.number, Duration::ZERO);
-        let mut record = self.run.terms.record(self.number, self.metadata, seed, &moment);
-        record.conditioned = self.run.conditioned().cloned();
-        record.placed = self.run.placed(self.number, &moment);
-        let (run, metadata) = (self.run, self.metadata);
-        let work = run.work.join("one");
-        let made = run.gone(self.number, metadata).and_then(|gone| {
+impl ClientRun {
+    /// Judges one of its cuts, the engine's and level's of this number from 0, on a file system that makes
+    /// names durable in this way. What keeps it from saying something of the promise is in its record.
+    ///
+    /// # Errors
+    /// What keeps every other cut from being judged, too.
+    pub fn cut(
+        &self,
+        number: u32,
+        metadata: Metadata,
+        stage: &mut Stage<'_>,
+        trial: &TrialSpec,
+    ) -> Result<Cut, TrialError> {
+        let seed = self.terms.seed(trial, number);
+        let moment = self.terms.moment(seed, number, Duration::ZERO);
+        let mut record = self.terms.record(number, metadata, seed, &moment);
+        record.conditioned = self.conditioned().cloned();
+        record.placed = self.placed(number, &moment);
+        let work = self.work.join("one");
+        let made = self.gone(number, metadata).and_then(|gone| {
             wanting("the cut's folder", fs::create_dir(&work))?;
-            let bench = Bench { terms: &run.terms, metadata, stage, trial, work: &work };
+            let bench = Bench { terms: &self.terms, metadata, stage, trial, work: &work };
             bench.make(&gone, &mut record)
         });
         // While its files are still there: a disk that they have filled is no fault of the target's.
@@ -127,7 +122,7 @@ impl Procedure for CutProcedure<'_> {
             Ok(()) => {}
         }
         stage.go_on()?;
-        Ok(Outcome::Cut(Box::new(record)))
+        Ok(record)
     }
 }
 

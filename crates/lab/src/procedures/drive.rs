@@ -28,7 +28,7 @@ use bakeoff_experiment::State;
 use bakeoff_results::Measured;
 use bakeoff_results::measure::{self as measures, DATABASE_GROUP, Scope};
 
-use super::{Inside, Outcome, PATIENCE, Procedure, Stage, told};
+use super::{Inside, PATIENCE, Stage, told};
 use crate::TrialError;
 use crate::driving::Drive;
 use crate::error::wanting;
@@ -51,10 +51,6 @@ pub(crate) static INSIDE: Inside =
 pub fn task(drives: &[&Drive]) -> Task {
     Task::inside(NAME, &drives)
 }
-
-/// See the module.
-#[derive(Clone, Debug)]
-pub struct DriveProcedure(pub Drive);
 
 /// One of the trials that follow one conditioning.
 #[derive(Clone, Debug)]
@@ -82,18 +78,9 @@ pub fn in_turn(
     ended: &mut Ended<'_>,
 ) -> Result<Measured, TrialError> {
     let turns = Turns { trial, turns };
-    if trial.setup.external { turns.external(stage, ended) } else { turns.here(stage, ended) }
-}
-
-impl Procedure for DriveProcedure {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn run(&self, stage: &mut Stage<'_>, trial: &TrialSpec) -> Result<Outcome, TrialError> {
-        let turn = Turn { drive: self.0.clone(), neighbours: trial.neighbours };
-        let measured = in_turn(stage, trial, &[turn], &mut |_, _| Ok(()))?;
-        Ok(Outcome::Measured(Box::new(measured)))
+    match trial.setup.is_elsewhere() {
+        true => turns.external(stage, ended),
+        false => turns.here(stage, ended),
     }
 }
 

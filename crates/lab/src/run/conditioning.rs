@@ -13,8 +13,8 @@ use bakeoff_results::{Calibration, Measured, Scope};
 use super::Runner;
 use crate::driving::{Conditioning, Drive};
 use crate::planner::Due;
-use crate::procedures::drive::DriveProcedure;
-use crate::procedures::{Outcome, Procedure, Stage};
+use crate::procedures::Stage;
+use crate::procedures::drive::{Turn, in_turn};
 use crate::spec::TrialSpec;
 use crate::watch::Event;
 use crate::{LabError, TrialError};
@@ -83,10 +83,8 @@ impl Runner<'_> {
         }
         stage.watch.event(Event::Calibrating { what: &trial.setup.recipe.about });
         let (trial, drive) = calibration(trial, drive, self.experiment.seed);
-        let outcome = DriveProcedure(drive).run(stage, &trial)?;
-        let Outcome::Measured(measured) = outcome else {
-            return Err(TrialError::process("a cut in the place of a calibration").into());
-        };
+        let turn = Turn { drive, neighbours: trial.neighbours };
+        let measured = in_turn(stage, &trial, &[turn], &mut |_, _| Ok(()))?;
         let learnt = learnt(&measured);
         tracing::info!(key, ?learnt, "calibrated");
         stage.watch.event(Event::Calibrated { what: &trial.setup.recipe.about, learnt: &learnt });

@@ -11,8 +11,8 @@ use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::Runner;
 use crate::error::wanting;
+use crate::procedures::Stage;
 use crate::procedures::cut::{self, ClientRun, CutTerms};
-use crate::procedures::{Outcome, Procedure, Stage};
 use crate::spec::{self, MemoryLimit, TrialSpec};
 use crate::targets::Wanted;
 use crate::watch::Event;
@@ -130,8 +130,7 @@ impl Runner<'_> {
     ) -> Result<(), LabError> {
         for (number, file_system) in due {
             stage.go_on()?;
-            let procedure = run.cut(*number, metadata(*file_system));
-            let Outcome::Cut(cut) = procedure.run(stage, trial)? else { continue };
+            let cut = run.cut(*number, metadata(*file_system), stage, trial)?;
             self.note_applied(stage)?;
             failures.note(cut.failed.is_some());
             self.keep_cut(stage, &cut, common)?;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::file::{ALIGNMENT, DataFile};
-use super::{About, Processes, Running, Setup, Size, Subject, Target, Wanted};
+use super::{About, Home, Processes, Running, Setup, Size, Subject, Target, Wanted};
 use crate::TrialError;
 use crate::place::Place;
 use crate::place::images::Recipe;
@@ -151,8 +151,7 @@ impl Target for Folder {
                 into: WORKLOAD.into(),
             },
             groups: Vec::new(),
-            has_server: false,
-            external: false,
+            home: Home::Files,
         })
     }
 

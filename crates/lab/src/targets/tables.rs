@@ -183,8 +183,7 @@ impl Target for Tables {
             },
             subject: serde_json::to_value(&resolved).expect("it is plain data"),
             groups: if external { Vec::new() } else { vec![DATABASE_GROUP] },
-            has_server: engine.home() == Home::Server,
-            external,
+            home: engine.home().into(),
         })
     }
 

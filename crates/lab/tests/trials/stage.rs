@@ -14,9 +14,9 @@ use bakeoff_engines::{Durability, Engine, Signature};
 use bakeoff_experiment::{Changes, Experiment, Memory};
 use bakeoff_lab::machine::accounts;
 use bakeoff_lab::place::images::Images;
+use bakeoff_lab::procedures;
 use bakeoff_lab::procedures::cut::every::EveryRun;
 use bakeoff_lab::procedures::cut::{self, ClientRun, CutTerms};
-use bakeoff_lab::procedures::{self, Outcome, Procedure};
 use bakeoff_lab::spec::{DiskSpec, MemoryLimit, TrialSpec};
 use bakeoff_lab::targets::Wanted;
 use bakeoff_lab::{Event, Program, Registry, Watch};
@@ -251,13 +251,12 @@ impl Stage {
         for numbers in runs.flat_map(|run| run.chunks(self.together)) {
             let made = self.at_work(|lab| {
                 let run = ClientRun::make(terms.clone(), numbers, lab, &trial)?;
-                let cut = |number: &u32| run.cut(*number, self.metadata).run(lab, &trial);
-                let made: Result<Vec<Outcome>, _> = numbers.iter().map(cut).collect();
+                let cut = |number: &u32| run.cut(*number, self.metadata, lab, &trial);
+                let made: Result<Vec<Cut>, _> = numbers.iter().map(cut).collect();
                 run.end().and(made)
             });
-            for outcome in made.expect("the lab works") {
-                let Outcome::Cut(cut) = outcome else { panic!("{outcome:?}") };
-                cuts.push(*cut);
+            for cut in made.expect("the lab works") {
+                cuts.push(cut);
                 if cuts.last().is_some_and(&enough) {
                     return cuts;
                 }

@@ -386,7 +386,6 @@ fn measures(cell: &CellView) -> Measures {
     let cost = cell.cost.expect("a cost").sums;
     let space = cell.space_bytes.map(|bytes| bytes as f64);
     measures.set_some(&SPACE, Scope::Trial, space);
-    measures.set(&SETTLED, Scope::Trial, 1.0);
     measures.set(&CPU, Scope::Clients, cell.cpu_s.client);
     measures.set(&CPU, Scope::DATABASE, cell.cpu_s.engine);
     measures.set(&RATE, Scope::Neighbours, cell.neighbour_per_second);

@@ -204,7 +204,6 @@ fn measures() -> Measures {
     let mut measures = Measures::default();
     for (measure, scope, value) in [
         (&SPACE, Scope::Trial, 50e6),
-        (&SETTLED, Scope::Trial, 1.0),
         (&WORK_WRITTEN, Scope::Trial, f64::from(1 << 30)),
         (&OPERATIONS, Scope::Clients, 400.0),
         (&COMMITS, Scope::Clients, 10e3),

@@ -50,27 +50,3 @@ fn the_same_cut_on_another_file_system_is_another_cut() {
     }
     assert_eq!(folder.cuts().unwrap(), [failed, posix]);
 }
-
-#[test]
-fn cuts_of_an_older_bakeoff_were_on_ext4() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut older = folder(&dir);
-    let [first, _] = cuts();
-    older.commit_cut(&first).unwrap();
-    let path = older.dir().to_owned();
-    drop(older);
-    let database = rusqlite::Connection::open(path.join("run.sqlite")).unwrap();
-    // As it was before there was a choice.
-    let before = "CREATE TABLE old AS SELECT id, engine, durability, number, broken, failed,
-            json_remove(facts, '$.file_system') AS facts FROM cut;
-        DROP TABLE cut;
-        CREATE TABLE cut (id INTEGER PRIMARY KEY, engine TEXT NOT NULL, durability TEXT NOT NULL,
-            number INTEGER NOT NULL, broken INTEGER NOT NULL, failed TEXT, facts TEXT NOT NULL,
-            UNIQUE (engine, durability, number)) STRICT;
-        INSERT INTO cut SELECT * FROM old;
-        DROP TABLE old;";
-    database.execute_batch(before).unwrap();
-    drop(database);
-    let read = RunFolder::open(&path).unwrap().cuts().unwrap();
-    assert_eq!(read, std::slice::from_ref(&first));
-}

@@ -121,25 +121,3 @@ fn series_of_others_are_looked_at() {
         }
     }
 }
-
-/// A run that was begun before debts were looked at is read, and goes on.
-#[test]
-fn a_run_without_debts_is_read_and_resumed() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("run");
-    let trials = trials();
-    create(&path).commit_trial(&trials[0]).unwrap();
-    let before = "DROP TABLE owed; DROP TABLE payment; DROP TABLE calibration;";
-    Connection::open(path.join(DATABASE)).unwrap().execute_batch(before).unwrap();
-    let of = |folder: &RunFolder, order| {
-        folder.trial(0, 0, order).unwrap().unwrap().measured.unwrap().debts
-    };
-    let folder = RunFolder::open(&path).unwrap();
-    assert_eq!(of(&folder, 0), Debts::default());
-    assert_eq!(folder.courses().of(&folder.trials().unwrap()[0]).unwrap().debts, Debts::default());
-
-    let mut folder = RunFolder::resume(&path).unwrap();
-    folder.commit_trial(&trials[1]).unwrap();
-    assert_eq!(of(&folder, 0), Debts::default());
-    assert_eq!(of(&folder, 1), trials[1].measured.as_ref().unwrap().debts);
-}

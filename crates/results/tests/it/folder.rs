@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use crate::data::{Trials, run};
 use bakeoff_results::measure::CPU;
 use bakeoff_results::{
-    Calibration, Canary, DATABASE, Debts, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial,
+    Calibration, Canary, DATABASE, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial,
     histogram,
 };
+use rusqlite::Connection;
 
 const TOML: &str = "name = \"synthetic\" # and a comment\n";
 
@@ -320,40 +321,49 @@ fn what_is_no_run_is_said_so() {
     fs::create_dir_all(path.join(DATABASE)).unwrap();
     not_a_run(&path);
     fs::remove_dir(path.join(DATABASE)).unwrap();
-    let foreign = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
+    let foreign = Connection::open(path.join(DATABASE)).unwrap();
     foreign.execute_batch("CREATE TABLE run (id)").unwrap();
     drop(foreign);
     not_a_run(&path);
 }
 
-/// Form 2 had no column for what was still running, and no debts; trials of the two have other windows.
+/// What another bakeoff wrote is not guessed at, whether its form has another number or the same and less
+/// in it: both ways into it say which form it has and what to do, and neither touches it.
 #[test]
-fn form_2_is_read_and_never_gone_on_with() {
-    let (_dir, path) = folder();
-    let mut trials = written(&path);
-    trials[1].measured.as_mut().unwrap().debts = Debts::default();
-    let earlier = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
-    let back = "ALTER TABLE operation DROP COLUMN unfinished; DROP TABLE owed; DROP TABLE payment; \
-                DROP TABLE calibration";
-    earlier.execute_batch(back).unwrap();
-    earlier.pragma_update(None, "user_version", 2).unwrap();
-    drop(earlier);
-    let error = RunFolder::resume(&path).unwrap_err();
-    assert!(matches!(error, Error::OlderForm { .. }), "{error:?}");
-    let folder = RunFolder::open(&path).unwrap();
-    assert_eq!(folder.trials().unwrap().len(), trials.len());
-    assert_eq!(folder.trial(0, 0, 1).unwrap().as_ref(), Some(&trials[1]));
-}
-
-#[test]
-fn a_later_form_is_not_guessed_at() {
-    let (_dir, path) = folder();
-    written(&path);
-    let later = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
-    later.pragma_update(None, "user_version", 4).unwrap();
-    drop(later);
-    for error in [RunFolder::open(&path).unwrap_err(), RunFolder::resume(&path).unwrap_err()] {
-        assert!(matches!(error, Error::OtherForm { found: 4, known: 3, .. }), "{error:?}");
+fn another_form_is_refused_with_what_to_do() {
+    let earlier = "ALTER TABLE operation DROP COLUMN unfinished; DROP TABLE owed; \
+                   DROP TABLE payment; DROP TABLE calibration; PRAGMA user_version = 2";
+    for (sql, found) in [
+        ("PRAGMA user_version = 1", "1"),
+        (earlier, "2"),
+        ("PRAGMA user_version = 4", "4"),
+        (
+            "DROP TABLE owed; DROP TABLE payment; DROP TABLE calibration",
+            "3 without the table calibration",
+        ),
+        (
+            "ALTER TABLE operation DROP COLUMN unfinished",
+            "3 without the column unfinished of the table operation",
+        ),
+    ] {
+        let (_dir, path) = folder();
+        written(&path);
+        Connection::open(path.join(DATABASE)).unwrap().execute_batch(sql).unwrap();
+        let before = fs::read(path.join(DATABASE)).unwrap();
+        for error in [RunFolder::open(&path).unwrap_err(), RunFolder::resume(&path).unwrap_err()] {
+            assert!(matches!(error, Error::OtherForm { known: 3, .. }), "{sql}: {error:?}");
+            let experiment = path.join(EXPERIMENT);
+            let message = format!(
+                "{} has form {found}, and this bakeoff reads form 3 alone; use the bakeoff that \
+                 wrote it, or run its experiment anew: bakeoff run {}",
+                path.join(DATABASE).display(),
+                experiment.display()
+            );
+            assert_eq!(error.to_string(), message);
+            assert!(experiment.is_file());
+        }
+        assert_eq!(fs::read(path.join(DATABASE)).unwrap(), before, "{sql}");
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "{sql}");
     }
 }
 
@@ -440,7 +450,7 @@ fn a_broken_histogram_is_damage() {
     for blob in ["x''", "x'1c849313ffffffff'", "zeroblob(300)", "substr(kept, 1, 60)"] {
         let (_dir, path) = folder();
         written(&path);
-        let breaker = rusqlite::Connection::open(path.join(DATABASE)).unwrap();
+        let breaker = Connection::open(path.join(DATABASE)).unwrap();
         breaker.execute_batch(&format!("UPDATE operation SET kept = {blob}")).unwrap();
         drop(breaker);
         let folder = RunFolder::open(&path).unwrap();

@@ -76,8 +76,11 @@ fn only_tables_are_read() {
             "trigger t",
         ),
         ("CREATE INDEX i ON trial (abs(block))".to_owned(), "index i"),
-        ("DROP TABLE canary".to_owned(), "no table canary"),
-        ("ALTER TABLE canary DROP COLUMN off".to_owned(), "table canary"),
+        ("DROP TABLE canary".to_owned(), "without the table canary"),
+        (
+            "ALTER TABLE canary DROP COLUMN off".to_owned(),
+            "without the column off of the table canary",
+        ),
         ("ALTER TABLE canary ADD COLUMN more TEXT".to_owned(), "table canary"),
         ("ALTER TABLE canary ADD COLUMN n INT AS (1) VIRTUAL".to_owned(), "table canary"),
         (

@@ -1,4 +1,4 @@
-//! Run folders: as bakeoff writes them, as an earlier one did, and as somebody else might.
+//! Run folders: as bakeoff writes them, as another one did, and as somebody else might.
 
 mod cuts;
 #[path = "../../examples/synthetic/data.rs"]
@@ -6,6 +6,5 @@ mod data;
 mod debts;
 mod folder;
 mod foreign;
-mod form1;
 #[path = "../../examples/synthetic/cuts.rs"]
 mod power;

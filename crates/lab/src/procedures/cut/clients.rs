@@ -13,7 +13,7 @@ use bakeoff_results::{Conditioned, Placed};
 use super::inside::Part;
 use super::moment::Moment;
 use super::power::{LISTEN, Off};
-use super::{Bench, CutProcedure, CutTerms, Gone, NAME, powerless};
+use super::{Bench, CutTerms, Gone, NAME, powerless};
 use crate::TrialError;
 use crate::error::wanting;
 use crate::place::disk::Disk;
@@ -93,11 +93,6 @@ impl ClientRun {
             }
             _ => Ok(run),
         }
-    }
-
-    /// One of its cuts, on a file system that makes names durable in this way.
-    pub fn cut(&self, number: u32, metadata: Metadata) -> CutProcedure<'_> {
-        CutProcedure { run: self, number, metadata }
     }
 
     /// What its clients did before any moment was waited for.
