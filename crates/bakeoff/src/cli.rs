@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bakeoff_devices::neighbour::Level as Neighbours;
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_experiment::{Changes, Count, EVERY, MOST_CUTS, MOST_IMAGES};
+use bakeoff_experiment::Changes;
 use bakeoff_report::{Exporter, Reports};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -101,76 +101,15 @@ pub struct Run {
     )]
     pub factors: Vec<String>,
 
-    /// The factor whose levels are compared (engine, if the workload has it)
-    #[arg(long, value_name = "FACTOR")]
-    pub compare: Option<String>,
-    /// Take the workload's text from this file (UTF-8)
-    #[arg(long, value_name = "FILE")]
-    pub text: Option<PathBuf>,
-    /// How long the clients of a trial run
-    #[arg(long, value_name = "S", allow_hyphen_values = true, value_parser = seconds)]
-    pub seconds: Option<f64>,
-    /// How often each block is repeated
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = repetitions)]
-    pub repetitions: Option<u32>,
-    /// The seed of rows, clients and order
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
-    pub seed: Option<u64>,
-    /// Whether the baseline runs twice, to measure the noise floor
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
-    pub noise_floor: Option<bool>,
-    /// Whether whole turns of each engine's debts are traced before its steady trials, and priced by the
-    /// model of the disk
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
-    pub priced: Option<bool>,
-    /// What decides which block is run next (see `bakeoff list planners`)
-    #[arg(long, value_name = "NAME")]
-    pub planner: Option<String>,
     /// Repeat each block until its comparisons are decided: short for --planner until-decided
     #[arg(long, conflicts_with = "planner", help_heading = "Until decided")]
     pub until_decided: bool,
-    /// How often a block is repeated at most (20)
-    #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,
-          value_parser = repetitions)]
-    pub max_repetitions: Option<u32>,
-    /// How long the trials may take, all sittings together: 90s, 45min, 2h. The run ends in good order
-    /// before a block that would not fit
-    #[arg(long, value_name = "TIME", help_heading = "Until decided", allow_hyphen_values = true)]
-    pub max_time: Option<String>,
-    /// How many power cuts each engine gets at each durability level, after the trials; 0 for none;
-    /// every for one at every moment of a short recorded run
-    #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
-          value_parser = cuts)]
-    pub cuts: Option<Count>,
-    /// With --cuts every, how many different crash images are judged at most, of each engine at each
-    /// level on each file system (20000)
-    #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
-          value_parser = images)]
-    pub max_images: Option<u32>,
-    /// What a power cut may leave of unsynced writes: drop-all, prefix, subset, torn, or a list; each
-    /// cut is audited by each rule
-    #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
-    pub keep: Option<String>,
-    /// What the file system promises of file names: what a journal gives (ext4, the default), or only
-    /// what POSIX promises, that a name is durable once its folder was synced (posix). A list makes
-    /// each cut on both
-    #[arg(long, value_name = "KINDS", help_heading = "Power cuts")]
-    pub file_system: Option<String>,
-    /// Cut the power a second time, while the engine recovers from the first
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
-          help_heading = "Power cuts")]
-    pub cut_recovery: Option<bool>,
-    /// Make only the power cut of this number, and no trials
-    #[arg(long, value_name = "I", help_heading = "Power cuts", allow_hyphen_values = true,
-          value_parser = cut_number)]
-    pub cut_number: Option<u32>,
+    /// What else they change in the experiment, a flag each.
+    #[command(flatten)]
+    pub keys: Changes,
     /// Keep the crash images that show a broken promise, in the run folder
     #[arg(long, help_heading = "Power cuts")]
     pub keep_images: bool,
-
-    /// Run the experiment's quick version: a few minutes
-    #[arg(long)]
-    pub quick: bool,
 
     /// The run folder to make (bakeoff-NAME-1, or the next number that is free)
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
@@ -197,53 +136,13 @@ pub struct Run {
 impl Run {
     /// What the flags change in the experiment.
     pub fn changes(&self) -> Changes {
-        Changes {
-            factors: self.own.0.clone(),
-            named: self.factors.clone(),
-            compare: self.compare.clone(),
-            text: self.text.clone(),
-            seconds: self.seconds,
-            repetitions: self.repetitions,
-            seed: self.seed,
-            quick: self.quick,
-            noise_floor: self.noise_floor,
-            priced: self.priced,
-            planner: match self.until_decided {
-                true => Some(UNTIL_DECIDED.name.into()),
-                false => self.planner.clone(),
-            },
-            max_repetitions: self.max_repetitions,
-            max_time: self.max_time.clone(),
-            cuts: self.cuts,
-            max_images: self.max_images,
-            keep: self.keep.clone(),
-            file_system: self.file_system.clone(),
-            cut_recovery: self.cut_recovery,
-            cut_number: self.cut_number,
-        }
+        let planner = match self.until_decided {
+            true => Some(UNTIL_DECIDED.name.into()),
+            false => self.keys.planner.clone(),
+        };
+        let (factors, named) = (self.own.0.clone(), self.factors.clone());
+        Changes { factors, named, planner, ..self.keys.clone() }
     }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let number = text.trim().parse().ok().filter(|seconds: &f64| seconds.is_finite());
-    number.ok_or_else(|| "give a number of seconds, such as 20 or 1.5".into())
-}
-
-fn repetitions(text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| "give a whole number from 1 to 1000".into())
-}
-
-fn cuts(text: &str) -> Result<Count, String> {
-    let wrong = |_| format!("give a whole number from 0 to {MOST_CUTS}, or {EVERY}");
-    text.trim().parse().map_err(wrong)
-}
-
-fn images(text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| format!("give a whole number from 1 to {MOST_IMAGES}"))
-}
-
-fn cut_number(text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| format!("give a whole number from 0 to {}", MOST_CUTS - 1))
 }
 
 fn nth(text: &str) -> Result<u64, String> {

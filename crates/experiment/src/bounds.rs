@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::layer::Layer;
 use crate::message::Problem;
 
 /// The fewest repetitions that anything can be decided after.
@@ -28,9 +27,8 @@ pub struct Bounds {
 
 impl Bounds {
     /// Of all that was said.
-    pub(crate) fn of(layer: &Layer) -> Self {
-        let max_repetitions = layer.max_repetitions.unwrap_or(DEFAULT);
-        Self { max_repetitions, max_time: layer.max_time }
+    pub(crate) fn of(max_repetitions: Option<u32>, max_time: Option<Duration>) -> Self {
+        Self { max_repetitions: max_repetitions.unwrap_or(DEFAULT), max_time }
     }
 }
 

@@ -1,12 +1,8 @@
 //! Power cuts: how many are made, and by which rules each is judged.
 
-use std::collections::BTreeMap;
-
 use crate::count::{Count, EVERY};
-use crate::layer::{Given, Layer};
-use crate::level::each_once;
-use crate::message::{Place, Problem, one_of};
-use crate::{Factor, Vocabulary, WorkloadNames};
+use crate::message::{Given, Problem, one_of};
+use crate::written::{Entry, Written};
 
 /// The rules for what a power cut leaves, from mild to harsh.
 pub const KEEPS: [&str; 4] = ["drop-all", "prefix", "subset", "torn"];
@@ -21,7 +17,7 @@ pub const MOST_CUTS: u32 = 10_000;
 /// The most images of one history that are judged, and how many where nothing is said: of each engine
 /// at each level on each file system.
 pub const MOST_IMAGES: u32 = 1_000_000;
-const IMAGES: u32 = 20_000;
+pub(crate) const IMAGES: u32 = 20_000;
 
 /// What is asked for of power cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +54,7 @@ impl Cuts {
 }
 
 /// How many cuts; 0 for none.
-pub(crate) fn count(count: u64) -> Result<Count, Problem> {
+fn count(count: u64) -> Result<Count, Problem> {
     let count_of = u32::try_from(count).ok().filter(|count| *count <= MOST_CUTS);
     count_of.map(Count::Times).ok_or_else(|| {
         Problem::new(format!("the power can't be cut {count} times")).help(format!(
@@ -67,9 +63,22 @@ pub(crate) fn count(count: u64) -> Result<Count, Problem> {
     })
 }
 
-/// What stands in the place of a number of cuts.
-pub(crate) fn every(text: &str) -> Result<Count, Problem> {
-    one_of("number of cuts", text, &[EVERY]).map(|_| Count::Every)
+/// A number of cuts, or what stands in its place.
+impl Written for Count {
+    fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
+        match entry.value.get_ref().as_str() {
+            Some(text) => one_of("number of cuts", text, &[EVERY]).map(|_| Self::Every),
+            None => count(u64::read(entry)?),
+        }
+    }
+}
+
+/// How many cuts, or one at every moment.
+pub(crate) fn checked(asked: Count) -> Result<Count, Problem> {
+    match asked {
+        Count::Times(times) => count(times.into()),
+        Count::Every => Ok(asked),
+    }
 }
 
 /// How many images of every moment.
@@ -78,26 +87,6 @@ pub(crate) fn images(count: u64) -> Result<u32, Problem> {
         Problem::new(format!("{count} images can't be judged"))
             .help(format!("valid: 1 to {MOST_IMAGES}, of each engine at each level of durability"))
     })
-}
-
-/// What does not go together.
-pub(crate) fn clashes(layer: &Layer) -> Option<Problem> {
-    let every = layer.cuts.as_ref().is_some_and(|cuts| cuts.value == Count::Every);
-    let (what, place) = match layer {
-        Layer { max_images: Some(given), .. } if !every => {
-            let problem = Problem::new("`max_images` is for cuts at every moment");
-            return Some(
-                problem.at(&given.place).help("add `--cuts every`, or leave `max_images` out"),
-            );
-        }
-        Layer { cut_number: Some(given), .. } => ("one cut can't be made alone", &given.place),
-        Layer { cut_recovery: Some(true), cuts: Some(given), .. } => {
-            ("the power can't go a second time", &given.place)
-        }
-        _ => return None,
-    };
-    let problem = Problem::new(format!("where every moment is cut, {what}")).at(place);
-    every.then(|| problem.help("give a number of cuts, or leave the other out"))
 }
 
 /// Which one alone.
@@ -140,41 +129,4 @@ fn some_of(
             .help(format!("valid: {}", valid.join(", "))));
     }
     Ok(some)
-}
-
-/// What the layers say of cuts, made whole; `None` where none are made.
-pub(crate) fn settle(
-    layer: &Layer,
-    workload: &WorkloadNames,
-    factors: &BTreeMap<Factor, Vec<String>>,
-    vocabulary: &Vocabulary,
-) -> Option<Cuts> {
-    asked(layer)?;
-    let mut engines = each_once(factors.get(&Factor::ENGINE).into_iter().flatten());
-    engines.retain(|engine| vocabulary.engines.stores(engine));
-    Some(Cuts {
-        count: match layer.cuts.as_ref().map(|cuts| cuts.value) {
-            Some(Count::Times(count)) => count,
-            Some(Count::Every) | None => 0,
-        },
-        every: layer
-            .cuts
-            .as_ref()
-            .filter(|cuts| cuts.value == Count::Every)
-            .map(|_| layer.max_images.as_ref().map_or(IMAGES, |images| images.value)),
-        keep: layer.keep.clone().unwrap_or_else(|| KEEPS.map(str::to_owned).into()),
-        file_systems: layer.file_systems.clone().unwrap_or_else(|| vec![FILE_SYSTEMS[0].into()]),
-        recovery: layer.cut_recovery.unwrap_or(false),
-        only: layer.cut_number.as_ref().map(|only| only.value),
-        // Where there is none, the check refuses the cuts.
-        workload: workload.cut_by.clone().unwrap_or_default(),
-        engines: engines.into_iter().map(str::to_owned).collect(),
-    })
-}
-
-/// Where cuts are asked for, if they are.
-pub(crate) fn asked(layer: &Layer) -> Option<&Place> {
-    let count = layer.cuts.as_ref().filter(|count| count.value != Count::Times(0));
-    let alone = layer.cut_number.as_ref().map(|given| &given.place);
-    alone.or(count.map(|given| &given.place))
 }

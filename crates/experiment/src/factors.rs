@@ -1,20 +1,69 @@
-//! The lab's own factors: a file each, in which all that is particular to it is said, and a line in
-//! [`Factor::OWN`].
+//! The lab's own factors, each with a line in [`Factor::OWN`]: those here are described and no more; one
+//! whose levels are read has a file.
+
+use crate::factor::{Factor, Own, Valid};
+use crate::message::one_of;
 
 mod clients;
-mod disk;
-mod durability;
-mod engine;
 mod memory;
 mod neighbours;
 pub(crate) mod rate;
-mod scale;
 mod state;
 
 pub use memory::Memory;
 pub use neighbours::Neighbours;
 pub use rate::{ArrivalNames, Rate};
 pub use state::State;
+
+impl Factor {
+    /// What stores the data.
+    pub const ENGINE: Self = Self::Own(&Own {
+        name: "engine",
+        summary: "what stores the data",
+        syntax: "an engine's name, which options may follow, as NAME/option=value (see `bakeoff list \
+                 engines`), or a database's URL: mysql://… or postgres://…",
+        help: "Engines, separated by commas (see `bakeoff list engines`), with options as \
+               NAME/option=value, or URLs of databases: mysql://…, \
+               postgres://…; everybody on this machine can read a command line while it runs, so give a \
+               password in the environment or a file instead (docs/engines.md)",
+        default: None,
+        valid: Valid::Engines,
+        bare: true,
+    });
+
+    /// What a commit promises.
+    pub const DURABILITY: Self = Self::Own(&Own {
+        name: "durability",
+        summary: "what a commit promises",
+        syntax: "none, relaxed or strict",
+        help: "none, relaxed, strict: what a power cut may take",
+        default: Some("strict"),
+        valid: Valid::Text(|text| one_of("durability", text, &["none", "relaxed", "strict"])),
+        bare: true,
+    });
+
+    /// The device under the data.
+    pub const DISK: Self = Self::Own(&Own {
+        name: "disk",
+        summary: "the device under the data",
+        syntax: "host, a model (see `bakeoff list disks`), or a name under [disks]",
+        help: "host, or a model (see `bakeoff list disks`)",
+        default: Some("host"),
+        valid: Valid::Disks,
+        bare: true,
+    });
+
+    /// How much data there is.
+    pub const SCALE: Self = Self::Own(&Own {
+        name: "scale",
+        summary: "how much data there is",
+        syntax: "a scale of the workload (see `bakeoff list workloads`)",
+        help: "The size of the data (see `bakeoff list workloads`)",
+        default: None,
+        valid: Valid::Scales,
+        bare: true,
+    });
+}
 
 /// A number of plain digits.
 fn number(text: &str) -> Option<u32> {

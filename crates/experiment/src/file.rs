@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::slice;
+use std::path::Path;
 use std::sync::Arc;
 
 use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
-use crate::keys::{DISKS, KEYS, QUICK, SETTINGS};
-use crate::layer::{self, Given, Layer};
-use crate::message::{Place, Problem, Source, one_of};
-use crate::{Factor, Preset, Vocabulary, WorkloadNames, bounds, cuts};
+use crate::keys::{DISKS, KEYS, Layer, QUICK, SETTINGS};
+use crate::message::{Given, Place, Problem, Source};
+use crate::written::{Around, Entry, Value, decimal, items, wrong_type};
+use crate::{Factor, Preset, Vocabulary, WorkloadNames, layer};
 
 mod settings;
 
@@ -125,7 +124,6 @@ fn workloads<'v>(
 }
 
 type Key<'a> = Spanned<toml::de::DeString<'a>>;
-type Value<'a> = Spanned<DeValue<'a>>;
 
 /// The entries of a table in the order in which they were written.
 fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
@@ -209,81 +207,17 @@ impl Reader<'_> {
             let unknown = Problem::new(format!("unknown key `{name}`"));
             let factors = self.vocabulary.factors(self.workload);
             let factors: Vec<&str> = factors.into_iter().map(Factor::name).collect();
-            let valid = [&KEYS[..], &factors, more].concat();
+            let valid = [KEYS, &factors, more].concat();
             let problem = self.vocabulary.choices(unknown, name, &valid, self.workload);
             self.problems.push(problem.at(&self.place(Some(key.span()))));
-        } else if let Err(problem) = self.set_plain(layer, name, value) {
+            return;
+        }
+        let folder = Path::new(&self.source.name).parent().unwrap_or(Path::new(""));
+        let around = Around { vocabulary: self.vocabulary, workload: self.workload, folder };
+        let entry = Entry { name, value, source: self.source };
+        if let Err(problem) = layer.set(&entry, &around) {
             self.problems.push(problem.at(&self.place(Some(value.span()))));
         }
-    }
-
-    /// Puts the entry of a key that is not a factor into a layer.
-    fn set_plain(&self, layer: &mut Layer, name: &str, value: &Value<'_>) -> Result<(), Problem> {
-        match name {
-            "name" => layer.name = Some(run_name(string(name, value)?)?),
-            "title" => layer.title = Some(one_line(string(name, value)?)?),
-            "workload" => {
-                let workloads: Vec<&str> =
-                    self.vocabulary.workloads.iter().map(|workload| &*workload.name).collect();
-                layer.workload = Some(one_of(name, string(name, value)?, &workloads)?);
-            }
-            "text" => {
-                let folder = Path::new(&self.source.name).parent().unwrap_or(Path::new(""));
-                layer.text = Some(text(folder, Path::new(string(name, value)?))?);
-            }
-            "compare" => {
-                let factor = self.vocabulary.factor(self.workload, string(name, value)?)?;
-                layer.compare = Some(factor);
-            }
-            "seconds" => layer.seconds = Some(layer::seconds(number(name, value)?)?),
-            "repetitions" => layer.repetitions = Some(layer::repetitions(whole(name, value)?)?),
-            "seed" => layer.seed = Some(layer::seed(whole(name, value)?)?),
-            "priced" => layer.priced = Some(yes_or_no(name, value)?),
-            "noise_floor" => layer.noise_floor = Some(yes_or_no(name, value)?),
-            "planner" => {
-                let planner = self.vocabulary.planner(string(name, value)?)?;
-                layer.planner = Some(planner.name.clone());
-            }
-            "max_repetitions" => {
-                layer.max_repetitions = Some(bounds::max_repetitions(whole(name, value)?)?);
-            }
-            "max_time" => layer.max_time = Some(bounds::max_time(string(name, value)?)?),
-            "cuts" => {
-                let count = match value.get_ref().as_str() {
-                    Some(text) => cuts::every(text)?,
-                    None => cuts::count(whole(name, value)?)?,
-                };
-                layer.cuts = Some(self.given(value, count));
-            }
-            "max_images" => {
-                layer.max_images = Some(self.given(value, cuts::images(whole(name, value)?)?));
-            }
-            "keep" => layer.keep = Some(cuts::keep(self.strings(name, value)?)?),
-            "file_system" => {
-                layer.file_systems = Some(cuts::file_systems(self.strings(name, value)?)?);
-            }
-            "cut_recovery" => layer.cut_recovery = Some(yes_or_no(name, value)?),
-            "cut_number" => {
-                layer.cut_number = Some(self.given(value, cuts::only(whole(name, value)?)?));
-            }
-            _ => unreachable!("`{name}` is not in KEYS"),
-        }
-        Ok(())
-    }
-
-    /// What an entry says, and where.
-    fn given<T>(&self, entry: &Value<'_>, value: T) -> Given<T> {
-        Given { value, place: self.place(Some(entry.span())) }
-    }
-
-    /// One string, or a list of them.
-    fn strings(&self, name: &str, value: &Value<'_>) -> Result<Vec<Given<String>>, Problem> {
-        let given = |item: &Value<'_>| {
-            let place = self.place(Some(item.span()));
-            let value = string(name, item).map_err(|problem| problem.at(&place))?.to_owned();
-            Ok(Given { value, place })
-        };
-        items(value).iter().map(given).collect()
     }
 
     /// The levels of a factor: one, or a list.
@@ -315,98 +249,8 @@ impl Reader<'_> {
     }
 }
 
-fn wrong_type(name: &str, expected: &str, value: &Value<'_>) -> Problem {
-    let found = match value.get_ref() {
-        DeValue::String(_) => "a string",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number with a point",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date or time",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
-    };
-    Problem::new(format!("`{name}` has to be {expected}, and this is {found}"))
-}
-
-fn string<'v>(name: &str, value: &'v Value<'_>) -> Result<&'v str, Problem> {
-    value.get_ref().as_str().ok_or_else(|| wrong_type(name, "a string", value))
-}
-
-/// The entries of a list; a single value counts as a list of one.
-fn items<'v, 'a>(value: &'v Value<'a>) -> &'v [Value<'a>] {
-    match value.get_ref() {
-        DeValue::Array(array) => &array[..],
-        _ => slice::from_ref(value),
-    }
-}
-
-fn yes_or_no(name: &str, value: &Value<'_>) -> Result<bool, Problem> {
-    value.get_ref().as_bool().ok_or_else(|| wrong_type(name, "true or false", value))
-}
-
-fn number(name: &str, value: &Value<'_>) -> Result<f64, Problem> {
-    let number = match value.get_ref() {
-        DeValue::Integer(integer) => decimal(integer).parse().ok(),
-        DeValue::Float(float) => float.as_str().parse().ok(),
-        _ => None,
-    };
-    number.ok_or_else(|| wrong_type(name, "a number", value))
-}
-
-fn whole(name: &str, value: &Value<'_>) -> Result<u64, Problem> {
-    let DeValue::Integer(integer) = value.get_ref() else {
-        return Err(wrong_type(name, "a whole number", value));
-    };
-    let digits = decimal(integer);
-    digits
-        .parse()
-        .map_err(|_| Problem::new(format!("`{name}` can't be {digits}")).help("valid: 0 and above"))
-}
-
-/// An integer in decimal digits, however it was written.
-fn decimal(integer: &DeInteger<'_>) -> String {
-    i128::from_str_radix(integer.as_str(), integer.radix())
-        .map_or_else(|_| integer.as_str().to_owned(), |value| value.to_string())
-}
-
-/// A name may become part of a folder's.
-fn run_name(name: &str) -> Result<String, Problem> {
-    let valid = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-    if !name.is_empty() && !name.starts_with('.') && name.len() <= 100 && name.chars().all(valid) {
-        return Ok(name.to_owned());
-    }
-    Err(Problem::new(format!("`{name}` can't be an experiment's name")).help(
-        "a name is made of letters, digits, `-`, `_` and `.`, at most 100 bytes long, and \
-               doesn't begin with a point",
-    ))
-}
-
-fn one_line(title: &str) -> Result<String, Problem> {
-    if title.is_empty() || title.contains(char::is_control) {
-        return Err(Problem::new("a title is one line of text"));
-    }
-    Ok(title.to_owned())
-}
-
-/// The absolute path of a text file; `folder` is where a relative path starts.
-pub(crate) fn text(folder: &Path, path: &Path) -> Result<PathBuf, Problem> {
-    if path.as_os_str().is_empty() {
-        return Err(Problem::new("`text` names no file")
-            .help("give the path of a text file, or leave it out for text that is made up"));
-    }
-    let path = std::path::absolute(folder.join(path))
-        .map_err(|error| Problem::new(format!("can't tell where the file is: {error}")))?;
-    if path.to_str().is_none() {
-        return Err(Problem::new("the path of the text file is not UTF-8").help(
-            "the run folder keeps the path in TOML, which has to be UTF-8: rename the file or the \
-             folder above it",
-        ));
-    }
-    Ok(path)
-}
-
 /// A name for an experiment that gives none: its file's, without the ending.
 pub(crate) fn default_name(source: &Source) -> String {
     let stem = Path::new(&source.name).file_stem().unwrap_or_default().to_string_lossy();
-    run_name(&stem).unwrap_or_else(|_| "experiment".to_owned())
+    layer::run_name(&stem).unwrap_or_else(|_| "experiment".to_owned())
 }

@@ -1,27 +1,20 @@
-//! The keys of an experiment's file that are no factors.
+//! The keys of an experiment that are no factors, each declared once: how it is written in a file and
+//! as a flag, and what it may be. A layer is what one place says of them: the file, the file's table
+//! `[quick]`, or the flags. Layers are laid over each other; what an upper one says takes the place of
+//! what is below.
 
-/// The keys that are not factors.
-pub(crate) const KEYS: [&str; 19] = [
-    "name",
-    "title",
-    "workload",
-    "text",
-    "compare",
-    "seconds",
-    "repetitions",
-    "seed",
-    "noise_floor",
-    "priced",
-    "planner",
-    "max_repetitions",
-    "max_time",
-    "cuts",
-    "max_images",
-    "keep",
-    "file_system",
-    "cut_recovery",
-    "cut_number",
-];
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::layer::{self, Levels, Settings};
+use crate::message::{Given, Problem, one_of};
+use crate::written::{Around, Entry, List, flag_name, of_flag};
+use crate::{Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, bounds, cuts};
+
 /// The table of what makes a run short.
 pub(crate) const QUICK: &str = "quick";
 /// The table of the devices of one's own.
@@ -32,4 +25,204 @@ pub(crate) const SETTINGS: &str = "settings";
 /// Whether the name is a key that is not a factor.
 pub(crate) fn is_key(name: &str) -> bool {
     KEYS.contains(&name) || [QUICK, DISKS, SETTINGS].contains(&name)
+}
+
+/// Makes of the table of keys their names, what a layer says of them, and their flags. A key has the
+/// type of what it says, and how that is made of what is [`Written`](crate::written::Written); one with
+/// a flag has first what `--help` says of that, how it is read and its type.
+macro_rules! keys {
+    (
+        without_flag { $($own:ident: $said_alone:ty, $check_alone:expr;)* }
+        with_flag { $($(#[$flag:meta])* $key:ident: $given:ty => $said:ty, $check:expr;)* }
+    ) => {
+        /// The names of the keys.
+        pub(crate) const KEYS: &[&str] =
+            &[$(stringify!($own),)* $(stringify!($key),)*];
+
+        /// What is said, each value right in itself.
+        #[derive(Debug, Default)]
+        pub(crate) struct Layer {
+            $(pub(crate) $own: Option<Given<$said_alone>>,)*
+            $(pub(crate) $key: Option<Given<$said>>,)*
+            pub(crate) factors: BTreeMap<Factor, Levels>,
+            pub(crate) disks: BTreeMap<String, toml::Table>,
+            pub(crate) settings: BTreeMap<String, Settings>,
+        }
+
+        impl Layer {
+            /// This layer with another laid over it.
+            pub(crate) fn under(mut self, over: Self) -> Self {
+                self.factors.extend(over.factors);
+                self.disks.extend(over.disks);
+                self.settings.extend(over.settings);
+                Self {
+                    $($own: over.$own.or(self.$own),)*
+                    $($key: over.$key.or(self.$key),)*
+                    ..self
+                }
+            }
+
+            /// Takes the entry of a key.
+            pub(crate) fn set(
+                &mut self,
+                entry: &Entry<'_>,
+                around: &Around<'_>,
+            ) -> Result<(), Problem> {
+                match entry.name {
+                    $(name if name == stringify!($own) => {
+                        self.$own = Some(entry.checked(around, $check_alone)?);
+                    })*
+                    $(name if name == stringify!($key) => {
+                        self.$key = Some(entry.checked(around, $check)?);
+                    })*
+                    name => unreachable!("`{name}` is not in KEYS"),
+                }
+                Ok(())
+            }
+        }
+
+        /// What the flags say; each overrides what the file says.
+        #[derive(Args, Clone, Debug, Default, PartialEq)]
+        pub struct Changes {
+            /// The levels of factors of the lab's own, as each factor's flag gives them: separated by
+            /// commas.
+            #[arg(skip)]
+            pub factors: Vec<(Factor, String)>,
+            /// `--factor`, each as it was given: `NAME=LEVEL,LEVEL`.
+            #[arg(skip)]
+            pub named: Vec<String>,
+            $($(#[$flag])* pub $key: Option<$given>,)*
+            /// Run the experiment's quick version: a few minutes
+            #[arg(long)]
+            pub quick: bool,
+        }
+
+        impl Changes {
+            /// The flags of keys that were given.
+            pub(crate) fn of_keys(&self) -> Vec<String> {
+                let all = [$((self.$key.is_some(), stringify!($key)),)*];
+                let given = all.into_iter().filter(|(given, _)| *given);
+                given.map(|(_, key)| format!("--{}", flag_name(key))).collect()
+            }
+
+            /// Puts what they say of keys into a layer; notes what is wrong.
+            pub(crate) fn put(
+                &self,
+                layer: &mut Layer,
+                around: &Around<'_>,
+                problems: &mut Vec<Problem>,
+            ) {
+                $(if let Some(flag) = &self.$key {
+                    layer.$key = of_flag(stringify!($key), flag, around, $check, problems);
+                })*
+            }
+        }
+    };
+}
+
+keys! {
+    without_flag {
+        name: String, |name: String, _| layer::run_name(&name);
+        title: String, |title, _| layer::one_line(title);
+        workload: String, |name: String, around| {
+            let workloads = around.vocabulary.workloads.iter();
+            let names: Vec<&str> = workloads.map(|workload| &*workload.name).collect();
+            one_of("workload", &name, &names)
+        };
+    }
+    with_flag {
+        /// Take the workload's text from this file (UTF-8)
+        #[arg(long, value_name = "FILE")]
+        text: PathBuf => PathBuf, |path: PathBuf, around| layer::text(around.folder, &path);
+
+        /// The factor whose levels are compared (engine, if the workload has it)
+        #[arg(long, value_name = "FACTOR", display_order = 1)]
+        compare: String => Factor,
+            |name: String, around| around.vocabulary.factor(around.workload, &name);
+
+        /// How long the clients of a trial run
+        #[arg(long, value_name = "S", allow_hyphen_values = true, value_parser = seconds)]
+        seconds: f64 => f64, |seconds, _| layer::seconds(seconds);
+
+        /// How often each block is repeated
+        #[arg(long, value_name = "N", allow_hyphen_values = true,
+              value_parser = read::<u32>("a whole number from 1 to 1000"))]
+        repetitions: u32 => u32, |repetitions, _| layer::repetitions(repetitions);
+
+        /// The seed of rows, clients and order
+        #[arg(long, value_name = "N", allow_hyphen_values = true,
+              value_parser = read::<u64>("a whole number from 0 to 9223372036854775807"))]
+        seed: u64 => u64, |seed, _| layer::seed(seed);
+
+        /// Whether the baseline runs twice, to measure the noise floor
+        #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+        noise_floor: bool => bool, |noise_floor, _| Ok(noise_floor);
+
+        /// Whether whole turns of each engine's debts are traced before its steady trials, and priced
+        /// by the model of the disk
+        #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+        priced: bool => bool, |priced, _| Ok(priced);
+
+        /// What decides which block is run next (see `bakeoff list planners`)
+        #[arg(long, value_name = "NAME")]
+        planner: String => String, |name: String, around| {
+            around.vocabulary.planner(&name).map(|planner| planner.name.clone())
+        };
+
+        /// How often a block is repeated at most (20)
+        #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,
+              value_parser = read::<u32>("a whole number from 1 to 1000"))]
+        max_repetitions: u32 => u32, |most, _| bounds::max_repetitions(most);
+
+        /// How long the trials may take, all sittings together: 90s, 45min, 2h. The run ends in good
+        /// order before a block that would not fit
+        #[arg(long, value_name = "TIME", help_heading = "Until decided", allow_hyphen_values = true)]
+        max_time: String => Duration, |time: String, _| bounds::max_time(&time);
+
+        /// How many power cuts each engine gets at each durability level, after the trials; 0 for
+        /// none; every for one at every moment of a short recorded run
+        #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
+              value_parser = read::<Count>(format!("a whole number from 0 to {MOST_CUTS}, or {EVERY}")))]
+        cuts: Count => Count, |count, _| cuts::checked(count);
+
+        /// With --cuts every, how many different crash images are judged at most, of each engine at
+        /// each level on each file system (20000)
+        #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
+              value_parser = read::<u32>(format!("a whole number from 1 to {MOST_IMAGES}")))]
+        max_images: u32 => u32, |images, _| cuts::images(images);
+
+        /// What a power cut may leave of unsynced writes: drop-all, prefix, subset, torn, or a list;
+        /// each cut is audited by each rule
+        #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
+        keep: String => Vec<String>, |rules: List, _| cuts::keep(rules.0);
+
+        /// What the file system promises of file names: what a journal gives (ext4, the default), or
+        /// only what POSIX promises, that a name is durable once its folder was synced (posix). A list
+        /// makes each cut on both
+        #[arg(long, value_name = "KINDS", help_heading = "Power cuts")]
+        file_system: String => Vec<String>, |kinds: List, _| cuts::file_systems(kinds.0);
+
+        /// Cut the power a second time, while the engine recovers from the first
+        #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",
+              help_heading = "Power cuts")]
+        cut_recovery: bool => bool, |recovery, _| Ok(recovery);
+
+        /// Make only the power cut of this number, and no trials
+        #[arg(long, value_name = "I", help_heading = "Power cuts", allow_hyphen_values = true,
+              value_parser = read::<u32>(format!("a whole number from 0 to {}", MOST_CUTS - 1)))]
+        cut_number: u32 => u32, |number, _| cuts::only(number);
+    }
+}
+
+/// Reads what stands behind a flag, which is to be `valid`.
+fn read<T: FromStr>(
+    valid: impl Into<String>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    let wrong = format!("give {}", valid.into());
+    move |text| text.trim().parse().map_err(|_| wrong.clone())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|seconds: &f64| seconds.is_finite());
+    number.ok_or_else(|| "give a number of seconds, such as 20 or 1.5".into())
 }

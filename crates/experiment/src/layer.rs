@@ -1,86 +1,16 @@
-//! What one place says about an experiment: its file, the file's table `[quick]`, or the flags.
-//! Layers are laid over each other; what an upper one says takes the place of what is below.
+//! What is right in itself, whatever else is said: levels, and the values of keys that are no factors.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
-use crate::count::Count;
-use crate::message::{Place, Problem};
+use crate::message::{Given, Problem};
 use crate::{Factor, Vocabulary, level};
 
 /// Settings of a server, by name, as it takes them.
 pub type Settings = BTreeMap<String, String>;
 
-/// A value and where it was written.
-#[derive(Clone, Debug)]
-pub(crate) struct Given<T> {
-    pub(crate) value: T,
-    pub(crate) place: Place,
-}
-
 /// Levels in the order in which they were given, each in its canonical form.
 pub(crate) type Levels = Vec<Given<String>>;
-
-/// What is said, each value right in itself.
-#[derive(Debug, Default)]
-pub(crate) struct Layer {
-    pub(crate) name: Option<String>,
-    pub(crate) title: Option<String>,
-    pub(crate) workload: Option<String>,
-    pub(crate) text: Option<PathBuf>,
-    pub(crate) compare: Option<Factor>,
-    pub(crate) seconds: Option<f64>,
-    pub(crate) repetitions: Option<u32>,
-    pub(crate) seed: Option<u64>,
-    pub(crate) noise_floor: Option<bool>,
-    pub(crate) priced: Option<bool>,
-    pub(crate) planner: Option<String>,
-    pub(crate) max_repetitions: Option<u32>,
-    pub(crate) max_time: Option<Duration>,
-    pub(crate) cuts: Option<Given<Count>>,
-    pub(crate) max_images: Option<Given<u32>>,
-    pub(crate) keep: Option<Vec<String>>,
-    pub(crate) file_systems: Option<Vec<String>>,
-    pub(crate) cut_recovery: Option<bool>,
-    pub(crate) cut_number: Option<Given<u32>>,
-    pub(crate) factors: BTreeMap<Factor, Levels>,
-    pub(crate) disks: BTreeMap<String, toml::Table>,
-    pub(crate) settings: BTreeMap<String, Settings>,
-}
-
-impl Layer {
-    /// This layer with another laid over it.
-    pub(crate) fn under(mut self, over: Self) -> Self {
-        self.factors.extend(over.factors);
-        self.disks.extend(over.disks);
-        self.settings.extend(over.settings);
-        Self {
-            name: over.name.or(self.name),
-            title: over.title.or(self.title),
-            workload: over.workload.or(self.workload),
-            text: over.text.or(self.text),
-            compare: over.compare.or(self.compare),
-            seconds: over.seconds.or(self.seconds),
-            repetitions: over.repetitions.or(self.repetitions),
-            seed: over.seed.or(self.seed),
-            noise_floor: over.noise_floor.or(self.noise_floor),
-            priced: over.priced.or(self.priced),
-            planner: over.planner.or(self.planner),
-            max_repetitions: over.max_repetitions.or(self.max_repetitions),
-            max_time: over.max_time.or(self.max_time),
-            cuts: over.cuts.or(self.cuts),
-            max_images: over.max_images.or(self.max_images),
-            keep: over.keep.or(self.keep),
-            file_systems: over.file_systems.or(self.file_systems),
-            cut_recovery: over.cut_recovery.or(self.cut_recovery),
-            cut_number: over.cut_number.or(self.cut_number),
-            factors: self.factors,
-            disks: self.disks,
-            settings: self.settings,
-        }
-    }
-}
 
 /// Brings the levels of a factor into their canonical form, and notes what is wrong with them.
 pub(crate) fn levels(
@@ -138,4 +68,40 @@ pub(crate) fn seed(seed: u64) -> Result<u64, Problem> {
     }
     Err(Problem::new(format!("{seed} is too large for a seed"))
         .help(format!("valid: 0 to {}", i64::MAX)))
+}
+
+/// A name may become part of a folder's.
+pub(crate) fn run_name(name: &str) -> Result<String, Problem> {
+    let valid = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    if !name.is_empty() && !name.starts_with('.') && name.len() <= 100 && name.chars().all(valid) {
+        return Ok(name.to_owned());
+    }
+    Err(Problem::new(format!("`{name}` can't be an experiment's name")).help(
+        "a name is made of letters, digits, `-`, `_` and `.`, at most 100 bytes long, and \
+               doesn't begin with a point",
+    ))
+}
+
+pub(crate) fn one_line(title: String) -> Result<String, Problem> {
+    if title.is_empty() || title.contains(char::is_control) {
+        return Err(Problem::new("a title is one line of text"));
+    }
+    Ok(title)
+}
+
+/// The absolute path of a text file; `folder` is where a relative path starts.
+pub(crate) fn text(folder: &Path, path: &Path) -> Result<PathBuf, Problem> {
+    if path.as_os_str().is_empty() {
+        return Err(Problem::new("`text` names no file")
+            .help("give the path of a text file, or leave it out for text that is made up"));
+    }
+    let path = std::path::absolute(folder.join(path))
+        .map_err(|error| Problem::new(format!("can't tell where the file is: {error}")))?;
+    if path.to_str().is_none() {
+        return Err(Problem::new("the path of the text file is not UTF-8").help(
+            "the run folder keeps the path in TOML, which has to be UTF-8: rename the file or the \
+             folder above it",
+        ));
+    }
+    Ok(path)
 }

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use bakeoff_factor::DEFAULT;
 
 use crate::engines::TRUST;
-use crate::layer::{Given, Layer, Levels};
-use crate::message::{Error, Place, Problem, Source, one_of};
+use crate::keys::Layer;
+use crate::layer::Levels;
+use crate::message::{Error, Given, Place, Problem, Source, one_of};
 use crate::options::Holders;
 use crate::{
-    Bounds, Changes, Experiment, Factor, PlannerNames, Vocabulary, WorkloadNames, cuts, file, level,
+    Bounds, Changes, Experiment, Factor, PlannerNames, Vocabulary, WorkloadNames, file, level,
 };
 
+mod cuts;
 mod decided;
 mod options;
 mod power;
@@ -53,7 +55,7 @@ impl Experiment {
             _ => {}
         }
         let own = &vocabulary.with_disks(&layer.disks);
-        let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
+        let workload = named_workload(&layer, vocabulary);
         layer = layer.under(changes.layer(own, workload, &mut problems));
         problems.extend(decided::idle_flags(changes, planner(&layer, vocabulary)));
         if problems.is_empty() {
@@ -69,28 +71,30 @@ impl Experiment {
     fn settle(layer: Layer, source: &Arc<Source>, vocabulary: &Vocabulary) -> Result<Self, Error> {
         let place = Place { source: Arc::clone(source), span: None };
         let workload = named(&layer, vocabulary, &place)?;
-        let compare = layer.compare.unwrap_or_else(|| default_compare(workload, &layer.factors));
+        let compare =
+            value(&layer.compare).unwrap_or_else(|| default_compare(workload, &layer.factors));
         let factors = with_defaults(&layer.factors, workload, compare);
         let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
         let (asked, clash) = (cuts::asked(&layer).cloned(), cuts::clashes(&layer));
         let planner = planner(&layer, vocabulary);
-        let bounds = planner.repeats.then(|| Bounds::of(&layer));
+        let bounds = || Bounds::of(value(&layer.max_repetitions), value(&layer.max_time));
+        let bounds = planner.repeats.then(bounds);
         let mut problems = check_together(&layer.factors, compare, &workload.scales);
-        let name = layer.name.unwrap_or_else(|| file::default_name(source));
+        let name = value(&layer.name).unwrap_or_else(|| file::default_name(source));
         let experiment = Self {
-            title: layer.title.unwrap_or_else(|| name.clone()),
+            title: value(&layer.title).unwrap_or_else(|| name.clone()),
             name,
             workload: workload.name.clone(),
-            text: layer.text,
+            text: value(&layer.text),
             compare,
             factors,
             disks: layer.disks,
             settings: layer.settings,
-            seconds: layer.seconds.unwrap_or(DEFAULT_SECONDS),
-            repetitions: layer.repetitions.unwrap_or(DEFAULT_REPETITIONS),
-            seed: layer.seed.unwrap_or(DEFAULT_SEED),
-            noise_floor: layer.noise_floor.unwrap_or(false),
-            priced: layer.priced.unwrap_or(false),
+            seconds: value(&layer.seconds).unwrap_or(DEFAULT_SECONDS),
+            repetitions: value(&layer.repetitions).unwrap_or(DEFAULT_REPETITIONS),
+            seed: value(&layer.seed).unwrap_or(DEFAULT_SEED),
+            noise_floor: value(&layer.noise_floor).unwrap_or(false),
+            priced: value(&layer.priced).unwrap_or(false),
             planner: planner.name.clone(),
             bounds,
             cuts,
@@ -146,13 +150,22 @@ fn trust_engines(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> 
     if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
 }
 
+/// What a key says.
+fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
+    given.as_ref().map(|given| given.value.clone())
+}
+
+fn named_workload<'v>(layer: &Layer, vocabulary: &'v Vocabulary) -> Option<&'v WorkloadNames> {
+    vocabulary.workload(&layer.workload.as_ref()?.value)
+}
+
 /// The workload, where that is named, and an engine, too, where it has that factor.
 fn named<'v>(
     layer: &Layer,
     vocabulary: &'v Vocabulary,
     place: &Place,
 ) -> Result<&'v WorkloadNames, Error> {
-    let workload = layer.workload.as_deref().and_then(|name| vocabulary.workload(name));
+    let workload = named_workload(layer, vocabulary);
     let takes_engine = workload.is_none_or(|workload| workload.has(Factor::ENGINE));
     let mut problems = Vec::new();
     if workload.is_none() {
@@ -167,7 +180,7 @@ fn named<'v>(
 
 /// The planner that is named, or the first.
 fn planner<'v>(layer: &Layer, vocabulary: &'v Vocabulary) -> &'v PlannerNames {
-    let named = layer.planner.as_deref().and_then(|name| vocabulary.planner(name).ok());
+    let named = layer.planner.as_ref().and_then(|name| vocabulary.planner(&name.value).ok());
     named.unwrap_or(&vocabulary.planners[0])
 }
 

@@ -65,6 +65,13 @@ pub(crate) struct Place {
     pub(crate) span: Option<Range<usize>>,
 }
 
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Given<T> {
+    pub(crate) value: T,
+    pub(crate) place: Place,
+}
+
 /// One thing that is wrong.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {

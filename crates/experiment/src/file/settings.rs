@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::{Reader, SETTINGS, Value, decimal, in_order, wrong_type};
+use super::{Reader, SETTINGS, in_order};
 use crate::message::Problem;
+use crate::written::{Value, decimal, wrong_type};
 use crate::{Settings, Vocabulary};
 
 impl Reader<'_> {

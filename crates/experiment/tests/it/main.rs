@@ -5,6 +5,7 @@ mod cuts;
 mod declared;
 mod experiments;
 mod guide;
+mod keys;
 mod messages;
 mod options;
 mod plans;

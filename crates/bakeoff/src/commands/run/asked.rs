@@ -94,9 +94,9 @@ impl Asked<'_> {
     pub fn check_cut_flags(&self, experiment: &Experiment) -> Result<(), Failure> {
         let arguments = self.arguments;
         let given = [
-            ("--keep", arguments.keep.is_some()),
-            ("--file-system", arguments.file_system.is_some()),
-            ("--cut-recovery", arguments.cut_recovery == Some(true)),
+            ("--keep", arguments.keys.keep.is_some()),
+            ("--file-system", arguments.keys.file_system.is_some()),
+            ("--cut-recovery", arguments.keys.cut_recovery == Some(true)),
             ("--keep-images", arguments.keep_images),
         ];
         match given.into_iter().find(|(_, given)| *given && experiment.cuts.is_none()) {

@@ -172,10 +172,10 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     let clients = experiment.cut_clients();
     let mut command = vec![program(), "run".into()];
     command.push(quote(arguments.experiment.as_deref().unwrap_or_default()));
-    if arguments.quick {
+    if arguments.keys.quick {
         command.push("--quick".into());
     }
-    if let Some(text) = &arguments.text {
+    if let Some(text) = &arguments.keys.text {
         command.extend(["--text".into(), quote(&text.to_string_lossy())]);
     }
     let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
@@ -196,7 +196,7 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
             command.extend(["--factor".into(), quote(&given)]);
         }
     }
-    match arguments.cut_recovery {
+    match arguments.keys.cut_recovery {
         _ if cuts.recovery => command.push("--cut-recovery".into()),
         Some(false) => command.push("--cut-recovery=false".into()),
         _ => {}

@@ -1,0 +1,65 @@
+//! What all that was said of power cuts comes to, and what of it does not go together.
+
+use std::collections::BTreeMap;
+
+use super::value;
+use crate::cuts::IMAGES;
+use crate::keys::Layer;
+use crate::level::each_once;
+use crate::message::{Given, Place, Problem};
+use crate::{Count, Cuts, FILE_SYSTEMS, Factor, KEEPS, Vocabulary, WorkloadNames};
+
+/// What the layers say of cuts, made whole; `None` where none are made.
+pub(super) fn settle(
+    layer: &Layer,
+    workload: &WorkloadNames,
+    factors: &BTreeMap<Factor, Vec<String>>,
+    vocabulary: &Vocabulary,
+) -> Option<Cuts> {
+    asked(layer)?;
+    let mut engines = each_once(factors.get(&Factor::ENGINE).into_iter().flatten());
+    engines.retain(|engine| vocabulary.engines.stores(engine));
+    Some(Cuts {
+        count: match value(&layer.cuts) {
+            Some(Count::Times(count)) => count,
+            Some(Count::Every) | None => 0,
+        },
+        every: value(&layer.cuts)
+            .filter(|cuts| *cuts == Count::Every)
+            .map(|_| value(&layer.max_images).unwrap_or(IMAGES)),
+        keep: value(&layer.keep).unwrap_or_else(|| KEEPS.map(str::to_owned).into()),
+        file_systems: value(&layer.file_system).unwrap_or_else(|| vec![FILE_SYSTEMS[0].into()]),
+        recovery: value(&layer.cut_recovery).unwrap_or(false),
+        only: value(&layer.cut_number),
+        // Where there is none, the check refuses the cuts.
+        workload: workload.cut_by.clone().unwrap_or_default(),
+        engines: engines.into_iter().map(str::to_owned).collect(),
+    })
+}
+
+/// Where cuts are asked for, if they are.
+pub(super) fn asked(layer: &Layer) -> Option<&Place> {
+    let count = layer.cuts.as_ref().filter(|count| count.value != Count::Times(0));
+    let alone = layer.cut_number.as_ref().map(|given| &given.place);
+    alone.or(count.map(|given| &given.place))
+}
+
+/// What does not go together.
+pub(super) fn clashes(layer: &Layer) -> Option<Problem> {
+    let every = value(&layer.cuts) == Some(Count::Every);
+    let (what, place) = match layer {
+        Layer { max_images: Some(given), .. } if !every => {
+            let problem = Problem::new("`max_images` is for cuts at every moment");
+            return Some(
+                problem.at(&given.place).help("add `--cuts every`, or leave `max_images` out"),
+            );
+        }
+        Layer { cut_number: Some(given), .. } => ("one cut can't be made alone", &given.place),
+        Layer { cut_recovery: Some(Given { value: true, .. }), cuts: Some(given), .. } => {
+            ("the power can't go a second time", &given.place)
+        }
+        _ => return None,
+    };
+    let problem = Problem::new(format!("where every moment is cut, {what}")).at(place);
+    every.then(|| problem.help("give a number of cuts, or leave the other out"))
+}
