@@ -2,6 +2,7 @@
 //! [`Factor::OWN`].
 
 mod clients;
+mod cpus;
 mod disk;
 mod durability;
 mod engine;
@@ -11,6 +12,7 @@ pub(crate) mod rate;
 mod scale;
 mod state;
 
+pub use cpus::Cpus;
 pub use memory::Memory;
 pub use neighbours::Neighbours;
 pub use rate::{ArrivalNames, Rate};

@@ -171,7 +171,7 @@ impl Estimate {
         for (engine, level) in &possible.cuts {
             let cell = &experiment.cut_cell(engine, level);
             let Ok(target) = registry.target_of(workload) else { continue };
-            let Ok(setup) = target.resolve(&Wanted { experiment, cell, workload }) else {
+            let Ok(setup) = Wanted { experiment, cell, workload }.resolve(target) else {
                 continue;
             };
             self.load(registry, &setup, loaded);
@@ -190,7 +190,7 @@ impl Estimate {
 fn costs(setup: &Setup) -> &'static Costs {
     match setup {
         Setup { external: true, .. } => &ELSEWHERE,
-        Setup { has_server: true, .. } => &SERVER,
+        _ if setup.has_server() => &SERVER,
         Setup { groups, .. } if groups.is_empty() => &FILES,
         _ => &EMBEDDED,
     }

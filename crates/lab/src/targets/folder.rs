@@ -151,7 +151,6 @@ impl Target for Folder {
                 into: WORKLOAD.into(),
             },
             groups: Vec::new(),
-            has_server: false,
             external: false,
         })
     }

@@ -184,7 +184,7 @@ impl Sweep<'_> {
         let mut tally = Tally::new(&self.recording.history, drawn, &different, &terms.keep);
         let chosen = survey::evenly(different, budget);
         tally.every.budget = budget as u64;
-        let room = Room::new(&self.run.work, self.trial.setup.has_server)?;
+        let room = Room::new(&self.run.work, self.trial.setup.has_server())?;
         let auditors = self.auditors((stage.program, stage.stop), room.path());
         let (mut seem_broken, of) = (Vec::new(), chosen.len());
         auditors.audit(&chosen, false, |at, (acknowledged, verdict)| {
@@ -275,7 +275,7 @@ impl Sweep<'_> {
         Auditors {
             program,
             job,
-            has_server: setup.has_server,
+            setup,
             patience: self.run.terms.patience,
             stop,
             history: &self.recording.history,
