@@ -14,6 +14,7 @@ pub mod folder;
 mod genes;
 mod model;
 mod random;
+pub mod reach;
 pub mod sequences;
 pub mod survival;
 pub mod warm;
@@ -111,6 +112,7 @@ macro_rules! suite {
             STORING:
                 survival::acknowledged_commits_survive_a_kill,
                 debt::says_what_it_owes_while_others_work,
+                reach::tells_where_it_is,
                 concurrency::read_then_write_loses_no_increment,
                 concurrency::adding_loses_no_increment,
                 concurrency::transfers_keep_the_sum_in_every_snapshot,

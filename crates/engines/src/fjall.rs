@@ -124,7 +124,8 @@ impl Engine for Fjall {
             Durability::Strict => PersistMode::SyncData,
         };
         let since = debt::Since::now(&spaces);
-        kv::open(Store { _syncer: syncer, spaces, database, commit, since }, schema, statements)
+        let store = Store { _syncer: syncer, spaces, database, commit, since };
+        kv::open(directory, store, schema, statements)
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+mod address;
 mod debt;
 mod external;
 pub mod fair;
@@ -32,6 +33,7 @@ pub mod urls;
 mod value;
 
 pub use bakeoff_servers::{Standing, servers_go_by_path};
+pub use address::{Address, Listens, ServerAddress};
 pub use debt::{Debt, FileCall, Owed, Payment, Signature, Turn, Unit};
 pub use fair::Setting;
 pub use lookup::{find, find_among, find_with};
@@ -399,6 +401,12 @@ pub trait Database: Send + Sync {
     /// The process that does the engine's work, with its children: a private server's. `None` for
     /// an engine that works in this process, and for a server elsewhere.
     fn server(&self) -> Option<u32> {
+        None
+    }
+
+    /// Where other programs reach what it holds, as long as it is open; `None` for an engine that stores
+    /// nothing.
+    fn address(&self) -> Option<Address> {
         None
     }
 

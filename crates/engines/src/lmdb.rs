@@ -111,7 +111,8 @@ impl Engine for Lmdb {
         env.clear_stale_readers().map_err(from_heed)?;
         let spaces = Spaces::try_new(env, |env| open_spaces(env, &names)).map_err(from_heed)?;
         let growth = Growth::since(&spaces.borrow_owner().info());
-        kv::open(Store { spaces, gate: Gate::default(), growth }, schema, statements)
+        let store = Store { spaces, gate: Gate::default(), growth };
+        kv::open(directory, store, schema, statements)
     }
 }
 

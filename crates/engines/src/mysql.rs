@@ -19,8 +19,8 @@ use crate::options::{EngineOption, Options};
 use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
-    About, Database, Debt, Durability, Engine, Error, Home, Loader, Result, Schema, Session,
-    Setting, Signature, Standing, Statement, Terms, files,
+    About, Address, Database, Debt, Durability, Engine, Error, Home, Listens, Loader, Result,
+    Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
 };
 
 use debt::Watch;
@@ -290,6 +290,23 @@ impl Database for Open {
 
     fn server(&self) -> Option<u32> {
         self.private.as_ref().map(|private| private.server.pid())
+    }
+
+    fn address(&self) -> Option<Address> {
+        let opts = &self.opts;
+        let listens = match opts.get_socket() {
+            Some(socket) => Listens::Socket(socket.into()),
+            None => Listens::Port {
+                host: opts.get_ip_or_hostname().into_owned(),
+                port: opts.get_tcp_port(),
+            },
+        };
+        Some(Address::Server(ServerAddress {
+            listens,
+            user: opts.get_user().unwrap_or_default().into(),
+            password: opts.get_pass().map(Secret::new),
+            database: opts.get_db_name().unwrap_or_default().into(),
+        }))
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

@@ -13,7 +13,7 @@ use bakeoff_servers::Server;
 use postgres::Client;
 use postgres::error::SqlState;
 use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 
 use crate::external::password::Secret;
 use crate::external::tls::Tls;
@@ -21,8 +21,8 @@ use crate::options::{EngineOption, Options};
 use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::{
-    About, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Schema,
-    Session, Setting, Signature, Standing, Statement, Terms, files,
+    About, Address, Database, Debt, Durability, Engine, Error, Home, Listens, Loader, Promise,
+    Result, Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
 };
 
 use debt::Watch;
@@ -323,6 +323,21 @@ impl Database for Open {
 
     fn server(&self) -> Option<u32> {
         self.private.as_ref().map(|private| private.server.pid())
+    }
+
+    fn address(&self) -> Option<Address> {
+        let port = self.config.get_ports().first().copied().unwrap_or(external::PORT);
+        let listens = match self.config.get_hosts().first()? {
+            Host::Unix(folder) => Listens::Socket(folder.join(format!(".s.PGSQL.{port}"))),
+            Host::Tcp(host) => Listens::Port { host: host.clone(), port },
+        };
+        let password = self.config.get_password().and_then(|it| std::str::from_utf8(it).ok());
+        Some(Address::Server(ServerAddress {
+            listens,
+            user: self.config.get_user().unwrap_or_default().into(),
+            password: password.map(Secret::new),
+            database: self.config.get_dbname().unwrap_or_default().into(),
+        }))
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

@@ -22,8 +22,8 @@ use crate::gate::{Gate, Pass};
 use crate::sql::Dialect;
 use crate::statement::{Action, Yield};
 use crate::{
-    About, Access, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
-    Schema, Session, Setting, Signature, Statement, Terms, Value,
+    About, Access, Address, Database, Debt, Durability, Engine, Error, Home, Loader, Promise,
+    Result, Rows, Schema, Session, Setting, Signature, Statement, Terms, Value,
 };
 
 mod log;
@@ -294,6 +294,10 @@ impl Database for Open {
         self.file.sync_all()?;
         File::open(self.path.parent().expect("a file in a directory"))?.sync_all()?;
         Ok(())
+    }
+
+    fn address(&self) -> Option<Address> {
+        Some(Address::Files(self.path.clone()))
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

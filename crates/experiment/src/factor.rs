@@ -63,10 +63,11 @@ pub(crate) enum Valid {
 
 impl Factor {
     /// The lab's own factors, in the order in which they are listed.
-    pub const OWN: [Self; 9] = [
+    pub const OWN: [Self; 10] = [
         Self::ENGINE,
         Self::DURABILITY,
         Self::MEMORY,
+        Self::CPUS,
         Self::DISK,
         Self::NEIGHBOURS,
         Self::CLIENTS,

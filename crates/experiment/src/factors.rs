@@ -5,11 +5,13 @@ use crate::factor::{Factor, Own, Valid};
 use crate::message::one_of;
 
 mod clients;
+mod cpus;
 mod memory;
 mod neighbours;
 pub(crate) mod rate;
 mod state;
 
+pub use cpus::Cpus;
 pub use memory::Memory;
 pub use neighbours::Neighbours;
 pub use rate::{ArrivalNames, Rate};

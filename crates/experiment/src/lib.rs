@@ -40,7 +40,7 @@ pub use disks::{DeviceProblem, DeviceTable, DiskModels, Disks, HOST, ParameterNa
 pub use engines::{EngineNames, Engines, Judge, Reader, Standing, Variant};
 pub use experiment::Experiment;
 pub use factor::{Declarer, Factor, OptionFactor, Own};
-pub use factors::{ArrivalNames, Memory, Neighbours, Rate, State};
+pub use factors::{ArrivalNames, Cpus, Memory, Neighbours, Rate, State};
 pub use keys::Changes;
 pub use layer::Settings;
 pub use level::{base, engine};

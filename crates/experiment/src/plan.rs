@@ -6,7 +6,7 @@ use bakeoff_factor::DEFAULT;
 
 use crate::factor::OptionFactor;
 use crate::random::SplitMix64;
-use crate::{Experiment, Factor, Memory, Neighbours, Rate, State, level};
+use crate::{Cpus, Experiment, Factor, Memory, Neighbours, Rate, State, level};
 
 /// All trials, in blocks.
 ///
@@ -133,6 +133,11 @@ impl Cell {
     /// How much memory the engine has; unlimited where the workload has no such factor.
     pub fn memory(&self) -> Memory {
         self.read(Factor::MEMORY, Memory::parse)
+    }
+
+    /// How many processors the engine has; unlimited where the workload has no such factor.
+    pub fn cpus(&self) -> Cpus {
+        self.read(Factor::CPUS, Cpus::parse)
     }
 
     /// The other load on the disk; none where the workload has no such factor.

@@ -46,10 +46,13 @@ fn perform(
             let loaded = &mut |rows, bytes| output.send(&Message::Loaded { rows, bytes });
             target.prepare(subject)?.load(place, loaded)?;
         }
-        Task::Read => {
-            place.join_all()?;
+        Task::Read { group } => {
+            let group = group.as_deref();
+            group.map_or(Ok(()), |name| place.join(name))?;
             let mut buffer = vec![0; 1 << 20];
-            let read = place.directory.as_deref().map_or(Ok(()), |at| read_all(at, &mut buffer));
+            let files = place.readers().into_iter().filter(|(reader, _)| *reader == group);
+            let read =
+                files.map(|(_, files)| read_all(files, &mut buffer)).collect::<Result<(), _>>();
             read.map_err(|error| TrialError::place("its data can't be read", error))?;
         }
         Task::Inside { procedure, data } => {

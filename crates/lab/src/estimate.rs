@@ -172,7 +172,7 @@ impl Estimate {
         for (engine, level) in &possible.cuts {
             let cell = &experiment.cut_cell(engine, level);
             let Ok(target) = registry.target_of(workload) else { continue };
-            let Ok(setup) = target.resolve(&Wanted { experiment, cell, workload }) else {
+            let Ok(setup) = Wanted { experiment, cell, workload }.resolve(target) else {
                 continue;
             };
             self.load(registry, &setup, loaded);
@@ -238,7 +238,6 @@ mod tests {
             let setup = Setup { target: "t", subject: Value::Null, recipe, groups, home };
             assert_eq!(costs(&setup), expected, "{home:?}");
             assert_eq!(setup.has_server(), home == Home::Server);
-            assert_eq!(setup.runtime(".".as_ref()).is_some(), home == Home::Server);
             assert_eq!(setup.is_elsewhere(), home == Home::Elsewhere);
         }
     }

@@ -29,7 +29,7 @@ pub use error::{LabError, MachineError, Problems, TrialError};
 pub use estimate::Estimate;
 pub use machine::describe as describe_machine;
 pub use place::disk::try_virtual_disk;
-pub use place::memory::try_memory_limit;
+pub use place::group::{try_cpu_limit, try_memory_limit};
 pub use possible::Possible;
 pub use preflight::Preflight;
 pub use process::Program;

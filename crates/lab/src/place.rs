@@ -2,13 +2,14 @@
 //! it, memory limited, and all of it taken away again.
 
 pub mod disk;
+pub mod group;
 mod image;
 pub mod images;
 pub mod leftovers;
 pub mod limits;
-pub mod memory;
 pub mod page_cache;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use self::disk::Disk;
+use self::group::Limit;
 use self::limits::Limits;
-use self::memory::Group;
 use crate::error::wanting;
 use crate::machine::accounts;
 use crate::{MachineError, TrialError};
@@ -35,21 +36,22 @@ const REMOVING: Duration = Duration::from_secs(5);
 pub struct Place {
     /// Where the target's files are, or are to be; `None` for one that somebody else runs.
     pub directory: Option<PathBuf>,
-    /// Where a server keeps its socket, log and configuration.
-    pub runtime: Option<PathBuf>,
-    /// The groups of processes that work for the target.
-    pub groups: Vec<ProcessGroup>,
+    /// The groups of processes that work for the target, by their names, as `database`.
+    pub groups: BTreeMap<String, ProcessGroup>,
     /// Whether tables of an earlier run, in a database that somebody else runs, may be dropped.
     pub reuse: bool,
 }
 
-/// A named group of processes, with what limits it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A group of processes, with what limits it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ProcessGroup {
-    /// Its name, as `database`.
-    pub name: String,
-    /// Bytes of memory that it has, its page cache included, where they are limited.
-    pub memory_bytes: Option<u64>,
+    /// Where its server keeps its socket, log and configuration, if it has one.
+    pub runtime: Option<PathBuf>,
+    /// The folder of the files that are its own: who brings them into the page cache belongs to it.
+    pub files: Option<PathBuf>,
+    /// The most that it may have.
+    pub limit: Limit,
     /// The control groups that its processes belong into, each by its `cgroup.procs`.
     pub cgroups: Vec<PathBuf>,
 }
@@ -62,28 +64,45 @@ impl Place {
 
     /// The group of that name.
     pub fn group(&self, name: &str) -> Option<&ProcessGroup> {
-        self.groups.iter().find(|group| group.name == name)
+        self.groups.get(name)
     }
 
-    /// Moves this process into a group.
+    /// Moves this process into a group, and into no other.
     ///
     /// # Errors
     /// When the system won't have it.
     pub fn join(&self, name: &str) -> Result<(), TrialError> {
-        self.group(name).map_or(Ok(()), join)
+        let Some(joined) = self.group(name) else { return Ok(()) };
+        let limited = |e| TrialError::place(&format!("the group {name} can't be limited"), e);
+        group::join(&joined.cgroups).map_err(limited)
     }
 
-    /// Moves this process into all groups, one after the other.
+    /// Makes the folders of the groups' servers; which these are.
     ///
     /// # Errors
-    /// As [`Place::join`].
-    pub fn join_all(&self) -> Result<(), TrialError> {
-        self.groups.iter().try_for_each(join)
+    /// The first that can't be made.
+    pub(crate) fn make_folders(&self) -> Result<Vec<PathBuf>, TrialError> {
+        let folders = self.groups.values().filter_map(|group| group.runtime.clone());
+        let folders: Vec<PathBuf> = folders.collect();
+        for folder in &folders {
+            wanting("the server's folder", fs::create_dir(folder))?;
+        }
+        Ok(folders)
     }
-}
 
-fn join(group: &ProcessGroup) -> Result<(), TrialError> {
-    memory::join(&group.cgroups).map_err(|e| TrialError::place("memory can't be limited", e))
+    /// What is to be read so that the page cache holds it: each group's own files by the group, or
+    /// all of them where no group has any.
+    pub fn readers(&self) -> Vec<(Option<&str>, &Path)> {
+        let own = self
+            .groups
+            .iter()
+            .filter_map(|(name, group)| Some((Some(name.as_str()), group.files.as_deref()?)));
+        let own: Vec<_> = own.collect();
+        match own.is_empty() {
+            true => self.directory.iter().map(|all| (None, all.as_path())).collect(),
+            false => own,
+        }
+    }
 }
 
 /// A place that is there until it is closed.
@@ -91,41 +110,32 @@ pub struct Staged {
     place: Place,
     /// The disk under the files.
     pub disk: Disk,
-    /// What the groups' memory is limited by.
+    /// What the groups are limited by.
     limits: Limits,
     /// What is removed at the end.
     folders: Vec<PathBuf>,
 }
 
 impl Staged {
-    /// Stages `groups` of processes over the files in `files`, on a disk that is seen in its own
-    /// folder. `runtime` is the new folder for what a server keeps beside its data, if there is
-    /// one; `limits` hold groups to their memory.
+    /// Stages a place over the files in `files`, on a disk that is seen in its own folder. `wanted`
+    /// are the groups of processes over them, whose servers' folders are made here; `limits` hold
+    /// groups to what they may have.
     ///
     /// # Errors
     /// What can't be had.
     pub fn new(
-        groups: &[&'static str],
+        wanted: impl FnOnce(&Path) -> Place,
         disk: Disk,
         files: &Path,
-        runtime: Option<PathBuf>,
         limits: Limits,
     ) -> Result<Self, TrialError> {
-        if let Some(folder) = &runtime {
-            wanting("the server's folder", fs::create_dir(folder))?;
+        let mut place = wanted(disk.seen_at().unwrap_or(files));
+        for (name, group) in &mut place.groups {
+            let Some(held) = limits.of(name) else { continue };
+            group.limit = held.limit();
+            group.cgroups = held.processes();
         }
-        let folders = runtime.iter().cloned().collect();
-        let group = |name: &&'static str| ProcessGroup {
-            name: (*name).into(),
-            memory_bytes: limits.of(name).map(Group::limit),
-            cgroups: limits.of(name).map(Group::processes).into_iter().collect(),
-        };
-        let place = Place {
-            directory: Some(disk.seen_at().unwrap_or(files).to_owned()),
-            runtime,
-            groups: groups.iter().map(group).collect(),
-            reuse: false,
-        };
+        let folders = place.make_folders()?;
         Ok(Self { place, disk, limits, folders })
     }
 
@@ -134,7 +144,7 @@ impl Staged {
         &self.place
     }
 
-    /// What the groups' memory is limited by.
+    /// What the groups are limited by.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -9,6 +9,7 @@ use bakeoff_experiment::{Block, Cell, Cuts, Experiment, Factor, Plan, State, bas
 use bakeoff_results::{LeftOut, in_words};
 
 use crate::refusal::gives;
+use crate::targets::Wanted;
 use crate::{Refusal, Registry, TrialError, spec};
 
 /// The part of an experiment that can be run, and what was left out.
@@ -156,6 +157,11 @@ pub fn can_be_cut(
                    it starts itself (`bakeoff list engines`)";
         return Err(Refusal::of(&cell, &[Factor::ENGINE], why));
     }
-    let durability = Durability::parse(level);
-    durability.map_or(Ok(()), |durability| gives(engine, &cell, durability))
+    if let Some(durability) = Durability::parse(level) {
+        gives(engine, &cell, durability)?;
+    }
+    let workload = experiment.cut_workload();
+    let refused = |error: TrialError| Refusal::of(&cell, &[], error.to_string());
+    let target = registry.target_of(workload).map_err(refused)?;
+    Wanted { experiment, cell: &cell, workload }.resolve(target).map(drop)
 }

@@ -1,19 +1,20 @@
 //! What is tried before the first load, so that a run that can't come to its end does not begin: every
-//! engine, the virtual disk, the memory limit and the room, all at once.
+//! target, the virtual disk, the limits and the room, all at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Block, Experiment, Factor, HOST, Memory};
+use bakeoff_experiment::{Block, Cpus, Experiment, Factor, HOST, Memory};
 
 use crate::error::Problems;
+use crate::place::group::{try_cpu_limit, try_memory_limit};
 use crate::place::images::Recipe;
-use crate::place::{RESERVE, disk, memory, room};
+use crate::place::{RESERVE, disk, room};
 use crate::spec::{self, DiskSpec, TrialSpec};
-use crate::targets::{Setup, Wanted};
+use crate::targets::{GroupLimit, Setup, Wanted};
 use crate::{MachineError, Possible, Registry, TrialError, estimate};
 
 /// Bytes that a trial's record takes.
@@ -44,17 +45,12 @@ impl Preflight<'_> {
         let trials = self.trials(blocks);
         let cut = self.cut();
         let cuts = !cut.is_empty();
-        let mut problems = self.engines(&trials, &cut);
+        let mut problems = self.targets(&trials, &cut);
         let is_virtual = |trial: &TrialSpec| trial.disk != DiskSpec::Host;
         if cuts || trials.iter().any(is_virtual) {
             problems.extend(self.virtual_disk(cuts));
         }
-        if trials.iter().any(|trial| trial.memory.0 != Memory::Unlimited)
-            && let Err(why) = memory::try_memory_limit()
-        {
-            problems
-                .push(MachineError::Place(format!("{why}, or run with --memory unlimited")).into());
-        }
+        problems.extend(limits(&trials));
         problems.extend(self.too_little_room(&trials, &cut).err().map(TrialError::from));
         if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
     }
@@ -79,46 +75,41 @@ impl Preflight<'_> {
         let setup = |(engine, level): &(String, String)| {
             let cell = &experiment.cut_cell(engine, level);
             let target = self.registry.target_of(workload).ok()?;
-            target.resolve(&Wanted { experiment, cell, workload }).ok()
+            Wanted { experiment, cell, workload }.resolve(target).ok()
         };
         self.possible.cuts.iter().filter_map(setup).collect()
     }
 
-    /// What keeps engines from being used. They are tried at the same time: a server that is not
-    /// there may take seconds not to answer.
-    fn engines(&self, trials: &[TrialSpec], cut: &[Setup]) -> Vec<TrialError> {
+    /// What keeps targets from being used. What each of them needs is tried once for all trials that
+    /// have it loaded into the same, and all at the same time: a server that is not there may take
+    /// seconds not to answer.
+    fn targets(&self, trials: &[TrialSpec], cut: &[Setup]) -> Vec<TrialError> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
-        let names: BTreeSet<&String> = setups.map(|setup| &setup.recipe.into).collect();
-        let ready = &|name: &String| match self.registry.engine(name) {
-            Some(engine) => {
-                engine.ready(&self.settings_of(name), self.reuse).err().unwrap_or_default()
-            }
-            None => Vec::new(),
+        let named = setups.map(|setup| ((&*setup.recipe.into, setup.target), setup));
+        let all: BTreeMap<(&str, &str), &Setup> = named.collect();
+        let ready = &|setup: &Setup| {
+            let target = self.registry.target(setup.target);
+            let tried = target.map_or(Ok(()), |it| it.ready(&setup.subject, self.reuse));
+            tried.err().unwrap_or_default()
         };
-        let answers: Vec<(&String, Vec<String>)> = thread::scope(|scope| {
-            let ask = |name| thread::Builder::new().spawn_scoped(scope, move || ready(name));
-            let asked: Vec<_> = names.iter().map(|name| (*name, ask(name))).collect();
+        let answers: Vec<(&str, Vec<String>)> = thread::scope(|scope| {
+            let ask = |setup| thread::Builder::new().spawn_scoped(scope, move || ready(setup));
+            let asked: Vec<_> = all.into_values().map(|setup| (setup, ask(setup))).collect();
             // Without a thread it takes longer.
-            let answer = |(name, asked): (_, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| {
+            let answer = |(setup, asked): (_, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| {
                 let answer = match asked {
                     Ok(asked) => asked.join().unwrap_or_default(),
-                    Err(_) => ready(name),
+                    Err(_) => ready(setup),
                 };
-                (name, answer)
+                (&*setup.recipe.into, answer)
             };
             asked.into_iter().map(answer).collect()
         });
-        let told = |(name, problems): (&String, Vec<String>)| {
+        let told = |(name, problems): (&str, Vec<String>)| {
             let told = |why| TrialError::User(format!("{name} can't be used: {why}"));
             problems.into_iter().map(told).collect::<Vec<_>>()
         };
         answers.into_iter().flat_map(told).collect()
-    }
-
-    /// What the experiment sets for an engine, whichever level of it.
-    fn settings_of(&self, level: &str) -> Vec<(String, String)> {
-        let own = self.experiment.settings.get(bakeoff_experiment::engine(level));
-        own.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// What keeps a virtual disk from being mounted.
@@ -164,4 +155,20 @@ impl Preflight<'_> {
         let copies = largest * if cut.is_empty() { 2 } else { 3 };
         room(self.folder, RESERVE + images.values().sum::<u64>() + copies + hired + records)
     }
+}
+
+/// What keeps groups from being limited, by each factor that some trial wants to limit them by.
+fn limits(trials: &[TrialSpec]) -> Vec<TrialError> {
+    let any = |limited: fn(&GroupLimit) -> bool| {
+        trials.iter().any(|trial| trial.limits.values().any(limited))
+    };
+    let tried = [
+        (Factor::MEMORY, any(|it| it.memory != Memory::Unlimited), try_memory_limit as fn() -> _),
+        (Factor::CPUS, any(|it| it.cpus != Cpus::Unlimited), try_cpu_limit),
+    ];
+    let told = |(factor, wanted, try_it): (Factor, bool, fn() -> Result<String, String>)| {
+        let why = wanted.then(try_it)?.err()?;
+        Some(MachineError::Place(format!("{why}, or run with --{factor} unlimited")).into())
+    };
+    tried.into_iter().filter_map(told).collect()
 }

@@ -105,13 +105,10 @@ impl Stage<'_> {
             return known.map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")));
         }
         let folder = self.images.folder(self.work)?;
-        let runtime = setup.runtime(self.work);
-        if let Some(server) = &runtime {
-            wanting("the server's folder", std::fs::create_dir(server))?;
-        }
-        let place = Place { runtime: runtime.clone(), ..Place::folder(&folder) };
+        let place = setup.place(&folder, &self.work.join("server"));
+        let servers = place.make_folders()?;
         let loaded = self.load(setup, place);
-        if let Some(server) = runtime {
+        for server in servers {
             wanting("removing the server's folder", place::remove(&server))?;
         }
         let image = loaded.and_then(|loaded_bytes| Image::new(folder, loaded_bytes));

@@ -18,7 +18,7 @@ use crate::error::wanting;
 use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
 use crate::place::leftovers::{self, WorkFolder};
-use crate::place::{images::Images, memory};
+use crate::place::{group, images::Images};
 use crate::planner::{Due, Planner};
 use crate::possible::Possible;
 use crate::preflight::Preflight;
@@ -339,7 +339,7 @@ fn trials(blocks: &[&Due]) -> usize {
 
 /// Removes what killed runs have left: first what is mounted in work folders, then these.
 fn sweep(registry: &Path, watch: &mut dyn Watch) -> Result<(), MachineError> {
-    let mut swept = memory::sweep();
+    let mut swept = group::sweep();
     swept.extend(wanting("left-over mounts", bakeoff_disk::registry::sweep())?);
     swept.extend(wanting("left-over work folders", leftovers::sweep(registry))?);
     swept.iter().for_each(|path| watch.event(Event::Swept(path)));

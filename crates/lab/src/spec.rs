@@ -1,15 +1,18 @@
 //! Trial specs: a cell's levels, resolved once into typed values. Below this nobody parses a level.
 
+use std::collections::BTreeMap;
+use std::num::NonZero;
+
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::spec::Spec;
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{Cell, Experiment, Factor, Memory, Neighbours, Rate, random::SplitMix64};
+use bakeoff_experiment::{Cell, Cpus, Experiment, Factor, Neighbours, Rate, random::SplitMix64};
 use bakeoff_results::Levels;
 
 use crate::driving::{Conditioning, Drive, Pacing};
 use crate::options;
 use crate::refusal::Refusal;
-use crate::targets::{Setup, Wanted};
+use crate::targets::{GroupLimit, Setup, Wanted};
 use crate::{Registry, TrialError};
 
 /// Tells the seed of an open loop's starts from others of the same block.
@@ -22,8 +25,9 @@ const CLIENTS: u64 = 4;
 pub struct TrialSpec {
     /// The target, as it made of the levels.
     pub setup: Setup,
-    /// How much memory its engine has: the group `database`.
-    pub memory: MemoryLimit,
+    /// The most that each of its groups of processes may have, by its name; a group that is not
+    /// there is not limited.
+    pub limits: BTreeMap<&'static str, GroupLimit>,
     /// The disk under its files.
     pub disk: DiskSpec,
     /// The other load on that disk.
@@ -34,21 +38,6 @@ pub struct TrialSpec {
     pub levels: Levels,
     /// Those of them that are options of its engine or its disk.
     pub options: Levels,
-}
-
-/// How much memory processes have, their page cache included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryLimit(pub Memory);
-
-impl MemoryLimit {
-    /// In bytes, of data of so many; `None` where it is not limited.
-    pub fn bytes(self, loaded: u64) -> Option<u64> {
-        match self.0 {
-            Memory::Unlimited => None,
-            Memory::Bytes(bytes) => Some(bytes),
-            Memory::Share(percent) => Some(loaded * u64::from(percent) / 100),
-        }
-    }
 }
 
 /// A disk, by its kind.
@@ -74,7 +63,9 @@ pub fn resolve(
     let no_target = |error: TrialError| Refusal::of(cell, &[], error.to_string());
     let target = registry.target_of(&experiment.workload).map_err(no_target)?;
     check_options(registry, experiment, cell)?;
-    let setup = target.resolve(&Wanted { experiment, cell, workload: &experiment.workload })?;
+    enough_processors(cell)?;
+    let setup = Wanted { experiment, cell, workload: &experiment.workload }.resolve(target)?;
+    let limits = setup.groups.iter().map(|group| (group.name, group.limit)).collect();
     let disk = disk(registry, experiment, cell)?;
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
@@ -83,7 +74,7 @@ pub fn resolve(
     }
     let trial = TrialSpec {
         setup,
-        memory: MemoryLimit(cell.memory()),
+        limits,
         seed: match disk {
             DiskSpec::Host => experiment.seed,
             // The same seed for all of a block, another one for the next.
@@ -107,6 +98,20 @@ pub fn resolve(
         seed: seed(CLIENTS),
     };
     Ok((trial, drive))
+}
+
+/// Refuses a quota of more processors than there are: it would limit nothing.
+fn enough_processors(cell: &Cell) -> Result<(), Refusal> {
+    let there = std::thread::available_parallelism().map_or(1, NonZero::get);
+    if cell.cpus().milli().is_none_or(|milli| u64::from(milli) <= there as u64 * 1000) {
+        return Ok(());
+    }
+    let why = match there {
+        1 => "this machine has 1 processor".to_owned(),
+        _ => format!("this machine has {there} processors"),
+    };
+    let most = Cpus::Milli(there as u32 * 1000);
+    Err(Refusal::of(cell, &[Factor::CPUS], format!("{why}: name {most} at most, or `unlimited`")))
 }
 
 /// The disk of a cell.

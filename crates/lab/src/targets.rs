@@ -7,19 +7,21 @@
 pub mod folder;
 pub mod tables;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bakeoff_engines::{self as engines, Claim, Debt};
-use bakeoff_experiment::{Cell, Experiment, WorkloadNames};
+use bakeoff_experiment::{Cell, Cpus, Experiment, Memory, WorkloadNames};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::{AppliedSetting, Measures};
 use bakeoff_workloads::{Claims, Findings};
 use serde_json::Value;
 
 use crate::TrialError;
-use crate::place::Place;
+use crate::place::group::Limit;
 use crate::place::images::Recipe;
+use crate::place::{Place, ProcessGroup};
 use crate::refusal::Refusal;
 
 /// A kind of thing that clients can drive.
@@ -53,6 +55,16 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// What keeps it from being ready.
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError>;
+
+    /// Tries what a subject needs of this machine or of somebody else's server, before a run begins.
+    /// `reuse` says whether tables of bakeoff's own making may be there.
+    ///
+    /// # Errors
+    /// All that keeps it from being used, each with what to do.
+    fn ready(&self, subject: &Value, reuse: bool) -> Result<(), Vec<String>> {
+        let _ = (subject, reuse);
+        Ok(())
+    }
 
     /// Whether a file, by its path in the place, is what its commits wait for: its log.
     fn is_log(&self, subject: &Value, file: &Path) -> bool {
@@ -107,6 +119,29 @@ pub struct Wanted<'a> {
     pub workload: &'a str,
 }
 
+impl Wanted<'_> {
+    /// What a target makes of them.
+    ///
+    /// # Errors
+    /// The target's own refusal; two of its groups have one name, so that nobody could say whose limit
+    /// it is and who is charged.
+    pub fn resolve(&self, target: &dyn Target) -> Result<Setup, Refusal> {
+        let setup = target.resolve(self)?;
+        let mut names = BTreeSet::new();
+        match setup.groups.iter().find(|group| !names.insert(group.name)) {
+            None => Ok(setup),
+            Some(GroupSetup { name, .. }) => {
+                let why = format!(
+                    "the target `{}` has two groups of processes named `{name}`: each needs a name of \
+                     its own",
+                    target.name()
+                );
+                Err(Refusal { levels: BTreeMap::new(), why })
+            }
+        }
+    }
+}
+
 /// What a target made of a trial's levels. Its `Debug` leaves the subject out, which may have a
 /// password.
 #[derive(Clone, PartialEq)]
@@ -117,8 +152,8 @@ pub struct Setup {
     pub subject: Value,
     /// How its data come about.
     pub recipe: Recipe,
-    /// The groups of processes that work for it.
-    pub groups: Vec<&'static str>,
+    /// The groups of processes that work for it, each of another name.
+    pub groups: Vec<GroupSetup>,
     /// Where it does its work.
     pub home: Home,
 }
@@ -165,10 +200,55 @@ impl Setup {
         self.home == Home::Elsewhere
     }
 
-    /// The folder for what its server keeps beside its data, below `work`; `None` where there is no
-    /// server.
-    pub fn runtime(&self, work: &Path) -> Option<PathBuf> {
-        self.has_server().then(|| work.join("server"))
+    /// A place over the files in `directory`, nothing of it limited. Each server has a folder of its
+    /// own for what it keeps beside its data, which is to be made: `server`, and the group's name.
+    pub fn place(&self, directory: &Path, server: &Path) -> Place {
+        let group = |wanted: &GroupSetup| {
+            let mut folder = server.as_os_str().to_owned();
+            folder.push("-");
+            folder.push(wanted.name);
+            let runtime = wanted.has_server.then(|| folder.into());
+            let files = wanted.files.map(|below| directory.join(below));
+            (wanted.name.to_owned(), ProcessGroup { runtime, files, ..ProcessGroup::default() })
+        };
+        Place { groups: self.groups.iter().map(group).collect(), ..Place::folder(directory) }
+    }
+}
+
+/// A group of processes that a target wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupSetup {
+    /// Its name, as `database`.
+    pub name: &'static str,
+    /// Whether it is a server, which wants a folder beside its data for its socket and log.
+    pub has_server: bool,
+    /// The files that are its own, as a folder below the place's: the whole where it is empty.
+    pub files: Option<&'static str>,
+    /// The most that it may have, by the trial's levels.
+    pub limit: GroupLimit,
+}
+
+/// The most that a group may have, as levels say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupLimit {
+    /// Of memory, its page cache included.
+    pub memory: Memory,
+    /// Of processors.
+    pub cpus: Cpus,
+}
+
+impl GroupLimit {
+    /// None.
+    pub const NONE: Self = Self { memory: Memory::Unlimited, cpus: Cpus::Unlimited };
+
+    /// With data of so many bytes.
+    pub fn of(self, loaded: u64) -> Limit {
+        let memory_bytes = match self.memory {
+            Memory::Unlimited => None,
+            Memory::Bytes(bytes) => Some(bytes),
+            Memory::Share(percent) => Some(loaded * u64::from(percent) / 100),
+        };
+        Limit { memory_bytes, cpu_milli: self.cpus.milli() }
     }
 }
 

@@ -184,6 +184,8 @@ pub fn level(factor: &str, level: &str) -> String {
             format!("neighbours at {} %", level.trim_end_matches('%').trim())
         }
         ("neighbours", _) => format!("{} neighbours", level.trim_start_matches('x')),
+        ("cpus", "1") => "1 processor".into(),
+        ("cpus", _) => format!("{level} processors"),
         ("durability" | "memory" | "state", _) => format!("{level} {factor}"),
         _ => format!("{factor} {level}"),
     }

@@ -202,6 +202,15 @@ measures! {
     MEMORY_LIMIT = "memory-limit", Bytes, [Database], "the most memory that a group may use, page cache included";
     MEMORY_PEAK = "memory-peak", Bytes, [Database], "the most that it used at once";
     MEMORY_CACHED = "memory-cached", Bytes, [Database], "its files in the page cache when the clients stopped";
+    CPU_LIMIT = "cpu-limit", Count, [Database],
+        "the processors that a group may use: its quota of their time; where an engine works in the \
+         trial's process, the clients' time is in it";
+    CPU_PERIODS = "cpu-periods", Count, [Database],
+        "periods of 100 ms in which it had something to do, from the clients' start to their end";
+    CPU_THROTTLED = "cpu-throttled", Count, [Database],
+        "those of them in which it had used its quota up and had to wait for the next";
+    CPU_WAITED = "cpu-waited", Seconds, [Database],
+        "how long it waited so, summed over the processors that it waited on";
     SPACE = "space", Bytes, [Trial], "size on disk after the drain";
     SPACE_AT_START = "space-at-start", Bytes, [Trial], "size on disk when the clients started";
     OPENING = "opening", Seconds, [Trial],

@@ -110,7 +110,7 @@ impl Engine for LogStore {
         let syncer = relaxed.then(|| Syncer::start(Arc::clone(&log))).transpose()?;
         let strict = terms.durability == Durability::Strict;
         let store = Store { memory, log, strict, batch: self.batch, _syncer: syncer };
-        kv::open(store, schema, statements)
+        kv::open(directory, store, schema, statements)
     }
 }
 

@@ -57,6 +57,7 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
     found.say(needed, "neighbours", try_neighbours(folder.path()))?;
     found.say(Needed::No, "virtual disks", disk)?;
     found.say(Needed::No, "memory limits", bakeoff_lab::try_memory_limit())?;
+    found.say(Needed::No, "processor limits", bakeoff_lab::try_cpu_limit())?;
     found.conclude(&lab.registry)
 }
 

@@ -1,9 +1,12 @@
 //! The plan of a run, and roughly how long it takes: `bakeoff run --dry-run`.
 
+use std::collections::BTreeSet;
+
 use bakeoff_analysis::FIRST_LOOK;
-use bakeoff_experiment::{Block, Bounds, Cuts, Experiment, State};
+use bakeoff_engines::Home;
+use bakeoff_experiment::{Block, Bounds, Cpus, Cuts, Experiment, Factor, PlannedTrial, State};
 use bakeoff_lab::possible::line as refused;
-use bakeoff_lab::{Estimate, Possible, Registry};
+use bakeoff_lab::{Estimate, Possible, Registry, spec};
 
 use crate::progress::span;
 
@@ -28,7 +31,29 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let lines: String = blocks.iter().map(|block| line(experiment, block)).collect();
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = planner(registry, experiment);
-    format!("{}\n{total}{planner}{lines}{}{again}", experiment.title, left_out(possible))
+    let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
+    let left_out = left_out(possible);
+    format!("{}\n{total}{planner}{lines}{clients}{left_out}{again}", experiment.title)
+}
+
+/// Which engines' quota of processors their clients share, if any does, and what that means.
+pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String> {
+    let trials = possible.plan.blocks.iter().flat_map(|block| &block.trials);
+    let limited = trials.filter(|trial| trial.cell.cpus() != Cpus::Unlimited);
+    let shares = |trial: &PlannedTrial| {
+        let engine = spec::engine(registry, &trial.cell).ok()?;
+        let inside = engine.home() == Home::Process;
+        inside.then(|| trial.cell.base(Factor::ENGINE).to_owned())
+    };
+    let engines: BTreeSet<String> = limited.filter_map(shares).collect();
+    let names: Vec<String> = engines.into_iter().collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "cpus: {} in the clients' process, so that what the clients do themselves is within the \
+             quota; a server's clients are outside of it",
+            names.join(", ") + if names.len() == 1 { " works" } else { " work" }
+        )
+    })
 }
 
 /// What a run comes to at most that goes on until it is decided.

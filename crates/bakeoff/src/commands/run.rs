@@ -55,6 +55,9 @@ pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     possible.suffices().map_err(usage)?;
     // Also for those who want the verdict alone: what is not run is not in it.
     possible.left_out.iter().for_each(|it| say(format_args!("{}", line(it))));
+    if let Some(clients) = plan::clients_within(registry, &possible).filter(|_| !arguments.quiet) {
+        say(format_args!("{clients}"));
+    }
     let mut folder = match resumed {
         Some(mut folder) => {
             let began = folder.run().map_err(Failure::folder)?;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
-use bakeoff_lab::place::memory::Group;
+use bakeoff_lab::place::group::Group;
 use bakeoff_lab::place::{Place, ProcessGroup, page_cache};
 use bakeoff_lab::process::job::{Job, Task};
 use bakeoff_testkit::{needs, open_to_all, wait_until};
@@ -90,7 +90,7 @@ impl Stage {
     /// Fails unless the group is full to its limit, and nothing more is in the page cache.
     #[track_caller]
     fn assert_held(&self, group: &Group) {
-        let limit = group.limit();
+        let limit = group.limit().memory_bytes.unwrap();
         let lately = if self.disk.is_some() { LATELY } else { 0 };
         let resident = self.resident_at_most(limit + lately + ROUNDING);
         let (usage, cached) = (group.usage().unwrap(), group.cached().unwrap());
@@ -123,16 +123,24 @@ impl Stage {
     }
 }
 
+/// A group of processes over the files in a folder.
+fn over(files: &Path, group: &Group) -> ProcessGroup {
+    let (limit, cgroups) = (group.limit(), group.processes());
+    ProcessGroup { files: Some(files.into()), limit, cgroups, runtime: None }
+}
+
 /// Reads all files below a folder, in a trial's own process.
 fn read(directory: &Path, group: Option<&Group>) {
-    let groups = group.iter().map(|group| ProcessGroup {
-        name: "readers".into(),
-        memory_bytes: Some(group.limit()),
-        cgroups: vec![group.processes()],
-    });
+    let groups = group.iter().map(|group| ("readers".into(), over(directory, group)));
     let place = Place { groups: groups.collect(), ..Place::folder(directory) };
+    read_in(&place, group.map(|_| "readers"));
+}
+
+/// Reads the files of a group in a place, in a trial's own process.
+fn read_in(place: &Place, group: Option<&str>) {
     let (target, subject) = ("tables".into(), serde_json::Value::Null);
-    let job = Job { target, subject, place, task: Task::Read };
+    let task = Task::Read { group: group.map(Into::into) };
+    let job = Job { target, subject, place: place.clone(), task };
     let job = serde_json::to_string(&job).unwrap();
     let mut process = Command::new(BAKEOFF)
         .arg("trial")

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_lab::place::memory::Group;
-use bakeoff_lab::place::page_cache;
+use bakeoff_lab::place::group::{Group, Limit};
+use bakeoff_lab::place::{Place, page_cache};
 use bakeoff_testkit::wait_until;
 use rustix::pipe::{SpliceFlags, splice};
 
-use super::{ROUNDING, Stage, can, read};
+use super::{ROUNDING, Stage, can, over, read, read_in};
 
 const LIMIT: u64 = 64 << 20;
 
@@ -41,11 +41,39 @@ fn a_limit_holds_on(model: &str) {
         return;
     }
     let stage = Stage::new(model, true, fill);
-    let group = Group::create(LIMIT).unwrap();
+    let group = Group::create(Limit::memory(LIMIT)).unwrap();
     for _ in 0..2 {
         read(&stage.seen, Some(&group));
         stage.assert_held(&group);
         assert!(group.cached().unwrap() > LIMIT / 2);
+    }
+}
+
+#[test]
+fn what_is_read_for_a_group_is_charged_to_it_alone() {
+    if !can(false) {
+        return;
+    }
+    let limits = [("database", LIMIT), ("web", LIMIT / 4)];
+    let stage = Stage::new("host", true, |folder| {
+        for (name, limit) in limits {
+            fs::create_dir(folder.join(name)).unwrap();
+            fs::write(folder.join(name).join("file"), vec![1; 2 * limit as usize]).unwrap();
+        }
+    });
+    let groups = limits.map(|(name, limit)| (name, Group::create(Limit::memory(limit)).unwrap()));
+    let named =
+        |(name, group): &(&str, Group)| ((*name).to_owned(), over(&stage.seen.join(name), group));
+    let place = Place { groups: groups.iter().map(named).collect(), ..Place::folder(&stage.seen) };
+    for (reader, files) in place.readers() {
+        assert_eq!(files, stage.seen.join(reader.unwrap()));
+        read_in(&place, reader);
+    }
+    for ((name, group), (_, limit)) in groups.iter().zip(limits) {
+        let (usage, cached) = (group.usage().unwrap(), group.cached().unwrap());
+        let figures = format!("{name}: limit {limit}, in use {usage}, cached {cached}");
+        assert!(usage <= limit && cached > limit / 2, "{figures}");
+        assert_eq!(group.out_of_memory_kills().unwrap(), 0, "{figures}");
     }
 }
 
@@ -101,11 +129,11 @@ fn a_group_goes_with_its_processes() {
     if !can(false) {
         return;
     }
-    let group = Group::create(LIMIT).unwrap();
-    let list = group.processes();
+    let group = Group::create(Limit::memory(LIMIT)).unwrap();
+    let [list] = &group.processes()[..] else { panic!("one limit") };
     let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-    fs::write(&list, child.id().to_string()).unwrap();
-    assert_eq!(fs::read_to_string(&list).unwrap().trim(), child.id().to_string());
+    fs::write(list, child.id().to_string()).unwrap();
+    assert_eq!(fs::read_to_string(list).unwrap().trim(), child.id().to_string());
     drop(group);
     assert!(!list.exists());
     assert!(!child.wait().unwrap().success(), "it was killed");

@@ -20,6 +20,16 @@ seconds = 0.5
 repetitions = 1
 "#;
 
+const QUOTAS: &str = r#"
+name = "quotas"
+workload = "point"
+engine = "sqlite"
+compare = "cpus"
+cpus = ["0.1", "unlimited", 4000]
+seconds = 1
+repetitions = 1
+"#;
+
 fn start(place: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(BAKEOFF);
     command.args(arguments).current_dir(place).env("XDG_RUNTIME_DIR", place);
@@ -32,6 +42,49 @@ fn trials(place: &Path, run: &str) -> Vec<(String, Value)> {
     let document: Value = serde_json::from_slice(&report.stdout).unwrap();
     let trials = document["trials"].as_array().unwrap().iter();
     trials.map(|it| (it["levels"]["memory"].as_str().unwrap().into(), it.clone())).collect()
+}
+
+#[test]
+fn a_quota_of_processors_is_kept_and_told_and_no_more_than_there_are_is_given() {
+    if needs(bakeoff_lab::try_cpu_limit()).is_none() {
+        return;
+    }
+    let place = folder();
+    fs::write(place.path().join("quotas.toml"), QUOTAS).unwrap();
+    let said = |arguments: &[&str]| {
+        let output = start(place.path(), arguments).wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let there = std::thread::available_parallelism().unwrap();
+    let plan = said(&["run", "quotas.toml", "--dry-run"]);
+    let run = said(&["run", "quotas.toml", "--out", "r"]);
+    for said in [&plan, &run] {
+        assert!(said.contains("not run: cpus 4000"), "{said}");
+        assert!(said.contains(&format!("this machine has {there} processor")), "{said}");
+        assert!(said.contains("cpus: sqlite works in the clients' process"), "{said}");
+    }
+    let report = start(place.path(), &["report", "r", "--format", "json"]);
+    let document: Value =
+        serde_json::from_slice(&report.wait_with_output().unwrap().stdout).unwrap();
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2);
+    for trial in trials {
+        assert_eq!(trial["valid"], true, "{trial}");
+        let measures: Measures = serde_json::from_value(trial["measures"].clone()).unwrap();
+        let of = |what| measures.of_database(what);
+        if trial["levels"]["cpus"] == "unlimited" {
+            assert_eq!((of(&CPU_LIMIT), of(&CPU_THROTTLED)), (None, None), "{trial}");
+            continue;
+        }
+        assert_eq!((of(&CPU_LIMIT), of(&MEMORY_LIMIT)), (Some(0.1), None), "{trial}");
+        let (periods, throttled) = (of(&CPU_PERIODS).unwrap(), of(&CPU_THROTTLED).unwrap());
+        assert!(0.0 < throttled && throttled <= periods, "{trial}");
+        assert!(of(&CPU_WAITED).unwrap() > 0.0, "{trial}");
+        // All that the process did: the engine's and the clients' together.
+        let cpu = of(&CPU).unwrap() + measures.get(&CPU, &Scope::Clients).unwrap();
+        assert!(cpu <= (periods + 3.0) * 0.01 + 0.05, "{cpu} s in {periods} periods of 10 ms");
+    }
 }
 
 fn limits_are_kept_and_told_on(disk: &str) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use bakeoff_engines::mysql;
-use bakeoff_lab::place::memory::Group;
+use bakeoff_lab::place::group::{Group, Limit};
 use bakeoff_servers::{Launch, Server};
 use bakeoff_testkit::needs;
 
@@ -23,7 +23,7 @@ fn launch(directory: &Path, runtime: &Path, group: Option<&Group>) -> Launch {
         directory: directory.into(),
         runtime: Some(runtime.into()),
         settings: settings.map(|(name, value)| (name.into(), value.into())).into(),
-        groups: group.iter().map(|group| group.processes()).collect(),
+        groups: group.iter().flat_map(|group| group.processes()).collect(),
     }
 }
 
@@ -69,10 +69,12 @@ fn a_server_is_held_on_a_disk_that_takes_no_time() {
         sql(&server, &format!("USE d; INSERT INTO d.t {rows}"));
         server.stop().unwrap();
     });
-    let group = Group::create(LIMIT).unwrap();
+    let group = Group::create(Limit::memory(LIMIT)).unwrap();
     let server = start(&launch(&stage.seen, &runtime("2"), Some(&group)));
-    let inside = fs::read_to_string(group.processes()).unwrap();
-    assert!(inside.lines().any(|pid| pid == server.pid().to_string()), "{inside}");
+    for list in group.processes() {
+        let inside = fs::read_to_string(list).unwrap();
+        assert!(inside.lines().any(|pid| pid == server.pid().to_string()), "{inside}");
+    }
     for _ in 0..2 {
         let sum = sql(&server, "SELECT SUM(id + LENGTH(text)) FROM d.t");
         assert_eq!(sum.trim(), (ROWS * (ROWS + 1) / 2 + 16 * ROWS).to_string());

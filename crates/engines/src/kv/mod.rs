@@ -7,10 +7,11 @@
 //! session's buffers are used again and again.
 
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::schema::Table;
-use crate::{Debt, Error, Result, Schema, Statement, Value};
+use crate::{Address, Debt, Error, Result, Schema, Statement, Value};
 
 mod check;
 mod codec;
@@ -167,12 +168,14 @@ pub fn spaces(schema: &Schema) -> Vec<String> {
     names
 }
 
-/// Opens the tables of a schema in a store whose key spaces are those of [`spaces`].
+/// Opens the tables of a schema in a store whose files are in `directory`, and whose key spaces are
+/// those of [`spaces`].
 ///
 /// # Errors
 /// [`Error::Usage`] for statements that don't fit the schema, or a store that was filled under
 /// another schema; the store's own.
 pub fn open<S: Store>(
+    directory: &Path,
     store: S,
     schema: &Schema,
     statements: &[Statement],
@@ -186,7 +189,7 @@ pub fn open<S: Store>(
     let largest = layouts.iter().map(|layout| largest_key(&snapshot, layout).map(AtomicI64::new));
     let largest = largest.collect::<Result<_>>()?;
     drop(snapshot);
-    Ok(Box::new(Database { store, layouts, plans, largest }))
+    Ok(Box::new(Database { directory: directory.into(), store, layouts, plans, largest }))
 }
 
 /// Writes down the schema in a new store; holds it against what an old one was filled under.
@@ -231,6 +234,8 @@ fn kept_key(reader: &impl Reader, layout: &Layout) -> Result<i64> {
 
 /// Tables in an open store.
 struct Database<S> {
+    /// Where the store's files are.
+    directory: PathBuf,
     store: S,
     layouts: Vec<Layout>,
     plans: Vec<Plan>,
@@ -280,6 +285,10 @@ impl<S: Store> crate::Database for Database<S> {
 
     fn load(&self, table: usize) -> Result<Box<dyn crate::Loader + '_>> {
         Ok(Box::new(load::Load::new(self, table)?))
+    }
+
+    fn address(&self) -> Option<Address> {
+        Some(Address::Files(self.directory.clone()))
     }
 
     fn warm(&self) -> Result<()> {

@@ -260,7 +260,7 @@ fn faults_after(damage: impl FnOnce(&mut Spaces)) -> Vec<String> {
     let schema = people();
     let insert = Statement { name: "insert".into(), action: Action::Insert { table: 0 } };
     let memory = Memory::new(&schema);
-    let database = open(memory.clone(), &schema, &[insert]).unwrap();
+    let database = open("".as_ref(), memory.clone(), &schema, &[insert]).unwrap();
     let mut session = database.session().unwrap();
     let mut rows = Rows::new();
     for (town, email) in [("Kyiv", "a@x"), ("Lviv", "b@x")] {
@@ -323,11 +323,11 @@ fn check_finds_a_row_that_is_cut_short() {
 fn a_store_filled_under_another_schema_is_refused() {
     let schema = people();
     let memory = Memory::new(&schema);
-    drop(open(memory.clone(), &schema, &[]).unwrap());
-    drop(open(memory.clone(), &schema, &[]).unwrap());
+    drop(open("".as_ref(), memory.clone(), &schema, &[]).unwrap());
+    drop(open("".as_ref(), memory.clone(), &schema, &[]).unwrap());
     let mut other = people();
     other.tables[0].columns[1].nullable = false;
-    let refused = open(memory, &other, &[]).err().unwrap();
+    let refused = open("".as_ref(), memory, &other, &[]).err().unwrap();
     assert!(refused.to_string().contains("another schema"), "{refused}");
 }
 
@@ -340,7 +340,7 @@ fn an_index_that_holds_all_that_is_wanted_answers_without_the_rows() {
     };
     let memory = Memory::new(&schema);
     let statements = [read(&[0, 1]), read(&[0, 2])];
-    let database = open(memory.clone(), &schema, &statements).unwrap();
+    let database = open("".as_ref(), memory.clone(), &schema, &statements).unwrap();
     let mut load = database.load(0).unwrap();
     load.row(&[Value::Int(7), Value::Text("Lviv"), Value::Text("b@x")]).unwrap();
     load.finish().unwrap();

@@ -41,6 +41,19 @@ fn administrator(folder: &Path) -> Conn {
     Conn::new(OptsBuilder::new().socket(Some(socket)).user(Some("root"))).expect("a connection")
 }
 
+/// Who knows a database by its address alone.
+fn stranger(database: &dyn Database) -> Conn {
+    let Some(Address::Server(address)) = database.address() else { panic!("no server") };
+    let password = address.password.as_ref().map(Secret::reveal);
+    let opts = OptsBuilder::new().user(Some(&address.user)).pass(password);
+    let opts = opts.db_name(Some(&address.database)).prefer_socket(false);
+    Conn::new(match &address.listens {
+        Listens::Socket(path) => opts.socket(Some(path.display().to_string())),
+        Listens::Port { host, port } => opts.ip_or_hostname(Some(host)).tcp_port(*port),
+    })
+    .expect("a connection")
+}
+
 /// Ends the connections of all others, and waits until they are gone.
 fn end_connections(administrator: &mut Conn) {
     let others = "SELECT id FROM information_schema.processlist \
@@ -172,6 +185,8 @@ fn keeps_its_promises(engine: &MariaDb, other: &str, counter: &str) {
     }
     let syncs = counted() - before;
     assert!(syncs >= 10, "{counter}: 10 commits, {syncs} syncs");
+    let seen: Option<u64> = stranger(&*database).query_first("SELECT COUNT(*) FROM notes").unwrap();
+    assert_eq!(seen, Some(10), "by who knows its address");
     drop(session);
     drop(database);
     let (name, value) = other.split_once('=').expect("a setting");
@@ -308,6 +323,11 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     let database = open(&ours, &reuse).expect("a reused database");
     assert!(database.server().is_none());
     assert_eq!(database.debt().expect("nothing is asked"), None);
+    let address = format!("{:?}", database.address());
+    assert!(address.contains("owner") && address.contains("ours"), "{address}");
+    assert!(!address.contains("hidden"), "{address}");
+    let seen: Option<u64> = stranger(&*database).query_first("SELECT id FROM notes").unwrap();
+    assert_eq!(seen, Some(1), "by who knows its address and its password");
     let mut session = database.session().expect("a session");
     assert_eq!(session.run(READ, &[1.into()], &mut rows).expect("read"), 1, "it is kept");
     drop(session);

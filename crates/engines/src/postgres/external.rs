@@ -24,7 +24,7 @@ use crate::{
 /// How long a server is given to take a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 /// The port of a server whose URL names none.
-const PORT: u16 = 5432;
+pub(super) const PORT: u16 = 5432;
 
 /// The setting of a user that allows a database with tables of bakeoff's own making.
 const REUSE: (&str, &str) = ("reuse", "yes");

@@ -42,6 +42,23 @@ fn administrator(folder: &Path) -> Client {
     connect(&config, &Tls::none()).expect("a connection")
 }
 
+/// Who knows a database by its address alone.
+fn stranger(database: &dyn Database) -> Client {
+    let Some(Address::Server(address)) = database.address() else { panic!("no server") };
+    let mut config = Config::new();
+    config.user(&address.user).dbname(&address.database).ssl_mode(SslMode::Disable);
+    address.password.iter().for_each(|password| drop(config.password(password.reveal())));
+    match &address.listens {
+        Listens::Socket(path) => {
+            let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+            let port = name.strip_prefix(".s.PGSQL.").expect("PostgreSQL's own");
+            config.host_path(path.parent().expect("a folder")).port(port.parse().expect("a port"));
+        }
+        Listens::Port { host, port } => drop(config.host(host).port(*port)),
+    }
+    connect(&config, &Tls::none()).expect("a connection")
+}
+
 /// Ends the connections of all others, and waits until they are gone.
 fn end_connections(administrator: &mut Client) {
     let others = "FROM pg_stat_activity \
@@ -185,6 +202,8 @@ fn runs_within_a_small_limit_counts_and_keeps_its_promises() {
     assert_eq!(show("synchronous_commit"), "on");
     let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
     session.run(INSERT, &note(1), &mut rows).expect("insert");
+    let seen = stranger(&*database).query_one("SELECT id FROM notes", &[]).expect("a row");
+    assert_eq!(seen.get::<_, i64>(0), 1, "by who knows its address");
     let answer = session.run(INSERT, &[2.into(), "a\0b".into()], &mut rows);
     assert!(matches!(answer, Err(Error::Usage(_))), "{answer:?}");
     drop(session);
@@ -247,6 +266,11 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     let database = open(&ours, &relaxed).expect("the session's own setting");
     assert!(database.server().is_none());
     assert_eq!(database.debt().expect("nothing is asked"), None);
+    let address = format!("{:?}", database.address());
+    assert!(address.contains("owner") && address.contains("ours"), "{address}");
+    assert!(!address.contains("hidden"), "{address}");
+    let seen = stranger(&*database).query_one("SELECT count(*) FROM notes", &[]).expect("a row");
+    assert_eq!(seen.get::<_, i64>(0), 0, "by who knows its address and its password");
     drop(database);
     let theirs = elsewhere(&folder, "theirs", "hidden");
     let mut owner = connect(&theirs.config, &theirs.tls).expect("a connection");

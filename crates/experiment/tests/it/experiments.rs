@@ -23,6 +23,7 @@ compare = \"engine\"
 engine = [\"sqlite\"]
 durability = [\"strict\"]
 memory = [\"unlimited\"]
+cpus = [\"unlimited\"]
 disk = [\"host\"]
 neighbours = [\"0\"]
 clients = [\"1\"]
@@ -162,7 +163,7 @@ fn valid(factor: Factor) -> Vec<&'static str> {
             "mysql://me@host:3307/db?socket=/run/my.sock#InnoDB",
         ],
         "durability" => vec!["none", "relaxed", "strict"],
-        "memory" => vec!["unlimited"],
+        "memory" | "cpus" => vec!["unlimited"],
         "disk" => vec!["host", "hdd-7200", "ebs-gp2:100G", "mine"],
         "neighbours" => vec!["0", "1%", "25%", "100%", "x1", "x64"],
         "clients" => vec!["1", "4", "1024"],

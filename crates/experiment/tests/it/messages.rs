@@ -30,7 +30,7 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
-max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, state, quick, \
+max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, quick, \
 disks, settings";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
@@ -86,7 +86,7 @@ error: unknown key `secnds`
   |
   = help: did you mean `seconds`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
-max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, disk, neighbours, clients, rate, scale, state
+max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state
 
 error: unknown factor `engin`
  --> the command line:1:11
@@ -95,7 +95,7 @@ error: unknown factor `engin`
   |           ^^^^^
   |
   = help: did you mean `engine`?
-  = help: valid: engine, durability, memory, disk, neighbours, clients, rate, scale, state
+  = help: valid: engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state
 
 error: a trial can't last 0.1 seconds
  --> the command line:1:11
@@ -118,6 +118,11 @@ const LINES: &[(&str, &str, &str)] = &[
     ("clients = [1, \"01\"]", "`1` is twice among the levels of `clients`", "leave one out"),
     ("clients = \"1@b\"", "`clients` is not compared", "write `1`, or compare by `clients`"),
     ("clients = [[1]]", "and this is a list", ""),
+    ("cpus = 0", "`0` is not a level of `cpus`", "did you mean `unlimited`?"),
+    ("cpus = \".5\"", "`.5` is not a level of `cpus`", "did you mean `0.5`?"),
+    ("cpus = \"50%\"", "`50%` is not a level of `cpus`", "did you mean `0.5`?"),
+    ("cpus = \"0.001\"", "`0.001` is not a level of `cpus`", "a number of processors from 0.01 on"),
+    ("cpus = [1, \"1.0\"]", "`1` is twice among the levels of `cpus`", "leave one out"),
     ("neighbours = 4", "`4` is not a level of `neighbours`", "did you mean `x4`?"),
     ("neighbours = \"4x\"", "`4x` is not a level of `neighbours`", "did you mean `x4`?"),
     ("neighbours = \"25 %\"", "`25 %` is not a level", "did you mean `25%`?"),

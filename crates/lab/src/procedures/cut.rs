@@ -238,8 +238,9 @@ impl Bench<'_, '_> {
         let metadata = self.metadata;
         let options = Options { spec, seed, uncached: false, metadata };
         let disk = Disk::mount(self.stage.launcher, options, files, at)?;
-        let setup = &self.trial.setup;
-        Staged::new(&setup.groups, disk, files, setup.runtime(self.work), Limits::default())
+        let server = self.work.join("server");
+        let wanted = |at: &Path| self.trial.setup.place(at, &server);
+        Staged::new(wanted, disk, files, Limits::default())
     }
 
     /// Starts a process that is to recover, check and audit what is in a place.

@@ -26,7 +26,7 @@ use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_experiment::State;
 use bakeoff_results::Measured;
-use bakeoff_results::measure::{self as measures, DATABASE_GROUP, Scope};
+use bakeoff_results::measure::{self as measures, Scope};
 
 use super::{Inside, PATIENCE, Stage, told};
 use crate::TrialError;
@@ -119,11 +119,11 @@ impl Turns<'_> {
     fn here(&self, stage: &mut Stage<'_>, ended: &mut Ended<'_>) -> Result<Measured, TrialError> {
         let trial = self.trial;
         let image = stage.image(&trial.setup)?;
-        let memory = trial.memory.bytes(image.loaded_bytes);
-        let limits = Limits::create(memory.map(|bytes| (DATABASE_GROUP, bytes)))?;
+        let wanted = trial.limits.iter().map(|(name, limit)| (*name, limit.of(image.loaded_bytes)));
+        let limits = Limits::create(&wanted.collect())?;
         let files = stage.work.join("trial");
         let measured = image
-            .restore(&files, !limits.is_empty() || self.is_cold(), stage.stop)
+            .restore(&files, !limits.leave_memory() || self.is_cold(), stage.stop)
             .and_then(|()| self.on_files(stage, &files, limits, ended));
         // While the trial's files are still there: a disk that they have filled is no fault of the
         // target's.
@@ -156,17 +156,22 @@ impl Turns<'_> {
                 let options = Options {
                     spec,
                     seed: trial.seed,
-                    uncached: !limits.is_empty(),
+                    uncached: !limits.leave_memory(),
                     metadata: Metadata::default(),
                 };
                 Disk::mount(stage.launcher, options, files, &mountpoint)?
             }
         };
         let is_virtual = disk.is_virtual();
-        let mut staged =
-            Staged::new(&trial.setup.groups, disk, files, trial.setup.runtime(stage.work), limits)?;
+        let server = stage.work.join("server");
+        let wanted = |at: &Path| trial.setup.place(at, &server);
+        let mut staged = Staged::new(wanted, disk, files, limits)?;
         let measured = self.in_place(stage, &mut staged, ended);
-        let measured = staged.limits().judge(measured);
+        let mut measured = staged.limits().judge(measured);
+        if let Ok(measured) = &mut measured {
+            // Its processes have ended: who is still there has run away from them.
+            measured.warnings.extend(staged.limits().left_behind());
+        }
         let closed = staged.close();
         if is_virtual {
             wanting("removing the mountpoint", fs::remove_dir(&mountpoint))?;
@@ -180,7 +185,7 @@ impl Turns<'_> {
         Ok(measured)
     }
 
-    /// Warms the page cache up and runs the trials, within their memory.
+    /// Warms the page cache up and runs the trials, within their limits.
     fn in_place(
         &self,
         stage: &mut Stage<'_>,
@@ -191,10 +196,13 @@ impl Turns<'_> {
         let place = staged.place().clone();
         // Files that were just restored to the machine's own disk are in the page cache, unless
         // they were taken out of it.
-        if !self.is_cold() && (!staged.limits().is_empty() || staged.disk.is_virtual()) {
-            let process = stage.start(&trial.setup, place.clone(), Task::Read)?;
-            finished(stage, process)
-                .map_err(|e| e.because(|why| format!("its data can't be read: {why}")))?;
+        if !self.is_cold() && (!staged.limits().leave_memory() || staged.disk.is_virtual()) {
+            for (group, _) in place.readers() {
+                let task = Task::Read { group: group.map(Into::into) };
+                let process = stage.start(&trial.setup, place.clone(), task)?;
+                finished(stage, process)
+                    .map_err(|e| e.because(|why| format!("its data can't be read: {why}")))?;
+            }
         }
         stage.note_settings(trial, &place);
         turns::run(self, stage, &place, staged.disk_and_limits(), ended)

@@ -34,9 +34,12 @@ impl fmt::Debug for Job {
 pub enum Task {
     /// Load its data into an empty folder, and drain.
     Load,
-    /// Join the groups of processes and read every file, so that the page cache holds what it has
-    /// room for.
-    Read,
+    /// Read every file of a group of processes, as one of the group alone, so that the page cache
+    /// holds what the group has room for; without a group, all that are in the place.
+    Read {
+        /// The group's name.
+        group: Option<String>,
+    },
     /// Do what is inside of a procedure.
     Inside {
         /// The procedure's name.

@@ -1,19 +1,20 @@
 //! The power cuts of a run, after its trials.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
 
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::Durability;
-use bakeoff_experiment::{Cell, Cuts, Factor, Memory, State};
+use bakeoff_experiment::{Cell, Cpus, Cuts, Factor, Memory, State};
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::Runner;
 use crate::error::wanting;
 use crate::procedures::Stage;
 use crate::procedures::cut::{self, ClientRun, CutTerms};
-use crate::spec::{self, MemoryLimit, TrialSpec};
+use crate::spec::{self, TrialSpec};
 use crate::targets::Wanted;
 use crate::watch::Event;
 use crate::{LabError, MachineError, Registry, TrialError};
@@ -164,10 +165,10 @@ impl Runner<'_> {
         let cell = experiment.cut_cell(engine, level);
         let workload = experiment.cut_workload();
         let target = self.registry.target_of(workload)?;
-        let setup = target.resolve(&Wanted { experiment, cell: &cell, workload })?;
+        let setup = Wanted { experiment, cell: &cell, workload }.resolve(target)?;
         Ok(TrialSpec {
             setup,
-            memory: MemoryLimit(Memory::Unlimited),
+            limits: BTreeMap::new(),
             disk: spec::disk(self.registry, experiment, &cell)?,
             neighbours: Level::None,
             seed: experiment.seed,
@@ -230,10 +231,11 @@ pub(super) fn metadata(file_system: FileSystem) -> Metadata {
     }
 }
 
-/// The levels of a cut for the record: its memory is never limited.
+/// The levels of a cut for the record: its memory and its processors are never limited.
 fn levels(cell: &Cell) -> bakeoff_results::Levels {
     let mut levels = cell.to_map();
     levels.insert(Factor::MEMORY.name().into(), Memory::Unlimited.to_string());
+    levels.insert(Factor::CPUS.name().into(), Cpus::Unlimited.to_string());
     levels
 }
 

@@ -26,7 +26,8 @@ use serde_json::Value;
 use self::meter::{Metered, Split};
 use self::written::{Written, size};
 use super::{
-    About, Audit, Conditioner, Processes, Running, Setup, Size, Subject, Tally, Target, Wanted,
+    About, Audit, Conditioner, GroupLimit, GroupSetup, Processes, Running, Setup, Size, Subject,
+    Tally, Target, Wanted,
 };
 use crate::TrialError;
 use crate::machine::open_files;
@@ -182,7 +183,7 @@ impl Target for Tables {
                 into: name.into(),
             },
             subject: serde_json::to_value(&resolved).expect("it is plain data"),
-            groups: if external { Vec::new() } else { vec![DATABASE_GROUP] },
+            groups: if external { Vec::new() } else { vec![database(engine, cell)] },
             home: engine.home().into(),
         })
     }
@@ -219,6 +220,11 @@ impl Target for Tables {
         Ok(Box::new(Ready { engine, prepared, names, writing, resolved }))
     }
 
+    fn ready(&self, subject: &Value, reuse: bool) -> Result<(), Vec<String>> {
+        let (resolved, engine) = self.parts(subject).map_err(|error| vec![error.to_string()])?;
+        engine.ready(&resolved.settings, reuse)
+    }
+
     fn is_log(&self, subject: &Value, file: &Path) -> bool {
         self.parts(subject).is_ok_and(|(_, engine)| engine.is_log(file))
     }
@@ -248,6 +254,16 @@ impl Target for Tables {
     }
 }
 
+/// The group of an engine's processes: the trial's own, where it works in that.
+fn database(engine: &dyn Engine, cell: &Cell) -> GroupSetup {
+    GroupSetup {
+        name: DATABASE_GROUP,
+        has_server: engine.home() == Home::Server,
+        files: Some(""),
+        limit: GroupLimit { memory: cell.memory(), cpus: cell.cpus() },
+    }
+}
+
 /// The terms that an engine is opened under in a place.
 fn terms(resolved: &Resolved, place: &Place) -> Terms {
     let group = place.group(DATABASE_GROUP);
@@ -257,9 +273,9 @@ fn terms(resolved: &Resolved, place: &Place) -> Terms {
     }
     Terms {
         durability: resolved.durability,
-        memory_bytes: group.and_then(|group| group.memory_bytes),
+        memory_bytes: group.and_then(|group| group.limit.memory_bytes),
         settings,
-        runtime: place.runtime.clone(),
+        runtime: group.and_then(|group| group.runtime.clone()),
         groups: group.map(|group| group.cgroups.clone()).unwrap_or_default(),
     }
 }

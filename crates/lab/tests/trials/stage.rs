@@ -11,13 +11,13 @@ use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::mount::Launcher;
 use bakeoff_engines::{Durability, Engine, Signature};
-use bakeoff_experiment::{Changes, Experiment, Memory};
+use bakeoff_experiment::{Changes, Experiment};
 use bakeoff_lab::machine::accounts;
 use bakeoff_lab::place::images::Images;
 use bakeoff_lab::procedures;
 use bakeoff_lab::procedures::cut::every::EveryRun;
 use bakeoff_lab::procedures::cut::{self, ClientRun, CutTerms};
-use bakeoff_lab::spec::{DiskSpec, MemoryLimit, TrialSpec};
+use bakeoff_lab::spec::{DiskSpec, TrialSpec};
 use bakeoff_lab::targets::Wanted;
 use bakeoff_lab::{Event, Program, Registry, Watch};
 use bakeoff_results::{AuditResult, Cut, Promised};
@@ -125,10 +125,10 @@ impl Stage {
         let (experiment, workload) = (&self.experiment, "ledger");
         let cell = &experiment.cut_cell(self.name, self.durability.name());
         let target = self.registry.target_of(workload).expect("a target");
-        let setup = target.resolve(&Wanted { experiment, cell, workload }).expect("levels");
+        let setup = Wanted { experiment, cell, workload }.resolve(target).expect("levels");
         TrialSpec {
             setup,
-            memory: MemoryLimit(Memory::Unlimited),
+            limits: Default::default(),
             disk: DiskSpec::Virtual(
                 Models::standard().parse(self.disk.unwrap_or("null")).expect("a model"),
             ),

@@ -275,7 +275,7 @@ impl Sweep<'_> {
         Auditors {
             program,
             job,
-            has_server: setup.has_server(),
+            setup,
             patience: self.run.terms.patience,
             stop,
             history: &self.recording.history,

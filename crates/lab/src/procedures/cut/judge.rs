@@ -118,7 +118,9 @@ impl Bench<'_, '_> {
             Err(reason) if reason.stops_the_run() => return Err(reason),
             Err(reason) => {
                 process.end();
-                let log = staged.place().runtime.as_deref().map(tail).unwrap_or_default();
+                let groups = staged.place().groups.values();
+                let logs = groups.filter_map(|group| group.runtime.as_deref()).map(tail);
+                let log: String = logs.collect();
                 return Ok(corrupt(format!("{reason}{log}")));
             }
         };

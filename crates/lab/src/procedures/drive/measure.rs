@@ -1,12 +1,13 @@
 //! A trial from the inside: its drivers run, its target drains, and both are accounted for.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use bakeoff_experiment::State;
 use bakeoff_load::{self as load, Outcome};
-use bakeoff_results::measure::{self, Measures, Scope};
+use bakeoff_results::measure::{self, DATABASE_GROUP, Measures, Scope};
 use bakeoff_results::{Debts, Measured, Operation, Slot};
 use bakeoff_stats::rounds::{Stretch, rounds};
 use bakeoff_stats::steady::{self, Slope};
@@ -287,7 +288,7 @@ impl Delays {
 struct Account {
     own: Usage,
     /// Of each group of processes, by its name.
-    groups: Vec<(&'static str, Processes, Usage)>,
+    groups: BTreeMap<&'static str, (Processes, Usage)>,
     device: Option<(u64, u64)>,
     syncs: Option<(Scope, u64)>,
     counters: Measures,
@@ -302,16 +303,21 @@ impl Account {
         let failed =
             |error: std::io::Error| TrialError::place("no account of what the engine uses", error);
         let own = Usage::own().map_err(failed)?;
-        let mut groups = Vec::new();
+        let mut groups = BTreeMap::new();
         for (name, processes) in running.groups() {
             let usage = match processes {
                 Processes::Own => own,
                 Processes::Family(root) => Usage::of_family(root).map_err(failed)?,
             };
-            groups.push((name, processes, usage));
+            if groups.insert(name, (processes, usage)).is_some() {
+                let two = format!("two groups of processes are named `{name}`");
+                return Err(TrialError::process(two));
+            }
         }
         let device = directory.map(Device::under).transpose().map_err(failed)?;
-        let group = groups.first().map_or("", |(name, ..)| *name);
+        // The engine's, where there is one: it is what syncs.
+        let engine = groups.keys().find(|name| **name == DATABASE_GROUP);
+        let group = engine.or(groups.keys().next()).copied().unwrap_or_default();
         Ok(Self {
             own,
             device: device.and_then(|device| device.bytes()),
@@ -338,8 +344,9 @@ impl Used {
     ) {
         let Self { before, after } = self;
         let mut clients = (after.own - before.own).cpu;
-        for (at, (name, processes, then)) in before.groups.iter().enumerate() {
-            let used = after.groups[at].2 - *then;
+        for (name, (processes, then)) in &before.groups {
+            let Some((_, now)) = after.groups.get(name) else { continue };
+            let used = *now - *then;
             let scope = || Scope::Processes((*name).into());
             let mut cpu = used.cpu;
             if *processes == Processes::Own {
@@ -369,7 +376,7 @@ impl Used {
             measures.set(&measure::SYNCS, scope.clone(), (now - then) as f64);
         }
         // What was not there before has begun since.
-        let earlier: std::collections::BTreeMap<&str, u64> = before.counters.counters().collect();
+        let earlier: BTreeMap<&str, u64> = before.counters.counters().collect();
         let mut written_back = None;
         for (name, count) in after.counters.counters() {
             let count = count.saturating_sub(earlier.get(name).copied().unwrap_or(0));
@@ -385,8 +392,9 @@ impl Used {
 impl Used {
     /// What was used since, in the drain.
     fn put_drain(&self, measures: &mut Measures, end: &Account) {
-        for (at, (name, _, then)) in self.after.groups.iter().enumerate() {
-            let used = end.groups[at].2 - *then;
+        for (name, (_, then)) in &self.after.groups {
+            let Some((_, now)) = end.groups.get(name) else { continue };
+            let used = *now - *then;
             let scope = || Scope::Processes((*name).into());
             measures.set(&measure::DRAIN_CPU, scope(), used.cpu.as_secs_f64());
             measures.set(&measure::DRAIN_WRITTEN, scope(), used.write as f64);

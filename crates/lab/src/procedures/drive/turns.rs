@@ -43,7 +43,7 @@ pub fn run(
     let (mut turn, mut later) = turns.turns.split_first().expect("a trial");
     let mut start = Instant::now();
     let (mut seen, mut memory) = (Seen::default(), Measures::default());
-    let mut machine = MachineAccount::now();
+    let (mut machine, mut waited) = (MachineAccount::now(), limits.waited());
     let (mut drain, mut prices) = (Drain::default(), Prices::default());
     loop {
         stage.go_on()?;
@@ -81,7 +81,7 @@ pub fn run(
             }
             Received::Message(Message::Ready) => {
                 disk.begin(turn.neighbours, stage.hired.as_ref())?;
-                machine = MachineAccount::now();
+                (machine, waited) = (MachineAccount::now(), limits.waited());
                 drain.clients = Some(Instant::now());
                 process = process.go()?;
             }
@@ -91,7 +91,7 @@ pub fn run(
             Received::Message(Message::Driven(early)) => {
                 tracing::debug!("the clients have stopped");
                 let others = MachineAccount::now().since(&machine);
-                memory = limits.account();
+                memory = limits.account(&waited);
                 match (early, later.split_first()) {
                     // Its debts are the next one's: it is not drained.
                     (Some(measured), Some(next)) => {

@@ -5,9 +5,14 @@ use bakeoff_experiment::{Cell, Factor, HOST};
 use crate::refusal::Refusal;
 
 /// What a server that somebody else runs leaves to choose of the factors that stage it, and why.
-const ONLY: [(Factor, &str, &str); 4] = [
+const ONLY: [(Factor, &str, &str); 5] = [
     (Factor::DISK, HOST, "bakeoff can't put a disk under a server that it doesn't run"),
     (Factor::MEMORY, "unlimited", "bakeoff can't limit the memory of a server that it doesn't run"),
+    (
+        Factor::CPUS,
+        "unlimited",
+        "bakeoff can't limit the processors of a server that it doesn't run",
+    ),
     (
         Factor::NEIGHBOURS,
         "0",

@@ -18,6 +18,7 @@ use crate::error::wanting;
 use crate::place::{Place, remove};
 use crate::process::job::{Job, Message};
 use crate::process::{Process, Program, Received};
+use crate::targets::Setup;
 use crate::{MachineError, TrialError};
 
 /// How many images a process audits at most: what an engine does not give back when it is closed does
@@ -34,7 +35,7 @@ pub struct Auditors<'a> {
     pub program: &'a Program,
     /// What each of their processes is told.
     pub job: Job,
-    pub has_server: bool,
+    pub setup: &'a Setup,
     /// How long the audit of an image may take: after that it counts as corrupt.
     pub patience: Duration,
     pub stop: &'a AtomicBool,
@@ -89,7 +90,7 @@ impl Auditors<'_> {
         mut found: impl FnMut(usize, Found),
     ) -> Result<(), TrialError> {
         let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let each = if alone || self.has_server { 1 } else { EACH };
+        let each = if alone || self.setup.has_server() { 1 } else { EACH };
         let (written, to_audit) = sync_channel::<Written>(workers);
         let to_audit = Mutex::new(to_audit);
         let (audited, answers) = channel();
@@ -152,9 +153,11 @@ impl Auditors<'_> {
                 (process, left) = (None, each);
             }
             left -= 1;
-            let server = self.has_server.then(|| folder.with_extension("server"));
-            let answer = self.audit_one(&mut process, &folder, server.as_deref(), off_at_ns);
-            let removed = server.iter().chain([&folder]).try_for_each(|it| remove(it));
+            let place = self.setup.place(&folder, &folder.with_extension("server"));
+            let servers: Vec<PathBuf> =
+                place.groups.values().filter_map(|group| group.runtime.clone()).collect();
+            let answer = self.audit_one(&mut process, place, off_at_ns);
+            let removed = servers.iter().chain([&folder]).try_for_each(|it| remove(it));
             let removed = wanting("removing an image", removed);
             let answer = answer.and_then(|found| Ok(removed.map(|()| found)?));
             failed = answer.is_err();
@@ -167,18 +170,14 @@ impl Auditors<'_> {
     fn audit_one(
         &self,
         process: &mut Option<Process>,
-        folder: &Path,
-        server: Option<&Path>,
+        place: Place,
         off_at_ns: u64,
     ) -> Result<Found, TrialError> {
-        if let Some(server) = server {
-            wanting("the server's folder", fs::create_dir(server))?;
-        }
+        place.make_folders()?;
         if process.is_none() {
             *process = Some(self.start()?);
         }
-        let runtime = server.map(Path::to_owned);
-        let next = Next { place: Place { runtime, ..Place::folder(folder) }, off_at_ns };
+        let next = Next { place, off_at_ns };
         let at_work = process.as_mut().expect("it was started");
         // One that has ended meanwhile says so below.
         let _ = at_work.tell(&next);

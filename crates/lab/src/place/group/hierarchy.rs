@@ -1,5 +1,5 @@
-//! Where groups that limit memory can be made: cgroup v2 where it has the memory controller, else
-//! v1. Sources: the kernel's admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+//! Where groups can be made: by a controller, in cgroup v2 where that has it, else in v1. Sources: the
+//! kernel's admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 
 use std::fs;
 use std::io;
@@ -10,47 +10,6 @@ use rustix::fs::{Access, access};
 /// What to do where no group can be made.
 const MEND: &str = "run it as root, or as a unit of one's own: systemd-run --user --scope -p \
                     Delegate=yes bakeoff …";
-
-/// The files of a group, by what they hold.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Files {
-    /// Which cgroups these are.
-    pub version: u8,
-    /// The limit in bytes.
-    pub limit: &'static str,
-    /// The limit of what is swapped out, and what it is set to for a limit of so many bytes.
-    pub swap: (&'static str, fn(u64) -> u64),
-    /// Bytes in use.
-    pub usage: &'static str,
-    /// The most that was in use.
-    pub peak: &'static str,
-    /// Bytes in the page cache, in `memory.stat`; shared memory is among them.
-    pub cached: &'static str,
-    /// The file that has a line `oom_kill` with the number of processes killed.
-    pub kills: &'static str,
-}
-
-/// Version 1: its limit of swap counts memory and swap together.
-const V1: Files = Files {
-    version: 1,
-    limit: "memory.limit_in_bytes",
-    swap: ("memory.memsw.limit_in_bytes", |limit| limit),
-    usage: "memory.usage_in_bytes",
-    peak: "memory.max_usage_in_bytes",
-    cached: "cache",
-    kills: "memory.oom_control",
-};
-
-/// Version 2.
-const V2: Files = Files {
-    version: 2,
-    limit: "memory.max",
-    swap: ("memory.swap.max", |_| 0),
-    usage: "memory.current",
-    peak: "memory.peak",
-    cached: "file",
-    kills: "memory.events",
-};
 
 /// The list of a group's processes.
 pub const PROCESSES: &str = "cgroup.procs";
@@ -68,27 +27,37 @@ pub struct Hierarchy {
     pub root: PathBuf,
     /// This process's group.
     pub own: PathBuf,
-    /// What its files are called.
-    pub files: &'static Files,
+    /// Which cgroups these are.
+    pub version: u8,
+    /// Those of the wanted controllers that it has.
+    pub controllers: Vec<&'static str>,
 }
 
 impl Hierarchy {
-    /// The hierarchy that has the memory controller.
+    /// The hierarchies that have these controllers: all that version 2 has are in one.
     ///
     /// # Errors
-    /// There is none, and what to do.
-    pub fn find() -> Result<Self, String> {
+    /// A controller that no hierarchy has, and what to do.
+    pub fn of(controllers: &[&'static str]) -> Result<Vec<Self>, String> {
         let read = |path: &str| {
-            fs::read_to_string(path).map_err(|error| format!("{path} can't be read: {error}"))
+            let cant = |error| format!("nothing can be limited: {path} can't be read: {error}");
+            fs::read_to_string(path).map_err(cant)
         };
         let (mounts, groups) = (read("/proc/self/mountinfo")?, read("/proc/self/cgroup")?);
-        let memory = |two: &Self| holds(&two.root.join(OWN), "memory");
-        let two = find(&mounts, &groups, &V2).filter(memory);
-        two.or_else(|| find(&mounts, &groups, &V1)).ok_or_else(|| {
-            "this kernel or container has no memory controller (cgroup v2 or v1): boot the kernel \
-             with cgroup_enable=memory, or give the container /sys/fs/cgroup"
-                .into()
-        })
+        let mut all: Vec<Self> = Vec::new();
+        let mut two = find(&mounts, &groups, 2, "");
+        for controller in controllers {
+            match &mut two {
+                Some(two) if holds(&two.root.join(OWN), controller) => {
+                    two.controllers.push(controller);
+                }
+                _ => {
+                    all.push(find(&mounts, &groups, 1, controller).ok_or_else(|| none(controller))?)
+                }
+            }
+        }
+        all.extend(two.filter(|two| !two.controllers.is_empty()));
+        Ok(all)
     }
 
     /// The group below which new ones are to be made: it is this process's own where that can be
@@ -97,7 +66,7 @@ impl Hierarchy {
     /// # Errors
     /// No group can be made, and what to do.
     pub fn parent(&self) -> Result<PathBuf, String> {
-        if self.files.version == 1 {
+        if self.version == 1 {
             return match may_divide(&self.own) {
                 true => Ok(self.own.clone()),
                 false => Err(format!("no group can be made in {}: {MEND}", self.own.display())),
@@ -105,25 +74,40 @@ impl Hierarchy {
         }
         // This process has moved there when it took its group over.
         if let Some(parent) = self.own.parent().filter(|_| self.own.ends_with(super::name(LEAF))) {
-            return Ok(parent.to_owned());
+            // It may have been for another controller.
+            let divided = parent.join(CHILDREN);
+            return match self.all_in(&divided) || fs::write(&divided, self.wanted()).is_ok() {
+                true => Ok(parent.to_owned()),
+                false => Err(format!("{} may not be divided: {MEND}", parent.display())),
+            };
         }
-        if holds(&self.own.join(OWN), "memory") && self.take_over().is_ok() {
+        if self.all_in(&self.own.join(OWN)) && self.take_over().is_ok() {
             return Ok(self.own.clone());
         }
         let above = self.own.ancestors().take_while(|path| path.starts_with(&self.root));
-        let mut divided = above.filter(|path| holds(&path.join(CHILDREN), "memory"));
+        let mut divided = above.filter(|path| self.all_in(&path.join(CHILDREN)));
         divided
             .find(|path| may_divide(path))
             .map(Path::to_owned)
             .ok_or_else(|| format!("no group above {} may be divided: {MEND}", self.own.display()))
     }
 
-    /// Has this process's own group divide its memory. A group that does can't hold processes,
+    /// What has a group divide all its controllers.
+    fn wanted(&self) -> String {
+        self.controllers.iter().map(|it| format!("+{it}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether all its controllers stand in a file.
+    fn all_in(&self, file: &Path) -> bool {
+        self.controllers.iter().all(|controller| holds(file, controller))
+    }
+
+    /// Has this process's own group divide what it has. A group that does can't hold processes,
     /// unless it is the root, so this one, which must be the only one, moves to a child.
     fn take_over(&self) -> io::Result<()> {
         let divided = self.own.join(CHILDREN);
-        let divide = || fs::write(&divided, "+memory");
-        if !holds(&divided, "memory") && divide().is_err() {
+        let divide = || fs::write(&divided, self.wanted());
+        if !self.all_in(&divided) && divide().is_err() {
             let me = std::process::id();
             if fs::read_to_string(self.own.join(PROCESSES))?.trim() != me.to_string() {
                 return Err(io::ErrorKind::ResourceBusy.into());
@@ -148,11 +132,24 @@ fn holds(file: &Path, word: &str) -> bool {
     fs::read_to_string(file).is_ok_and(|text| text.split_whitespace().any(|w| w == word))
 }
 
-/// A version's hierarchy with this process's group in it: from the text of `/proc/self/mountinfo`
-/// (proc_pid_mountinfo(5)) and that of `/proc/self/cgroup` (cgroups(7)).
-fn find(mounts: &str, groups: &str, files: &'static Files) -> Option<Hierarchy> {
-    let (kind, controller) =
-        if files.version == 1 { ("cgroup", "memory") } else { ("cgroup2", "") };
+/// Says that there is no such controller, and what to do.
+fn none(controller: &str) -> String {
+    let boot = match controller {
+        "memory" => "boot the kernel with cgroup_enable=memory, or ",
+        _ => "",
+    };
+    let why = format!(
+        "this kernel or container has no {controller} controller (cgroup v2 or v1): {boot}give the \
+         container /sys/fs/cgroup"
+    );
+    super::unlimited(controller, &why)
+}
+
+/// A version's hierarchy, the one of that controller by version 1, with this process's group in it:
+/// from the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and that of `/proc/self/cgroup`
+/// (cgroups(7)).
+fn find(mounts: &str, groups: &str, version: u8, controller: &'static str) -> Option<Hierarchy> {
+    let kind = if version == 1 { "cgroup" } else { "cgroup2" };
     let mount = mounts.lines().find_map(|line| {
         let (fields, file_system) = line.split_once(" - ")?;
         let mut fields = fields.split(' ').skip(3);
@@ -170,7 +167,8 @@ fn find(mounts: &str, groups: &str, files: &'static Files) -> Option<Hierarchy> 
     let path = Path::new(path);
     let own = path.strip_prefix(inside).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
     let own = if own == Path::new("") { root.into() } else { Path::new(root).join(own) };
-    Some(Hierarchy { root: root.into(), own, files })
+    let controllers = Some(controller).filter(|it| !it.is_empty()).into_iter().collect();
+    Some(Hierarchy { root: root.into(), own, version, controllers })
 }
 
 #[cfg(test)]
@@ -186,20 +184,23 @@ mod tests {
     #[test]
     fn this_process_s_group_is_found_in_both_versions() {
         let groups = "9:name=systemd:/\n4:memory:/jobs/1\n1:cpu,cpuacct:/\n0::/user.slice";
-        let one = find(HYBRID, groups, &V1).unwrap();
+        let one = find(HYBRID, groups, 1, "memory").unwrap();
         assert_eq!(one.root, Path::new("/sys/fs/cgroup/memory"));
         assert_eq!(one.own, Path::new("/sys/fs/cgroup/memory/jobs/1"));
-        let two = find(HYBRID, groups, &V2).unwrap();
+        let two = find(HYBRID, groups, 2, "").unwrap();
         assert_eq!(two.own, Path::new("/sys/fs/cgroup/unified/user.slice"));
+        let cpu = find(HYBRID, groups, 1, "cpu").unwrap();
+        assert_eq!((cpu.own.to_str(), cpu.controllers), (Some("/sys/fs/cgroup/cpu"), vec!["cpu"]));
+        assert!(find(HYBRID, groups, 1, "pids").is_none());
     }
 
     #[test]
     fn a_container_s_group_is_found_where_it_is_seen() {
         let mounts = "31 25 0:27 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup2 rw";
-        let own = |path: &str| find(mounts, &format!("0::{path}"), &V2).unwrap().own;
+        let own = |path: &str| find(mounts, &format!("0::{path}"), 2, "").unwrap().own;
         assert_eq!(own("/docker/abc/x"), Path::new("/sys/fs/cgroup/x"));
         assert_eq!(own("/docker/abc"), Path::new("/sys/fs/cgroup"));
-        assert!(find(mounts, "0::/", &V1).is_none());
+        assert!(find(mounts, "0::/", 1, "memory").is_none());
     }
 
     /// A folder that looks like groups of version 2: real ones are divided by the kernel alone.
@@ -213,7 +214,7 @@ mod tests {
             fs::write(group.join(OWN), controllers).unwrap();
             fs::write(group.join(CHILDREN), "").unwrap();
         }
-        Hierarchy { root: place.into(), own, files: &V2 }
+        Hierarchy { root: place.into(), own, version: 2, controllers: vec!["memory"] }
     }
 
     #[test]
@@ -224,5 +225,8 @@ mod tests {
         fs::write(place.path().join(CHILDREN), "cpu memory").unwrap();
         fs::write(place.path().join("user").join(CHILDREN), "memory pids").unwrap();
         assert_eq!(tree.parent().unwrap(), place.path().join("user"));
+        // What wants both goes to where both are divided.
+        let both = Hierarchy { controllers: vec!["memory", "cpu"], ..tree };
+        assert_eq!(both.parent().unwrap(), place.path());
     }
 }
