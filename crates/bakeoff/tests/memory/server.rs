@@ -71,7 +71,7 @@ fn a_server_is_held_on_a_disk_that_takes_no_time() {
     });
     let group = Group::create(Limit::memory(LIMIT)).unwrap();
     let server = start(&launch(&stage.seen, &runtime("2"), Some(&group)));
-    let inside = fs::read_to_string(group.processes()).unwrap();
+    let inside = fs::read_to_string(&group.processes()[0]).unwrap();
     assert!(inside.lines().any(|pid| pid == server.pid().to_string()), "{inside}");
     for _ in 0..2 {
         let sum = sql(&server, "SELECT SUM(id + LENGTH(text)) FROM d.t");
