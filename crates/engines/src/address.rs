@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::urls::Secret;
+use crate::external::password::Secret;
 
 /// Where a database is. Its `Debug` shows no password.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,8 +32,8 @@ mod survey;
 pub mod urls;
 mod value;
 
-pub use bakeoff_servers::{Standing, servers_go_by_path};
 pub use address::{Address, Listens, ServerAddress};
+pub use bakeoff_servers::{Standing, servers_go_by_path};
 pub use debt::{Debt, FileCall, Owed, Payment, Signature, Turn, Unit};
 pub use fair::Setting;
 pub use lookup::{find, find_among, find_with};

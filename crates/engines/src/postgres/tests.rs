@@ -47,14 +47,18 @@ fn stranger(database: &dyn Database) -> Client {
     let Some(Address::Server(address)) = database.address() else { panic!("no server") };
     let mut config = Config::new();
     config.user(&address.user).dbname(&address.database).ssl_mode(SslMode::Disable);
-    address.password.iter().for_each(|password| drop(config.password(password.reveal())));
+    if let Some(password) = &address.password {
+        config.password(password.reveal());
+    }
     match &address.listens {
         Listens::Socket(path) => {
             let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
             let port = name.strip_prefix(".s.PGSQL.").expect("PostgreSQL's own");
             config.host_path(path.parent().expect("a folder")).port(port.parse().expect("a port"));
         }
-        Listens::Port { host, port } => drop(config.host(host).port(*port)),
+        Listens::Port { host, port } => {
+            config.host(host).port(*port);
+        }
     }
     connect(&config, &Tls::none()).expect("a connection")
 }

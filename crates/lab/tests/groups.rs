@@ -1,0 +1,129 @@
+//! Targets of several groups of processes, before anything of them runs.
+
+use bakeoff_experiment::{Changes, Cpus, Experiment, Factor, Memory, WorkloadNames};
+use bakeoff_lab::place::images::Recipe;
+use bakeoff_lab::targets::{About, GroupLimit, GroupSetup, Setup, Subject, Target, Wanted};
+use bakeoff_lab::{Possible, Preflight, Refusal, Registry, TrialError};
+use serde_json::Value;
+
+/// A web stack in groups of these names, of which nothing can be had but its plan.
+struct Page(&'static [&'static str]);
+
+impl Target for Page {
+    fn name(&self) -> &'static str {
+        "page"
+    }
+
+    fn workloads(&self) -> Vec<WorkloadNames> {
+        vec![WorkloadNames {
+            name: "articles".into(),
+            scales: vec!["small".into()],
+            factors: vec![Factor::MEMORY, Factor::CPUS, Factor::CLIENTS, Factor::SCALE],
+            reads_back: false,
+            cut_by: Err("a page can't say what it was promised".into()),
+        }]
+    }
+
+    fn about(&self, workload: &str) -> Option<About> {
+        let operations = vec!["get"];
+        let about = About { summary: "pages".into(), operations, scales: Vec::new() };
+        (workload == "articles").then_some(about)
+    }
+
+    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
+        let cpus = wanted.cell.cpus();
+        let group = |name: &&'static str| GroupSetup {
+            name,
+            has_server: true,
+            files: Some(name),
+            limit: match *name {
+                "database" => GroupLimit { memory: wanted.cell.memory(), cpus },
+                _ => GroupLimit { cpus, ..GroupLimit::NONE },
+            },
+        };
+        Ok(Setup {
+            target: self.name(),
+            subject: Value::Null,
+            recipe: Recipe { key: "page".into(), about: "page".into(), into: "nginx".into() },
+            groups: self.0.iter().map(group).collect(),
+            external: false,
+        })
+    }
+
+    fn ready(&self, _: &Value, _: bool) -> Result<(), Vec<String>> {
+        Err(vec!["there is no php-fpm".into(), "there is no nginx".into()])
+    }
+
+    fn prepare(&self, _: &Value) -> Result<Box<dyn Subject>, TrialError> {
+        unreachable!("nothing is to be started")
+    }
+}
+
+/// What is registered with that target, and an experiment with it.
+fn planned(target: Page) -> (Registry, Experiment) {
+    let registry = Registry::standard().with_target(target);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pages.toml");
+    let text = "workload = \"articles\"\ncompare = \"memory\"\nmemory = [\"64M\", \"50%\"]\n\
+                cpus = \"0.5\"\n";
+    std::fs::write(&file, text).unwrap();
+    let changes = Changes::default();
+    let loaded = Experiment::load(&file.to_string_lossy(), &changes, &registry.vocabulary());
+    (registry, loaded.unwrap_or_else(|error| panic!("{error}")))
+}
+
+#[test]
+fn two_groups_of_one_name_are_an_error_before_anything_runs() {
+    let (registry, experiment) = planned(Page(&["php", "database", "php"]));
+    let possible = Possible::of(&registry, &experiment);
+    assert_eq!(possible.plan.trials(), 0);
+    let error = possible.suffices().unwrap_err().to_string();
+    assert!(error.contains("two groups of processes named `php`"), "{error}");
+}
+
+#[test]
+fn each_group_has_the_limits_that_its_target_gives_it_and_a_folder_of_its_own() {
+    let (registry, experiment) = planned(Page(&["web", "php", "database"]));
+    let plan = experiment.plan();
+    let cells = plan.blocks[0].trials.iter().map(|trial| &trial.cell);
+    let half = cells.into_iter().find(|cell| cell.memory() == Memory::Share(50)).unwrap();
+    let (trial, _) = bakeoff_lab::resolve(&registry, &experiment, half, 0).unwrap();
+    let limit = |name: &str| trial.limits[name].of(1 << 20);
+    for (name, memory) in [("database", Some(1 << 19)), ("php", None), ("web", None)] {
+        assert_eq!(limit(name).memory_bytes, memory, "{name}");
+        assert_eq!(limit(name).cpu_milli, Cpus::parse("0.5").unwrap().milli(), "{name}");
+    }
+    let place = trial.setup.place("/files".as_ref(), "/work/server".as_ref());
+    let runtime = |name: &str| place.group(name).unwrap().runtime.clone().unwrap();
+    assert_eq!(runtime("php"), std::path::Path::new("/work/server-php"));
+    assert_eq!(runtime("web"), std::path::Path::new("/work/server-web"));
+    let files: Vec<_> = place.readers().into_iter().collect();
+    let own = |name: &'static str, path: &'static str| (Some(name), path.as_ref());
+    assert_eq!(
+        files,
+        [own("database", "/files/database"), own("php", "/files/php"), own("web", "/files/web")]
+    );
+}
+
+#[test]
+fn a_target_that_is_no_engine_says_what_it_lacks_before_anything_runs() {
+    let (registry, experiment) = planned(Page(&["web", "php"]));
+    let possible = Possible::of(&registry, &experiment);
+    let folder = tempfile::tempdir().unwrap();
+    let preflight = Preflight {
+        registry: &registry,
+        experiment: &experiment,
+        possible: &possible,
+        folder: folder.path(),
+        launcher: None,
+        reuse: false,
+    };
+    let problems = preflight.check(possible.plan.blocks.iter()).unwrap_err();
+    let told: Vec<String> = problems.0.iter().map(ToString::to_string).collect();
+    for lacks in
+        ["nginx can't be used: there is no php-fpm", "nginx can't be used: there is no nginx"]
+    {
+        // Once for all trials.
+        assert_eq!(told.iter().filter(|it| it.contains(lacks)).count(), 1, "{told:?}");
+    }
+}
