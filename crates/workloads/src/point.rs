@@ -44,7 +44,7 @@ impl Workload for Point {
             "large" => 1_000_000,
             scale => panic!("point has no scale {scale}"),
         };
-        let table = Table::new("points").key_column("id", Type::Int).column("content", Type::Text);
+        let table = Table::new("points").key_column("id", Type::Int).column("content", Type::STRING);
         let read = Action::Read(Read::by_key(0, 1, &[1]));
         Box::new(Points {
             count,

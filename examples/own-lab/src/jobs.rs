@@ -69,7 +69,7 @@ impl Workload for Jobs {
         let table = Table::new("jobs")
             .generated_key("id")
             .column("state", Type::Int)
-            .column("payload", Type::LongText)
+            .column("payload", Type::MediumText)
             .index(&["state"]);
         let by_state = Path::Index(table.index_number(&["state"]));
         let oldest = Read {
