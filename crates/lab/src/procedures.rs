@@ -124,6 +124,7 @@ impl Stage<'_> {
             return known.map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")));
         }
         let folder = self.images.folder(self.work)?;
+        let unfinished = folder.clone();
         let runtime = setup.runtime(self.work);
         if let Some(server) = &runtime {
             wanting("the server's folder", std::fs::create_dir(server))?;
@@ -135,6 +136,9 @@ impl Stage<'_> {
         }
         let image = loaded.and_then(|loaded_bytes| Image::new(folder, loaded_bytes));
         let image = self.unless_full(image);
+        if image.is_err() {
+            wanting("removing what was loaded", place::remove(&unfinished))?;
+        }
         if let Err(error) = &image
             && error.stops_the_run()
         {

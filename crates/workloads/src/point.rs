@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::statement::Read;
-use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement, Value};
+use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement};
 use rand::RngExt;
 
-use crate::{Client, Parameters, Prepared, Random, Scale, Tally, Text, Workload, stream};
+use crate::{
+    Client, Parameters, Prepared, Random, RowsError, Scale, Take, Tally, Text, Workload, stream,
+};
 
 /// See the module.
 pub struct Point;
@@ -44,7 +46,8 @@ impl Workload for Point {
             "large" => 1_000_000,
             scale => panic!("point has no scale {scale}"),
         };
-        let table = Table::new("points").key_column("id", Type::Int).column("content", Type::STRING);
+        let table =
+            Table::new("points").key_column("id", Type::Int).column("content", Type::STRING);
         let read = Action::Read(Read::by_key(0, 1, &[1]));
         Box::new(Points {
             count,
@@ -73,10 +76,11 @@ impl Prepared for Points {
         &self.statements
     }
 
-    fn rows(&self, _: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+    fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         let mut random = stream(self.seed, 0);
         (1..=self.count)
-            .try_for_each(|id| row(&[id.into(), self.text.cut(&mut random, LONGEST).into()]))
+            .try_for_each(|id| row(&[id.into(), self.text.cut(&mut random, LONGEST).into()]))?;
+        Ok(())
     }
 
     fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
