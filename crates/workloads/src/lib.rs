@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement};
 use rand::SeedableRng;
 
+mod declare;
 pub mod ledger;
 mod point;
 mod redmine;
@@ -18,14 +19,15 @@ pub mod text;
 mod vocabulary;
 
 pub use bakeoff_factor::{Declared, Levels};
+pub use declare::{Scales, Statements};
 pub use source::{RowsError, SourceError, Take};
 pub use text::{Text, TextError};
 
 /// The generator behind rows and clients: small, fast, and the same on every machine.
-type Random = rand::rngs::Xoshiro256PlusPlus;
+pub type Random = rand::rngs::Xoshiro256PlusPlus;
 
-/// A generator of its own for each number and seed.
-fn stream(seed: u64, number: u64) -> Random {
+/// A generator of its own for each number and seed: of a table's rows, of a client.
+pub fn stream(seed: u64, number: u64) -> Random {
     let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     Random::seed_from_u64(seed.wrapping_add(spread))
 }

@@ -9,16 +9,21 @@ use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement};
 use rand::RngExt;
 
 use crate::{
-    Client, Parameters, Prepared, Random, RowsError, Scale, Take, Tally, Text, Workload, stream,
+    Client, Parameters, Prepared, Random, RowsError, Scale, Scales, Statements, Take, Tally, Text,
+    Workload, stream,
 };
 
 /// See the module.
 pub struct Point;
 
-static SCALES: [Scale; 2] = [
-    Scale { name: "small", summary: "10,000 rows of 100 bytes", bytes: 1_050_000 },
-    Scale { name: "large", summary: "1,000,000 rows of 100 bytes", bytes: 105_000_000 },
-];
+/// The scales, and their rows.
+static SCALES: Scales<i64, 2> = Scales::new([
+    (Scale { name: "small", summary: "10,000 rows of 100 bytes", bytes: 1_050_000 }, 10_000),
+    (
+        Scale { name: "large", summary: "1,000,000 rows of 100 bytes", bytes: 105_000_000 },
+        1_000_000,
+    ),
+]);
 
 /// Bytes of a row's text, at most: it ends with a word.
 const LONGEST: usize = 100;
@@ -33,7 +38,7 @@ impl Workload for Point {
     }
 
     fn scales(&self) -> &'static [Scale] {
-        &SCALES
+        SCALES.all()
     }
 
     fn operations(&self) -> &'static [&'static str] {
@@ -41,20 +46,17 @@ impl Workload for Point {
     }
 
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
-        let count = match parameters.scale {
-            "small" => 10_000,
-            "large" => 1_000_000,
-            scale => panic!("point has no scale {scale}"),
-        };
         let table =
             Table::new("points").key_column("id", Type::Int).column("content", Type::STRING);
-        let read = Action::Read(Read::by_key(0, 1, &[1]));
+        let mut statements = Statements::default();
+        let read = statements.add("point by id", Action::Read(Read::by_key(0, 1, &[1])));
         Box::new(Points {
-            count,
+            count: SCALES.of(parameters.scale),
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             schema: Schema { tables: vec![table] },
-            statements: vec![Statement { name: "point by id".into(), action: read }],
+            statements: statements.into_vec(),
+            read,
         })
     }
 }
@@ -65,6 +67,8 @@ struct Points {
     text: Arc<Text>,
     schema: Schema,
     statements: Vec<Statement>,
+    /// The number of the only one.
+    read: usize,
 }
 
 impl Prepared for Points {
@@ -86,6 +90,7 @@ impl Prepared for Points {
     fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
         Box::new(Reader {
             count: self.count,
+            read: self.read,
             random: stream(seed, number as u64),
             rows: Rows::new(),
         })
@@ -94,6 +99,7 @@ impl Prepared for Points {
 
 struct Reader {
     count: i64,
+    read: usize,
     random: Random,
     rows: Rows,
 }
@@ -105,7 +111,7 @@ impl Client for Reader {
 
     fn perform(&mut self, _: usize, session: &mut dyn Session, _: &mut Tally) -> Result<()> {
         let id = self.random.random_range(1..=self.count);
-        match session.run(0, &[id.into()], &mut self.rows)? {
+        match session.run(self.read, &[id.into()], &mut self.rows)? {
             0 => Err(Error::engine(format!("point {id} is missing"))),
             _ => Ok(()),
         }
