@@ -103,7 +103,7 @@ fn schema() -> Schema {
     let things = Table::new("things")
         .key_column("id", Type::Int)
         .column("kind", Type::Int)
-        .column("words", Type::Text)
+        .column("words", Type::STRING)
         .index(&["kind"]);
     Schema { tables: vec![things] }
 }

@@ -10,6 +10,7 @@
 pub mod bank;
 pub mod concurrency;
 pub mod debt;
+pub mod fits;
 pub mod folder;
 mod genes;
 mod model;
@@ -113,6 +114,9 @@ macro_rules! suite {
                 survival::acknowledged_commits_survive_a_kill,
                 debt::says_what_it_owes_while_others_work,
                 reach::tells_where_it_is,
+                fits::keeps_texts_up_to_their_limit,
+                fits::refuses_what_a_column_cannot_hold,
+                fits::refuses_to_load_a_row_that_does_not_fit,
                 concurrency::read_then_write_loses_no_increment,
                 concurrency::adding_loses_no_increment,
                 concurrency::transfers_keep_the_sum_in_every_snapshot,

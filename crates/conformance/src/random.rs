@@ -10,6 +10,9 @@ use crate::model::Cell;
 /// Integer columns whose name begins so stay small: they can be added to and summed.
 const SMALL: &str = "small";
 
+/// Characters of a text that is not indexed, and not of the longest kind.
+const LONG: u32 = 700;
+
 pub fn schema(genes: &[Vec<u32>]) -> Schema {
     let tables = genes.iter().enumerate();
     Schema { tables: tables.map(|(number, genes)| table(number, Genes::new(genes))).collect() }
@@ -20,17 +23,17 @@ fn table(number: usize, mut genes: Genes<'_>) -> Table {
     table = match genes.below(4) {
         0 => table.generated_key("id"),
         1 => table.key_column("key", Type::Int),
-        2 => table.key_column("key", Type::Text),
+        2 => table.key_column("key", Type::STRING),
         _ => (0..=1 + genes.below(2)).fold(table, |table, part| {
-            table.key_column(&format!("key{part}"), *genes.pick(&[Type::Int, Type::Text]))
+            table.key_column(&format!("key{part}"), *genes.pick(&[Type::Int, Type::STRING]))
         }),
     };
     for column in 0..genes.below(5) {
         let (name, kind) = match genes.below(5) {
             0 | 1 => (SMALL, Type::Int),
             2 => ("wide", Type::Int),
-            3 => ("text", Type::Text),
-            _ => ("long", Type::LongText),
+            3 => ("text", *genes.pick(&[Type::STRING, Type::Text { most: 2 }])),
+            _ => ("long", *genes.pick(&[Type::MediumText, Type::Text { most: LONG }])),
         };
         // A name that has to be quoted is a name all the same.
         let name = format!("{name} \"{column}\" select");
@@ -49,7 +52,7 @@ fn index(table: Table, genes: &mut Genes<'_>) -> Table {
     let mut columns = Vec::new();
     for _ in 0..=genes.below(3) {
         let column = &table.columns[table.columns.len() - 1 - genes.below(table.columns.len())];
-        if column.kind != Type::LongText && !columns.contains(&column.name) {
+        if !column.kind.is_long() && !columns.contains(&column.name) {
             columns.push(column.name.clone());
         }
     }
@@ -251,9 +254,10 @@ fn cell(table: &Table, column: usize, genes: &mut Genes<'_>) -> Cell {
         }
         Type::Int if about.name.starts_with(SMALL) => Cell::Int(genes.below(6) as i64 - 1),
         Type::Int => Cell::Int(*genes.pick(&[0, 1, 2, -1, 255, 256, -256, i64::MIN, i64::MAX])),
-        Type::Text => Cell::Text(text(genes)),
-        Type::LongText if genes.once_in(6) => Cell::Text("long ".repeat(4000)),
-        Type::LongText => Cell::Text(text(genes)),
+        Type::MediumText if genes.once_in(6) => Cell::Text("long ".repeat(4000)),
+        Type::Text { most: LONG } if genes.once_in(6) => Cell::Text("日".repeat(LONG as usize)),
+        Type::Text { most } => Cell::Text(text(genes).chars().take(most as usize).collect()),
+        Type::MediumText => Cell::Text(text(genes)),
     }
 }
 

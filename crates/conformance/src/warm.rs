@@ -58,10 +58,10 @@ fn fetches(database: &dyn Database) -> Option<u64> {
 fn schema() -> Schema {
     let things = Table::new("things")
         .generated_key("id")
-        .column("kind", Type::Text)
+        .column("kind", Type::STRING)
         .column("owner", Type::Int)
         .nullable("parent", Type::Int)
-        .column("words", Type::LongText)
+        .column("words", Type::MediumText)
         .index(&["kind"])
         .index(&["owner"])
         .index(&["owner", "kind"])
@@ -70,7 +70,7 @@ fn schema() -> Schema {
     let links = Table::new("links")
         .generated_key("id")
         .column("thing", Type::Int)
-        .column("kind", Type::Text)
+        .column("kind", Type::STRING)
         .index(&["thing"])
         .index(&["thing", "kind"])
         .index(&["kind", "thing"]);

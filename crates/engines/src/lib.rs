@@ -435,10 +435,12 @@ pub trait Database: Send + Sync {
 
 /// A bulk load of one table.
 pub trait Loader {
-    /// Adds a row, every column given, keys too. Rows come in ascending order of their keys.
+    /// Adds a row, every column given, keys too. Rows come in ascending order of their keys. It is
+    /// handed on before long: a loader keeps no table's rows, but may keep what its indexes need.
     ///
     /// # Errors
-    /// The engine's own.
+    /// [`Error::Usage`] for a row that does not fit its table ([`schema::Table::fits`]), or that comes
+    /// out of order, where the engine needs that; the engine's own.
     fn row(&mut self, row: &[Value<'_>]) -> Result<()>;
 
     /// Ends the load; builds the table's indexes, if they were put off.
@@ -479,7 +481,8 @@ pub trait Session {
     /// into `rows`, which it resets first. Returns the number of rows read or changed.
     ///
     /// # Errors
-    /// [`Error::Conflict`], [`Error::Duplicate`], [`Error::Usage`], or the engine's own.
+    /// [`Error::Conflict`]; [`Error::Duplicate`]; [`Error::Usage`], also for a value that its column
+    /// can't hold ([`statement::Stored::fits`]); or the engine's own.
     fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64>;
 
     /// Makes the transaction's work visible, and as durable as was promised. The transaction has

@@ -18,6 +18,7 @@ use crate::external::password::Secret;
 use crate::options::{EngineOption, Options};
 use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
+use crate::statement::Stored;
 use crate::{
     About, Address, Database, Debt, Durability, Engine, Error, Home, Listens, Loader, Result,
     Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
@@ -183,6 +184,7 @@ struct Open {
     /// The declared statements.
     texts: Vec<String>,
     plans: Vec<Plan>,
+    stored: Vec<Stored>,
     control: session::Control,
     private: Option<Private>,
     /// Of a private server.
@@ -216,6 +218,7 @@ impl Open {
         Ok(Self {
             texts: texts.collect::<Result<_>>()?,
             plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
+            stored: statements.iter().map(|one| Stored::of(schema, &one.action)).collect(),
             control: session::Control::new(storage, schema),
             schema: schema.clone(),
             storage,

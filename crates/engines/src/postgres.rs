@@ -20,6 +20,7 @@ use crate::external::tls::Tls;
 use crate::options::{EngineOption, Options};
 use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
+use crate::statement::Stored;
 use crate::{
     About, Address, Database, Debt, Durability, Engine, Error, Home, Listens, Loader, Promise,
     Result, Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
@@ -202,6 +203,7 @@ struct Open {
     /// The declared statements.
     texts: Vec<String>,
     plans: Vec<session::Plan>,
+    stored: Vec<Stored>,
     /// The server's major version.
     version: u32,
     /// The counters as they stood at the opening.
@@ -223,6 +225,7 @@ impl Open {
         Ok(Self {
             texts: texts.collect::<Result<_>>()?,
             plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
+            stored: statements.iter().map(|one| Stored::of(schema, &one.action)).collect(),
             config,
             tls,
             terms: terms.clone(),

@@ -4,6 +4,8 @@
 //! kept in [`Dialect`]. Parameters stand in the text in the order in which [`crate::statement`]
 //! lists them, so that a session binds them one by one.
 
+use std::borrow::Cow;
+
 use crate::schema::{Index, Table, Type};
 use crate::statement::Action;
 use crate::{Result, Schema};
@@ -50,16 +52,19 @@ impl Dialect {
     }
 
     /// Text is compared by its bytes, all of them. MySQL's collations pad with spaces, but for a
-    /// few that MyRocks does not know; binary strings do neither. 255 characters are at most 1,020
-    /// bytes.
-    fn column_type(self, kind: Type) -> &'static str {
+    /// few that MyRocks does not know; binary strings do neither. MySQL has room for four bytes a
+    /// character, and counts bytes: characters are counted before it is asked.
+    fn column_type(self, kind: Type) -> Cow<'static, str> {
         match (self, kind) {
-            (Self::Sqlite, Type::Int) => "INTEGER",
-            (Self::Sqlite, Type::Text | Type::LongText) => "TEXT",
-            (Self::MySql | Self::Postgres, Type::Int) => "BIGINT",
-            (Self::MySql, Type::Text) => "VARBINARY(1020)",
-            (Self::MySql, Type::LongText) => "LONGBLOB",
-            (Self::Postgres, Type::Text | Type::LongText) => "TEXT COLLATE \"C\"",
+            (Self::Sqlite, Type::Int) => "INTEGER".into(),
+            (Self::Sqlite, Type::Text { .. } | Type::MediumText) => "TEXT".into(),
+            (Self::MySql | Self::Postgres, Type::Int) => "BIGINT".into(),
+            (Self::MySql, Type::Text { most }) => format!("VARBINARY({})", 4 * most).into(),
+            (Self::MySql, Type::MediumText) => "MEDIUMBLOB".into(),
+            (Self::Postgres, Type::Text { most }) => {
+                format!("VARCHAR({most}) COLLATE \"C\"").into()
+            }
+            (Self::Postgres, Type::MediumText) => "TEXT COLLATE \"C\"".into(),
         }
     }
 
@@ -254,7 +259,7 @@ impl Dialect {
     /// word for that, and gets the rows alone.
     pub fn read_all(self, table: &Table) -> Vec<String> {
         let name = self.quote(&table.name);
-        let long = table.columns.iter().filter(|column| column.kind == Type::LongText);
+        let long = table.columns.iter().filter(|column| column.kind.is_long());
         let lengths = long.map(|column| format!(", sum(length({}))", self.quote(&column.name)));
         let rows = format!("SELECT count(*){} FROM {name}", lengths.collect::<String>());
         let by = |index: &Index| {

@@ -20,7 +20,7 @@ use self_cell::self_cell;
 
 use crate::gate::{Gate, Pass};
 use crate::sql::Dialect;
-use crate::statement::{Action, Yield};
+use crate::statement::{Action, Stored, Yield};
 use crate::{
     About, Access, Address, Database, Debt, Durability, Engine, Error, Home, Loader, Promise,
     Result, Rows, Schema, Session, Setting, Signature, Statement, Terms, Value,
@@ -195,6 +195,7 @@ struct Open {
     /// The declared statements, then [`CONTROL`].
     texts: Vec<String>,
     plans: Vec<Plan>,
+    stored: Vec<Stored>,
     gate: Gate,
     /// How many sessions there are: they share the cache.
     sessions: AtomicUsize,
@@ -230,6 +231,7 @@ impl Open {
         };
         Ok(Self {
             plans: statements.iter().map(|statement| plan(schema, &statement.action)).collect(),
+            stored: statements.iter().map(|one| Stored::of(schema, &one.action)).collect(),
             texts,
             schema: schema.clone(),
             terms: terms.clone(),
@@ -505,6 +507,7 @@ impl<'a> Client<'a> {
         let Some(plan) = self.database.plans.get(number).copied() else {
             return Err(Error::Usage(format!("there is no statement {number}")));
         };
+        self.database.stored[number].fits(parameters)?;
         let _pass = self.admit(plan)?;
         match plan {
             Plan::Read { width } => {
@@ -600,6 +603,7 @@ struct Load<'a> {
 
 impl Loader for Load<'_> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
+        self.table.fits(row)?;
         self.insert.execute(0, row).map(|_| ())
     }
 

@@ -3,6 +3,9 @@
 //! Statements are data, not SQL: an engine that speaks SQL writes its text once, and a key-value
 //! engine makes a plan of it once. They name tables, columns and indexes by their numbers.
 
+use crate::schema::Column;
+use crate::{Error, Result, Schema, Value};
+
 /// A bound of a range: whether the value itself belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
@@ -138,6 +141,59 @@ pub enum Action {
         /// The table.
         table: usize,
     },
+}
+
+/// The parameters of a statement that columns are to hold, for a session to check before an engine
+/// is asked that would take more, or say no in words of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored(Vec<Place>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    parameter: usize,
+    column: Column,
+}
+
+impl Stored {
+    /// Those of an insert, an upsert or an update; of other statements none.
+    pub fn of(schema: &Schema, action: &Action) -> Self {
+        let place = |table: usize, parameter, column: usize| Place {
+            parameter,
+            column: schema.tables[table].columns[column].clone(),
+        };
+        let row = |table: usize| {
+            let columns = 0..schema.tables[table].columns.len();
+            columns.map(|number| place(table, number, number)).collect()
+        };
+        Self(match action {
+            Action::Insert { table } => {
+                let (mut places, about): (Vec<Place>, _) = (row(*table), &schema.tables[*table]);
+                // Null asks for a number.
+                about.key.iter().for_each(|key| places[*key].column.nullable |= about.generated);
+                places
+            }
+            Action::Upsert { table } => row(*table),
+            Action::Update { table, set, .. } => {
+                let to = set.iter().enumerate().filter_map(|(parameter, set)| match set {
+                    Set::To(column) => Some(place(*table, parameter, *column)),
+                    Set::Add(_) => None,
+                });
+                to.collect()
+            }
+            Action::Read(_) | Action::Delete { .. } => Vec::new(),
+        })
+    }
+
+    /// Checks that their columns can hold the parameters of a call, all of which are given.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for one that its column can't hold, or that is missing.
+    pub fn fits(&self, parameters: &[Value<'_>]) -> Result<()> {
+        self.0.iter().try_for_each(|Place { parameter, column }| match parameters.get(*parameter) {
+            Some(value) => column.fits(*value),
+            None => Err(Error::Usage(format!("no parameter for column {}", column.name))),
+        })
+    }
 }
 
 /// A named statement.

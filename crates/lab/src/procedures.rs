@@ -105,6 +105,7 @@ impl Stage<'_> {
             return known.map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")));
         }
         let folder = self.images.folder(self.work)?;
+        let unfinished = folder.clone();
         let place = setup.place(&folder, &self.work.join("server"));
         let servers = place.make_folders()?;
         let loaded = self.load(setup, place);
@@ -113,6 +114,9 @@ impl Stage<'_> {
         }
         let image = loaded.and_then(|loaded_bytes| Image::new(folder, loaded_bytes));
         let image = self.unless_full(image);
+        if image.is_err() {
+            wanting("removing what was loaded", place::remove(&unfinished))?;
+        }
         if let Err(error) = &image
             && error.stops_the_run()
         {

@@ -16,12 +16,14 @@ mod transaction;
 
 use std::sync::Arc;
 
-use bakeoff_engines::{Database, Result, Schema, Statement, Value};
+use bakeoff_engines::{Database, Result, Schema, Statement};
 
 pub use audit::Claim;
 pub use client::{CommitObserver, LedgerClient};
 
-use crate::{Audited, Claims, Client, Findings, Parameters, Prepared, Scale, Text, Workload};
+use crate::{
+    Audited, Claims, Client, Findings, Parameters, Prepared, RowsError, Scale, Take, Text, Workload,
+};
 use claims::{Account, Writer};
 
 /// How many clients there can be: each has a row of its own.
@@ -117,7 +119,7 @@ impl Prepared for PreparedLedger {
         &self.statements
     }
 
-    fn rows(&self, table: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+    fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         match table {
             tables::PROGRESS => {
                 (0..CLIENTS as i64).try_for_each(|client| row(&[client.into(), 0.into()]))
@@ -126,7 +128,8 @@ impl Prepared for PreparedLedger {
                 (0..self.accounts).try_for_each(|number| row(&[number.into(), BALANCE.into()]))
             }
             _ => Ok(()),
-        }
+        }?;
+        Ok(())
     }
 
     /// An audit works out again what a client did: that follows from the ledger's own seed.

@@ -7,23 +7,27 @@
 
 use std::sync::Arc;
 
-use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement, Value};
+use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement};
 use rand::SeedableRng;
 
+mod declare;
 pub mod ledger;
 mod point;
 mod redmine;
+mod source;
 pub mod text;
 mod vocabulary;
 
 pub use bakeoff_factor::{Declared, Levels};
+pub use declare::{Scales, Statements};
+pub use source::{RowsError, SourceError, Take};
 pub use text::{Text, TextError};
 
 /// The generator behind rows and clients: small, fast, and the same on every machine.
-type Random = rand::rngs::Xoshiro256PlusPlus;
+pub type Random = rand::rngs::Xoshiro256PlusPlus;
 
-/// A generator of its own for each number and seed.
-fn stream(seed: u64, number: u64) -> Random {
+/// A generator of its own for each number and seed: of a table's rows, of a client.
+pub fn stream(seed: u64, number: u64) -> Random {
     let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     Random::seed_from_u64(seed.wrapping_add(spread))
 }
@@ -38,6 +42,17 @@ pub trait Workload: Send + Sync {
 
     /// The scales that it comes in, from small to large; the first is the default.
     fn scales(&self) -> &'static [Scale];
+
+    /// Bytes of its rows at a scale and at levels of its own factors, roughly: what it is estimated
+    /// by, and what room is made for. Those of the scale, unless the levels change them.
+    ///
+    /// # Panics
+    /// When there is no such scale.
+    fn size(&self, scale: &str, levels: &Levels) -> u64 {
+        let _ = levels;
+        let found = self.scales().iter().find(|known| known.name == scale);
+        found.unwrap_or_else(|| panic!("{} has no scale {scale}", self.name())).bytes
+    }
 
     /// The factors that it adds to the lab's own, in the order in which they are listed.
     fn factors(&self) -> Vec<&'static Declared> {
@@ -94,7 +109,8 @@ pub struct Scale {
     pub name: &'static str,
     /// What it holds, in a few words.
     pub summary: &'static str,
-    /// Bytes of its rows, roughly: a text's own, eight of a number.
+    /// Bytes of its rows, roughly, with every factor of the workload's own at its default: a text's
+    /// own, eight of a number.
     pub bytes: u64,
 }
 
@@ -106,11 +122,13 @@ pub trait Prepared: Send + Sync {
     /// The statements that clients run, by number.
     fn statements(&self) -> &[Statement];
 
-    /// Gives the rows of a table, one by one, in ascending order of their keys.
+    /// Gives the rows of a table, one by one, in ascending order of their keys. Each is taken before
+    /// the next is asked for, so that none need be kept.
     ///
     /// # Errors
-    /// Whatever `row` returns; it stops there.
-    fn rows(&self, table: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()>;
+    /// [`RowsError::Source`] where they come from something that fails; whatever `row` returns. It stops
+    /// there.
+    fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError>;
 
     /// Client `number` of `clients`, both fixed for a trial. What it does follows from `seed`, which
     /// is the same for all that is compared and another one for the next time.

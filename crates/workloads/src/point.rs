@@ -5,18 +5,25 @@ use std::sync::Arc;
 
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::statement::Read;
-use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement, Value};
+use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement};
 use rand::RngExt;
 
-use crate::{Client, Parameters, Prepared, Random, Scale, Tally, Text, Workload, stream};
+use crate::{
+    Client, Parameters, Prepared, Random, RowsError, Scale, Scales, Statements, Take, Tally, Text,
+    Workload, stream,
+};
 
 /// See the module.
 pub struct Point;
 
-static SCALES: [Scale; 2] = [
-    Scale { name: "small", summary: "10,000 rows of 100 bytes", bytes: 1_050_000 },
-    Scale { name: "large", summary: "1,000,000 rows of 100 bytes", bytes: 105_000_000 },
-];
+/// The scales, and their rows.
+static SCALES: Scales<i64, 2> = Scales::new([
+    (Scale { name: "small", summary: "10,000 rows of 100 bytes", bytes: 1_050_000 }, 10_000),
+    (
+        Scale { name: "large", summary: "1,000,000 rows of 100 bytes", bytes: 105_000_000 },
+        1_000_000,
+    ),
+]);
 
 /// Bytes of a row's text, at most: it ends with a word.
 const LONGEST: usize = 100;
@@ -31,7 +38,7 @@ impl Workload for Point {
     }
 
     fn scales(&self) -> &'static [Scale] {
-        &SCALES
+        SCALES.all()
     }
 
     fn operations(&self) -> &'static [&'static str] {
@@ -39,19 +46,17 @@ impl Workload for Point {
     }
 
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
-        let count = match parameters.scale {
-            "small" => 10_000,
-            "large" => 1_000_000,
-            scale => panic!("point has no scale {scale}"),
-        };
-        let table = Table::new("points").key_column("id", Type::Int).column("content", Type::Text);
-        let read = Action::Read(Read::by_key(0, 1, &[1]));
+        let table =
+            Table::new("points").key_column("id", Type::Int).column("content", Type::STRING);
+        let mut statements = Statements::default();
+        let read = statements.add("point by id", Action::Read(Read::by_key(0, 1, &[1])));
         Box::new(Points {
-            count,
+            count: SCALES.of(parameters.scale),
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             schema: Schema { tables: vec![table] },
-            statements: vec![Statement { name: "point by id".into(), action: read }],
+            statements: statements.into_vec(),
+            read,
         })
     }
 }
@@ -62,6 +67,8 @@ struct Points {
     text: Arc<Text>,
     schema: Schema,
     statements: Vec<Statement>,
+    /// The number of the only one.
+    read: usize,
 }
 
 impl Prepared for Points {
@@ -73,15 +80,17 @@ impl Prepared for Points {
         &self.statements
     }
 
-    fn rows(&self, _: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+    fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         let mut random = stream(self.seed, 0);
         (1..=self.count)
-            .try_for_each(|id| row(&[id.into(), self.text.cut(&mut random, LONGEST).into()]))
+            .try_for_each(|id| row(&[id.into(), self.text.cut(&mut random, LONGEST).into()]))?;
+        Ok(())
     }
 
     fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
         Box::new(Reader {
             count: self.count,
+            read: self.read,
             random: stream(seed, number as u64),
             rows: Rows::new(),
         })
@@ -90,6 +99,7 @@ impl Prepared for Points {
 
 struct Reader {
     count: i64,
+    read: usize,
     random: Random,
     rows: Rows,
 }
@@ -101,7 +111,7 @@ impl Client for Reader {
 
     fn perform(&mut self, _: usize, session: &mut dyn Session, _: &mut Tally) -> Result<()> {
         let id = self.random.random_range(1..=self.count);
-        match session.run(0, &[id.into()], &mut self.rows)? {
+        match session.run(self.read, &[id.into()], &mut self.rows)? {
             0 => Err(Error::engine(format!("point {id} is missing"))),
             _ => Ok(()),
         }

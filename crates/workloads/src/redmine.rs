@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bakeoff_engines::{Result, Schema, Statement, Value};
 
-use crate::{Client, Parameters, Prepared, Scale, Text, Workload, stream};
+use crate::{Client, Parameters, Prepared, RowsError, Scale, Take, Text, Workload, stream};
 
 mod client;
 mod conditioner;
@@ -111,9 +111,9 @@ impl Prepared for Tracker {
         &self.statements
     }
 
-    fn rows(&self, table: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+    fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         let random = stream(self.seed, table as u64);
-        rows::rows(&self.schema.tables[table].name, &self.size, &self.text, random, row)
+        Ok(rows::rows(&self.schema.tables[table].name, &self.size, &self.text, random, row)?)
     }
 
     fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {

@@ -8,7 +8,8 @@ use bakeoff::engines::statement::{Order, Path, Read, Set};
 use bakeoff::engines::{Action, Result, Rows, Schema, Session, Statement, Value};
 use bakeoff::factor::Declared;
 use bakeoff::workloads::{
-    Client, End, Parameters, Prepared, Scale, Tally, Text, Workload, transaction,
+    Client, End, Levels, Parameters, Prepared, RowsError, Scale, Take, Tally, Text, Workload,
+    transaction,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -17,7 +18,10 @@ use rand::{RngExt, SeedableRng};
 pub struct Jobs;
 
 static SCALES: [Scale; 1] =
-    [Scale { name: "small", summary: "1,000 jobs that wait", bytes: 200_000 }];
+    [Scale { name: "small", summary: "1,000 jobs that wait", bytes: 116_000 }];
+
+/// Jobs that wait when clients begin.
+const JOBS: u64 = 1000;
 
 const WAITING: i64 = 0;
 const TAKEN: i64 = 1;
@@ -39,6 +43,10 @@ static PAYLOAD: Declared = Declared {
     },
 };
 
+fn payload(levels: &Levels) -> usize {
+    levels.of(&PAYLOAD).parse().expect("a checked level")
+}
+
 impl Workload for Jobs {
     fn name(&self) -> &'static str {
         "jobs"
@@ -56,6 +64,10 @@ impl Workload for Jobs {
         vec![&PAYLOAD]
     }
 
+    fn size(&self, _: &str, levels: &Levels) -> u64 {
+        JOBS * (16 + payload(levels) as u64)
+    }
+
     fn operations(&self) -> &'static [&'static str] {
         &["add", "take"]
     }
@@ -65,11 +77,10 @@ impl Workload for Jobs {
     }
 
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
-        let payload = parameters.levels.of(&PAYLOAD).parse().expect("a checked level");
         let table = Table::new("jobs")
             .generated_key("id")
             .column("state", Type::Int)
-            .column("payload", Type::LongText)
+            .column("payload", Type::MediumText)
             .index(&["state"]);
         let by_state = Path::Index(table.index_number(&["state"]));
         let oldest = Read {
@@ -81,7 +92,7 @@ impl Workload for Jobs {
         let take = Action::Update { table: 0, set: vec![Set::To(1)], only_if: Vec::new() };
         let statement = |name: &str, action| Statement { name: name.into(), action };
         Box::new(Queue {
-            payload,
+            payload: payload(&parameters.levels),
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             schema: Schema { tables: vec![table] },
@@ -112,12 +123,13 @@ impl Prepared for Queue {
         &self.statements
     }
 
-    fn rows(&self, _: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+    fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
-        (1..=1000_i64).try_for_each(|id| {
+        (1..=JOBS as i64).try_for_each(|id| {
             let payload = self.text.cut(&mut random, self.payload);
             row(&[id.into(), WAITING.into(), payload.into()])
-        })
+        })?;
+        Ok(())
     }
 
     fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
@@ -161,5 +173,33 @@ impl Client for Worker<'_> {
             session.run(TAKE, &[job.into(), TAKEN.into()], rows)?;
             Ok(End::Commit(()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_size_is_that_of_its_rows_at_every_payload() {
+        for payload in ["1", "100", "65536"] {
+            let levels = Levels::from_iter([(PAYLOAD.name.to_owned(), payload.to_owned())]);
+            let text = Arc::new(Text::generated(1));
+            let parameters =
+                Parameters { levels: levels.clone(), ..Parameters::new("small", 1, text) };
+            let mut bytes = 0;
+            Jobs.prepare(&parameters)
+                .rows(0, &mut |row| {
+                    let size =
+                        |value: &Value<'_>| if let Value::Text(it) = value { it.len() } else { 8 };
+                    bytes += row.iter().map(size).sum::<usize>() as u64;
+                    Ok(())
+                })
+                .expect("rows");
+            let wanted = Jobs.size("small", &levels);
+            // A text ends with a word.
+            assert!(bytes <= wanted && bytes > wanted / 2, "{bytes} of {wanted} at {payload}");
+        }
+        assert_eq!(Jobs.size("small", &Levels::default()), Jobs.scales()[0].bytes);
     }
 }

@@ -155,7 +155,7 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
     engine.available()?;
     let try_it = || -> bakeoff_engines::Result<Duration> {
         std::fs::create_dir(place)?;
-        let table = Table::new("doctor").generated_key("id").column("text", Type::Text);
+        let table = Table::new("doctor").generated_key("id").column("text", Type::STRING);
         let schema = Schema { tables: vec![table] };
         let insert = Statement { name: "insert".into(), action: Action::Insert { table: 0 } };
         let terms = Terms::new(Durability::Strict);

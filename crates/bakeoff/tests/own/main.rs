@@ -1,11 +1,12 @@
 //! A lab of somebody's own: engines that misbehave, whose trials fail and say why, or tell a lower bound,
-//! while the run goes on; and a planner that goes beyond the plan.
+//! while the run goes on; workloads whose rows can't be had; and a planner that goes beyond the plan.
 //!
 //! This program is also the command of a lab that has these engines, so it is its own harness:
 //! `cargo test -p bakeoff --test own [NAME…]` runs the tests whose names contain one of these.
 
 mod engines;
 mod planner;
+mod rows;
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Output};
@@ -22,6 +23,7 @@ const TESTS: &[Test] = &[
     ("an_engine_that_hangs_gives_a_lower_bound", hangs),
     ("an_engine_that_loses_rows_fails_its_trial", loses_rows),
     ("an_engine_that_leaves_a_thread_behind_fails_its_trial", leaves_a_thread),
+    ("rows_that_cannot_be_had_are_no_fault_of_an_engine", rows_that_cannot_be_had),
     ("a_planner_may_run_more_than_the_plan", planner::runs_more),
     ("a_run_goes_on_with_its_planner_where_it_was_cut_short", planner::goes_on),
 ];
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| COMMANDS.contains(&&**first)) {
         let lab = Lab::standard().planner(&planner::ONE_MORE);
+        let lab = rows::ALL.iter().fold(lab, |lab, workload| lab.workload(workload));
         return engines::ALL.iter().fold(lab, |lab, engine| lab.engine(engine)).main();
     }
     // One of them waits for half a minute, and the others run beside it.
@@ -111,4 +114,29 @@ fn leaves_a_thread() {
 
 fn loses_rows() {
     fails("loses-rows", &["too many operations failed", "is missing"]);
+}
+
+/// Every engine's trial says the same of them: where, and what.
+fn rows_that_cannot_be_had() {
+    for (workload, wanted) in [
+        ("fails", "table notes, after row 1: notes.csv, line 2: the file ends here"),
+        ("empty", "its workload gives no row of any table"),
+        ("too-long", "table notes, row 2: column title holds at most 5 characters, not 6"),
+    ] {
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let file = format!("workload = '{workload}'\nseconds = 0.5\nrepetitions = 1\n");
+        std::fs::write(place.path().join("mine.toml"), file).unwrap();
+        let arguments = ["run", "mine.toml", "--engine", "sqlite,lmdb,null", "--out", "r"];
+        let done = command(place.path(), &arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(5), "{said}");
+        assert!(said.contains(wanted), "{said}");
+        let document = document(place.path());
+        for engine in ["sqlite", "lmdb", "null"] {
+            let reasons = trials(&document, engine);
+            let reasons: Vec<_> = reasons.iter().map(|it| it["reason"].as_str().unwrap()).collect();
+            let reason = format!("its data can't be loaded: {wanted}");
+            assert!(!reasons.is_empty() && reasons.iter().all(|it| *it == reason), "{reasons:?}");
+        }
+    }
 }

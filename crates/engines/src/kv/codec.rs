@@ -16,10 +16,11 @@ pub fn damaged(what: &str) -> Error {
     Error::engine(format!("damaged data: {what}"))
 }
 
-/// Adds a cell to a key.
+/// Adds a cell to a key, be it one that is stored or one that is looked for: what is too long for its
+/// column may be looked for, and is not found.
 ///
 /// # Errors
-/// [`Error::Usage`] for a value that the column can't hold.
+/// [`Error::Usage`] for a value of another type than the column's.
 pub fn push_key(column: &Column, value: Value<'_>, key: &mut Vec<u8>) -> Result<()> {
     check_kind(column, value)?;
     if column.nullable {
@@ -78,7 +79,7 @@ pub fn encode_row<'v>(
     let mut bit = 0;
     for &number in stored {
         let (column, value) = (&columns[number], value(number)?);
-        check_kind(column, value)?;
+        column.fits(value)?;
         match value {
             Value::Null => row[bit / 8] |= 1 << (bit % 8),
             Value::Int(int) => push_varint(((int << 1) ^ (int >> 63)) as u64, row),
@@ -177,7 +178,7 @@ impl Cells {
                     let bytes = bytes.ok_or_else(|| damaged("a key is cut short"))?;
                     Slot::Int(i64::from_be_bytes(bytes) ^ i64::MIN)
                 }
-                Type::Text | Type::LongText => self.unescape(key, &mut at)?,
+                Type::Text { .. } | Type::MediumText => self.unescape(key, &mut at)?,
             };
         }
         Ok(at)

@@ -51,9 +51,7 @@ impl<'d, S: Store> Load<'d, S> {
 impl<S: Store> Loader for Load<'_, S> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
         let layout = self.database.layout(self.table)?;
-        if row.len() != layout.table.columns.len() {
-            return Err(Error::Usage(format!("a row of {} has too few cells", layout.table.name)));
-        }
+        layout.table.fits(row)?;
         let value = |column: usize| Ok(row[column]);
         write::encode_key(layout, &value, &mut self.key)?;
         if self.key <= self.last {

@@ -46,14 +46,14 @@ fn column(kind: Type, nullable: bool) -> Column {
 fn cell(column: &Column) -> BoxedStrategy<Owned> {
     let filled = match column.kind {
         Type::Int => int().prop_map(Owned::Int).boxed(),
-        Type::Text | Type::LongText => text().prop_map(Owned::Text).boxed(),
+        Type::Text { .. } | Type::MediumText => text().prop_map(Owned::Text).boxed(),
     };
     if column.nullable { prop_oneof![Just(Owned::Null), filled].boxed() } else { filled }
 }
 
 /// Columns, and so many rows of them.
 fn table(rows: usize) -> impl Strategy<Value = (Vec<Column>, Vec<Vec<Owned>>)> {
-    let kind = prop_oneof![Just(Type::Int), Just(Type::Text)];
+    let kind = prop_oneof![Just(Type::Int), Just(Type::STRING)];
     let columns = prop::collection::vec((kind, any::<bool>()), 1..12);
     columns.prop_flat_map(move |columns| {
         let columns: Vec<_> = columns.into_iter().map(|(k, n)| column(k, n)).collect();
@@ -138,7 +138,7 @@ proptest! {
 fn values_that_a_column_cannot_hold_are_refused() {
     let mut key = Vec::new();
     assert!(push_key(&column(Type::Int, true), Value::Text("1"), &mut key).is_err());
-    assert!(push_key(&column(Type::Text, true), Value::Int(1), &mut key).is_err());
+    assert!(push_key(&column(Type::STRING, true), Value::Int(1), &mut key).is_err());
     assert!(push_key(&column(Type::Int, false), Value::Null, &mut key).is_err());
 }
 
@@ -244,8 +244,8 @@ impl super::Bulk for Transaction<'_> {
 fn people() -> Schema {
     let people = Table::new("people")
         .generated_key("id")
-        .nullable("town", Type::Text)
-        .column("email", Type::Text)
+        .nullable("town", Type::STRING)
+        .column("email", Type::STRING)
         .index(&["town"])
         .unique(&["email"]);
     Schema { tables: vec![people] }

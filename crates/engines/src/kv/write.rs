@@ -146,7 +146,9 @@ impl<W: Writer> Target<'_, W> {
 pub fn encode_key<'v>(layout: &Layout, row: Row<'_, 'v>, key: &mut Vec<u8>) -> Result<()> {
     key.clear();
     for &column in &layout.table.key {
-        push_key(&layout.table.columns[column], row(column)?, key)?;
+        let (column, value) = (&layout.table.columns[column], row(column)?);
+        column.fits(value)?;
+        push_key(column, value, key)?;
     }
     Ok(())
 }

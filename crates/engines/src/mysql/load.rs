@@ -81,10 +81,7 @@ impl<'a> Load<'a> {
 
 impl Loader for Load<'_> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
-        if row.len() != self.table.columns.len() {
-            let (given, wanted) = (row.len(), self.table.columns.len());
-            return Err(Error::Usage(format!("{given} values for a row of {wanted}")));
-        }
+        self.table.fits(row)?;
         write_row(&mut self.rows, row)?;
         if let (true, Value::Int(key)) = (self.table.generated, row[self.table.key[0]]) {
             self.last = Some(key);

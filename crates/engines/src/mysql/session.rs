@@ -215,6 +215,7 @@ impl<'a> Client<'a> {
             return Err(Error::Usage(format!("there is no statement {number}")));
         };
         let may_persist = self.admit(plan)?;
+        database.stored[number].fits(parameters)?;
         let width = match plan {
             Plan::Read { width } => *width,
             Plan::Insert { .. } | Plan::Upsert | Plan::Change => 0,

@@ -103,6 +103,7 @@ fn mariadb(durable: &[(&str, &str)]) -> Vec<Setting> {
     let mut set = |name, value, reason| settings.push(Setting::new(name, value, reason));
     set("max_connections", "1040", "1,024 clients, and bakeoff itself");
     set("max_prepared_stmt_count", "1048576", "each client prepares all of its statements");
+    set("max_allowed_packet", "32M", "a text of 16 MiB comes in one piece");
     settings
 }
 

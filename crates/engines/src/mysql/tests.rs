@@ -16,8 +16,10 @@ const INSERT: usize = 0;
 const READ: usize = 1;
 
 fn schema() -> Schema {
-    let notes =
-        Table::new("notes").key_column("id", Type::Int).column("text", Type::Text).index(&["text"]);
+    let notes = Table::new("notes")
+        .key_column("id", Type::Int)
+        .column("text", Type::STRING)
+        .index(&["text"]);
     Schema { tables: vec![notes] }
 }
 
@@ -199,7 +201,7 @@ fn keeps_its_promises(engine: &MariaDb, other: &str, counter: &str) {
 #[test]
 fn an_upsert_replaces_no_other_row_whose_key_was_generated() {
     let numbers =
-        Table::new("numbers").generated_key("id").nullable("text", Type::Text).unique(&["text"]);
+        Table::new("numbers").generated_key("id").nullable("text", Type::STRING).unique(&["text"]);
     let schema = Schema { tables: vec![numbers] };
     let statements = [
         Action::Insert { table: 0 },
@@ -228,7 +230,7 @@ fn an_upsert_replaces_no_other_row_whose_key_was_generated() {
 
 #[test]
 fn generated_keys_go_on_after_a_load() {
-    let numbers = Table::new("numbers").generated_key("id").nullable("text", Type::Text);
+    let numbers = Table::new("numbers").generated_key("id").nullable("text", Type::STRING);
     let schema = Schema { tables: vec![numbers] };
     let statements = [Action::Insert { table: 0 }, Action::Upsert { table: 0 }]
         .map(|action| Statement { name: "one".into(), action });

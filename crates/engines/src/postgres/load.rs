@@ -42,7 +42,7 @@ impl<'a> Load<'a> {
             .iter()
             .map(|column| match column.kind {
                 schema::Type::Int => Type::INT8,
-                schema::Type::Text | schema::Type::LongText => Type::TEXT,
+                schema::Type::Text { .. } | schema::Type::MediumText => Type::TEXT,
             })
             .collect();
         let copy = Copy::try_new(MutBorrow::new(client), |client| {
@@ -56,10 +56,7 @@ impl<'a> Load<'a> {
 
 impl Loader for Load<'_> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
-        let (given, wanted) = (row.len(), self.table.columns.len());
-        if given != wanted {
-            return Err(Error::Usage(format!("{given} cells for a row of {wanted}")));
-        }
+        self.table.fits(row)?;
         self.copy.with_dependent_mut(|_, writer| {
             writer.as_mut().expect("a load that goes on").write_raw(row).map_err(error)
         })

@@ -24,13 +24,15 @@ impl ToSql for Value<'_> {
         match self {
             Self::Null => Ok(IsNull::Yes),
             Self::Int(int) if *kind == Type::INT8 => int.to_sql(kind, out),
-            Self::Text(text) if *kind == Type::TEXT => text.to_sql(kind, out),
+            Self::Text(text) if matches!(*kind, Type::TEXT | Type::VARCHAR) => {
+                text.to_sql(kind, out)
+            }
             Self::Int(_) | Self::Text(_) => Err(format!("{self:?} for a {kind}").into()),
         }
     }
 
     fn accepts(kind: &Type) -> bool {
-        matches!(*kind, Type::INT8 | Type::TEXT)
+        matches!(*kind, Type::INT8 | Type::TEXT | Type::VARCHAR)
     }
 
     to_sql_checked!();
@@ -197,6 +199,7 @@ impl<'a> Connection<'a> {
             }
             State::Idle | State::Reading | State::Writing => {}
         }
+        self.database.stored[number].fits(parameters)?;
         rows.reset(plan.width.max(usize::from(plan.key.is_some())));
         let commits = plan.writes && self.state == State::Idle;
         let count = self.execute(number, parameters, commits, |row| {

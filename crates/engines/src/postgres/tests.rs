@@ -16,8 +16,10 @@ const INSERT: usize = 0;
 const READ: usize = 1;
 
 fn schema() -> Schema {
-    let notes =
-        Table::new("notes").key_column("id", Type::Int).column("text", Type::Text).index(&["text"]);
+    let notes = Table::new("notes")
+        .key_column("id", Type::Int)
+        .column("text", Type::STRING)
+        .index(&["text"]);
     Schema { tables: vec![notes] }
 }
 

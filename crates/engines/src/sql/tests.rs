@@ -9,7 +9,7 @@ fn schema() -> Schema {
         .nullable("project", Type::Int)
         .unique(&["user", "project"]);
     let flags =
-        Table::new("a \"flag\"").key_column("name", Type::Text).key_column("day", Type::Int);
+        Table::new("a \"flag\"").key_column("name", Type::STRING).key_column("day", Type::Int);
     Schema { tables: vec![members, flags] }
 }
 

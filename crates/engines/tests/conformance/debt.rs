@@ -93,7 +93,7 @@ fn open(folder: &std::path::Path, trial: &Trial) -> Box<dyn Database> {
     let things = Table::new("things")
         .key_column("id", Type::Int)
         .column("kind", Type::Int)
-        .column("words", Type::LongText)
+        .column("words", Type::MediumText)
         .index(&["kind"]);
     let schema = Schema { tables: vec![things] };
     let put = Statement { name: "put".into(), action: Action::Upsert { table: 0 } };

@@ -1,12 +1,12 @@
 //! The target `tables`: a workload's clients on an engine's sessions.
 
 mod external;
+mod fill;
 mod meter;
 mod written;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use bakeoff_engines::urls::{self, Secret};
 use bakeoff_engines::{
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::meter::{Metered, Split};
-use self::written::{Written, size};
+use self::written::Written;
 use super::{
     About, Audit, Conditioner, GroupLimit, GroupSetup, Processes, Running, Setup, Size, Subject,
     Tally, Target, Wanted,
@@ -35,9 +35,6 @@ use crate::options;
 use crate::place::Place;
 use crate::place::images::Recipe;
 use crate::refusal::{self, Refusal};
-
-/// How often a load tells how far it is.
-const TELL: Duration = Duration::from_millis(200);
 
 /// Bytes on a disk for each byte of a row: indexes, what pages leave free, a log.
 const PER_ROW_BYTE: u64 = 3;
@@ -190,8 +187,8 @@ impl Target for Tables {
 
     fn size(&self, subject: &Value) -> Option<Size> {
         let (resolved, engine) = self.parts(subject).ok()?;
-        let scales = self.workload(&resolved.workload).ok()?.scales();
-        let rows = scales.iter().find(|scale| scale.name == resolved.scale)?.bytes;
+        let workload = self.workload(&resolved.workload).ok()?;
+        let rows = workload.size(&resolved.scale, &resolved.levels);
         let empty = match engine.home() {
             Home::Process => EMBEDDED_BYTES,
             Home::Server => SERVER_BYTES,
@@ -309,30 +306,6 @@ impl Ready {
         let name = self.engine.about().name;
         opened.map_err(|error| TrialError::Engine(format!("{name} can't be opened: {error}")))
     }
-
-    /// Loads every table.
-    fn fill(
-        &self,
-        database: &dyn Database,
-        loaded: &mut dyn FnMut(u64, u64),
-    ) -> bakeoff_engines::Result<()> {
-        let (mut rows, mut bytes, mut last) = (0, 0, Instant::now());
-        for table in 0..self.prepared.schema().tables.len() {
-            let mut loader = database.load(table)?;
-            self.prepared.rows(table, &mut |row| {
-                rows += 1;
-                bytes += row.iter().map(size).sum::<u64>();
-                if rows % 1024 == 0 && last.elapsed() > TELL {
-                    last = Instant::now();
-                    loaded(rows, bytes);
-                }
-                loader.row(row)
-            })?;
-            loader.finish()?;
-        }
-        loaded(rows, bytes);
-        database.drain()
-    }
 }
 
 impl Subject for Ready {
@@ -347,7 +320,7 @@ impl Subject for Ready {
             Home::Process | Home::Server | Home::External => own,
         };
         let database = self.database(place, durability)?;
-        self.fill(&*database, loaded).map_err(|error| TrialError::Engine(error.to_string()))
+        fill::fill(&*self.prepared, &*database, loaded)
     }
 
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
@@ -552,5 +525,81 @@ impl Driver for Clients<'_> {
             total.0 = total.0.plus(session.split());
             total.1 = total.1.plus(session.written());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_workloads::Scale;
+
+    use super::*;
+
+    static WIDTH: Declared = Declared {
+        name: "width",
+        summary: "bytes of a row",
+        syntax: "a number",
+        default: "10",
+        canonical: |text| Ok(text.into()),
+    };
+
+    /// A workload of ten rows whose width is a factor, but for its size.
+    struct Wide;
+
+    impl Workload for Wide {
+        fn name(&self) -> &'static str {
+            "wide"
+        }
+
+        fn summary(&self) -> &'static str {
+            "has a size"
+        }
+
+        fn scales(&self) -> &'static [Scale] {
+            &[Scale { name: "only", summary: "ten rows", bytes: 100 }]
+        }
+
+        fn factors(&self) -> Vec<&'static Declared> {
+            vec![&WIDTH]
+        }
+
+        fn size(&self, _: &str, levels: &Levels) -> u64 {
+            10 * levels.of(&WIDTH).parse::<u64>().expect("a checked level")
+        }
+
+        fn operations(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
+            unreachable!("nobody runs it")
+        }
+    }
+
+    #[test]
+    fn a_size_is_that_of_the_levels() {
+        let sqlite = bakeoff_engines::find("sqlite").expect("an engine");
+        let point = bakeoff_workloads::find("point").expect("a workload");
+        let tables = Tables::new(vec![sqlite], vec![&Wide, point]);
+        let size = |workload: &str, scale: &str, levels: Levels| {
+            let resolved = Resolved {
+                engine: "sqlite".into(),
+                url: None,
+                workload: workload.into(),
+                scale: scale.into(),
+                seed: 1,
+                text: None,
+                durability: Durability::Strict,
+                settings: Vec::new(),
+                levels,
+            };
+            let subject = serde_json::to_value(&resolved).expect("plain data");
+            tables.size(&subject).expect("it is known")
+        };
+        let wide = |width: &str| Levels::from_iter([("width".to_owned(), width.to_owned())]);
+        assert_eq!(size("wide", "only", Levels::default()).rows, 100);
+        let large = size("wide", "only", wide("1000000"));
+        assert_eq!(large.rows, 10_000_000);
+        assert_eq!(large.disk, EMBEDDED_BYTES + 3 * 10_000_000);
+        assert_eq!(size("point", "large", Levels::default()).rows, 105_000_000);
     }
 }

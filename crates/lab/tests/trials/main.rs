@@ -12,6 +12,7 @@ mod costs;
 mod embedded;
 mod every;
 mod lying;
+mod rows;
 mod servers;
 mod stage;
 mod store;
@@ -24,6 +25,7 @@ use bakeoff_disk::daemon;
 use bakeoff_engines::Engine;
 use bakeoff_lab::Registry;
 use bakeoff_testkit::{Test, needs};
+use bakeoff_workloads::Workload;
 
 /// The engines that a trial's process knows beside those that are built in.
 fn engines() -> Vec<&'static dyn Engine> {
@@ -54,7 +56,9 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("trial") => {
             let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout());
-            let registry = Registry::standard().with_engines(engines());
+            let registry = Registry::standard()
+                .with_engines(engines())
+                .with_workloads([&rows::HalfWay as &dyn Workload]);
             bakeoff_lab::child(&registry, &mut input, &mut output);
             ExitCode::SUCCESS
         }
@@ -79,10 +83,11 @@ fn run(arguments: &[String]) -> ExitCode {
     // The longest first, so that none is left alone at the end.
     let cuts =
         [servers::TESTS, embedded::TESTS, stores::TESTS, every::TESTS, bad_input::TESTS].concat();
-    let all = [&cuts, costs::TESTS].concat();
+    let others = [costs::TESTS, rows::TESTS].concat();
+    let all = [&cuts[..], &others].concat();
     for slow in SLOW {
         assert!(all.iter().any(|(name, _)| name == slow), "there is no test {slow}");
     }
     let cuts = needs(daemon::can_mount()).map(|()| cuts).unwrap_or_default();
-    bakeoff_testkit::run(&[&cuts, costs::TESTS].concat(), SLOW, AT_ONCE, arguments)
+    bakeoff_testkit::run(&[cuts, others].concat(), SLOW, AT_ONCE, arguments)
 }

@@ -54,14 +54,14 @@ pub struct Stage {
 }
 
 /// Nobody is told.
-struct Nobody;
+pub struct Nobody;
 
 impl Watch for Nobody {
     fn event(&mut self, _: Event<'_>) {}
 }
 
 /// This program: see `main.rs`.
-fn this() -> PathBuf {
+pub fn this() -> PathBuf {
     std::env::current_exe().expect("a program has a path")
 }
 

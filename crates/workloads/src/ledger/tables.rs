@@ -49,8 +49,8 @@ pub fn schema() -> Schema {
         .key_column("client", Type::Int)
         .key_column("slot", Type::Int)
         .column("sequence", Type::Int)
-        .column("title", Type::Text)
-        .column("content", Type::LongText)
+        .column("title", Type::STRING)
+        .column("content", Type::MediumText)
         .index(&["title"]);
     Schema { tables: vec![progress, entries, accounts, notes] }
 }

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use bakeoff_engines::{Access, Database, Durability, Terms};
+use bakeoff_engines::{Access, Database, Durability, Terms, Value};
 
 use super::audit::Claim;
 use super::*;

@@ -1,0 +1,82 @@
+//! Workloads whose rows can't be had.
+
+use bakeoff::engines::schema::{Table, Type};
+use bakeoff::engines::{Schema, Statement};
+use bakeoff::workloads::{
+    Client, Parameters, Prepared, RowsError, Scale, SourceError, Take, Workload,
+};
+
+/// What is wrong with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// Where they come from fails half way.
+    Fails,
+    /// There is none.
+    Empty,
+    /// One is too long.
+    TooLong,
+}
+
+/// A workload with a fault, by its name.
+pub struct Faulty(&'static str, Fault);
+
+/// Every one of them.
+pub static ALL: [Faulty; 3] = [
+    Faulty("fails", Fault::Fails),
+    Faulty("empty", Fault::Empty),
+    Faulty("too-long", Fault::TooLong),
+];
+
+impl Workload for Faulty {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn summary(&self) -> &'static str {
+        "has no rows to load"
+    }
+
+    fn scales(&self) -> &'static [Scale] {
+        &[Scale { name: "only", summary: "a few rows", bytes: 100 }]
+    }
+
+    fn operations(&self) -> &'static [&'static str] {
+        &["nothing"]
+    }
+
+    fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
+        let table =
+            Table::new("notes").key_column("id", Type::Int).column("title", Type::Text { most: 5 });
+        Box::new(Notes { schema: Schema { tables: vec![table] }, fault: self.1 })
+    }
+}
+
+struct Notes {
+    schema: Schema,
+    fault: Fault,
+}
+
+impl Prepared for Notes {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &[]
+    }
+
+    fn rows(&self, _: usize, row: &mut Take<'_>) -> Result<(), RowsError> {
+        if self.fault == Fault::Empty {
+            return Ok(());
+        }
+        row(&[1.into(), "first".into()])?;
+        if self.fault == Fault::TooLong {
+            row(&[2.into(), "second".into()])?;
+        }
+        Err(SourceError::new("the file ends here").in_file("notes.csv".as_ref()).at_line(2).into())
+    }
+
+    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
+        unreachable!("nothing was loaded")
+    }
+}

@@ -1,0 +1,83 @@
+//! What a workload declares, so that each thing is said once: its scales with what they stand for, and
+//! its statements with the numbers that clients run them by.
+
+use bakeoff_engines::{Action, Statement};
+
+use crate::Scale;
+
+/// Scales, from small to large, each with what the workload makes its data by.
+#[derive(Debug)]
+pub struct Scales<T: 'static, const N: usize> {
+    scales: [Scale; N],
+    data: [T; N],
+}
+
+impl<T: Copy, const N: usize> Scales<T, N> {
+    /// These scales.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub const fn new(of: [(Scale, T); N]) -> Self {
+        let (mut scales, mut data) = ([of[0].0; N], [of[0].1; N]);
+        let mut at = 0;
+        while at < N {
+            (scales[at], data[at]) = of[at];
+            at += 1;
+        }
+        Self { scales, data }
+    }
+
+    /// What users are told of them.
+    pub const fn all(&self) -> &[Scale] {
+        &self.scales
+    }
+
+    /// What the workload makes its data by at the scale of that name.
+    ///
+    /// # Panics
+    /// When there is no such scale: an experiment has checked the name.
+    pub fn of(&self, name: &str) -> T {
+        let found = self.scales.iter().position(|scale| scale.name == name);
+        self.data[found.unwrap_or_else(|| panic!("there is no scale {name}"))]
+    }
+}
+
+/// Statements that are declared one after the other; each answers with the number that clients run it
+/// by.
+#[derive(Debug, Default)]
+pub struct Statements(Vec<Statement>);
+
+impl Statements {
+    /// Declares a statement, and answers with its number.
+    pub fn add(&mut self, name: &str, action: Action) -> usize {
+        self.0.push(Statement { name: name.into(), action });
+        self.0.len() - 1
+    }
+
+    /// All of them, by number.
+    pub fn into_vec(self) -> Vec<Statement> {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_scale_has_its_own_data() {
+        let scale = |name| Scale { name, summary: "", bytes: 1 };
+        let scales = Scales::new([(scale("small"), 10), (scale("large"), 20)]);
+        assert_eq!([scales.of("small"), scales.of("large")], [10, 20]);
+        assert_eq!(scales.all().iter().map(|it| it.name).collect::<Vec<_>>(), ["small", "large"]);
+    }
+
+    #[test]
+    fn a_statement_is_run_by_the_number_that_its_declaration_gave() {
+        let mut statements = Statements::default();
+        let first = statements.add("insert", Action::Insert { table: 3 });
+        let second = statements.add("delete", Action::Delete { table: 3 });
+        let all = statements.into_vec();
+        assert_eq!((&*all[first].name, &*all[second].name), ("insert", "delete"));
+    }
+}
