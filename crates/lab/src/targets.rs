@@ -81,7 +81,7 @@ pub trait Target: Send + Sync {
 pub struct About {
     /// One line on what it stands for.
     pub summary: String,
-    /// What its clients do, in the order in which results have it.
+    /// What its clients may do, whatever the levels, in the order in which results have it.
     pub operations: Vec<&'static str>,
     /// Its scales from small to large, each with what it holds.
     pub scales: Vec<(&'static str, String)>,
@@ -164,7 +164,8 @@ pub trait Subject {
 
 /// A target that is open. Dropping it closes it cleanly; nothing of it runs on after that.
 pub trait Running: Sync {
-    /// The names of its operations, in order.
+    /// The names of the operations that its clients run at the trial's levels, in the order of
+    /// [`About::operations`]. The window waits for each of them; a driver's kinds are numbers into these.
     fn operations(&self) -> &[&'static str];
 
     /// How many drivers so many clients take: each has a thread.

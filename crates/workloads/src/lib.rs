@@ -44,7 +44,8 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
 
-    /// The operations that its clients run; a client's choice is a number into these.
+    /// All operations that its clients may run, whatever the levels; a client's choice is a number into
+    /// these.
     fn operations(&self) -> &'static [&'static str];
 
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
@@ -105,6 +106,14 @@ pub trait Prepared: Send + Sync {
 
     /// The statements that clients run, by number.
     fn statements(&self) -> &[Statement];
+
+    /// Whether its clients ever run an operation, by its number in [`Workload::operations`]: at the levels
+    /// that this was prepared for, a mix may be without writes. A trial waits for those that they run, and
+    /// records no other.
+    fn has_operation(&self, operation: usize) -> bool {
+        let _ = operation;
+        true
+    }
 
     /// Gives the rows of a table, one by one, in ascending order of their keys.
     ///
@@ -180,7 +189,8 @@ pub struct Findings {
 
 /// One user of the application.
 pub trait Client {
-    /// Decides what to do next; the number of an operation in [`Workload::operations`].
+    /// Decides what to do next; the number of an operation in [`Workload::operations`], of those that
+    /// [`Prepared::has_operation`] says it runs.
     fn choose(&mut self) -> usize;
 
     /// Runs one operation, as often as conflicts make it necessary, and adds what it had to

@@ -1,5 +1,5 @@
 //! The workload `jobs`: a queue of jobs in a table. Clients put jobs in at one end and take the
-//! oldest that waits at the other, as background workers of an application do.
+//! oldest that waits at the other, as background workers of an application do; or they only look at it.
 
 use std::sync::Arc;
 
@@ -22,10 +22,15 @@ static SCALES: [Scale; 1] =
 const WAITING: i64 = 0;
 const TAKEN: i64 = 1;
 
+/// The operations, by number.
+const OPERATIONS: [&str; 3] = ["add", "take", "look"];
+const LOOK: usize = 2;
+
 /// The statements, by number.
 const ADD: usize = 0;
 const OLDEST: usize = 1;
 const TAKE: usize = 2;
+const PEEK: usize = 3;
 
 /// How much each job carries.
 static PAYLOAD: Declared = Declared {
@@ -36,6 +41,18 @@ static PAYLOAD: Declared = Declared {
     canonical: |text| match text.parse::<usize>() {
         Ok(bytes @ 1..=65_536) => Ok(bytes.to_string()),
         _ => Err(format!("`{text}` is not a size of a payload\nvalid: 1 to 65536 bytes")),
+    },
+};
+
+/// What the clients do: a trial has the operations of its mix.
+static MIX: Declared = Declared {
+    name: "mix",
+    summary: "what clients do: `work` adds and takes jobs, `look` only reads the oldest that waits",
+    syntax: "work or look",
+    default: "work",
+    canonical: |text| match text {
+        "work" | "look" => Ok(text.to_owned()),
+        _ => Err(format!("`{text}` is not a mix\nvalid: work or look")),
     },
 };
 
@@ -53,11 +70,11 @@ impl Workload for Jobs {
     }
 
     fn factors(&self) -> Vec<&'static Declared> {
-        vec![&PAYLOAD]
+        vec![&PAYLOAD, &MIX]
     }
 
     fn operations(&self) -> &'static [&'static str] {
-        &["add", "take"]
+        &OPERATIONS
     }
 
     fn reads_back(&self) -> bool {
@@ -78,10 +95,12 @@ impl Workload for Jobs {
             for_update: true,
             ..Read::range(0, by_state, 1, &[0])
         };
+        let peek = Read { for_update: false, ..oldest.clone() };
         let take = Action::Update { table: 0, set: vec![Set::To(1)], only_if: Vec::new() };
         let statement = |name: &str, action| Statement { name: name.into(), action };
         Box::new(Queue {
             payload,
+            looks: parameters.levels.of(&MIX) == "look",
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             schema: Schema { tables: vec![table] },
@@ -89,6 +108,7 @@ impl Workload for Jobs {
                 statement("add a job", Action::Insert { table: 0 }),
                 statement("the oldest job", Action::Read(oldest)),
                 statement("take a job", take),
+                statement("the oldest job, as it is", Action::Read(peek)),
             ],
         })
     }
@@ -97,6 +117,8 @@ impl Workload for Jobs {
 /// The queue at a size of its jobs.
 struct Queue {
     payload: usize,
+    /// Whether its clients only look.
+    looks: bool,
     seed: u64,
     text: Arc<Text>,
     schema: Schema,
@@ -110,6 +132,10 @@ impl Prepared for Queue {
 
     fn statements(&self) -> &[Statement] {
         &self.statements
+    }
+
+    fn has_operation(&self, operation: usize) -> bool {
+        (operation == LOOK) == self.looks
     }
 
     fn rows(&self, _: usize, row: &mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
@@ -135,7 +161,7 @@ struct Worker<'q> {
 
 impl Client for Worker<'_> {
     fn choose(&mut self) -> usize {
-        self.random.random_range(0..2)
+        if self.queue.looks { LOOK } else { self.random.random_range(0..LOOK) }
     }
 
     fn perform(
@@ -145,6 +171,9 @@ impl Client for Worker<'_> {
         tally: &mut Tally,
     ) -> Result<()> {
         let rows = &mut self.rows;
+        if operation == LOOK {
+            return session.run(PEEK, &[WAITING.into()], rows).map(drop);
+        }
         if operation == 0 {
             let payload = self.queue.text.cut(&mut self.random, self.queue.payload);
             return transaction(session, tally, |session| {

@@ -7,6 +7,7 @@ mod data;
 mod document;
 mod form1;
 mod guide;
+mod mixes;
 mod open_loop;
 mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]

@@ -1,6 +1,7 @@
 //! The target `tables`: a workload's clients on an engine's sessions.
 
 mod external;
+mod kinds;
 mod meter;
 mod written;
 
@@ -23,6 +24,7 @@ use bakeoff_workloads::{self as workloads, Claims, Parameters, Prepared, Text, W
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::kinds::Kinds;
 use self::meter::{Metered, Split};
 use self::written::{Written, size};
 use super::{
@@ -216,8 +218,12 @@ impl Target for Tables {
             levels: resolved.levels.clone(),
         });
         let writing = written::writing(prepared.statements());
-        let names = workload.operations();
-        Ok(Box::new(Ready { engine, prepared, names, writing, resolved }))
+        let kinds = Kinds::of(workload.operations(), |number| prepared.has_operation(number));
+        let none = || {
+            TrialError::User(format!("{} has no operation at these levels", workload.name()))
+        };
+        let kinds = kinds.ok_or_else(none)?;
+        Ok(Box::new(Ready { engine, prepared, kinds, writing, resolved }))
     }
 
     fn is_log(&self, subject: &Value, file: &Path) -> bool {
@@ -269,7 +275,7 @@ fn terms(resolved: &Resolved, place: &Place) -> Terms {
 struct Ready {
     engine: &'static dyn Engine,
     prepared: Box<dyn Prepared>,
-    names: &'static [&'static str],
+    kinds: Kinds,
     /// Which statements write, by their numbers.
     writing: Vec<bool>,
     resolved: Resolved,
@@ -368,13 +374,14 @@ impl Open<'_> {
         };
         let session =
             self.database.session().map_err(|error| TrialError::Engine(error.to_string()))?;
-        Ok(Bound { client, session: Metered::new(session, &self.ready.writing) })
+        let session = Metered::new(session, &self.ready.writing);
+        Ok(Bound { client, kinds: &self.ready.kinds, session })
     }
 }
 
 impl Running for Open<'_> {
     fn operations(&self) -> &[&'static str] {
-        self.ready.names
+        self.ready.kinds.names()
     }
 
     /// Calls that never wait need no thread for each client: more of them than there are processors
@@ -420,18 +427,19 @@ impl Running for Open<'_> {
         let engine = |error: bakeoff_engines::Error| TrialError::Engine(error.to_string());
         let mut session = self.database.session().map_err(engine)?;
         let mut client = self.ready.prepared.conditioner(number, clients, seed);
-        let names = self.ready.names;
+        let kinds = &self.ready.kinds;
         // What one of several works with, another may have deleted meanwhile.
         let most = if clients > 1 { MOST_FAILURES } else { 0 };
         let mut failures = 0;
         Ok(Box::new(move || {
-            let kind = client.choose();
+            let operation = client.choose();
             let mut tally = workloads::Tally::default();
-            match client.perform(kind, &mut *session, &mut tally) {
+            match client.perform(operation, &mut *session, &mut tally) {
                 Ok(()) => failures = 0,
                 Err(_) if failures < most => failures += 1,
                 Err(error) => {
-                    let why = format!("conditioning failed, of {}: {error}", names[kind]);
+                    let name = kinds.any_name(operation);
+                    let why = format!("conditioning failed, of {name}: {error}");
                     return Err(TrialError::Engine(why));
                 }
             }
@@ -502,18 +510,20 @@ impl Running for Open<'_> {
 /// A workload's client on a session of its own.
 struct Bound<'a> {
     client: Box<dyn workloads::Client + 'a>,
+    kinds: &'a Kinds,
     session: Metered<'a>,
 }
 
 impl Client for &mut Bound<'_> {
     fn choose(&mut self) -> usize {
-        self.client.choose()
+        self.kinds.kind(self.client.choose())
     }
 
     fn operate(&mut self, kind: usize) -> Done {
         let mut tally = workloads::Tally::default();
-        let Bound { client, session } = &mut **self;
-        let perform = |session: &mut dyn Session| client.perform(kind, session, &mut tally);
+        let Bound { client, kinds, session } = &mut **self;
+        let operation = kinds.operation(kind);
+        let perform = |session: &mut dyn Session| client.perform(operation, session, &mut tally);
         let error = session.operation(perform).err().map(|error| error.to_string());
         Done { retries: tally.retries, error }
     }
