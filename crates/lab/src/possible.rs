@@ -9,6 +9,7 @@ use bakeoff_experiment::{Block, Cell, Cuts, Experiment, Factor, Plan, State, bas
 use bakeoff_results::{LeftOut, in_words};
 
 use crate::refusal::gives;
+use crate::targets::MostClients;
 use crate::{Refusal, Registry, TrialError, spec};
 
 /// The part of an experiment that can be run, and what was left out.
@@ -156,6 +157,8 @@ pub fn can_be_cut(
                    it starts itself (`bakeoff list engines`)";
         return Err(Refusal::of(&cell, &[Factor::ENGINE], why));
     }
-    let durability = Durability::parse(level);
-    durability.map_or(Ok(()), |durability| gives(engine, &cell, durability))
+    let Some(durability) = Durability::parse(level) else { return Ok(()) };
+    gives(engine, &cell, durability)?;
+    // Each client claims on a thread of its own, whatever those of trials do.
+    MostClients::THREADS.check(&cell, experiment.cut_clients())
 }

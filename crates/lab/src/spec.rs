@@ -75,6 +75,7 @@ pub fn resolve(
     let target = registry.target_of(&experiment.workload).map_err(no_target)?;
     check_options(registry, experiment, cell)?;
     let setup = target.resolve(&Wanted { experiment, cell, workload: &experiment.workload })?;
+    target.most_clients(&setup.subject).check(cell, cell.clients())?;
     let disk = disk(registry, experiment, cell)?;
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {

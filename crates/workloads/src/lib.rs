@@ -5,6 +5,7 @@
 //! runs on, how it is timed or paced, how many repetitions there are, or what becomes of the
 //! figures.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement, Value};
@@ -28,16 +29,24 @@ fn stream(seed: u64, number: u64) -> Random {
     Random::seed_from_u64(seed.wrapping_add(spread))
 }
 
+/// A name of something: written in the source, or read from a file.
+pub type Name = Cow<'static, str>;
+
+/// Names that are written in the source.
+pub fn names<const N: usize>(names: [&'static str; N]) -> Vec<Name> {
+    names.map(Name::Borrowed).into()
+}
+
 /// A workload: what a user names in an experiment.
 pub trait Workload: Send + Sync {
     /// Its name in files and flags.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// One line on what it stands for.
-    fn summary(&self) -> &'static str;
+    fn summary(&self) -> &str;
 
     /// The scales that it comes in, from small to large; the first is the default.
-    fn scales(&self) -> &'static [Scale];
+    fn scales(&self) -> &[Scale];
 
     /// The factors that it adds to the lab's own, in the order in which they are listed.
     fn factors(&self) -> Vec<&'static Declared> {
@@ -46,7 +55,7 @@ pub trait Workload: Send + Sync {
 
     /// All operations that its clients may run, whatever the levels; a client's choice is a number into
     /// these.
-    fn operations(&self) -> &'static [&'static str];
+    fn operations(&self) -> Vec<Name>;
 
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
     /// serve them.
@@ -89,14 +98,21 @@ impl<'a> Parameters<'a> {
 }
 
 /// A size of a workload's data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// Its name in files and flags.
-    pub name: &'static str,
+    pub name: Name,
     /// What it holds, in a few words.
-    pub summary: &'static str,
+    pub summary: Name,
     /// Bytes of its rows, roughly: a text's own, eight of a number.
     pub bytes: u64,
+}
+
+impl Scale {
+    /// One that is written in the source.
+    pub const fn new(name: &'static str, summary: &'static str, bytes: u64) -> Self {
+        Self { name: Cow::Borrowed(name), summary: Cow::Borrowed(summary), bytes }
+    }
 }
 
 /// A workload at a scale, ready to be loaded and run.

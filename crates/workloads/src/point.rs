@@ -8,34 +8,36 @@ use bakeoff_engines::statement::Read;
 use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement, Value};
 use rand::RngExt;
 
-use crate::{Client, Parameters, Prepared, Random, Scale, Tally, Text, Workload, stream};
+use crate::{
+    Client, Name, Parameters, Prepared, Random, Scale, Tally, Text, Workload, names, stream,
+};
 
 /// See the module.
 pub struct Point;
 
 static SCALES: [Scale; 2] = [
-    Scale { name: "small", summary: "10,000 rows of 100 bytes", bytes: 1_050_000 },
-    Scale { name: "large", summary: "1,000,000 rows of 100 bytes", bytes: 105_000_000 },
+    Scale::new("small", "10,000 rows of 100 bytes", 1_050_000),
+    Scale::new("large", "1,000,000 rows of 100 bytes", 105_000_000),
 ];
 
 /// Bytes of a row's text, at most: it ends with a word.
 const LONGEST: usize = 100;
 
 impl Workload for Point {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "point"
     }
 
-    fn summary(&self) -> &'static str {
+    fn summary(&self) -> &str {
         "reads single rows by their keys"
     }
 
-    fn scales(&self) -> &'static [Scale] {
+    fn scales(&self) -> &[Scale] {
         &SCALES
     }
 
-    fn operations(&self) -> &'static [&'static str] {
-        &["read"]
+    fn operations(&self) -> Vec<Name> {
+        names(["read"])
     }
 
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {

@@ -8,7 +8,7 @@ use bakeoff::engines::statement::{Order, Path, Read, Set};
 use bakeoff::engines::{Action, Result, Rows, Schema, Session, Statement, Value};
 use bakeoff::factor::Declared;
 use bakeoff::workloads::{
-    Client, End, Parameters, Prepared, Scale, Tally, Text, Workload, transaction,
+    Client, End, Name, Parameters, Prepared, Scale, Tally, Text, Workload, names, transaction,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -16,8 +16,7 @@ use rand::{RngExt, SeedableRng};
 /// See the module.
 pub struct Jobs;
 
-static SCALES: [Scale; 1] =
-    [Scale { name: "small", summary: "1,000 jobs that wait", bytes: 200_000 }];
+static SCALES: [Scale; 1] = [Scale::new("small", "1,000 jobs that wait", 200_000)];
 
 const WAITING: i64 = 0;
 const TAKEN: i64 = 1;
@@ -57,15 +56,15 @@ static MIX: Declared = Declared {
 };
 
 impl Workload for Jobs {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "jobs"
     }
 
-    fn summary(&self) -> &'static str {
+    fn summary(&self) -> &str {
         "a queue: clients add jobs and take the oldest that waits"
     }
 
-    fn scales(&self) -> &'static [Scale] {
+    fn scales(&self) -> &[Scale] {
         &SCALES
     }
 
@@ -73,8 +72,8 @@ impl Workload for Jobs {
         vec![&PAYLOAD, &MIX]
     }
 
-    fn operations(&self) -> &'static [&'static str] {
-        &OPERATIONS
+    fn operations(&self) -> Vec<Name> {
+        names(OPERATIONS)
     }
 
     fn reads_back(&self) -> bool {

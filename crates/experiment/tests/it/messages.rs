@@ -109,12 +109,12 @@ error: a trial can't last 0.1 seconds
 
 /// A line that is added to a good file, its title, and what helps.
 const LINES: &[(&str, &str, &str)] = &[
-    ("clients = 0", "with 0 clients there is nothing to measure", "valid: 1 to 1024"),
-    ("clients = [1, 10_000]", "10000 clients are too many", "valid: 1 to 1024"),
-    ("clients = \"four\"", "`four` is not a number of clients", "valid: 1 to 1024"),
-    ("clients = -1", "`-1` is not a number of clients", "valid: 1 to 1024"),
+    ("clients = 0", "with 0 clients there is nothing to measure", "valid: 1 to 1000000"),
+    ("clients = [1, 1_000_001]", "1000001 clients are too many", "valid: 1 to 1000000"),
+    ("clients = \"four\"", "`four` is not a number of clients", "valid: 1 to 1000000"),
+    ("clients = -1", "`-1` is not a number of clients", "valid: 1 to 1000000"),
     ("clients = 1.5", "`clients` has to be a string, a whole number, or a list", ""),
-    ("clients = []", "`clients` has no level", "valid: 1 to 1024"),
+    ("clients = []", "`clients` has no level", "valid: 1 to 1000000"),
     ("clients = [1, \"01\"]", "`1` is twice among the levels of `clients`", "leave one out"),
     ("clients = \"1@b\"", "`clients` is not compared", "write `1`, or compare by `clients`"),
     ("clients = [[1]]", "and this is a list", ""),

@@ -20,7 +20,7 @@ use bakeoff_load::{
 };
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_results::{AppliedSetting, Measures};
-use bakeoff_workloads::{self as workloads, Claims, Parameters, Prepared, Text, Workload};
+use bakeoff_workloads::{self as workloads, Claims, Name, Parameters, Prepared, Text, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,7 +28,8 @@ use self::kinds::Kinds;
 use self::meter::{Metered, Split};
 use self::written::{Written, size};
 use super::{
-    About, Audit, Conditioner, Processes, Running, Setup, Size, Subject, Tally, Target, Wanted,
+    About, Audit, Conditioner, MostClients, Processes, Running, Setup, Size, Subject, Tally,
+    Target, Wanted,
 };
 use crate::TrialError;
 use crate::machine::open_files;
@@ -39,6 +40,12 @@ use crate::refusal::{self, Refusal};
 
 /// How often a load tells how far it is.
 const TELL: Duration = Duration::from_millis(200);
+
+/// The most clients of an engine that stores nothing.
+const TURNS: MostClients = MostClients {
+    number: 65_536,
+    why: "they take turns on a thread a processor, and more would measure the memory that they are in",
+};
 
 /// Bytes on a disk for each byte of a row: indexes, what pages leave free, a log.
 const PER_ROW_BYTE: u64 = 3;
@@ -119,7 +126,7 @@ impl Target for Tables {
         let none = "none of its workloads can be audited after a power cut";
         let names = |workload: &&'static dyn Workload| WorkloadNames {
             name: workload.name().into(),
-            scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
+            scales: workload.scales().iter().map(|scale| scale.name.clone().into()).collect(),
             factors: factors(*workload),
             reads_back: workload.reads_back(),
             // The power of an engine is cut under clients that can say what they were promised.
@@ -137,8 +144,8 @@ impl Target for Tables {
         let scales = workload.scales().iter();
         Some(About {
             summary: workload.summary().into(),
-            operations: workload.operations().to_vec(),
-            scales: scales.map(|scale| (scale.name, scale.summary.into())).collect(),
+            operations: workload.operations(),
+            scales: scales.map(|it| (it.name.clone(), it.summary.clone().into())).collect(),
         })
     }
 
@@ -159,7 +166,7 @@ impl Target for Tables {
         // Another workload than the experiment's own has scales and factors of its own.
         let (scale, levels) = match workload.name() == experiment.workload {
             true => (cell.base(Factor::SCALE), levels(workload, cell)),
-            false => (workload.scales()[0].name, Levels::default()),
+            false => (&*workload.scales()[0].name, Levels::default()),
         };
         // What is set for an engine holds for each of its levels.
         let own = experiment.settings.get(engine_name(name)).into_iter().flatten();
@@ -202,6 +209,13 @@ impl Target for Tables {
         Some(Size { rows, disk: empty + PER_ROW_BYTE * rows })
     }
 
+    fn most_clients(&self, subject: &Value) -> MostClients {
+        match self.parts(subject) {
+            Ok((_, engine)) if !engine.about().stores => TURNS,
+            _ => MostClients::THREADS,
+        }
+    }
+
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
         let (resolved, engine) = self.parts(subject)?;
         let workload = self.workload(&resolved.workload)?;
@@ -219,9 +233,8 @@ impl Target for Tables {
         });
         let writing = written::writing(prepared.statements());
         let kinds = Kinds::of(workload.operations(), |number| prepared.has_operation(number));
-        let none = || {
-            TrialError::User(format!("{} has no operation at these levels", workload.name()))
-        };
+        let none =
+            || TrialError::User(format!("{} has no operation at these levels", workload.name()));
         let kinds = kinds.ok_or_else(none)?;
         Ok(Box::new(Ready { engine, prepared, kinds, writing, resolved }))
     }
@@ -380,7 +393,7 @@ impl Open<'_> {
 }
 
 impl Running for Open<'_> {
-    fn operations(&self) -> &[&'static str] {
+    fn operations(&self) -> &[Name] {
         self.ready.kinds.names()
     }
 
