@@ -51,6 +51,21 @@ fn what_a_cell_does_not_do_is_a_gap_with_a_word() {
     }
 }
 
+#[test]
+fn levels_that_do_nothing_alike_are_not_compared() {
+    let sample =
+        Sample { operations: vec!["read", "write"], factors: vec![], ..single(twice, 0.1) };
+    let mut document = sample.document();
+    for cell in &mut document.cells {
+        let own = if cell.levels["engine"] == "lmdb" { "read" } else { "write" };
+        cell.operations.retain(|it| it.name == own);
+    }
+    document.comparisons.clear();
+    document.between.clear();
+    let wanted = "Nothing is compared: no two levels have an operation in common";
+    assert!(verdict(&document).starts_with(wanted), "{}", verdict(&document));
+}
+
 /// A figure that has nothing beside it is not undecided: no more repetitions would decide it.
 #[test]
 fn a_figure_without_a_pair_says_so() {
