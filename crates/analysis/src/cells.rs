@@ -53,43 +53,68 @@ pub(crate) fn cells(
     let mut windows = folder.windows()?;
     let mut views = Vec::with_capacity(cells.len());
     for ((_, levels), trials) in cells {
-        let mut merged = Vec::new();
+        let mut together = Together::default();
         for trial in &trials {
-            merge(&mut merged, windows.of(trial)?);
+            together.add(trial, windows.of(trial)?);
         }
-        views.push(cell(levels, &trials, &merged));
+        views.push(cell(levels, &trials, &together));
     }
     Ok(views)
 }
 
-/// Adds the windows of one trial to those of the trials before it, an entry an operation.
-fn merge(merged: &mut Vec<Window>, windows: Vec<Window>) {
-    const GROWS: &str = "a histogram that grows takes any other";
-    for (number, window) in windows.into_iter().enumerate() {
-        let Some(sum) = merged.get_mut(number) else {
-            merged.push(window);
-            continue;
-        };
-        sum.kept.add(&window.kept).expect(GROWS);
-        match (&mut sum.service, window.service) {
-            (Some(sum), Some(service)) => sum.add(&service).expect(GROWS),
-            (sum @ None, service) => *sum = service,
-            (Some(_), None) => {}
+/// The operations of the trials of a cell, each once and by its name: what a trial's clients did is the
+/// trial's own, not the workload's.
+#[derive(Default)]
+struct Together<'a> {
+    operations: Vec<Merged<'a>>,
+    /// The place of each in these.
+    places: BTreeMap<&'a str, usize>,
+}
+
+/// One operation of several trials.
+struct Merged<'a> {
+    window: Window,
+    /// The figures of each trial that has it.
+    views: Vec<&'a OperationSummary>,
+}
+
+impl<'a> Together<'a> {
+    /// Adds a trial to those before it.
+    fn add(&mut self, trial: &'a TrialSummary, windows: Vec<Window>) {
+        for (view, window) in trial.operations.iter().zip(windows) {
+            let Some(&place) = self.places.get(&*view.name) else {
+                self.places.insert(&view.name, self.operations.len());
+                self.operations.push(Merged { window, views: vec![view] });
+                continue;
+            };
+            let merged = &mut self.operations[place];
+            merged.views.push(view);
+            merge(&mut merged.window, window);
         }
     }
 }
 
-fn cell(levels: &Levels, trials: &[&TrialSummary], merged: &[Window]) -> CellView {
+/// Adds the window of a trial to that of the trials before it.
+fn merge(sum: &mut Window, window: Window) {
+    const GROWS: &str = "a histogram that grows takes any other";
+    sum.kept.add(&window.kept).expect(GROWS);
+    match (&mut sum.service, window.service) {
+        (Some(sum), Some(service)) => sum.add(&service).expect(GROWS),
+        (sum @ None, service) => *sum = service,
+        (Some(_), None) => {}
+    }
+}
+
+fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> CellView {
     let each = |measure: &Measure, scope: &Scope| -> Vec<f64> {
         trials.iter().filter_map(|trial| trial.measures.get(measure, scope)).collect()
     };
     let space = each(&SPACE, &Scope::Trial);
     let mean_of = |measure, scope| mean(&each(measure, scope)).unwrap_or_default();
-    let operations = merged.iter().enumerate();
     CellView {
         levels: levels.clone(),
         trials: trials.len() as u32,
-        operations: operations.map(|(at, merged)| operation(trials, at, merged)).collect(),
+        operations: together.operations.iter().map(operation).collect(),
         space_bytes: median(&space).map(|bytes| bytes as u64),
         cpu_s: Cpu {
             client: mean_of(&CPU, &Scope::Clients),
@@ -131,10 +156,8 @@ fn counters(trials: &[&TrialSummary]) -> BTreeMap<String, u64> {
     sums
 }
 
-/// The operation at place `at` of the workload, over all trials of a cell.
-fn operation(trials: &[&TrialSummary], at: usize, merged: &Window) -> OperationSummary {
-    let views: Vec<&OperationSummary> =
-        trials.iter().filter_map(|trial| trial.operations.get(at)).collect();
+/// An operation, over all trials of a cell that have it.
+fn operation(Merged { window, views }: &Merged<'_>) -> OperationSummary {
     let name = views.first().map_or("", |view| &view.name);
     let means: Vec<f64> = views.iter().filter_map(|view| view.mean_s).collect();
     let services: Vec<f64> = views.iter().filter_map(|view| view.service_mean_s).collect();
@@ -149,7 +172,7 @@ fn operation(trials: &[&TrialSummary], at: usize, merged: &Window) -> OperationS
         unfinished: sum(|view| view.unfinished),
         errors: sum(|view| view.errors),
         retries: sum(|view| view.retries),
-        ..OperationSummary::of_histograms(name, &merged.kept, merged.service.as_ref())
+        ..OperationSummary::of_histograms(name, &window.kept, window.service.as_ref())
     }
 }
 

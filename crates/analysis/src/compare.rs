@@ -48,6 +48,19 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// Whether trials of a level count, and an operation is among what their clients did.
+    fn has(&self, level: &str, operation: &str) -> bool {
+        let mut trials = self.blocks.values().filter_map(|block| block.get(level));
+        trials.any(|trial| trial.operations.iter().any(|view| view.name == operation))
+    }
+
+    /// Whether trials of a level count, and an operation is in none of them: there is nothing to hold
+    /// against anything, however many blocks are run.
+    fn lacks(&self, level: &str, operation: &str) -> bool {
+        let counts = self.blocks.values().any(|block| block.contains_key(level));
+        counts && !self.has(level, operation)
+    }
+
     /// Leaves of a run that is judged at looks what the last look has: so that a word is never read
     /// between two looks, when a run is stopped or watched there.
     fn judge_at_last_look(&mut self, run: &Run) -> (u32, u32) {
@@ -67,7 +80,8 @@ impl<'a> Group<'a> {
 
 /// All comparisons, each list in the order of the workload's operations, then of the plan's factors.
 pub(crate) struct Compared {
-    /// Against the baseline or, where it has no trial that counts, against the first level that has.
+    /// Against the baseline or, where no trial of it that counts has the operation, against the first level
+    /// of which one has.
     pub with_baseline: Vec<Comparison>,
     /// The other levels against each other, by their own pairs.
     pub between: Vec<Comparison>,
@@ -113,7 +127,7 @@ pub(crate) fn all(
     for operation in &run.operations {
         for ((_, others), group) in &groups {
             let floor = floors.at(operation, others);
-            for (purpose, baseline, level) in pairings(run, group) {
+            for (purpose, baseline, level) in pairings(run, group, operation) {
                 let comparison = Comparison {
                     noise_floor: floor,
                     ..blank(run, operation, others, baseline, level)
@@ -157,6 +171,9 @@ fn noise(run: &Run, groups: &BTreeMap<(Rank, Levels), Group>, mean: Mean) -> Vec
         for ((_, others), group) in groups {
             for (_, level) in &group.levels {
                 let Some(base) = run.alias(&run.compare, level) else { continue };
+                if [base, *level].iter().any(|level| group.lacks(level, operation)) {
+                    continue;
+                }
                 let comparison = blank(run, operation, others, base, level);
                 noise.extend(judge(vec![Case::of(comparison, group, mean)], Rule::Once));
             }
@@ -206,10 +223,14 @@ fn blank(run: &Run, operation: &str, others: &Levels, baseline: &str, level: &st
     }
 }
 
-/// Which levels are held against each other, the baseline of each pair first.
-fn pairings<'a>(run: &'a Run, group: &Group<'a>) -> Vec<(Purpose, &'a str, &'a str)> {
+/// Which levels are held against each other at an operation, the baseline of each pair first.
+fn pairings<'a>(
+    run: &'a Run,
+    group: &Group<'a>,
+    operation: &str,
+) -> Vec<(Purpose, &'a str, &'a str)> {
     let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
-    let baseline = baseline(run, group);
+    let baseline = baseline(run, group, operation);
     let levels = group.levels.iter().map(|(_, level)| *level);
     let others: Vec<&str> = levels
         .filter(|level| *level != baseline && run.alias(&run.compare, level).is_none())
@@ -227,12 +248,14 @@ fn pairings<'a>(run: &'a Run, group: &Group<'a>) -> Vec<(Purpose, &'a str, &'a s
             pairings.extend(after.map(|later| (Purpose::Between, *level, *later)));
         }
     }
+    let lacks = |level: &str| group.lacks(level, operation);
+    pairings.retain(|(_, baseline, level)| !lacks(baseline) && !lacks(level));
     pairings
 }
 
-/// What a group's levels are held against.
-fn baseline<'a>(run: &'a Run, group: &Group<'a>) -> &'a str {
-    let counts = |level: &str| group.blocks.values().any(|block| block.contains_key(level));
+/// What a group's levels are held against at an operation.
+fn baseline<'a>(run: &'a Run, group: &Group<'a>, operation: &str) -> &'a str {
+    let counts = |level: &str| group.has(level, operation);
     let levels = group.levels.iter().map(|(_, level)| *level);
     let mut with_trials =
         levels.filter(|level| run.alias(&run.compare, level).is_none() && counts(level));

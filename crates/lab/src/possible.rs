@@ -9,7 +9,7 @@ use bakeoff_experiment::{Block, Cell, Cuts, Experiment, Factor, Plan, State, bas
 use bakeoff_results::{LeftOut, in_words};
 
 use crate::refusal::gives;
-use crate::targets::Wanted;
+use crate::targets::{MostClients, Wanted};
 use crate::{Refusal, Registry, TrialError, spec};
 
 /// The part of an experiment that can be run, and what was left out.
@@ -163,5 +163,7 @@ pub fn can_be_cut(
     let workload = experiment.cut_workload();
     let refused = |error: TrialError| Refusal::of(&cell, &[], error.to_string());
     let target = registry.target_of(workload).map_err(refused)?;
-    Wanted { experiment, cell: &cell, workload }.resolve(target).map(drop)
+    Wanted { experiment, cell: &cell, workload }.resolve(target)?;
+    // Each client claims on a thread of its own, whatever those of trials do.
+    MostClients::THREADS.check(&cell, experiment.cut_clients())
 }

@@ -65,6 +65,7 @@ pub fn resolve(
     check_options(registry, experiment, cell)?;
     enough_processors(cell)?;
     let setup = Wanted { experiment, cell, workload: &experiment.workload }.resolve(target)?;
+    target.most_clients(&setup.subject).check(cell, cell.clients())?;
     let limits = setup.groups.iter().map(|group| (group.name, group.limit)).collect();
     let disk = disk(registry, experiment, cell)?;
     let neighbours = neighbours(cell);

@@ -12,10 +12,10 @@ use std::fmt;
 use std::path::Path;
 
 use bakeoff_engines::{self as engines, Claim, Debt};
-use bakeoff_experiment::{Cell, Cpus, Experiment, Memory, WorkloadNames};
+use bakeoff_experiment::{Cell, Cpus, Experiment, Factor, Memory, WorkloadNames};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::{AppliedSetting, Measures};
-use bakeoff_workloads::{Claims, Findings};
+use bakeoff_workloads::{Claims, Findings, Name};
 use serde_json::Value;
 
 use crate::TrialError;
@@ -48,6 +48,13 @@ pub trait Target: Send + Sync {
     fn size(&self, subject: &Value) -> Option<Size> {
         let _ = subject;
         None
+    }
+
+    /// The most clients that a subject takes: a cell of more is refused in the plan. By itself each has a
+    /// thread.
+    fn most_clients(&self, subject: &Value) -> MostClients {
+        let _ = subject;
+        MostClients::THREADS
     }
 
     /// Gets a subject ready that [`Target::resolve`] made, in the process that works with it.
@@ -93,10 +100,42 @@ pub trait Target: Send + Sync {
 pub struct About {
     /// One line on what it stands for.
     pub summary: String,
-    /// What its clients do, in the order in which results have it.
-    pub operations: Vec<&'static str>,
+    /// What its clients may do, whatever the levels, in the order in which results have it.
+    pub operations: Vec<Name>,
     /// Its scales from small to large, each with what it holds.
-    pub scales: Vec<(&'static str, String)>,
+    pub scales: Vec<(Name, String)>,
+}
+
+/// The most clients that something takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MostClients {
+    /// How many.
+    pub number: usize,
+    /// Why no more: a clause.
+    pub why: &'static str,
+}
+
+impl MostClients {
+    /// Where each client has a thread.
+    pub const THREADS: Self = Self {
+        number: 1024,
+        why: "each is a thread of this machine, and more would measure its scheduler",
+    };
+
+    /// Refuses a cell with more of them.
+    ///
+    /// # Errors
+    /// The number of clients.
+    pub(crate) fn check(self, cell: &Cell, clients: usize) -> Result<(), Refusal> {
+        let Self { number, why } = self;
+        if clients <= number {
+            return Ok(());
+        }
+        let factors = [Factor::ENGINE, Factor::CLIENTS];
+        let mut refusal = Refusal::of(cell, &factors, format!("at most {number}: {why}"));
+        refusal.levels.insert(Factor::CLIENTS.name().into(), clients.to_string());
+        Err(refusal)
+    }
 }
 
 /// How large data are, in bytes.
@@ -276,8 +315,9 @@ pub trait Subject {
 
 /// A target that is open. Dropping it closes it cleanly; nothing of it runs on after that.
 pub trait Running: Sync {
-    /// The names of its operations, in order.
-    fn operations(&self) -> &[&'static str];
+    /// The names of the operations that its clients run at the trial's levels, in the order of
+    /// [`About::operations`]. The window waits for each of them; a driver's kinds are numbers into these.
+    fn operations(&self) -> &[Name];
 
     /// How many drivers so many clients take: each has a thread.
     fn drivers(&self, clients: usize) -> usize {

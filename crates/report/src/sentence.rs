@@ -105,8 +105,29 @@ fn without_cases(layout: &Layout<'_>) -> String {
              cut off"
                 .into()
         }
+        _ if do_other_things(layout) => {
+            "Nothing is compared: no two levels have an operation in common".into()
+        }
         _ => "Nothing is compared: no two levels have trials in the same block".into(),
     }
+}
+
+/// Whether there are levels beside each other, and no operation that two of them do.
+fn do_other_things(layout: &Layout<'_>) -> bool {
+    let mut beside = false;
+    for condition in &layout.conditions {
+        let cells = layout.contenders().into_iter().filter_map(|it| layout.cell(condition, it));
+        let cells: Vec<_> = cells.collect();
+        beside |= cells.len() > 1;
+        let does = |name: &str| {
+            let all = cells.iter().flat_map(|cell| &cell.operations);
+            all.filter(|operation| operation.name == name).count()
+        };
+        if layout.operations().any(|name| does(name) > 1) {
+            return false;
+        }
+    }
+    beside
 }
 
 /// What the only level took, where that is one figure an operation.

@@ -14,21 +14,13 @@ pub struct Scales<T: 'static, const N: usize> {
 
 impl<T: Copy, const N: usize> Scales<T, N> {
     /// These scales.
-    ///
-    /// # Panics
-    /// When there is none.
-    pub const fn new(of: [(Scale, T); N]) -> Self {
-        let (mut scales, mut data) = ([of[0].0; N], [of[0].1; N]);
-        let mut at = 0;
-        while at < N {
-            (scales[at], data[at]) = of[at];
-            at += 1;
-        }
-        Self { scales, data }
+    pub fn new(of: [(Scale, T); N]) -> Self {
+        let data = of.each_ref().map(|(_, data)| *data);
+        Self { scales: of.map(|(scale, _)| scale), data }
     }
 
     /// What users are told of them.
-    pub const fn all(&self) -> &[Scale] {
+    pub fn all(&self) -> &[Scale] {
         &self.scales
     }
 

@@ -22,7 +22,8 @@ pub use audit::Claim;
 pub use client::{CommitObserver, LedgerClient};
 
 use crate::{
-    Audited, Claims, Client, Findings, Parameters, Prepared, RowsError, Scale, Take, Text, Workload,
+    Audited, Claims, Client, Findings, Name, Parameters, Prepared, RowsError, Scale, Take, Text,
+    Workload, names,
 };
 use claims::{Account, Writer};
 
@@ -36,25 +37,25 @@ const BALANCE: i64 = 1_000_000;
 pub struct Ledger;
 
 static SCALES: [Scale; 2] = [
-    Scale { name: "small", summary: "64 accounts, no entry yet", bytes: 17_000 },
-    Scale { name: "large", summary: "100,000 accounts, no entry yet", bytes: 1_600_000 },
+    Scale::new("small", "64 accounts, no entry yet", 17_000),
+    Scale::new("large", "100,000 accounts, no entry yet", 1_600_000),
 ];
 
 impl Workload for Ledger {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "ledger"
     }
 
-    fn summary(&self) -> &'static str {
+    fn summary(&self) -> &str {
         "numbered transactions over several tables, made to be checked after a power cut"
     }
 
-    fn scales(&self) -> &'static [Scale] {
+    fn scales(&self) -> &[Scale] {
         &SCALES
     }
 
-    fn operations(&self) -> &'static [&'static str] {
-        &["transact", "sum"]
+    fn operations(&self) -> Vec<Name> {
+        names(["transact", "sum"])
     }
 
     fn reads_back(&self) -> bool {

@@ -5,6 +5,7 @@
 //! runs on, how it is timed or paced, how many repetitions there are, or what becomes of the
 //! figures.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement};
@@ -32,16 +33,24 @@ pub fn stream(seed: u64, number: u64) -> Random {
     Random::seed_from_u64(seed.wrapping_add(spread))
 }
 
+/// A name of something: written in the source, or read from a file.
+pub type Name = Cow<'static, str>;
+
+/// Names that are written in the source.
+pub fn names<const N: usize>(names: [&'static str; N]) -> Vec<Name> {
+    names.map(Name::Borrowed).into()
+}
+
 /// A workload: what a user names in an experiment.
 pub trait Workload: Send + Sync {
     /// Its name in files and flags.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// One line on what it stands for.
-    fn summary(&self) -> &'static str;
+    fn summary(&self) -> &str;
 
     /// The scales that it comes in, from small to large; the first is the default.
-    fn scales(&self) -> &'static [Scale];
+    fn scales(&self) -> &[Scale];
 
     /// Bytes of its rows at a scale and at levels of its own factors, roughly: what it is estimated
     /// by, and what room is made for. Those of the scale, unless the levels change them.
@@ -59,8 +68,9 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
 
-    /// The operations that its clients run; a client's choice is a number into these.
-    fn operations(&self) -> &'static [&'static str];
+    /// All operations that its clients may run, whatever the levels; a client's choice is a number into
+    /// these.
+    fn operations(&self) -> Vec<Name>;
 
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
     /// serve them.
@@ -103,15 +113,22 @@ impl<'a> Parameters<'a> {
 }
 
 /// A size of a workload's data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// Its name in files and flags.
-    pub name: &'static str,
+    pub name: Name,
     /// What it holds, in a few words.
-    pub summary: &'static str,
+    pub summary: Name,
     /// Bytes of its rows, roughly, with every factor of the workload's own at its default: a text's
     /// own, eight of a number.
     pub bytes: u64,
+}
+
+impl Scale {
+    /// One that is written in the source.
+    pub const fn new(name: &'static str, summary: &'static str, bytes: u64) -> Self {
+        Self { name: Cow::Borrowed(name), summary: Cow::Borrowed(summary), bytes }
+    }
 }
 
 /// A workload at a scale, ready to be loaded and run.
@@ -121,6 +138,14 @@ pub trait Prepared: Send + Sync {
 
     /// The statements that clients run, by number.
     fn statements(&self) -> &[Statement];
+
+    /// Whether its clients ever run an operation, by its number in [`Workload::operations`]: at the levels
+    /// that this was prepared for, a mix may be without writes. A trial waits for those that they run, and
+    /// records no other.
+    fn has_operation(&self, operation: usize) -> bool {
+        let _ = operation;
+        true
+    }
 
     /// Gives the rows of a table, one by one, in ascending order of their keys. Each is taken before
     /// the next is asked for, so that none need be kept.
@@ -198,7 +223,8 @@ pub struct Findings {
 
 /// One user of the application.
 pub trait Client {
-    /// Decides what to do next; the number of an operation in [`Workload::operations`].
+    /// Decides what to do next; the number of an operation in [`Workload::operations`], of those that
+    /// [`Prepared::has_operation`] says it runs.
     fn choose(&mut self) -> usize;
 
     /// Runs one operation, as often as conflicts make it necessary, and adds what it had to

@@ -1,7 +1,7 @@
 //! The workload `point`: one read by key at a time. It does so little that, on the engine that
 //! does nothing, it measures the harness.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::statement::Read;
@@ -9,40 +9,39 @@ use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement};
 use rand::RngExt;
 
 use crate::{
-    Client, Parameters, Prepared, Random, RowsError, Scale, Scales, Statements, Take, Tally, Text,
-    Workload, stream,
+    Client, Name, Parameters, Prepared, Random, RowsError, Scale, Scales, Statements, Take, Tally,
+    Text, Workload, names, stream,
 };
 
 /// See the module.
 pub struct Point;
 
 /// The scales, and their rows.
-static SCALES: Scales<i64, 2> = Scales::new([
-    (Scale { name: "small", summary: "10,000 rows of 100 bytes", bytes: 1_050_000 }, 10_000),
-    (
-        Scale { name: "large", summary: "1,000,000 rows of 100 bytes", bytes: 105_000_000 },
-        1_000_000,
-    ),
-]);
+static SCALES: LazyLock<Scales<i64, 2>> = LazyLock::new(|| {
+    Scales::new([
+        (Scale::new("small", "10,000 rows of 100 bytes", 1_050_000), 10_000),
+        (Scale::new("large", "1,000,000 rows of 100 bytes", 105_000_000), 1_000_000),
+    ])
+});
 
 /// Bytes of a row's text, at most: it ends with a word.
 const LONGEST: usize = 100;
 
 impl Workload for Point {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "point"
     }
 
-    fn summary(&self) -> &'static str {
+    fn summary(&self) -> &str {
         "reads single rows by their keys"
     }
 
-    fn scales(&self) -> &'static [Scale] {
+    fn scales(&self) -> &[Scale] {
         SCALES.all()
     }
 
-    fn operations(&self) -> &'static [&'static str] {
-        &["read"]
+    fn operations(&self) -> Vec<Name> {
+        names(["read"])
     }
 
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use bakeoff_engines::{Result, Schema, Statement, Value};
 
-use crate::{Client, Parameters, Prepared, RowsError, Scale, Take, Text, Workload, stream};
+use crate::{
+    Client, Name, Parameters, Prepared, RowsError, Scale, Take, Text, Workload, names, stream,
+};
 
 mod client;
 mod conditioner;
@@ -34,38 +36,34 @@ const END: i64 = 1_483_228_800 * SECOND;
 pub struct Redmine;
 
 static SCALES: [Scale; 3] = [
-    Scale {
-        name: "small",
-        summary: "30 users, 13 projects, 1,000 issues with 10 comments each",
-        bytes: 5_700_000,
-    },
-    Scale {
-        name: "large",
-        summary: "1,000 users, 120 projects, 10,000 issues with 10 comments each",
-        bytes: 58_000_000,
-    },
-    Scale {
-        name: "giant",
-        summary: "10,000 users, 1,200 projects, 100,000 issues with 10 comments each",
-        bytes: 580_000_000,
-    },
+    Scale::new("small", "30 users, 13 projects, 1,000 issues with 10 comments each", 5_700_000),
+    Scale::new(
+        "large",
+        "1,000 users, 120 projects, 10,000 issues with 10 comments each",
+        58_000_000,
+    ),
+    Scale::new(
+        "giant",
+        "10,000 users, 1,200 projects, 100,000 issues with 10 comments each",
+        580_000_000,
+    ),
 ];
 
 impl Workload for Redmine {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "redmine"
     }
 
-    fn summary(&self) -> &'static str {
+    fn summary(&self) -> &str {
         "an issue tracker: people create issues, comment on them and process their own"
     }
 
-    fn scales(&self) -> &'static [Scale] {
+    fn scales(&self) -> &[Scale] {
         &SCALES
     }
 
-    fn operations(&self) -> &'static [&'static str] {
-        &["create_issue", "process_issues"]
+    fn operations(&self) -> Vec<Name> {
+        names(["create_issue", "process_issues"])
     }
 
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {

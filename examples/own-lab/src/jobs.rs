@@ -1,5 +1,5 @@
 //! The workload `jobs`: a queue of jobs in a table. Clients put jobs in at one end and take the
-//! oldest that waits at the other, as background workers of an application do.
+//! oldest that waits at the other, as background workers of an application do; or they only look at it.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use bakeoff::engines::statement::{Order, Path, Read, Set};
 use bakeoff::engines::{Action, Result, Rows, Schema, Session, Statement, Value};
 use bakeoff::factor::Declared;
 use bakeoff::workloads::{
-    Client, End, Levels, Parameters, Prepared, RowsError, Scale, Take, Tally, Text, Workload,
-    transaction,
+    Client, End, Levels, Name, Parameters, Prepared, RowsError, Scale, Take, Tally, Text, Workload,
+    names, transaction,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -17,8 +17,7 @@ use rand::{RngExt, SeedableRng};
 /// See the module.
 pub struct Jobs;
 
-static SCALES: [Scale; 1] =
-    [Scale { name: "small", summary: "1,000 jobs that wait", bytes: 116_000 }];
+static SCALES: [Scale; 1] = [Scale::new("small", "1,000 jobs that wait", 116_000)];
 
 /// Jobs that wait when clients begin.
 const JOBS: u64 = 1000;
@@ -26,10 +25,15 @@ const JOBS: u64 = 1000;
 const WAITING: i64 = 0;
 const TAKEN: i64 = 1;
 
+/// The operations, by number.
+const OPERATIONS: [&str; 3] = ["add", "take", "look"];
+const LOOK: usize = 2;
+
 /// The statements, by number.
 const ADD: usize = 0;
 const OLDEST: usize = 1;
 const TAKE: usize = 2;
+const PEEK: usize = 3;
 
 /// How much each job carries.
 static PAYLOAD: Declared = Declared {
@@ -47,29 +51,41 @@ fn payload(levels: &Levels) -> usize {
     levels.of(&PAYLOAD).parse().expect("a checked level")
 }
 
+/// What the clients do: a trial has the operations of its mix.
+static MIX: Declared = Declared {
+    name: "mix",
+    summary: "what clients do: `work` adds and takes jobs, `look` only reads the oldest that waits",
+    syntax: "work or look",
+    default: "work",
+    canonical: |text| match text {
+        "work" | "look" => Ok(text.to_owned()),
+        _ => Err(format!("`{text}` is not a mix\nvalid: work or look")),
+    },
+};
+
 impl Workload for Jobs {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "jobs"
     }
 
-    fn summary(&self) -> &'static str {
+    fn summary(&self) -> &str {
         "a queue: clients add jobs and take the oldest that waits"
     }
 
-    fn scales(&self) -> &'static [Scale] {
+    fn scales(&self) -> &[Scale] {
         &SCALES
     }
 
     fn factors(&self) -> Vec<&'static Declared> {
-        vec![&PAYLOAD]
+        vec![&PAYLOAD, &MIX]
     }
 
     fn size(&self, _: &str, levels: &Levels) -> u64 {
         JOBS * (16 + payload(levels) as u64)
     }
 
-    fn operations(&self) -> &'static [&'static str] {
-        &["add", "take"]
+    fn operations(&self) -> Vec<Name> {
+        names(OPERATIONS)
     }
 
     fn reads_back(&self) -> bool {
@@ -89,10 +105,12 @@ impl Workload for Jobs {
             for_update: true,
             ..Read::range(0, by_state, 1, &[0])
         };
+        let peek = Read { for_update: false, ..oldest.clone() };
         let take = Action::Update { table: 0, set: vec![Set::To(1)], only_if: Vec::new() };
         let statement = |name: &str, action| Statement { name: name.into(), action };
         Box::new(Queue {
             payload: payload(&parameters.levels),
+            looks: parameters.levels.of(&MIX) == "look",
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             schema: Schema { tables: vec![table] },
@@ -100,6 +118,7 @@ impl Workload for Jobs {
                 statement("add a job", Action::Insert { table: 0 }),
                 statement("the oldest job", Action::Read(oldest)),
                 statement("take a job", take),
+                statement("the oldest job, as it is", Action::Read(peek)),
             ],
         })
     }
@@ -108,6 +127,8 @@ impl Workload for Jobs {
 /// The queue at a size of its jobs.
 struct Queue {
     payload: usize,
+    /// Whether its clients only look.
+    looks: bool,
     seed: u64,
     text: Arc<Text>,
     schema: Schema,
@@ -121,6 +142,10 @@ impl Prepared for Queue {
 
     fn statements(&self) -> &[Statement] {
         &self.statements
+    }
+
+    fn has_operation(&self, operation: usize) -> bool {
+        (operation == LOOK) == self.looks
     }
 
     fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
@@ -147,7 +172,7 @@ struct Worker<'q> {
 
 impl Client for Worker<'_> {
     fn choose(&mut self) -> usize {
-        self.random.random_range(0..2)
+        if self.queue.looks { LOOK } else { self.random.random_range(0..LOOK) }
     }
 
     fn perform(
@@ -157,6 +182,9 @@ impl Client for Worker<'_> {
         tally: &mut Tally,
     ) -> Result<()> {
         let rows = &mut self.rows;
+        if operation == LOOK {
+            return session.run(PEEK, &[WAITING.into()], rows).map(drop);
+        }
         if operation == 0 {
             let payload = self.queue.text.cut(&mut self.random, self.queue.payload);
             return transaction(session, tally, |session| {

@@ -81,6 +81,44 @@ fn its_engine_runs_its_workload_with_its_factor_on_its_device_into_its_report() 
     assert!(tsv.lines().any(|line| line.contains("payload=1000") && line.contains("\ttake\t")));
 }
 
+/// The clients of a mix that only looks never add or take: nobody waits for that, up to the cap of ten
+/// times the seconds, and it is in no figure and no comparison.
+#[test]
+fn a_trial_has_the_operations_of_its_mix_and_waits_for_no_other() {
+    let place = place();
+    let file = "workload = 'jobs'\nengine = ['logstore', 'sqlite']\nmix = ['work', 'look']\n\
+                seconds = 1\nrepetitions = 2\n";
+    std::fs::write(place.path().join("mine.toml"), file).unwrap();
+    printed(place.path(), &["run", "mine.toml", "--out", "r"]);
+    let json = printed(place.path(), &["report", "r", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let array = |of: &serde_json::Value| of.as_array().unwrap().clone();
+    let names = |of: &serde_json::Value| -> Vec<String> {
+        let operations = array(&of["operations"]);
+        operations.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(document["run"]["operations"], serde_json::json!(["add", "take", "look"]));
+    let (trials, cells) = (array(&document["trials"]), array(&document["cells"]));
+    assert_eq!((trials.len(), cells.len()), (8, 4));
+    for of in trials.iter().chain(&cells) {
+        let mix = of["levels"]["mix"].as_str().unwrap();
+        let wanted: &[&str] = if mix == "look" { &["look"] } else { &["add", "take"] };
+        assert_eq!(names(of), wanted, "{mix}");
+    }
+    for trial in trials.iter().filter(|trial| trial["levels"]["mix"] == "look") {
+        assert_eq!(trial["window_s"], serde_json::json!([0.1, 1.0]), "it waited for what never is");
+        assert!(trial["operations"][0]["count"].as_u64().unwrap() > 0);
+    }
+    let compared = array(&document["comparisons"]);
+    let compared: BTreeSet<(&str, &str)> = compared
+        .iter()
+        .map(|it| (it["operation"].as_str().unwrap(), it["levels"]["mix"].as_str().unwrap()))
+        .collect();
+    assert_eq!(compared, BTreeSet::from([("add", "work"), ("take", "work"), ("look", "look")]));
+    let page = std::fs::read_to_string(place.path().join("r/report.html")).unwrap();
+    assert!(page.contains("not done here"), "the page says nothing of what a mix does not have");
+}
+
 #[test]
 fn its_arrival_process_reaches_the_clients() {
     let place = place();

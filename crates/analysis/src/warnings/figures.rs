@@ -71,8 +71,11 @@ pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) 
     let mut furthest: BTreeMap<&Levels, f64> = BTreeMap::new();
     for trial in counted {
         let Some(cell) = known.get(&trial.levels) else { continue };
-        for (own, whole) in trial.operations.iter().zip(&cell.operations) {
-            let Some((own, whole)) = own.mean_s.zip(whole.mean_s) else { continue };
+        let means: BTreeMap<&str, Option<f64>> =
+            cell.operations.iter().map(|whole| (&*whole.name, whole.mean_s)).collect();
+        for own in &trial.operations {
+            let whole = means.get(&*own.name).copied().flatten();
+            let Some((own, whole)) = own.mean_s.zip(whole) else { continue };
             let off = (own / whole).max(whole / own);
             let furthest = furthest.entry(&cell.levels).or_default();
             *furthest = off.max(*furthest);

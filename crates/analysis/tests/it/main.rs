@@ -6,6 +6,7 @@ mod cuts;
 mod data;
 mod document;
 mod guide;
+mod mixes;
 mod open_loop;
 mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]

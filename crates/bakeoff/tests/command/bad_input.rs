@@ -19,7 +19,7 @@ fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
         (&["redmine", "--scale", "huge"], &["huge", "small", "large", "giant"]),
         (&["redmine", "--neighbours", "x"], &["--neighbours"]),
         (&["redmine", "--clients", "0"], &["--clients", "1024"]),
-        (&["redmine", "--clients", "10000"], &["--clients", "1024"]),
+        (&["redmine", "--clients", "10000000"], &["--clients", "1 to 1000000"]),
         (&["redmine", "--rate", "200"], &["--rate 200", "did you mean `200/s`", "poisson:200/s"]),
         (&["redmine", "--rate", "-1/s"], &["--rate -1/s", "closed"]),
         (&["redmine", "--factor", "colour=red"], &["`colour`", "engine, durability"]),

@@ -166,7 +166,7 @@ fn valid(factor: Factor) -> Vec<&'static str> {
         "memory" | "cpus" => vec!["unlimited"],
         "disk" => vec!["host", "hdd-7200", "ebs-gp2:100G", "mine"],
         "neighbours" => vec!["0", "1%", "25%", "100%", "x1", "x64"],
-        "clients" => vec!["1", "4", "1024"],
+        "clients" => vec!["1", "4", "1000000"],
         "rate" => vec!["closed", "0.001/s", "200/s", "poisson:0.5/s", "poisson:1000000/s"],
         "scale" => vec!["small", "large", "giant"],
         "state" => vec!["cold", "warm", "steady"],

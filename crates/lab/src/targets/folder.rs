@@ -11,7 +11,7 @@ use std::path::Path;
 
 use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames};
 use bakeoff_load::{Blocking, Driver, Share};
-use bakeoff_workloads::Claims;
+use bakeoff_workloads::{Claims, Name};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ use crate::refusal::Refusal;
 /// Its workload.
 const WORKLOAD: &str = "fileio";
 /// What its clients do.
-const OPERATIONS: [&str; 1] = ["read"];
+static OPERATIONS: [Name; 1] = [Name::Borrowed("read")];
 /// Its scales: a name, and bytes of the file.
 const SCALES: [(&str, u64); 3] = [("small", 64 << 20), ("medium", 1 << 30), ("large", 8 << 30)];
 /// The deepest queue of a client.
@@ -119,10 +119,12 @@ impl Target for Folder {
     }
 
     fn about(&self, workload: &str) -> Option<About> {
-        let scale = |(name, bytes)| (name, format!("a file of {} MiB", bytes >> 20));
+        let scale = |(name, bytes): (&'static str, u64)| {
+            (name.into(), format!("a file of {} MiB", bytes >> 20))
+        };
         (workload == WORKLOAD).then(|| About {
             summary: "reads blocks of a file at random, around the page cache".into(),
-            operations: OPERATIONS.into(),
+            operations: OPERATIONS.to_vec(),
             scales: SCALES.map(scale).into(),
         })
     }
@@ -225,7 +227,7 @@ struct Open {
 }
 
 impl Running for Open {
-    fn operations(&self) -> &[&'static str] {
+    fn operations(&self) -> &[Name] {
         &OPERATIONS
     }
 

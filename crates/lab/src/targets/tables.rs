@@ -2,6 +2,7 @@
 
 mod external;
 mod fill;
+mod kinds;
 mod meter;
 mod written;
 
@@ -19,15 +20,16 @@ use bakeoff_load::{
 };
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_results::{AppliedSetting, Measures};
-use bakeoff_workloads::{self as workloads, Claims, Parameters, Prepared, Text, Workload};
+use bakeoff_workloads::{self as workloads, Claims, Name, Parameters, Prepared, Text, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::kinds::Kinds;
 use self::meter::{Metered, Split};
 use self::written::Written;
 use super::{
-    About, Audit, Conditioner, GroupLimit, GroupSetup, Processes, Running, Setup, Size, Subject,
-    Tally, Target, Wanted,
+    About, Audit, Conditioner, GroupLimit, GroupSetup, MostClients, Processes, Running, Setup,
+    Size, Subject, Tally, Target, Wanted,
 };
 use crate::TrialError;
 use crate::machine::open_files;
@@ -35,6 +37,12 @@ use crate::options;
 use crate::place::Place;
 use crate::place::images::Recipe;
 use crate::refusal::{self, Refusal};
+
+/// The most clients of an engine that stores nothing.
+const TURNS: MostClients = MostClients {
+    number: 65_536,
+    why: "they take turns on a thread a processor, and more would measure the memory that they are in",
+};
 
 /// Bytes on a disk for each byte of a row: indexes, what pages leave free, a log.
 const PER_ROW_BYTE: u64 = 3;
@@ -115,7 +123,7 @@ impl Target for Tables {
         let none = "none of its workloads can be audited after a power cut";
         let names = |workload: &&'static dyn Workload| WorkloadNames {
             name: workload.name().into(),
-            scales: workload.scales().iter().map(|scale| scale.name.into()).collect(),
+            scales: workload.scales().iter().map(|scale| scale.name.clone().into()).collect(),
             factors: factors(*workload),
             reads_back: workload.reads_back(),
             // The power of an engine is cut under clients that can say what they were promised.
@@ -133,8 +141,8 @@ impl Target for Tables {
         let scales = workload.scales().iter();
         Some(About {
             summary: workload.summary().into(),
-            operations: workload.operations().to_vec(),
-            scales: scales.map(|scale| (scale.name, scale.summary.into())).collect(),
+            operations: workload.operations(),
+            scales: scales.map(|it| (it.name.clone(), it.summary.clone().into())).collect(),
         })
     }
 
@@ -155,7 +163,7 @@ impl Target for Tables {
         // Another workload than the experiment's own has scales and factors of its own.
         let (scale, levels) = match workload.name() == experiment.workload {
             true => (cell.base(Factor::SCALE), levels(workload, cell)),
-            false => (workload.scales()[0].name, Levels::default()),
+            false => (&*workload.scales()[0].name, Levels::default()),
         };
         // What is set for an engine holds for each of its levels.
         let own = experiment.settings.get(engine_name(name)).into_iter().flatten();
@@ -197,6 +205,13 @@ impl Target for Tables {
         Some(Size { rows, disk: empty + PER_ROW_BYTE * rows })
     }
 
+    fn most_clients(&self, subject: &Value) -> MostClients {
+        match self.parts(subject) {
+            Ok((_, engine)) if !engine.about().stores => TURNS,
+            _ => MostClients::THREADS,
+        }
+    }
+
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
         let (resolved, engine) = self.parts(subject)?;
         let workload = self.workload(&resolved.workload)?;
@@ -213,8 +228,11 @@ impl Target for Tables {
             levels: resolved.levels.clone(),
         });
         let writing = written::writing(prepared.statements());
-        let names = workload.operations();
-        Ok(Box::new(Ready { engine, prepared, names, writing, resolved }))
+        let kinds = Kinds::of(workload.operations(), |number| prepared.has_operation(number));
+        let none =
+            || TrialError::User(format!("{} has no operation at these levels", workload.name()));
+        let kinds = kinds.ok_or_else(none)?;
+        Ok(Box::new(Ready { engine, prepared, kinds, writing, resolved }))
     }
 
     fn ready(&self, subject: &Value, reuse: bool) -> Result<(), Vec<String>> {
@@ -281,7 +299,7 @@ fn terms(resolved: &Resolved, place: &Place) -> Terms {
 struct Ready {
     engine: &'static dyn Engine,
     prepared: Box<dyn Prepared>,
-    names: &'static [&'static str],
+    kinds: Kinds,
     /// Which statements write, by their numbers.
     writing: Vec<bool>,
     resolved: Resolved,
@@ -356,13 +374,14 @@ impl Open<'_> {
         };
         let session =
             self.database.session().map_err(|error| TrialError::Engine(error.to_string()))?;
-        Ok(Bound { client, session: Metered::new(session, &self.ready.writing) })
+        let session = Metered::new(session, &self.ready.writing);
+        Ok(Bound { client, kinds: &self.ready.kinds, session })
     }
 }
 
 impl Running for Open<'_> {
-    fn operations(&self) -> &[&'static str] {
-        self.ready.names
+    fn operations(&self) -> &[Name] {
+        self.ready.kinds.names()
     }
 
     /// Calls that never wait need no thread for each client: more of them than there are processors
@@ -408,18 +427,19 @@ impl Running for Open<'_> {
         let engine = |error: bakeoff_engines::Error| TrialError::Engine(error.to_string());
         let mut session = self.database.session().map_err(engine)?;
         let mut client = self.ready.prepared.conditioner(number, clients, seed);
-        let names = self.ready.names;
+        let kinds = &self.ready.kinds;
         // What one of several works with, another may have deleted meanwhile.
         let most = if clients > 1 { MOST_FAILURES } else { 0 };
         let mut failures = 0;
         Ok(Box::new(move || {
-            let kind = client.choose();
+            let operation = client.choose();
             let mut tally = workloads::Tally::default();
-            match client.perform(kind, &mut *session, &mut tally) {
+            match client.perform(operation, &mut *session, &mut tally) {
                 Ok(()) => failures = 0,
                 Err(_) if failures < most => failures += 1,
                 Err(error) => {
-                    let why = format!("conditioning failed, of {}: {error}", names[kind]);
+                    let name = kinds.any_name(operation);
+                    let why = format!("conditioning failed, of {name}: {error}");
                     return Err(TrialError::Engine(why));
                 }
             }
@@ -490,18 +510,20 @@ impl Running for Open<'_> {
 /// A workload's client on a session of its own.
 struct Bound<'a> {
     client: Box<dyn workloads::Client + 'a>,
+    kinds: &'a Kinds,
     session: Metered<'a>,
 }
 
 impl Client for &mut Bound<'_> {
     fn choose(&mut self) -> usize {
-        self.client.choose()
+        self.kinds.kind(self.client.choose())
     }
 
     fn operate(&mut self, kind: usize) -> Done {
         let mut tally = workloads::Tally::default();
-        let Bound { client, session } = &mut **self;
-        let perform = |session: &mut dyn Session| client.perform(kind, session, &mut tally);
+        let Bound { client, kinds, session } = &mut **self;
+        let operation = kinds.operation(kind);
+        let perform = |session: &mut dyn Session| client.perform(operation, session, &mut tally);
         let error = session.operation(perform).err().map(|error| error.to_string());
         Done { retries: tally.retries, error }
     }

@@ -32,6 +32,9 @@ const COLUMNS: [(&str, Kind); 12] = [
     ("trials", Kind::Number),
 ];
 
+/// What is said where the clients of a cell never do the operation.
+const NOT_OF_IT: &str = "not done here";
+
 impl Section for Operations {
     fn name(&self) -> &str {
         "operations"
@@ -134,7 +137,7 @@ fn cells<'a>(
         quantile(|f| f.mean_s),
         comparison.map_or(NONE.into(), ratio),
         comparison.map_or(NONE.into(), interval),
-        standing(layout, level, figures, comparison).into(),
+        standing(layout, condition, level, figures, comparison).into(),
         comparison.and_then(|it| it.engine_only_ratio).map_or(NONE.into(), words::ratio),
         figures.map_or(NONE.into(), |f| {
             let at_most = if f.unfinished > 0 { "< " } else { "" };
@@ -150,13 +153,15 @@ fn cells<'a>(
 }
 
 /// What is said of a level beside its figures.
-fn standing(
-    layout: &Layout<'_>,
-    level: &str,
+fn standing<'a>(
+    layout: &Layout<'a>,
+    condition: &Condition<'a>,
+    level: &'a str,
     figures: Option<&OperationSummary>,
     comparison: Option<&Comparison>,
 ) -> &'static str {
     match (figures, comparison) {
+        (None, _) if layout.cell(condition, level).is_some() => NOT_OF_IT,
         (None, _) => "no trial",
         (Some(figures), _) if figures.mean_s.is_none() => "no operation",
         _ if layout.is_harness(level) => "harness",
@@ -224,7 +229,7 @@ fn compact_cell<'a>(
 ) -> Cell {
     let figures = layout.figures(operation, condition, level);
     let comparison = layout.against_baseline(operation, condition, level);
-    let standing = standing(layout, level, figures, comparison);
+    let standing = standing(layout, condition, level, figures, comparison);
     let Some(mean) = figures.and_then(|f| f.mean_s) else { return Cell::verdict(standing) };
     let cut_off = figures.is_some_and(|f| f.unfinished > 0);
     let mean = words::seconds_or_more(mean, cut_off);

@@ -35,6 +35,37 @@ fn a_cell_without_a_figure_is_neither_baseline_nor_undecided() {
     assert!(text(&document, "html", 80).contains("class=\"v no-operation\""));
 }
 
+/// Clients of a cell that never do an operation are neither a trial that is missing nor a figure of 0.
+#[test]
+fn what_a_cell_does_not_do_is_a_gap_with_a_word() {
+    let mut document = single(twice, 0.1).document();
+    let name = document.run.run.operations[0].clone();
+    document.cells.iter_mut().for_each(|cell| cell.operations.retain(|it| it.name != name));
+    document.trials.iter_mut().for_each(|it| it.operations.retain(|it| it.name != name));
+    document.comparisons.retain(|it| it.operation != name);
+    document.between.retain(|it| it.operation != name);
+    for format in ["md", "term", "html"] {
+        let text = text(&document, format, 80).replace('\\', "");
+        assert_eq!(text.matches("not done here").count(), document.cells.len(), "{text}");
+        assert!(!text.contains("no trial<") && !text.contains("| no trial |"), "{text}");
+    }
+}
+
+#[test]
+fn levels_that_do_nothing_alike_are_not_compared() {
+    let sample =
+        Sample { operations: vec!["read", "write"], factors: vec![], ..single(twice, 0.1) };
+    let mut document = sample.document();
+    for cell in &mut document.cells {
+        let own = if cell.levels["engine"] == "lmdb" { "read" } else { "write" };
+        cell.operations.retain(|it| it.name == own);
+    }
+    document.comparisons.clear();
+    document.between.clear();
+    let wanted = "Nothing is compared: no two levels have an operation in common";
+    assert!(verdict(&document).starts_with(wanted), "{}", verdict(&document));
+}
+
 /// A figure that has nothing beside it is not undecided: no more repetitions would decide it.
 #[test]
 fn a_figure_without_a_pair_says_so() {

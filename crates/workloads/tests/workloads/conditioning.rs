@@ -28,8 +28,8 @@ fn size(prepared: &dyn Prepared, database: &dyn Database) -> (f64, f64) {
 
 /// How the rows and bytes change when a client does 2,000 operations after so many others.
 fn growth(workload: &str, after: usize, conditions: bool) -> (f64, f64) {
-    let scale = bakeoff_workloads::find(workload).unwrap().scales()[0].name;
-    let prepared = prepare(workload, scale);
+    let scale = bakeoff_workloads::find(workload).unwrap().scales()[0].name.clone();
+    let prepared = prepare(workload, &scale);
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", folder.path(), &*prepared, whole_tables(&*prepared));
     let mut client =

@@ -199,7 +199,7 @@ fn scales_have_the_bytes_that_they_say() {
     for workload in bakeoff_workloads::WORKLOADS {
         // The largest would take minutes here; it is ten times the one before it.
         for scale in workload.scales().iter().filter(|scale| scale.name != "giant") {
-            let prepared = prepare(workload.name(), scale.name);
+            let prepared = prepare(workload.name(), &scale.name);
             let mut bytes = 0;
             for table in 0..prepared.schema().tables.len() {
                 let mut add = |row: &[Value<'_>]| {

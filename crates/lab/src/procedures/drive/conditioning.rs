@@ -135,7 +135,7 @@ pub fn debt(running: &dyn Running) -> Result<Debt, TrialError> {
 mod tests {
     use bakeoff_engines::Turn;
     use bakeoff_load::{Driver, Share};
-    use bakeoff_workloads::Claims;
+    use bakeoff_workloads::{Claims, Name};
 
     use super::*;
     use crate::targets::{Conditioner, Processes};
@@ -147,8 +147,8 @@ mod tests {
     }
 
     impl Running for Owes {
-        fn operations(&self) -> &[&'static str] {
-            &["add"]
+        fn operations(&self) -> &[Name] {
+            &[Name::Borrowed("add")]
         }
 
         fn driver<'a>(

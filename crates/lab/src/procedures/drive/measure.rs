@@ -11,6 +11,7 @@ use bakeoff_results::measure::{self, DATABASE_GROUP, Measures, Scope};
 use bakeoff_results::{Debts, Measured, Operation, Slot};
 use bakeoff_stats::rounds::{Stretch, rounds};
 use bakeoff_stats::steady::{self, Slope};
+use bakeoff_workloads::Name;
 
 use super::debts::{self, Times};
 use super::first::First;
@@ -171,7 +172,7 @@ impl load::Observer<TrialError> for Watch<'_, '_> {
 }
 
 /// What keeps drivers from their work, with an operation by its name.
-fn named(names: &[&'static str]) -> impl Fn(load::DriveError<TrialError>) -> TrialError {
+fn named(names: &[Name]) -> impl Fn(load::DriveError<TrialError>) -> TrialError {
     let names = names.to_vec();
     move |error| match error {
         load::DriveError::Connect { client, cause } => {
@@ -209,7 +210,7 @@ fn of_clients(
     }
     let rates = outcome.rates(running.concurrency(drive.clients));
     let operations = operations(outcome, names, &rates)?;
-    let failed = |(name, kind): (&&str, &load::Kind)| {
+    let failed = |(name, kind): (&Name, &load::Kind)| {
         let error = kind.first_error.as_ref()?;
         Some(format!("{} {name} operations failed, first: {error}", kind.errors))
     };
@@ -408,7 +409,7 @@ impl Used {
 /// The operations, with how many of each there are a second.
 fn operations(
     outcome: &Outcome,
-    names: &[&'static str],
+    names: &[Name],
     rates: &[f64],
 ) -> Result<Vec<Operation>, TrialError> {
     let slot = |slot: &load::Slot| Slot {
@@ -416,8 +417,8 @@ fn operations(
         end_s: slot.end_s,
         histogram: slot.histogram.clone(),
     };
-    let operation = |((name, kind), rate): ((&&str, &load::Kind), &f64)| Operation {
-        name: (*name).into(),
+    let operation = |((name, kind), rate): ((&Name, &load::Kind), &f64)| Operation {
+        name: name.clone().into(),
         kept: kind.kept.clone(),
         unfinished: kind.unfinished,
         per_second: *rate,

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use bakeoff_engines::Turn;
 use bakeoff_load::{Driver, Observer as _, Progress, Share};
-use bakeoff_workloads::Claims;
+use bakeoff_workloads::{Claims, Name};
 
 use super::*;
 use crate::targets::Processes;
@@ -14,8 +14,8 @@ use crate::targets::Processes;
 struct Owing(Mutex<Option<u64>>);
 
 impl Running for Owing {
-    fn operations(&self) -> &[&'static str] {
-        &["transact"]
+    fn operations(&self) -> &[Name] {
+        &[Name::Borrowed("transact")]
     }
 
     fn driver<'a>(
