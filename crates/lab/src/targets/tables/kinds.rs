@@ -21,7 +21,7 @@ impl Kinds {
         let kind = |number: usize| operations.iter().position(|it| *it == number);
         let kinds = (0..all.len()).map(kind).collect();
         let names = operations.iter().map(|number| all[*number].clone()).collect();
-        (!operations.is_empty()).then(|| Self { all, names, operations, kinds })
+        (!operations.is_empty()).then_some(Self { all, names, operations, kinds })
     }
 
     /// The names of the trial's.
