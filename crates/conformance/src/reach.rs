@@ -9,7 +9,7 @@ use crate::{folder, terms};
 /// it is open.
 pub fn tells_where_it_is(engine: &dyn Engine) {
     let folder = folder::of(engine);
-    let notes = Table::new("notes").key_column("id", Type::Int).column("text", Type::Text);
+    let notes = Table::new("notes").key_column("id", Type::Int).column("text", Type::STRING);
     let schema = Schema { tables: vec![notes] };
     let database = engine.open(folder.path(), &terms(engine), &schema, &[]).expect("a database");
     let address = database.address().expect("an engine that stores something is somewhere");

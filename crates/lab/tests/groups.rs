@@ -2,7 +2,7 @@
 
 use bakeoff_experiment::{Changes, Cpus, Experiment, Factor, Memory, WorkloadNames};
 use bakeoff_lab::place::images::Recipe;
-use bakeoff_lab::targets::{About, GroupLimit, GroupSetup, Setup, Subject, Target, Wanted};
+use bakeoff_lab::targets::{About, GroupLimit, GroupSetup, Home, Setup, Subject, Target, Wanted};
 use bakeoff_lab::{Possible, Preflight, Refusal, Registry, TrialError};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ impl Target for Page {
     }
 
     fn about(&self, workload: &str) -> Option<About> {
-        let operations = vec!["get"];
+        let operations = vec!["get".into()];
         let about = About { summary: "pages".into(), operations, scales: Vec::new() };
         (workload == "articles").then_some(about)
     }
@@ -46,7 +46,7 @@ impl Target for Page {
             subject: Value::Null,
             recipe: Recipe { key: "page".into(), about: "page".into(), into: "nginx".into() },
             groups: self.0.iter().map(group).collect(),
-            external: false,
+            home: Home::Server,
         })
     }
 

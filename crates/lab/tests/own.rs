@@ -2,7 +2,7 @@
 
 use bakeoff_experiment::{Changes, Experiment, Factor, WorkloadNames};
 use bakeoff_lab::place::images::Recipe;
-use bakeoff_lab::targets::{About, MostClients, Setup, Subject, Target, Wanted};
+use bakeoff_lab::targets::{About, Home, MostClients, Setup, Subject, Target, Wanted};
 use bakeoff_lab::{Possible, Refusal, Registry, TrialError};
 use bakeoff_workloads::{Declared, Name, Parameters, Prepared, Scale, Workload};
 use serde_json::Value;
@@ -93,8 +93,7 @@ impl Target for Many {
             subject: Value::Null,
             recipe,
             groups: Vec::new(),
-            has_server: false,
-            external: false,
+            home: Home::Files,
         })
     }
 

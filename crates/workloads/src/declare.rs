@@ -58,10 +58,10 @@ mod tests {
 
     #[test]
     fn each_scale_has_its_own_data() {
-        let scale = |name| Scale { name, summary: "", bytes: 1 };
+        let scale = |name| Scale::new(name, "", 1);
         let scales = Scales::new([(scale("small"), 10), (scale("large"), 20)]);
         assert_eq!([scales.of("small"), scales.of("large")], [10, 20]);
-        assert_eq!(scales.all().iter().map(|it| it.name).collect::<Vec<_>>(), ["small", "large"]);
+        assert_eq!(scales.all().iter().map(|it| &*it.name).collect::<Vec<_>>(), ["small", "large"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use bakeoff::engines::schema::{Table, Type};
 use bakeoff::engines::{Schema, Statement};
 use bakeoff::workloads::{
-    Client, Parameters, Prepared, RowsError, Scale, SourceError, Take, Workload,
+    Client, Name, Parameters, Prepared, RowsError, Scale, SourceError, Take, Workload, names,
 };
 
 /// What is wrong with them.
@@ -27,6 +27,8 @@ pub static ALL: [Faulty; 3] = [
     Faulty("too-long", Fault::TooLong),
 ];
 
+static SCALES: [Scale; 1] = [Scale::new("only", "a few rows", 100)];
+
 impl Workload for Faulty {
     fn name(&self) -> &'static str {
         self.0
@@ -37,11 +39,11 @@ impl Workload for Faulty {
     }
 
     fn scales(&self) -> &'static [Scale] {
-        &[Scale { name: "only", summary: "a few rows", bytes: 100 }]
+        &SCALES
     }
 
-    fn operations(&self) -> &'static [&'static str] {
-        &["nothing"]
+    fn operations(&self) -> Vec<Name> {
+        names(["nothing"])
     }
 
     fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {

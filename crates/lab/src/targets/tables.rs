@@ -567,6 +567,8 @@ mod tests {
     /// A workload of ten rows whose width is a factor, but for its size.
     struct Wide;
 
+    static ONLY: [Scale; 1] = [Scale::new("only", "ten rows", 100)];
+
     impl Workload for Wide {
         fn name(&self) -> &'static str {
             "wide"
@@ -577,7 +579,7 @@ mod tests {
         }
 
         fn scales(&self) -> &'static [Scale] {
-            &[Scale { name: "only", summary: "ten rows", bytes: 100 }]
+            &ONLY
         }
 
         fn factors(&self) -> Vec<&'static Declared> {
@@ -588,8 +590,8 @@ mod tests {
             10 * levels.of(&WIDTH).parse::<u64>().expect("a checked level")
         }
 
-        fn operations(&self) -> &'static [&'static str] {
-            &[]
+        fn operations(&self) -> Vec<Name> {
+            Vec::new()
         }
 
         fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {

@@ -12,7 +12,7 @@ use bakeoff_lab::targets::Wanted;
 use bakeoff_lab::{Registry, TrialError, procedures};
 use bakeoff_testkit::open_to_all;
 use bakeoff_workloads::{
-    Client, Parameters, Prepared, RowsError, Scale, SourceError, Take, Workload,
+    Client, Name, Parameters, Prepared, RowsError, Scale, SourceError, Take, Workload, names,
 };
 
 use crate::Test;
@@ -24,6 +24,8 @@ pub const TESTS: &[Test] =
 /// A workload whose source fails after some rows.
 pub struct HalfWay;
 
+static SCALES: [Scale; 1] = [Scale::new("only", "some rows", 100_000)];
+
 impl Workload for HalfWay {
     fn name(&self) -> &'static str {
         "half-way"
@@ -34,11 +36,11 @@ impl Workload for HalfWay {
     }
 
     fn scales(&self) -> &'static [Scale] {
-        &[Scale { name: "only", summary: "some rows", bytes: 100_000 }]
+        &SCALES
     }
 
-    fn operations(&self) -> &'static [&'static str] {
-        &["nothing"]
+    fn operations(&self) -> Vec<Name> {
+        names(["nothing"])
     }
 
     fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
