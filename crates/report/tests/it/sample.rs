@@ -386,6 +386,9 @@ fn measures(cell: &CellView) -> Measures {
     let cost = cell.cost.expect("a cost").sums;
     let space = cell.space_bytes.map(|bytes| bytes as f64);
     measures.set_some(&SPACE, Scope::Trial, space);
+    for (measure, value) in [(&RISE, 0.01), (&RISE_ERROR, 0.01), (&RISE_SECONDS, 20.0)] {
+        measures.set(measure, Scope::Trial, value);
+    }
     measures.set(&CPU, Scope::Clients, cell.cpu_s.client);
     measures.set(&CPU, Scope::DATABASE, cell.cpu_s.engine);
     measures.set(&RATE, Scope::Neighbours, cell.neighbour_per_second);

@@ -5,6 +5,10 @@ use bakeoff_results::Levels;
 
 use super::Sample;
 
+/// What is measured of files.
+const KEPT: [&str; 6] =
+    ["operations", "work-written", "space", "rise", "rise-error", "rise-seconds"];
+
 /// A run of files on disks: no engine, no durability, no commits.
 pub fn files() -> Document {
     let mut sample = Sample { engines: vec!["host", "hdd-7200"], ..Sample::default() };
@@ -22,14 +26,13 @@ pub fn files() -> Document {
     };
     for trial in &mut document.trials {
         rename(&mut trial.levels);
-        trial.measures = trial
-            .measures
-            .iter()
-            .filter(|it| ["operations", "work-written", "space", "settled"].contains(&&*it.name))
-            .fold(bakeoff_results::Measures::default(), |mut kept, it| {
+        trial.measures = trial.measures.iter().filter(|it| KEPT.contains(&&*it.name)).fold(
+            bakeoff_results::Measures::default(),
+            |mut kept, it| {
                 kept.put(it.clone());
                 kept
-            });
+            },
+        );
     }
     for cell in &mut document.cells {
         rename(&mut cell.levels);
