@@ -129,7 +129,8 @@ impl Engine for Store {
         let is_index = names.iter().map(|name| name.starts_with("index.")).collect();
         let mut files = Files::open(directory, self.fault, is_index)?;
         let state = RwLock::new(Arc::new(files.read()?));
-        kv::open(Open { files: Mutex::new(files), state }, schema, statements)
+        let store = Open { files: Mutex::new(files), state };
+        kv::open(directory, store, schema, statements)
     }
 }
 
