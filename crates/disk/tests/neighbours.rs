@@ -175,7 +175,7 @@ fn stopping_waits_for_no_arrival_at_any_level() {
         let neighbours = at_work(&file, level, 4.0 / 3600.0, u64::from(works));
         thread::sleep(Duration::from_millis(50));
         let (told, heard) = mpsc::channel();
-        thread::spawn(move || told.send(neighbours.finish()));
+        thread::spawn(move || drop(told.send(neighbours.finish())));
         let report = heard.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{level} goes on"));
         assert_eq!(report.error, None);
         assert_eq!(report.requests > 0, works, "{level}");

@@ -50,9 +50,8 @@ fn perform(
             let group = group.as_deref();
             group.map_or(Ok(()), |name| place.join(name))?;
             let mut buffer = vec![0; 1 << 20];
-            let files = place.readers().into_iter().filter(|(reader, _)| *reader == group);
-            let read =
-                files.map(|(_, files)| read_all(files, &mut buffer)).collect::<Result<(), _>>();
+            let mut files = place.readers().into_iter().filter(|(reader, _)| *reader == group);
+            let read = files.try_for_each(|(_, files)| read_all(files, &mut buffer));
             read.map_err(|error| TrialError::place("its data can't be read", error))?;
         }
         Task::Inside { procedure, data } => {

@@ -162,13 +162,11 @@ fn limits(trials: &[TrialSpec]) -> Vec<TrialError> {
     let any = |limited: fn(&GroupLimit) -> bool| {
         trials.iter().any(|trial| trial.limits.values().any(limited))
     };
-    let tried = [
-        (Factor::MEMORY, any(|it| it.memory != Memory::Unlimited), try_memory_limit as fn() -> _),
-        (Factor::CPUS, any(|it| it.cpus != Cpus::Unlimited), try_cpu_limit),
-    ];
-    let told = |(factor, wanted, try_it): (Factor, bool, fn() -> Result<String, String>)| {
+    let told = |factor: Factor, wanted: bool, try_it: fn() -> Result<String, String>| {
         let why = wanted.then(try_it)?.err()?;
         Some(MachineError::Place(format!("{why}, or run with --{factor} unlimited")).into())
     };
-    tried.into_iter().filter_map(told).collect()
+    let memory = told(Factor::MEMORY, any(|it| it.memory != Memory::Unlimited), try_memory_limit);
+    let cpus = told(Factor::CPUS, any(|it| it.cpus != Cpus::Unlimited), try_cpu_limit);
+    memory.into_iter().chain(cpus).collect()
 }

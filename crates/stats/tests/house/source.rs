@@ -9,6 +9,9 @@ enum Part {
     Comment,
 }
 
+/// A source's characters, each with what it is part of.
+type Parts = Vec<(char, Part)>;
+
 /// A source without its comments and what is compiled for tests alone.
 pub struct Source {
     /// The code, without what stands in strings.
@@ -44,7 +47,7 @@ pub fn of_tests(path: &str, text: &str) -> String {
 }
 
 /// Each character, and what it is part of.
-fn parts(text: &str) -> Vec<(char, Part)> {
+fn parts(text: &str) -> Parts {
     let chars: Vec<char> = text.chars().collect();
     let mut parts = Vec::with_capacity(chars.len());
     let mut at = 0;
@@ -121,12 +124,12 @@ fn quoted(chars: &[char], quote: char) -> usize {
 }
 
 /// What does not stand below `#[cfg(test)]`.
-fn without_tests(parts: Vec<(char, Part)>) -> Vec<(char, Part)> {
+fn without_tests(parts: Parts) -> Parts {
     split(parts).0
 }
 
 /// What is compiled always, and each item that stands below `#[cfg(test)]`.
-fn split(parts: Vec<(char, Part)>) -> (Vec<(char, Part)>, Vec<(char, Part)>) {
+fn split(parts: Parts) -> (Parts, Parts) {
     const MARK: &str = "#[cfg(test)]";
     let (mut kept, mut tests) = (Vec::with_capacity(parts.len()), Vec::new());
     let mut at = 0;
