@@ -242,15 +242,15 @@ impl Open {
     fn connect(&self) -> Result<Conn> {
         Conn::new(self.opts.clone()).map_err(|failure| match &self.private {
             _ if error::is_of_tls(&failure) => Error::engine(error::no_connection(&failure)),
+            Some(private) if private.server.ends_within(ENDING) => Error::engine(format!(
+                "the server has ended ({failure}); the end of its log:\n{}",
+                private.server.log()
+            )),
             // It was there, and was lost again.
             _ if error::is_lost(&failure) && !error::is_unreachable(&failure) => {
                 let why = self.without_password(failure.to_string());
                 Error::Conflict(format!("the connection was lost: {why}"))
             }
-            Some(private) if private.server.ends_within(ENDING) => Error::engine(format!(
-                "the server has ended ({failure}); the end of its log:\n{}",
-                private.server.log()
-            )),
             _ => Error::engine(self.without_password(error::no_connection(&failure))),
         })
     }

@@ -280,11 +280,11 @@ impl Open {
     fn no_connection(&self, failure: &postgres::Error) -> Error {
         let what = self.without_password(words(failure));
         match &self.private {
-            _ if is_ended(failure) => Error::Conflict(format!("the connection was lost: {what}")),
             Some(private) if private.server.ends_within(ENDING) => Error::engine(format!(
                 "the server has ended ({what}); the end of its log:\n{}",
                 private.server.log()
             )),
+            _ if is_ended(failure) => Error::Conflict(format!("the connection was lost: {what}")),
             _ => Error::engine(no_connection(failure, &what)),
         }
     }

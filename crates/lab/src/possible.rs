@@ -160,7 +160,8 @@ pub fn can_be_cut(
     if let Some(durability) = Durability::parse(level) {
         gives(engine, &cell, durability)?;
     }
-    let workload = experiment.cut_workload();
+    let Some(cuts) = &experiment.cuts else { return Ok(()) };
+    let workload = &*cuts.workload;
     let refused = |error: TrialError| Refusal::of(&cell, &[], error.to_string());
     let target = registry.target_of(workload).map_err(refused)?;
     Wanted { experiment, cell: &cell, workload }.resolve(target)?;

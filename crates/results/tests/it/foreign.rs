@@ -70,7 +70,14 @@ fn only_tables_are_read() {
         ("DROP TABLE canary; CREATE VIEW canary AS SELECT 1 AS id".to_owned(), "view canary"),
         ("CREATE VIEW more AS SELECT 1".to_owned(), "view more"),
         ("CREATE TABLE more (id)".to_owned(), "table more"),
-        ("DROP TABLE canary; CREATE VIRTUAL TABLE canary USING fts5(at_s)".to_owned(), "canary"),
+        // As one is written by a SQLite that has the module.
+        (
+            "PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET rootpage = 0,
+                 sql = 'CREATE VIRTUAL TABLE canary USING fts5(at_s)' WHERE name = 'canary'"
+                .to_owned(),
+            "canary",
+        ),
         (
             "CREATE TRIGGER t AFTER UPDATE ON run BEGIN DELETE FROM trial; END".to_owned(),
             "trigger t",
