@@ -73,7 +73,7 @@ fn every_call_fails_once() {
 }
 
 #[test]
-#[ignore = "soak: about 45 min"]
+#[ignore = "soak: about 120 min"]
 fn every_call_fails_once_soak() {
     fail(|faults| match setting("BAKEOFF_FAULTS").as_deref() {
         None | Some("all") => {}
