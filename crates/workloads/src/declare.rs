@@ -41,8 +41,8 @@ pub struct Statements(Vec<Statement>);
 
 impl Statements {
     /// Declares a statement, and answers with its number.
-    pub fn add(&mut self, name: &str, action: Action) -> usize {
-        self.0.push(Statement { name: name.into(), action });
+    pub fn add(&mut self, name: &str, action: impl Into<Action>) -> usize {
+        self.0.push(Statement { name: name.into(), action: action.into() });
         self.0.len() - 1
     }
 
@@ -51,6 +51,30 @@ impl Statements {
         self.0
     }
 }
+
+/// Declares many statements, one a line: what clients call it, what traces call it, what it does. They
+/// are an enum, numbered as its `declare` adds them.
+macro_rules! asks {
+    (
+        $(#[$about:meta])*
+        $ask:ident($($given:ident: $kind:ty),*):
+        $($name:ident, $trace:literal => $action:expr;)+
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug)]
+        pub enum $ask { $($name),+ }
+
+        impl $ask {
+            /// All of them, by their numbers.
+            pub fn declare($($given: $kind),*) -> $crate::Statements {
+                let mut statements = $crate::Statements::default();
+                $(statements.add($trace, $action);)+
+                statements
+            }
+        }
+    };
+}
+pub(crate) use asks;
 
 #[cfg(test)]
 mod tests {
@@ -71,5 +95,20 @@ mod tests {
         let second = statements.add("delete", Action::Delete { table: 3 });
         let all = statements.into_vec();
         assert_eq!((&*all[first].name, &*all[second].name), ("insert", "delete"));
+    }
+
+    #[test]
+    fn an_enum_of_statements_has_the_numbers_of_what_it_declares() {
+        asks! {
+            Ask(table: usize):
+            Add, "insert" => Action::Insert { table };
+            Put, "upsert" => Action::Upsert { table };
+            Remove, "delete" => Action::Delete { table };
+        }
+        let all = Ask::declare(7).into_vec();
+        let said = |ask: Ask| (&*all[ask as usize].name, &all[ask as usize].action);
+        assert_eq!(said(Ask::Remove), ("delete", &Action::Delete { table: 7 }));
+        assert_eq!(said(Ask::Put), ("upsert", &Action::Upsert { table: 7 }));
+        assert_eq!(said(Ask::Add), ("insert", &Action::Insert { table: 7 }));
     }
 }

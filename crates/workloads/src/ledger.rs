@@ -14,7 +14,7 @@ mod tables;
 mod tests;
 mod transaction;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bakeoff_engines::{Database, Result, Schema, Statement};
 
@@ -22,10 +22,11 @@ pub use audit::Claim;
 pub use client::{CommitObserver, LedgerClient};
 
 use crate::{
-    Audited, Claims, Client, Findings, Name, Parameters, Prepared, RowsError, Scale, Take, Text,
-    Workload, names,
+    Audited, Claims, Client, Findings, Name, Parameters, Prepared, RowsError, Scale, Scales, Take,
+    Text, Workload, names,
 };
 use claims::{Account, Writer};
+use tables::{Ask, Scan};
 
 /// How many clients there can be: each has a row of its own.
 pub const CLIENTS: usize = 1024;
@@ -33,13 +34,19 @@ pub const CLIENTS: usize = 1024;
 /// What the accounts hold together is their number times this.
 const BALANCE: i64 = 1_000_000;
 
-/// See the module.
+/// The workload.
 pub struct Ledger;
 
-static SCALES: [Scale; 2] = [
-    Scale::new("small", "64 accounts, no entry yet", 17_000),
-    Scale::new("large", "100,000 accounts, no entry yet", 1_600_000),
-];
+/// The scales, and how many accounts they have. Rows that are loaded have two integers each.
+static SCALES: LazyLock<Scales<i64, 2>> = LazyLock::new(|| {
+    let scale = |name, summary, accounts| {
+        (Scale::new(name, summary, 16 * (CLIENTS as u64 + accounts as u64)), accounts)
+    };
+    Scales::new([
+        scale("small", "64 accounts, no entry yet", 64),
+        scale("large", "100,000 accounts, no entry yet", 100_000),
+    ])
+});
 
 impl Workload for Ledger {
     fn name(&self) -> &str {
@@ -51,7 +58,7 @@ impl Workload for Ledger {
     }
 
     fn scales(&self) -> &[Scale] {
-        &SCALES
+        SCALES.all()
     }
 
     fn operations(&self) -> Vec<Name> {
@@ -79,6 +86,8 @@ pub struct PreparedLedger {
     text: Arc<Text>,
     schema: Schema,
     statements: Vec<Statement>,
+    /// How an audit reads each table.
+    scans: Vec<Scan>,
 }
 
 impl PreparedLedger {
@@ -87,14 +96,12 @@ impl PreparedLedger {
     /// # Panics
     /// When there is no such scale.
     pub fn new(scale: &str, seed: u64, text: Arc<Text>) -> Self {
-        let accounts = match scale {
-            "small" => 64,
-            "large" => 100_000,
-            _ => panic!("ledger has no scale {scale}"),
-        };
         let schema = tables::schema();
-        let statements = tables::statements(&schema);
-        Self { accounts, seed, text, schema, statements }
+        let mut statements = Ask::declare(&schema);
+        let tables = schema.tables.iter().enumerate();
+        let scans = tables.map(|(number, table)| Scan::declare(&mut statements, number, table));
+        let (accounts, scans) = (SCALES.of(scale), scans.collect());
+        Self { accounts, seed, text, schema, statements: statements.into_vec(), scans }
     }
 
     /// Client `number`, which tells `observer` what it sends and what is acknowledged.
@@ -121,11 +128,11 @@ impl Prepared for PreparedLedger {
     }
 
     fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
-        match table {
-            tables::PROGRESS => {
+        match &*self.schema.tables[table].name {
+            "progress" => {
                 (0..CLIENTS as i64).try_for_each(|client| row(&[client.into(), 0.into()]))
             }
-            tables::ACCOUNTS => {
+            "accounts" => {
                 (0..self.accounts).try_for_each(|number| row(&[number.into(), BALANCE.into()]))
             }
             _ => Ok(()),

@@ -13,6 +13,7 @@ use rand::SeedableRng;
 
 mod declare;
 pub mod ledger;
+mod on;
 mod point;
 mod redmine;
 mod source;
@@ -21,6 +22,7 @@ mod vocabulary;
 
 pub use bakeoff_factor::{Declared, Levels};
 pub use declare::{Scales, Statements};
+pub use on::{On, Reads, Updates, on};
 pub use source::{RowsError, SourceError, Take};
 pub use text::{Text, TextError};
 

@@ -13,7 +13,7 @@ use crate::{
     Text, Workload, names, stream,
 };
 
-/// See the module.
+/// The workload.
 pub struct Point;
 
 /// The scales, and their rows.

@@ -1,12 +1,13 @@
 //! The workload `redmine`: an issue tracker as Redmine 5.0 uses its database, statement for
 //! statement, at the sizes of the article of 2017 that compared MyRocks with InnoDB.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bakeoff_engines::{Result, Schema, Statement, Value};
 
 use crate::{
-    Client, Name, Parameters, Prepared, RowsError, Scale, Take, Text, Workload, names, stream,
+    Client, Name, Parameters, Prepared, RowsError, Scale, Scales, Take, Text, Workload, names,
+    stream,
 };
 
 mod client;
@@ -21,6 +22,7 @@ mod statements;
 use client::Person;
 use conditioner::Conditioner;
 use people::Size;
+use statements::Ask;
 
 /// Where a row goes.
 type Put<'a> = &'a mut dyn FnMut(&[Value<'_>]) -> Result<()>;
@@ -32,22 +34,34 @@ const BEGINNING: i64 = 1_325_376_000 * SECOND;
 /// When the last comment had been written for long, and clients start: 2017-01-01.
 const END: i64 = 1_483_228_800 * SECOND;
 
-/// See the module.
+/// The workload.
 pub struct Redmine;
 
-static SCALES: [Scale; 3] = [
-    Scale::new("small", "30 users, 13 projects, 1,000 issues with 10 comments each", 5_700_000),
-    Scale::new(
-        "large",
-        "1,000 users, 120 projects, 10,000 issues with 10 comments each",
-        58_000_000,
-    ),
-    Scale::new(
-        "giant",
-        "10,000 users, 1,200 projects, 100,000 issues with 10 comments each",
-        580_000_000,
-    ),
-];
+/// The scales, and how many rows of each kind they have. An issue has 5,700 bytes with its ten comments,
+/// those who watch it, and its share of all other rows.
+static SCALES: LazyLock<Scales<Size, 3>> = LazyLock::new(|| {
+    let scale = |name, summary, [users, projects, issues]: [i64; 3]| {
+        let size = Size { users, projects, issues };
+        (Scale::new(name, summary, 5_700 * issues as u64), size)
+    };
+    Scales::new([
+        scale(
+            "small",
+            "30 users, 13 projects, 1,000 issues with 10 comments each",
+            [30, 13, 1_000],
+        ),
+        scale(
+            "large",
+            "1,000 users, 120 projects, 10,000 issues with 10 comments each",
+            [1_000, 120, 10_000],
+        ),
+        scale(
+            "giant",
+            "10,000 users, 1,200 projects, 100,000 issues with 10 comments each",
+            [10_000, 1_200, 100_000],
+        ),
+    ])
+});
 
 impl Workload for Redmine {
     fn name(&self) -> &str {
@@ -59,7 +73,7 @@ impl Workload for Redmine {
     }
 
     fn scales(&self) -> &[Scale] {
-        &SCALES
+        SCALES.all()
     }
 
     fn operations(&self) -> Vec<Name> {
@@ -67,14 +81,9 @@ impl Workload for Redmine {
     }
 
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
-        let size = match parameters.scale {
-            "small" => Size { users: 30, projects: 13, issues: 1_000 },
-            "large" => Size { users: 1_000, projects: 120, issues: 10_000 },
-            "giant" => Size { users: 10_000, projects: 1_200, issues: 100_000 },
-            scale => panic!("redmine has no scale {scale}"),
-        };
+        let size = SCALES.of(parameters.scale);
         let schema = schema::schema();
-        let statements = statements::statements(&schema);
+        let statements = Ask::declare(&schema).into_vec();
         let numbers = (0..=size.users).map(|number| number.to_string()).collect();
         let (seed, text) = (parameters.seed, Arc::clone(&parameters.text));
         Box::new(Tracker { size, seed, text, schema, statements, numbers })

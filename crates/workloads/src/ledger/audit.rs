@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_engines::{Access, Database, Error, Result, Rows, Session, Value};
 
+use super::tables::IndexScan;
 use super::transaction::{KEPT, Note, token};
-use super::{BALANCE, PreparedLedger, tables};
+use super::{BALANCE, PreparedLedger};
 use crate::Findings;
 
 /// How many findings are told in words; all are counted.
@@ -228,19 +229,16 @@ impl PreparedLedger {
     fn read(&self, session: &mut dyn Session, findings: &mut Findings) -> Result<Found> {
         session.begin(Access::Read)?;
         let mut tables = Vec::new();
-        let mut statement = tables::AUDIT;
-        for table in &self.schema.tables {
+        for (table, scan) in self.schema.tables.iter().zip(&self.scans) {
             let mut all = Rows::new();
-            session.run(statement, &[], &mut all)?;
-            self.check_lookups(session, statement + 1, table.key.len(), &all, findings)?;
-            statement += 2;
-            for (at, index) in table.indexes.iter().enumerate() {
-                let wrong = check_index(session, statement, &tables::held(table, at), &all)?;
+            session.run(scan.all, &[], &mut all)?;
+            self.check_lookups(session, scan.one, table.key.len(), &all, findings)?;
+            for (index, scan) in table.indexes.iter().zip(&scan.indexes) {
+                let wrong = check_index(session, scan, &all)?;
                 if wrong > 0 {
                     findings.index_broken += wrong as u64;
                     findings.tell(|| format!("index {}: {wrong} rows differ", index.name));
                 }
-                statement += 2;
             }
             tables.push(all);
         }
@@ -272,18 +270,13 @@ impl PreparedLedger {
 }
 
 /// How many rows an index has too few, too many or otherwise than the table. First it is asked for
-/// what it `held` itself: by an entry that has no row, none can be read.
-fn check_index(
-    session: &mut dyn Session,
-    statement: usize,
-    held: &[usize],
-    all: &Rows,
-) -> Result<usize> {
+/// what it holds itself: by an entry that has no row, none can be read.
+fn check_index(session: &mut dyn Session, scan: &IndexScan, all: &Rows) -> Result<usize> {
     let every: Vec<usize> = (0..all.width()).collect();
-    for (at, columns) in [held, &every].into_iter().enumerate() {
+    for (statement, columns) in [(scan.entries, &scan.held), (scan.rows, &every)] {
         let expected: BTreeSet<_> = (0..all.len()).map(|row| cells(all, row, columns)).collect();
         let mut rows = Rows::new();
-        session.run(statement + at, &[], &mut rows)?;
+        session.run(statement, &[], &mut rows)?;
         let by_index: BTreeSet<_> = (0..rows.len()).map(|row| owned(&rows, row)).collect();
         let twice = rows.len() - by_index.len();
         let wrong = expected.symmetric_difference(&by_index).count() + twice;

@@ -2,8 +2,9 @@
 
 use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
 
-use super::transaction::{Note, token};
-use super::{BALANCE, PreparedLedger, tables};
+use super::tables::Ask;
+use super::transaction::{Note, Transaction, token};
+use super::{BALANCE, PreparedLedger};
 use crate::{Client, End, Tally, transaction};
 
 const TRANSACT: usize = 0;
@@ -49,7 +50,7 @@ impl<'a> LedgerClient<'a> {
         let (ledger, number, last) = (self.ledger, self.number, self.last.take());
         let (observer, rows) = (&mut self.observer, &mut self.rows);
         let done = transaction(session, tally, |session| {
-            session.run(tables::PROGRESS_OF, &[number.into()], rows)?;
+            session.run(Ask::ProgressOf as usize, &[number.into()], rows)?;
             let progress = rows.int(0, 0).ok_or_else(|| misread(number, "its progress is gone"))?;
             if last.is_some_and(|last| last != progress) {
                 let text = format!("its progress is {progress} after transaction {last:?}");
@@ -67,7 +68,7 @@ impl<'a> LedgerClient<'a> {
     /// In one snapshot, nothing is ever missing from the accounts.
     fn sum(&mut self, session: &mut dyn Session) -> Result<()> {
         session.begin(Access::Read)?;
-        let read = session.run(tables::SUM, &[], &mut self.rows);
+        let read = session.run(Ask::Sum as usize, &[], &mut self.rows);
         let ended = session.rollback();
         read?;
         ended?;
@@ -93,42 +94,33 @@ impl PreparedLedger {
         session: &mut dyn Session,
         rows: &mut Rows,
     ) -> Result<()> {
-        let transaction = self.transaction(client, sequence);
-        let [c, s, slot] = [client, sequence, transaction.slot].map(Value::Int);
-        let entry = [
-            c,
-            s,
-            token(client, sequence).into(),
-            transaction.giver.into(),
-            transaction.taker.into(),
-        ];
-        session.run(
-            tables::NEW_ENTRY,
-            &[&entry[..], &[transaction.amount.into()]].concat(),
-            rows,
-        )?;
+        let Transaction { giver, taker, amount, slot, note, forgets } =
+            self.transaction(client, sequence);
+        let [c, s, slot] = [client, sequence, slot].map(Value::Int);
+        let mut run = |ask: Ask, parameters: &[Value<'_>]| {
+            session.run(ask as usize, parameters, rows).map(drop)
+        };
+        let entry = [client, sequence, token(client, sequence), giver, taker, amount];
+        run(Ask::NewEntry, &entry.map(Value::Int))?;
         // In the order of the accounts, so that clients seldom wait for each other in a circle.
-        let mut moves =
-            [(transaction.giver, -transaction.amount), (transaction.taker, transaction.amount)];
+        let mut moves = [(giver, -amount), (taker, amount)];
         moves.sort_unstable();
         for (account, amount) in moves {
-            session.run(tables::ADD_TO_ACCOUNT, &[amount.into(), account.into()], rows)?;
+            run(Ask::AddToAccount, &[amount.into(), account.into()])?;
         }
-        match transaction.note {
+        match note {
             Note::Put { title, content } => {
-                let note = [c, slot, s, title.into(), content.into()];
-                session.run(tables::PUT_NOTE, &note, rows)?;
+                run(Ask::PutNote, &[c, slot, s, title.into(), content.into()])?;
             }
             Note::Edit { title, content } => {
-                let note = [s, title.into(), content.into(), c, slot];
-                session.run(tables::EDIT_NOTE, &note, rows)?;
+                run(Ask::EditNote, &[s, title.into(), content.into(), c, slot])?;
             }
-            Note::Remove => drop(session.run(tables::REMOVE_NOTE, &[c, slot], rows)?),
+            Note::Remove => run(Ask::RemoveNote, &[c, slot])?,
         }
-        if let Some(old) = transaction.forgets {
-            session.run(tables::FORGET_ENTRY, &[c, old.into()], rows)?;
+        if let Some(old) = forgets {
+            run(Ask::ForgetEntry, &[c, old.into()])?;
         }
-        session.run(tables::SET_PROGRESS, &[s, c], rows).map(drop)
+        run(Ask::SetProgress, &[s, c])
     }
 }
 

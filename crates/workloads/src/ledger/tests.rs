@@ -62,11 +62,11 @@ impl Desk {
     }
 
     /// Changes a row behind the ledger's back.
-    fn tamper(&self, statement: usize, parameters: &[Value<'_>]) {
+    fn tamper(&self, ask: Ask, parameters: &[Value<'_>]) {
         let mut session = self.database.session().unwrap();
         session.begin(Access::Write).unwrap();
-        let changed =
-            session.run(statement, parameters, &mut bakeoff_engines::Rows::new()).unwrap();
+        let rows = &mut bakeoff_engines::Rows::new();
+        let changed = session.run(ask as usize, parameters, rows).unwrap();
         assert_eq!(changed, 1, "there was nothing to tamper with");
         session.commit().unwrap();
     }
@@ -100,11 +100,11 @@ fn what_was_never_sent_is_a_phantom() {
 fn a_part_of_a_transaction_is_torn() {
     let sequence = desk(150).claim.sent;
     let half_moved = desk(150);
-    half_moved.tamper(tables::ADD_TO_ACCOUNT, &[1.into(), 3.into()]);
+    half_moved.tamper(Ask::AddToAccount, &[1.into(), 3.into()]);
     assert!(half_moved.audit().torn > 0);
     // The progress is one behind the rest.
     let behind = desk(150);
-    behind.tamper(tables::SET_PROGRESS, &[(sequence - 1).into(), 0.into()]);
+    behind.tamper(Ask::SetProgress, &[(sequence - 1).into(), 0.into()]);
     let findings = behind.audit();
     assert!(findings.torn > 0 && findings.lost == 1, "{findings:?}");
 }
@@ -114,7 +114,7 @@ fn a_gap_is_a_hole() {
     let desk = desk(300);
     let last = desk.claim.acknowledged;
     // A transaction whose note was overwritten later leaves no other trace.
-    desk.tamper(tables::FORGET_ENTRY, &[0.into(), (last - 90).into()]);
+    desk.tamper(Ask::ForgetEntry, &[0.into(), (last - 90).into()]);
     let findings = desk.audit();
     assert_eq!((findings.hole, findings.lost), (1, 0), "{findings:?}");
 }
@@ -123,9 +123,9 @@ fn a_gap_is_a_hole() {
 fn a_changed_row_is_a_phantom() {
     let desk = desk(150);
     let entry = [0, desk.claim.sent].map(Value::Int);
-    desk.tamper(tables::FORGET_ENTRY, &entry);
+    desk.tamper(Ask::ForgetEntry, &entry);
     let row = [0, desk.claim.sent, 5, 6, 7, 8].map(Value::Int);
-    desk.tamper(tables::NEW_ENTRY, &row);
+    desk.tamper(Ask::NewEntry, &row);
     assert!(desk.audit().phantom > 0);
 }
 

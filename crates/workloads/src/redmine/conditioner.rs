@@ -13,7 +13,7 @@ use crate::{Client, Tally};
 /// being written, and little beside the smallest scale.
 const STAYS: usize = 5;
 
-/// See the module.
+/// A client that deletes what it added.
 pub struct Conditioner<'a> {
     person: Person<'a>,
     /// The issues that it created and has not deleted, the oldest first.
