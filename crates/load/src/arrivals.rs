@@ -57,7 +57,7 @@ impl fmt::Debug for Arrivals {
 pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// Of a seed.
+    /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }

@@ -35,7 +35,8 @@ impl Clock {
     }
 
     /// Waits until `start`, to the microsecond, and returns what time it is then; `None` when
-    /// `stopped` says so meanwhile.
+    /// `stopped` says so before. A thread that was off its processor may hear of both at once: then
+    /// the start is due.
     pub(crate) fn wait(self, start: Nanos, stopped: impl Fn() -> bool) -> Option<Nanos> {
         loop {
             let now = self.now();
@@ -43,7 +44,7 @@ impl Clock {
                 None | Some(0) => return Some(now),
                 Some(left) if left > SPIN => {
                     if stopped() {
-                        return None;
+                        return Some(self.now()).filter(|now| *now >= start);
                     }
                     thread::sleep(Duration::from_nanos((left - SPIN).min(LOOK)));
                 }
@@ -61,4 +62,22 @@ pub(crate) fn nanoseconds(duration: Duration) -> Nanos {
 /// A point in nanoseconds as seconds.
 pub(crate) fn seconds(nanoseconds: Nanos) -> f64 {
     nanoseconds as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The thread was off its processor from before the start until after the stop.
+    #[test]
+    fn a_start_that_is_due_when_the_stop_is_seen_is_due() {
+        let clock = Clock::begun();
+        let start = clock.now() + 5 * SPIN;
+        let stopped_late = || {
+            while clock.now() < start {}
+            true
+        };
+        assert!(clock.wait(start, stopped_late).is_some_and(|now| now >= start));
+        assert_eq!(clock.wait(Nanos::MAX, || true), None, "it is not due");
+    }
 }

@@ -109,13 +109,14 @@ pub(crate) struct Collector {
     patience: Nanos,
     /// For each kind of operation what counts.
     pub kept: Vec<Cell>,
-    /// What counts only if the window goes on after its time: what was to start since.
+    /// Operations that were to start after the window's time was over. They count only if the window
+    /// goes on.
     later: Vec<Cell>,
     /// For each slot and kind of operation.
     slots: Vec<Vec<Histogram<u64>>>,
-    /// By how much operations that count started late.
+    /// How late operations started that count.
     pub start_delay: Histogram<u64>,
-    /// The same of those that count only if the window goes on after its time.
+    /// How late operations started that count only if the window goes on after its time.
     later_delay: Histogram<u64>,
     /// What counted and was in flight when the window ended.
     pub in_flight: u64,
@@ -184,6 +185,9 @@ impl Collector {
         if now >= self.shows {
             observe(&self.progress(now));
             self.shows = now - now % EVERY + EVERY;
+        }
+        if self.window.end.is_none() {
+            shared.pace.pass(now.min(self.window.until));
         }
         self.look(now, shared);
         if self.waits && now >= self.window.cap.saturating_add(self.patience) {

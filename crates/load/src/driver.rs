@@ -22,8 +22,8 @@ pub trait Record {
     /// The clock that all times are read from.
     fn clock(&self) -> Clock;
 
-    /// An operation of that kind starts in a lane that is free; `intended` is what the pacer said.
-    /// So that one which never ends can be told of all the same.
+    /// Notes that an operation of that kind starts in a free lane; `intended` is what the pacer said.
+    /// The note is all that is known of an operation that never ends.
     fn begin(&mut self, lane: usize, kind: usize, intended: Nanos);
 
     /// Keeps an operation that has ended. Returns since when its client is free for the next one,

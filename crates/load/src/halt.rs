@@ -23,7 +23,7 @@ pub(crate) struct Halt<'a> {
 }
 
 impl<'a> Halt<'a> {
-    /// They stop when somebody asks for it, when one of them gives up, and when all that counts has
+    /// Drivers stop when somebody asks for it, when a driver gives up, and when all that counts has
     /// ended.
     pub fn new(asked: &'a AtomicBool) -> Self {
         let (over, window_end) = (AtomicBool::new(false), AtomicU64::new(0));

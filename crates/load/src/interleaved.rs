@@ -12,7 +12,7 @@ pub struct Interleaved<C> {
 }
 
 impl<C: Client> Interleaved<C> {
-    /// Of these clients, at least one.
+    /// The driver of these clients, at least one.
     pub fn new(clients: Vec<C>) -> Self {
         Self { clients }
     }

@@ -23,7 +23,7 @@ impl Lanes {
         self.0[lane].store(intended << KIND_BITS | (kind as u64 + 1), Relaxed);
     }
 
-    /// It is over.
+    /// The operation in a lane is over.
     pub fn end(&self, lane: usize) {
         self.0[lane].store(0, Relaxed);
     }

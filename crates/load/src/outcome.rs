@@ -30,9 +30,9 @@ pub struct Outcome {
 /// What happened to one kind of operation.
 #[derive(Clone, Debug)]
 pub struct Kind {
-    /// Those that were to start in the window and did not fail, in nanoseconds, to 3 significant
-    /// digits: each from its intended start to its end, or to the plan's cap where it had not ended
-    /// by then.
+    /// The latencies of operations that were to start in the window and did not fail, in nanoseconds,
+    /// to 3 significant digits: from an operation's intended start to its end, or to the plan's cap
+    /// where it had not ended by then.
     pub kept: Histogram<u64>,
     /// The same from each operation's real start; in an open loop alone.
     pub service: Option<Histogram<u64>>,

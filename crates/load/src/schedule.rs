@@ -34,8 +34,7 @@ impl Pace {
             Self::Closed => Begun::Closed,
             Self::Open { per_second, arrivals, seed } => {
                 let front = Front::new(per_second, arrivals, seed);
-                let due = Due { next: front.clone(), front, backlog: 0, due: 0, not_started: 0 };
-                Begun::Open { per_second, due: Mutex::new(due) }
+                Begun::Open { per_second, due: Mutex::new(Due::new(front)) }
             }
         }
     }
@@ -66,6 +65,13 @@ impl Begun {
             Self::Closed => None,
             // Nothing panics while it is locked.
             Self::Open { due, .. } => Some(due.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    /// The window doesn't end before `until`, which only grows: starts before it are counted.
+    pub fn pass(&self, until: Nanos) {
+        if let Some(mut due) = self.due() {
+            due.counted.step_to(until);
         }
     }
 
@@ -137,6 +143,9 @@ pub(crate) struct Due {
     next: Front,
     /// The first start that is still to come.
     front: Front,
+    /// The first start that may lie beyond the window's end. Whoever is free takes starts ahead, so
+    /// that `next` doesn't tell how many lie before the end.
+    counted: Front,
     /// The most that were due and not taken.
     backlog: u64,
     /// How many were due when the window ended, and how many of them were not taken.
@@ -145,6 +154,11 @@ pub(crate) struct Due {
 }
 
 impl Due {
+    fn new(front: Front) -> Self {
+        let (next, counted) = (front.clone(), front.clone());
+        Self { next, front, counted, backlog: 0, due: 0, not_started: 0 }
+    }
+
     /// Takes the next start, at the time `now`.
     fn take(&mut self, now: Nanos) -> Nanos {
         let start = self.next.at();
@@ -155,21 +169,17 @@ impl Due {
 
     /// How many starts are due before `end` and not taken.
     fn waiting(&mut self, end: Nanos) -> u64 {
-        while self.front.at() < end {
-            self.front.step();
-        }
+        self.front.step_to(end);
         self.front.count.saturating_sub(self.next.count)
     }
 
-    /// The window ends: counts what has not started, and says whether the clients kept up.
+    /// The window ends: counts what was due before its end and what of that has not started, and says
+    /// whether the clients kept up.
     fn end(&mut self, end: Nanos) -> bool {
-        // The front may be further than the end: whoever was free has looked ahead.
-        let mut front = self.next.clone();
-        while front.at() < end {
-            front.step();
-        }
-        (self.due, self.not_started) = (front.count, front.count - self.next.count);
-        keeps_up(front.count as f64, self.not_started as f64)
+        self.counted.step_to(end);
+        self.due = self.counted.count;
+        self.not_started = self.due.saturating_sub(self.next.count);
+        keeps_up(self.due as f64, self.not_started as f64)
     }
 }
 
@@ -202,6 +212,13 @@ impl Front {
         self.count += 1;
         self.gaps += (self.arrivals.gap)(self.count, &mut self.random);
     }
+
+    /// Goes on to the first start that is not before `end`.
+    fn step_to(&mut self, end: Nanos) {
+        while self.at() < end {
+            self.step();
+        }
+    }
 }
 
 impl OpenLoop {
@@ -220,8 +237,7 @@ mod tests {
     const SECOND: Nanos = 1_000_000_000;
 
     fn due(per_second: f64, arrivals: &'static Arrivals) -> Due {
-        let front = Front::new(per_second, arrivals, 7);
-        Due { next: front.clone(), front, backlog: 0, due: 0, not_started: 0 }
+        Due::new(Front::new(per_second, arrivals, 7))
     }
 
     /// The starts that are taken up to a moment.

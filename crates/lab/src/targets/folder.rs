@@ -79,7 +79,7 @@ fn block_bytes(text: &str) -> Option<usize> {
     (bytes % ALIGNMENT == 0 && (ALIGNMENT..=1 << 20).contains(&bytes)).then_some(bytes)
 }
 
-/// See the module.
+/// The target.
 pub struct Folder;
 
 /// What it makes of a trial's levels.
@@ -390,13 +390,95 @@ mod tests {
             let (kept, open) = (outcome.kinds[0].kept.len(), outcome.open.unwrap());
             let left = open.not_started;
             assert_eq!(outcome.kinds[0].errors, 0);
-            // A ring that is told of the end drops the start that it waits for.
-            let dropped = u64::from(depth > 1 && left > 0);
-            let least = kept + left + dropped >= 400;
-            assert!(kept <= 400 && least, "depth {depth}: {kept} and {left}");
+            assert!(kept <= 400 && kept + left >= 400, "depth {depth}: {kept} and {left}");
             let all = kept == 400 || kept + left <= 400 + depth as u64;
             assert!(all, "depth {depth}: {kept} and {left}");
-            assert!(open.due >= 400 && open.start_delay.len() == kept, "depth {depth}: {kept}");
+            assert_eq!((open.due, open.start_delay.len()), (400, kept), "depth {depth}");
+        }
+    }
+
+    /// A ring that is told of the end when the first of two requests has ended, a while after the start
+    /// of the second; or, with a second start `in_an_hour`, before it.
+    struct ToldOfTheEnd<'a> {
+        driver: Box<dyn Driver + 'a>,
+        in_an_hour: bool,
+        ended: &'a AtomicUsize,
+    }
+
+    impl Driver for ToldOfTheEnd<'_> {
+        fn run(&mut self, _: &mut dyn Pacer, record: &mut dyn Record) {
+            let second = record.clock().now() + if self.in_an_hour { HOUR } else { SOON };
+            let mut starts = TwoStarts { given: 0, second };
+            let waits_for = if self.in_an_hour { 0 } else { second };
+            self.driver.run(&mut starts, &mut Last { record, waits_for, ended: self.ended });
+        }
+
+        fn lanes(&self) -> usize {
+            self.driver.lanes()
+        }
+    }
+
+    const SOON: Nanos = 100_000_000;
+    const HOUR: Nanos = 3_600_000_000_000;
+
+    /// The first start is at once.
+    struct TwoStarts {
+        given: u32,
+        second: Nanos,
+    }
+
+    impl Pacer for TwoStarts {
+        fn next(&mut self, free: Nanos) -> Option<Nanos> {
+            self.given += 1;
+            [free, self.second].get(self.given as usize - 1).copied()
+        }
+
+        fn wait(&mut self, _: Nanos) -> Option<Nanos> {
+            None
+        }
+    }
+
+    /// Each operation that ends is the last.
+    struct Last<'a> {
+        record: &'a mut dyn Record,
+        waits_for: Nanos,
+        ended: &'a AtomicUsize,
+    }
+
+    impl Record for Last<'_> {
+        fn clock(&self) -> Clock {
+            self.record.clock()
+        }
+
+        fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+            self.record.begin(lane, kind, intended);
+        }
+
+        fn record(&mut self, operation: Operation) -> Option<Nanos> {
+            while self.clock().now() < self.waits_for {}
+            self.ended.fetch_add(1, Relaxed);
+            self.record.record(operation).and(None)
+        }
+    }
+
+    #[test]
+    fn a_ring_that_is_told_of_the_end_starts_what_is_due_and_nothing_else() {
+        let program = std::env::current_exe().unwrap();
+        let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let place = Place::folder(folder.path());
+        let resolved = of_depth(4);
+        resolved.load(&place, &mut |_, _| ()).unwrap();
+        let running = resolved.open(&place).unwrap();
+        for (in_an_hour, operations) in [(false, 2), (true, 1)] {
+            let ended = AtomicUsize::new(0);
+            let connect = |share: &Share| {
+                let driver = running.driver(share, None)?;
+                let told = ToldOfTheEnd { driver, in_an_hour, ended: &ended };
+                Ok::<_, TrialError>(Box::new(told) as Box<dyn Driver>)
+            };
+            let plan = Plan::closed(1, 1, Duration::from_secs(1));
+            drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
+            assert_eq!(ended.into_inner(), operations, "in an hour: {in_an_hour}");
         }
     }
 

@@ -289,6 +289,21 @@ fn an_open_loop_starts_as_many_as_are_due_whatever_the_clients_could_do() {
     }
 }
 
+/// Clients that are free take the next starts ahead, those beyond the window's end, too: these were not
+/// due in it.
+#[test]
+fn what_free_clients_took_ahead_was_not_due() {
+    for (arrivals, clients) in ARRIVALS.into_iter().flat_map(|it| [(it, 1), (it, 7), (it, 40)]) {
+        let pace = Pace::Open { per_second: 300.0, arrivals, seed: 5 };
+        let plan = Plan { pace, warm_up: Duration::ZERO, ..plan(clients, 1, 1000) };
+        let outcome = simulated(&plan, |_| takes(1)).outcome;
+        let (kind, open) = (&outcome.kinds[0], outcome.open.as_ref().unwrap());
+        // Each start in the window is one of an operation that counts.
+        let case = format!("{arrivals:?}, {clients} clients");
+        assert_eq!((open.due, open.not_started), (kind.kept.len(), 0), "{case}");
+    }
+}
+
 /// One client that can do 100 a second is given 200.
 #[test]
 fn what_comes_faster_than_it_is_served_waits_and_is_counted_when_nobody_starts_it() {

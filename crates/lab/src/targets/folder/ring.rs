@@ -165,11 +165,12 @@ impl Driver for Ring<'_> {
         loop {
             if let Some((slot, intended)) = pending {
                 let now = clock.now();
+                // A start that is due is late, never skipped: the pacer gives it to nobody else.
+                if now >= intended {
+                    self.start(slot, intended, now, record);
+                }
                 if over || now >= intended {
                     pending = None;
-                    if !over {
-                        self.start(slot, intended, now, record);
-                    }
                 }
             }
             if !over && pending.is_none() {
