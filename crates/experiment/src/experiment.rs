@@ -147,14 +147,6 @@ impl Experiment {
         numbers.max().expect("a factor has a level")
     }
 
-    /// The workload whose clients are at work when the power goes.
-    ///
-    /// # Panics
-    /// When no power is cut.
-    pub fn cut_workload(&self) -> &str {
-        &self.cuts.as_ref().expect("an experiment that cuts the power").workload
-    }
-
     /// The engines and levels of durability whose power is cut, each once; none where no power is
     /// cut.
     pub fn cut_cells(&self) -> Vec<(&str, &str)> {

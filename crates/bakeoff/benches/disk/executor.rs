@@ -1,72 +1,29 @@
 //! How well the executor keeps the time of a device, without a file system in between: on a device whose
 //! times are known beforehand.
 
-use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_devices::device::{Completion, Device, Kind, Nanos, Request};
-use bakeoff_devices::ext4::Work;
-use bakeoff_devices::station::Station;
+use bakeoff_devices::device::Nanos;
 use bakeoff_disk::executor::{Accuracy, Executor, Options};
 
+use self::planned::{MS, Planned, one};
 use crate::sleeper::Sleeper;
 use crate::{Bench, Row, Table};
 
-const MS: Nanos = 1_000_000;
-
-/// A device that does one request after the other, each in the next of the times it was given.
-struct Planned {
-    times: VecDeque<Nanos>,
-    queue: VecDeque<Completion>,
-    free: Nanos,
-    busy: Nanos,
-}
-
-impl Planned {
-    fn new(times: VecDeque<Nanos>) -> Self {
-        Self { times, queue: VecDeque::new(), free: 0, busy: 0 }
-    }
-}
-
-impl Device for Planned {
-    fn set_span(&mut self, _bytes: u64) {}
-
-    fn submit(&mut self, now: Nanos, id: u64, _request: Request) {
-        self.times.rotate_left(1);
-        let time = *self.times.back().expect("there are times");
-        self.free = self.free.max(now) + time;
-        self.busy += time;
-        self.queue.push_back(Completion { id, at: self.free });
-    }
-
-    fn next_completion(&self) -> Option<Nanos> {
-        self.queue.front().map(|completion| completion.at)
-    }
-
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        let due = self.queue.partition_point(|completion| completion.at <= now);
-        done.extend(self.queue.drain(..due));
-    }
-
-    fn busy(&self) -> Nanos {
-        self.busy
-    }
-
-    fn unused(&self) -> Box<dyn Device> {
-        Box::new(Self::new(self.times.clone()))
-    }
-}
+// The executor's own tests have the device.
+#[path = "../../../disk/src/executor/tests/planned.rs"]
+#[expect(dead_code, reason = "the tests use all of it")]
+mod planned;
 
 fn executor(times: &[Nanos]) -> Executor {
-    let device = Planned::new(times.iter().copied().collect());
-    Executor::start(Station::new(Box::new(device), 1), Options { timing: true, null: false })
+    let (station, _) = Planned::station(times);
+    Executor::start(station, Options { timing: true, null: false })
 }
 
 fn read(executor: &Executor) {
-    let request = Request { kind: Kind::Read, offset: 0, length: 4096, stream: 0 };
-    executor.perform_and_wait(Work { steps: vec![vec![request]], ..Work::default() });
+    executor.perform_and_wait(one(0));
 }
 
 /// What clients achieve that ask for one thing after the other, for so long in all.

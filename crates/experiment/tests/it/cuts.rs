@@ -64,7 +64,7 @@ fn each_engine_at_each_level_is_cut_once_on_the_virtual_disk() {
     let cells = [("sqlite", "strict"), ("sqlite", "none"), ("lmdb", "strict"), ("lmdb", "none")];
     assert_eq!(experiment.cut_cells(), cells);
     assert_eq!((experiment.cut_disk(), experiment.cut_clients()), (Some("hdd-7200"), 8));
-    assert_eq!(experiment.cut_workload(), "ledger");
+    assert_eq!(experiment.cuts.as_ref().map(|cuts| &*cuts.workload), Some("ledger"));
     let uncut = load(
         toml,
         &Changes { cuts: Some(Count::Times(0)), repetitions: Some(1), ..Changes::default() },

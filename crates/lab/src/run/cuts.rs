@@ -86,7 +86,7 @@ impl Runner<'_> {
         let terms = self.terms(engine, durability, common)?;
         let Some((_, file_system)) = due.first() else { return Ok(0) };
         // What keeps all of them from being made is told once.
-        let ready = self.cut_spec(engine, level).and_then(|trial| {
+        let ready = self.cut_spec(engine, level, &common.cuts.workload).and_then(|trial| {
             stage.image(&trial.setup)?;
             Ok(trial)
         });
@@ -160,10 +160,9 @@ impl Runner<'_> {
 
     /// What a cut of an engine at a level is staged with: one client more or less, another memory
     /// or another scale changes no promise.
-    fn cut_spec(&self, engine: &str, level: &str) -> Result<TrialSpec, TrialError> {
+    fn cut_spec(&self, engine: &str, level: &str, workload: &str) -> Result<TrialSpec, TrialError> {
         let experiment = self.experiment;
         let cell = experiment.cut_cell(engine, level);
-        let workload = experiment.cut_workload();
         let target = self.registry.target_of(workload)?;
         let setup = Wanted { experiment, cell: &cell, workload }.resolve(target)?;
         Ok(TrialSpec {
