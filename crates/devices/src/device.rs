@@ -81,7 +81,7 @@ pub trait Device: Send {
 /// A value that no parameter of a device can have, or values that do not go together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// Those parameters.
+    /// The names of the parameters.
     pub parameters: Vec<String>,
     /// What is wrong, as a sentence.
     pub why: String,

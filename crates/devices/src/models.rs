@@ -48,15 +48,15 @@ pub enum RegisterError {
 }
 
 impl Models {
-    /// Those that are built in.
+    /// The built-in models.
     pub fn standard() -> Self {
         Self(Vec::new()).with(STANDARD).expect("each has a name of its own")
     }
 
-    /// These and more.
+    /// These models and more.
     ///
     /// # Errors
-    /// One can't be named as it is, or its parameters can't be used.
+    /// A model's name is taken or not a name, or its parameters can't be used.
     pub fn with(mut self, more: impl IntoIterator<Item = Model>) -> Result<Self, RegisterError> {
         more.into_iter().try_for_each(|model| self.add(model))?;
         Ok(self)

@@ -24,7 +24,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Of work, when it is known which files are a log.
+    /// The cause of a work; `is_log` says which files are a log.
     pub fn of(work: &Traced, is_log: &dyn Fn(usize) -> bool) -> Self {
         match (work.waits, work.file) {
             (Waits::Reader, _) => Self::Read,
@@ -60,11 +60,12 @@ pub struct Terms {
 pub struct Price {
     /// From the first request until all are done.
     pub elapsed: Nanos,
-    /// How long works of each cause were under way, summed up: with [`Depth::One`] these add up to all.
+    /// How long works on the log were under way, summed up. With [`Depth::One`] the three sums add up to
+    /// `elapsed`.
     pub log: Nanos,
-    /// See there.
+    /// The same of reads.
     pub read: Nanos,
-    /// See there.
+    /// The same of deferred writes.
     pub put_off: Nanos,
 }
 

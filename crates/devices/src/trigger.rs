@@ -36,7 +36,7 @@ impl Trigger {
     }
 }
 
-/// Calls that tell what the application is doing: of files that it uses for that alone.
+/// Calls that tell what the application is doing: they are of files that serve one purpose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
     /// What kind of call.

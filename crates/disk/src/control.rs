@@ -63,8 +63,8 @@ pub(crate) struct Image {
     pub seed: u64,
     /// An absolute path.
     pub folder: PathBuf,
-    /// Of which of the moments that were waited for, and how names become durable there; of the one
-    /// at which the power went, if none is said.
+    /// Which of the awaited moments it shows, by its number, and how names become durable there. `None`:
+    /// the moment at which the power went.
     pub of: Option<(usize, Metadata)>,
 }
 
@@ -113,8 +113,8 @@ pub struct Stat {
     /// When the moments came that were waited for, likewise, in the order in which they were armed;
     /// None for those to come.
     pub moments_ns: Vec<Option<u64>>,
-    /// Of each of them, whether it came by itself, and not because its time was over or the power went
-    /// before.
+    /// For each awaited moment, whether its event came, before its time was over and before the power
+    /// went.
     pub by_itself: Vec<bool>,
     /// What is to go wrong, as it is written; calls are counted from now.
     pub faults: Vec<String>,
@@ -325,9 +325,9 @@ impl Control {
         self.tell(&Ask::Recorded(folder))
     }
 
-    /// Has the disk make all durable that was written and changed so far, as `sync(2)` does, and remember
-    /// from that moment on what [`Control::record`] does, and nothing of what was before: both ways to
-    /// make names durable can be had. Nothing happens where a moment that was waited for has come.
+    /// Has the disk make durable all that was written and changed so far, as `sync(2)` does, and begin to
+    /// remember as [`Control::record`] does. What came before is forgotten, so that both ways to make
+    /// names durable can be had. Nothing happens once an awaited moment has come.
     ///
     /// # Errors
     /// The daemon is gone, or the power is off.

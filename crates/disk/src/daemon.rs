@@ -50,13 +50,13 @@ enum Event {
     Unmounted(io::Result<()>),
 }
 
-/// Is the process that a [`Launcher`](launcher::Launcher) starts: reads on `input` what to mount,
-/// answers on `output` that it is mounted or why not, and serves it as [`serve`] does. For a `main`
-/// that gives its standard input and output, and the models that its program has.
+/// The whole of a process that a [`Launcher`](launcher::Launcher) starts: reads on `input` what to
+/// mount, answers on `output` that it is mounted or why not, and serves it as [`serve`] does. A `main`
+/// calls it with its standard input and output, and with the models that its program has.
 ///
 /// # Errors
-/// As of [`serve`], or `input` does not say what to mount. Whoever started it has been told what
-/// came before it was mounted.
+/// Those of [`serve`], or `input` does not say what to mount. `output` has told of what went wrong
+/// before it was mounted.
 pub fn launched(
     models: &Models,
     input: &mut dyn BufRead,

@@ -39,17 +39,17 @@ pub enum Call {
 /// One call that is to fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFault {
-    /// Which kind.
+    /// The kind of call that fails.
     pub call: Call,
-    /// Which of those to come, from 1 on.
+    /// Which of the calls to come fails, from 1 on.
     pub nth: u64,
     /// With which error.
     pub error: Errno,
-    /// Of which files: a pattern of paths.
+    /// The files whose calls count: a pattern of paths.
     pub path: String,
 }
 
-/// What goes wrong; see the module's text for how it is written.
+/// What goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultRule {
     /// A call fails.
@@ -197,7 +197,7 @@ impl Faults {
         self.any.store(false, Ordering::Release);
     }
 
-    /// Those to come, each counted from now.
+    /// The faults to come, each counted from now.
     pub fn to_come(&self) -> Vec<CallFault> {
         self.rules().clone()
     }

@@ -36,7 +36,7 @@ pub struct Entry {
     pub kind: String,
     /// What it is made of.
     pub source: String,
-    /// Of a FUSE file system: the number of the user whose daemon serves it.
+    /// The number of the user whose daemon serves it; a FUSE file system alone has one.
     pub user: Option<u32>,
 }
 
@@ -135,11 +135,11 @@ fn unescape(word: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Unmounts what is on `path`, in which there may be no link: with the system call, or with FUSE's
-/// helper where that is not permitted.
+/// Unmounts the file system on `path`, which may have no link in it: with the system call, or with
+/// FUSE's helper where the call is not permitted.
 ///
 /// # Errors
-/// It is in use, or may not be unmounted by this user.
+/// The file system is in use, or this user may not unmount it.
 pub fn unmount(path: &Path, how: How) -> io::Result<()> {
     let (flags, options): (_, &[&str]) = match how {
         How::Now => (UnmountFlags::NOFOLLOW, &["-u"]),

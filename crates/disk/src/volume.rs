@@ -94,7 +94,7 @@ impl VolumeOptions {
     }
 }
 
-/// A backing folder in use: see the module's text.
+/// A backing folder in use.
 ///
 /// Locks are taken in this order: `power`, `naming`, a file's own, those of the rest.
 pub struct Volume {

@@ -92,7 +92,7 @@ pub struct Payment {
 pub struct Signature {
     /// What it does then, in the singular: "checkpoint".
     pub payment: &'static str,
-    /// Which calls.
+    /// The calls that pay.
     pub call: FileCall,
     /// Patterns of the files' names, one of which has to fit: `*` stands for any letters, `?` for one.
     /// One with a slash is held against the whole path below the engine's directory.
@@ -111,17 +111,17 @@ pub enum FileCall {
 }
 
 impl Signature {
-    /// By writes to files.
+    /// A payment by writes to files.
     pub const fn writes(payment: &'static str, files: &'static [&'static str]) -> Self {
         Self { payment, call: FileCall::Write, files }
     }
 
-    /// By writes to the first bytes of files.
+    /// A payment by writes to the first `end` bytes of files.
     pub const fn headers(payment: &'static str, end: u64, files: &'static [&'static str]) -> Self {
         Self { payment, call: FileCall::WriteBelow(end), files }
     }
 
-    /// By syncs of files.
+    /// A payment by syncs of files.
     pub const fn syncs(payment: &'static str, files: &'static [&'static str]) -> Self {
         Self { payment, call: FileCall::Sync, files }
     }

@@ -29,7 +29,7 @@ use crate::{
 
 mod debt;
 
-/// See the module.
+/// The engine `fjall`.
 pub struct Fjall;
 
 /// fjall doesn't tell its version; a test holds this against the lock file.

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 
-/// Lets one in at a time, first come, first served.
+/// Lets one client in at a time, first come, first served.
 ///
-/// The standard library's mutex may let a newcomer overtake; under contention that starves
-/// some clients for long, which would show as latencies that the engine is not to blame for.
+/// The standard library's mutex may let a newcomer overtake. Under contention some clients would wait
+/// for long, and their latencies would be blamed on the engine.
 #[derive(Default)]
 pub(crate) struct Gate {
     /// The number of tickets given out, and the threads that wait, in their tickets' order.

@@ -273,12 +273,12 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// Whether it gives a level of durability. A server that somebody else runs is asked, once a
-    /// process, what its settings give; one that doesn't answer is taken to give every level:
-    /// [`Engine::ready`] tells of it.
+    /// Whether the engine gives a level of durability. A server that somebody else runs is asked, once a
+    /// process, what its settings give. A server that doesn't answer is taken to give every level:
+    /// [`Engine::ready`] says that it doesn't answer.
     ///
     /// # Errors
-    /// Why it does not, and what would change that.
+    /// Why the engine does not give the level, and what would change that.
     fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
         let promises = self.about().promises;
         match promises.iter().find(|it| it.durability == durability) {
@@ -294,11 +294,11 @@ pub trait Engine: Send + Sync {
         &[]
     }
 
-    /// Tries, before anything is loaded, whether it can be: its program is there, or the server that
-    /// somebody else runs takes a connection, is recent enough, grants what is needed, and holds
-    /// nothing but what may be dropped; with `reuse` that is what an earlier run has left. A private
-    /// server has to take its settings, the user's own `settings` (name and value) among them. Nothing is
-    /// changed.
+    /// Tries, before anything is loaded, whether the engine can be used, and changes nothing. A private
+    /// server's program has to be there and to take its settings, the user's own `settings` (name and
+    /// value) among them. A server that somebody else runs has to take a connection, to be recent enough,
+    /// to grant what is needed, and to hold nothing but what may be dropped: with `reuse` also what an
+    /// earlier run has left.
     ///
     /// # Errors
     /// All that stands in the way, each with its remedy.
@@ -384,9 +384,9 @@ pub trait Database: Send + Sync {
     /// The engine's own.
     fn warm(&self) -> Result<()>;
 
-    /// Waits until everything put off is done: checkpoints, flushes, compactions. All that was
-    /// committed is in the engine's own files afterwards, synced. With a server elsewhere nothing is
-    /// done: what it puts off, and the settings that would change that, are its owner's.
+    /// Waits until all deferred work is done: checkpoints, flushes, compactions. All that was committed is
+    /// in the engine's own files afterwards, synced. An external server does nothing: its deferred work,
+    /// and the settings that would change it, are its owner's.
     ///
     /// # Errors
     /// The engine's own.

@@ -25,7 +25,7 @@ mod debt;
 
 use debt::Growth;
 
-/// See the module.
+/// The engine `lmdb`.
 pub struct Lmdb;
 
 /// The address space that is set aside for the map, in bytes, and so the largest database. The

@@ -13,7 +13,7 @@ use crate::{
     Schema, Session, Statement, Terms, Value, schema,
 };
 
-/// See the module.
+/// The engine `null`.
 pub struct Null;
 
 impl Engine for Null {

@@ -12,8 +12,9 @@ use crate::{Engine, Home};
 /// An option that an engine declares. An experiment may vary it as a factor, too.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOption {
-    /// What it is called, and which values it takes. Its name is of small letters, digits and `_`. Its
-    /// default is what the engine has without it: an engine that lacks the option is taken to have that.
+    /// The option's name and the values that it takes. The name has small letters, digits and `_`. The
+    /// default is what the engine has without the option: an engine that lacks the option is taken to have
+    /// the default.
     pub factor: &'static Declared,
     /// What it does that asks for trust in whoever wrote it, a clause about it.
     pub trust: Option<&'static str>,
@@ -77,7 +78,7 @@ impl Level {
         options.fold(self.engine.about().name.to_owned(), |level, option| level + &option)
     }
 
-    /// Those of its options that are settings of the server, by their own names.
+    /// The options that are settings of the server, by the server's names.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let declared = self.engine.options();
         let options = self.options.iter().map(|(name, value)| (&**name, &**value));

@@ -42,7 +42,7 @@ fn folder(text: &str) -> std::result::Result<String, String> {
 pub struct Kept<C>(Mutex<Option<C>>);
 
 impl<C> Kept<C> {
-    /// This one.
+    /// Holds this connection.
     pub const fn new(connection: C) -> Self {
         Self(Mutex::new(Some(connection)))
     }
@@ -162,8 +162,8 @@ impl Served {
         fair::keep_level(fair, &self.own)
     }
 
-    /// These fair settings under these terms, and in their place the user's own: the terms', and over
-    /// them the level's.
+    /// These fair settings, but where the user has set one: by the terms, or by the level, which comes
+    /// before the terms.
     pub fn settings(&self, fair: Vec<Setting>, terms: &Terms) -> Vec<Setting> {
         fair::with_overrides(fair, &self.merged(terms))
     }

@@ -51,7 +51,7 @@ const BEGIN_WRITE: usize = 1;
 const COMMIT: usize = 2;
 const ROLLBACK: usize = 3;
 
-/// See the module.
+/// The engine `sqlite`.
 pub struct Sqlite;
 
 /// A checkpoint writes the database's file, which commits leave alone; a turn of the log writes its header of 32

@@ -155,7 +155,7 @@ struct Place {
 }
 
 impl Stored {
-    /// Those of an insert, an upsert or an update; of other statements none.
+    /// The stored parameters of an insert, an upsert or an update; other statements have none.
     pub fn of(schema: &Schema, action: &Action) -> Self {
         let place = |table: usize, parameter, column: usize| Place {
             parameter,

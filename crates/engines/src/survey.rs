@@ -14,7 +14,7 @@ pub(crate) struct Survey {
     pub lacks: Vec<(Durability, String)>,
     /// What keeps bakeoff from working with it, each with its remedy.
     pub problems: Vec<String>,
-    /// Likewise, of the tables that its database holds.
+    /// The tables in its database that are in the way, each group with its remedy.
     pub tables: Tables,
 }
 

@@ -26,7 +26,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Of all that was said.
+    /// The bounds by what was said.
     pub(crate) fn of(max_repetitions: Option<u32>, max_time: Option<Duration>) -> Self {
         Self { max_repetitions: max_repetitions.unwrap_or(DEFAULT), max_time }
     }

@@ -30,7 +30,7 @@ pub struct Cuts {
     pub file_systems: Vec<String>,
     /// Whether the power goes a second time, while the engine recovers from the first cut.
     pub recovery: bool,
-    /// Which one is made alone, counted from 0: one that was made before and is to be repeated.
+    /// The number of the one cut that is made, from 0: it was made before and is to be repeated.
     pub only: Option<u32>,
     /// Where every moment of one history is cut, how many images of it are judged at most: then there
     /// is one cut, of number 0.
@@ -89,7 +89,7 @@ pub(crate) fn images(count: u64) -> Result<u32, Problem> {
     })
 }
 
-/// Which one alone.
+/// The number of the one cut that is made.
 pub(crate) fn only(number: u64) -> Result<u32, Problem> {
     u32::try_from(number).ok().filter(|number| *number < MOST_CUTS).ok_or_else(|| {
         Problem::new(format!("there is no power cut number {number}"))

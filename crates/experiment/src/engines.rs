@@ -20,8 +20,8 @@ pub struct Engines {
     standing: Judge,
 }
 
-/// Reads a level, `NAME/option=value`, and adds options to it, each a name and a value, that it
-/// doesn't give; it says what is wrong in a line, and how to mend it in the lines after that.
+/// Reads a level, `NAME/option=value`, and adds the options (name and value) that the level doesn't give.
+/// Its error says in the first line what is wrong, and in the others how to mend it.
 pub type Reader = Arc<dyn Fn(&str, &[(&str, &str)]) -> Result<Variant, String> + Send + Sync>;
 
 /// A level that gives an engine options, as it was read.
@@ -29,10 +29,10 @@ pub type Reader = Arc<dyn Fn(&str, &[(&str, &str)]) -> Result<Variant, String> +
 pub struct Variant {
     /// The level in its canonical form.
     pub level: String,
-    /// Those of its options that are settings, with their values.
+    /// Its options that are settings, with their values.
     pub settings: Vec<(String, String)>,
-    /// Those of its other options that ask for trust in whoever wrote them, and what each does, a
-    /// clause about it.
+    /// Its other options that ask for trust in whoever wrote them, each with a clause that says what it
+    /// does.
     pub trusts: Vec<(String, String)>,
 }
 
@@ -59,8 +59,8 @@ pub struct EngineNames {
     pub options: Vec<&'static Declared>,
     /// Whether an experiment may have settings for it.
     pub takes_settings: bool,
-    /// Whether it stores what it is given. One that doesn't has nothing that a power cut could
-    /// take, and nothing for clients that read again what they wrote.
+    /// Whether it stores what it is given. An engine that stores nothing can lose nothing by a power cut,
+    /// and can't serve clients that read again what they wrote.
     pub stores: bool,
 }
 

@@ -27,9 +27,9 @@ pub(crate) fn is_key(name: &str) -> bool {
     KEYS.contains(&name) || [QUICK, DISKS, SETTINGS].contains(&name)
 }
 
-/// Makes of the table of keys their names, what a layer says of them, and their flags. A key has the
-/// type of what it says, and how that is made of what is [`Written`](crate::written::Written); one with
-/// a flag has first what `--help` says of that, how it is read and its type.
+/// Makes of the table of keys their names, the fields of a layer, and their flags. A key has the type of
+/// its value, and how the value is made of what is [`Written`](crate::written::Written). A key with a flag
+/// has before these what `--help` says of the flag, how the flag is read, and the flag's type.
 macro_rules! keys {
     (
         without_flag { $($own:ident: $said_alone:ty, $check_alone:expr;)* }

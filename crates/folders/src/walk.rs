@@ -9,8 +9,8 @@ use crate::{Dir, Entry, Kind};
 const BLOCK: u64 = 512;
 
 impl Dir {
-    /// Tells `each` of all that is below this folder, with the folder that it is in; of a folder
-    /// after what is in it. Links are told of and not followed; what vanishes meanwhile is passed
+    /// Calls `each` with every entry below this folder and the folder that it is in; with a folder after
+    /// its own entries. A link is an entry and is not followed. Entries that vanish meanwhile are passed
     /// over.
     ///
     /// # Errors

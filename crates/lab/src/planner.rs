@@ -47,8 +47,8 @@ pub const PLANNERS: [&PlannerKind; 1] = [&fixed::FIXED];
 /// the reason.
 ///
 /// **What is run together.** Blocks that share a conditioning ([`Block::shares_conditioning`]) are run
-/// together where [`Planner::left`] names the next of them first: it is asked for before those before it
-/// were run.
+/// together if [`Planner::left`] names them one after the other: [`Planner::next`] is then asked for the
+/// second block before the first has run.
 ///
 /// **How many there will be.** [`Planner::left`] is what is known by now. What it names is tried
 /// before anything is loaded, loaded before the first block, and counted in the progress and in the

@@ -24,7 +24,7 @@ use crate::targets::Target;
 use crate::targets::folder::Folder;
 use crate::targets::tables::Tables;
 
-/// See the module.
+/// All that an experiment may name and the lab can run.
 pub struct Registry {
     engines: Vec<&'static dyn Engine>,
     workloads: Vec<&'static dyn Workload>,

@@ -397,8 +397,8 @@ pub trait Running: Sync {
         &[]
     }
 
-    /// What those of its clients did on the whole that have stopped since it was last asked; `None` for
-    /// work without transactions that runs on nobody's threads but its own.
+    /// What clients did on the whole that have stopped since the last call: a call empties the tally.
+    /// `None` for work without transactions that runs on no thread but the target's own.
     fn tally(&self) -> Option<Tally> {
         None
     }

@@ -13,11 +13,12 @@ use crate::{Error, Result};
 /// How often a lock that another one holds is tried again.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Locks a folder by a descriptor of it. The lock belongs to the descriptor and all that inherit it,
-/// so what is left of a killed server holds it to its end; that is waited for. `path` is for messages.
+/// Locks a folder by a descriptor of it. The lock belongs to the descriptor and to all processes that
+/// inherit it: the remaining processes of a killed server hold the lock until they end, and the call
+/// waits for that. `path` is for messages.
 ///
 /// # Errors
-/// [`Error::Busy`] when another one holds it for all of `patience`.
+/// [`Error::Busy`] when somebody else holds the lock for all of `patience`.
 pub fn lock(folder: OwnedFd, path: &Path, patience: Duration) -> Result<OwnedFd> {
     let start = Instant::now();
     loop {

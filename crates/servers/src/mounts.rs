@@ -51,7 +51,7 @@ impl Mounts {
         thread.is_ok_and(|thread| thread.join().unwrap_or(false))
     }
 
-    /// Of these two folders.
+    /// The mounts of a data folder and a folder for the server.
     pub fn of(directory: &Dir, runtime: &Dir) -> io::Result<Self> {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC

@@ -50,8 +50,8 @@ pub struct Process {
 impl Process {
     /// Starts a command with what it is given.
     ///
-    /// The kernel kills the child when the thread that started it ends, so that thread is one of
-    /// its own, which waits for it.
+    /// The kernel kills a child when the thread that started it ends. So each child has a thread of its
+    /// own, which starts it and waits for it.
     pub fn start(mut command: Command, given: Given) -> io::Result<Self> {
         let Given { account, groups, held, mounts } = given;
         command.process_group(0);

@@ -143,8 +143,8 @@ impl Installed {
         }
     }
 
-    /// Of what it said, the first complaint; where it ended well, the first that names a setting, since it
-    /// says of other things, too, that it lacks them.
+    /// The first complaint in what the program said. Where the program ended well, the first that names a
+    /// setting: it complains of other things, too, that it lacks.
     fn complaint(
         &self,
         said: &str,

@@ -61,8 +61,9 @@ impl fmt::Display for Why {
     }
 }
 
-/// What is known of the settings of one kind of server. Names are in the spelling that all share,
-/// separated by white space; one that ends in `*` stands for all that begin so.
+/// What is known of the settings of one kind of server. Names are separated by white space, in the
+/// spelling that all settings of the server share; a name that ends in `*` stands for all names that begin
+/// so.
 pub struct Review {
     /// What bakeoff sets itself, since it relies on it.
     pub reserved: &'static str,

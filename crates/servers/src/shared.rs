@@ -17,8 +17,8 @@ pub struct NameSpace {
 }
 
 impl NameSpace {
-    /// One of its own for a child, where this process may give it one: some systems deny it. There,
-    /// a server's shared memory is cleaned up when it is started again.
+    /// A name space of a child's own, where this process may make one. Where the system denies it, a
+    /// server's shared memory is cleaned up when the server is started again.
     pub fn own() -> Option<Self> {
         let same = |id: u32| format!("{id} {id} 1");
         let (uid, gid) = (geteuid(), getegid());

@@ -44,7 +44,7 @@ const MORE_COMMITTED: [&str; 2] = [
     "SELECT 'calibration ' || key, operations, seconds, turned_over FROM calibration",
 ];
 
-/// See the module.
+/// The folder of a run.
 pub struct Place(tempfile::TempDir);
 
 impl Place {

@@ -32,7 +32,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// That of data which end at the block `end`.
+    /// The layout of data that end at the block `end`.
     pub fn of(end: u64) -> Self {
         let place = group_of(end.max(LEAST_SPAN / BLOCK) / 2).place;
         Self { journal: Run { place, length: journal_bytes(2 * place * BLOCK) / BLOCK } }

@@ -37,7 +37,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// These by their names, where nothing is said.
+    /// The defaults, by the parameters' names.
     pub(crate) fn table() -> Table {
         Table::try_from(Self::default()).expect("words by name")
     }

@@ -198,8 +198,8 @@ impl Edit {
         self.old_size != self.new_size || !self.unmended().is_empty()
     }
 
-    /// The sectors in which the state right after this change shows it: all that it touches, for
-    /// a truncation the one that the new end lies in.
+    /// The sectors that show whether this change has been made: all that it touches, or for a
+    /// truncation the sector of the new end.
     pub(super) fn sectors(&self) -> Range<u64> {
         let range = match self.shape {
             Shape::Write => self.range.clone(),

@@ -18,7 +18,7 @@ use super::{Contents, Ino, Metadata};
 pub struct Moment(usize);
 
 impl Moment {
-    /// Of how many events it is the end.
+    /// How many events came before this moment.
     pub(super) fn place(self) -> usize {
         self.0
     }

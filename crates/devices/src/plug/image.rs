@@ -30,7 +30,7 @@ pub struct Item<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Of a tree, what can be reached from its root.
+    /// The image of what can be reached from a tree's root.
     pub(super) fn new(
         root: Ino,
         tree: &Tree,

@@ -255,7 +255,7 @@ impl Tree {
     }
 }
 
-/// Those of the changes that are wanted, and all earlier ones that they build on.
+/// The wanted changes, and all earlier changes that these build on.
 pub(super) fn with_ground(
     changes: &[Change],
     tree: &Tree,

@@ -180,9 +180,8 @@ impl Pending {
         self.apply(Event::Wrote(ino, from, to))
     }
 
-    /// Remembers from now on all that is told, so that images can be made of earlier moments; what
-    /// was remembered before is forgotten. Nothing is given back as no longer needed until
-    /// [`Pending::forget`].
+    /// Begins to remember all events, so that images of earlier moments can be made. Forgets what it
+    /// remembered before. Until [`Pending::forget`] no file is reported as no longer needed.
     pub fn record(&mut self) {
         self.record_by(|| 0);
     }

@@ -19,7 +19,7 @@ use super::{Contents, Ino, PAGE};
 /// Bytes that are read at once.
 const BLOCK: u64 = 64 << 10;
 
-/// See the module.
+/// A history with its start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recorded {
     pub(super) root: Ino,
@@ -66,10 +66,10 @@ impl Recorded {
         &self.bytes
     }
 
-    /// It, read again, with its bytes.
+    /// Gives a history that was read again its bytes.
     ///
     /// # Errors
-    /// When these are not its bytes.
+    /// When the bytes belong to another history.
     pub fn with_bytes(mut self, bytes: Vec<u8>) -> io::Result<Self> {
         self.bytes = bytes;
         let pages = self.files.iter().flat_map(|file| &file.pages);

@@ -10,7 +10,7 @@ use super::PAGE;
 /// What stands for bytes: two of these are alike by chance in one of 2^128 pairs.
 pub(super) type Sum = [u64; 2];
 
-/// See the module.
+/// The bytes of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sparse {
     pub size: u64,

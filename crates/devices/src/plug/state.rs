@@ -166,8 +166,8 @@ impl State {
         free
     }
 
-    /// Makes everything durable that was changed before. Gives what has no name any more, and the
-    /// files that kept what was cut off.
+    /// Makes all earlier changes durable. Returns the files and folders that have no name any more, and
+    /// the files whose cut-off ends were kept until now.
     fn settle(&mut self, mark: Mark) -> Vec<Ino> {
         let edited: Vec<Ino> = self.edits.keys().copied().collect();
         let mut free: Vec<Ino> =

@@ -21,8 +21,8 @@ use super::{Contents, Ino, Keep, Metadata, PAGE};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity([u64; 2]);
 
-/// A moment of a recorded history on a file system that makes names durable in one way: what is
-/// pending, and what files hold.
+/// A moment of a recorded history: what is pending, and what files hold. The file system makes names
+/// durable in one way.
 #[derive(Clone)]
 pub struct Walk<'a> {
     recorded: &'a Recorded,
@@ -61,7 +61,7 @@ impl<'a> Walk<'a> {
         Self { recorded, state, files: files.collect(), called, moment: 0 }
     }
 
-    /// Which moment this is: before the event of that number, from 0.
+    /// The moment, as the number of the event that comes next, from 0.
     pub fn moment(&self) -> usize {
         self.moment
     }

@@ -46,8 +46,8 @@ impl Neighbours {
         }
     }
 
-    /// From now on there is so much other load. On a device that takes no time there is none: it
-    /// has no share to take.
+    /// Sets how much other load there is from now on. A device that takes no time has none: it has no
+    /// share to take.
     pub fn set(&mut self, now: Nanos, level: Level, device: &dyn Device) {
         self.generation = (self.generation + 1) & (u32::MAX >> 1);
         self.level = Level::None;

@@ -105,8 +105,8 @@ fn converse(
     io::copy(&mut { stream }, &mut io::sink()).map(drop)
 }
 
-/// Does what may take long, and lets the one who waits know that it goes on: by an empty line now
-/// and then.
+/// Does work that may take long. An empty line now and then tells the waiting client that the work goes
+/// on.
 fn with_signs_of_life(mut stream: &UnixStream, work: impl FnOnce() -> Answer) -> Answer {
     thread::scope(|scope| {
         let (done, working) = mpsc::channel::<()>();

@@ -86,8 +86,8 @@ impl Replies {
         }
     }
 
-    /// How long before its time an answer has to be begun so that as many are early as late: a
-    /// thread that sleeps is late by the tens of microseconds that waking takes.
+    /// How long before its time an answer has to be begun, so that as many answers are early as late: a
+    /// sleeping thread takes tens of microseconds to wake.
     pub(super) fn lead(&self, fast: bool) -> Nanos {
         self.leads[usize::from(!fast)].load(Ordering::Relaxed)
     }

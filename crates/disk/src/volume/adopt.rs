@@ -64,8 +64,8 @@ impl Volume {
     }
 }
 
-/// Walks through a folder, each folder before what is in it. `seen` is told the number it gave to
-/// the folder that something is in, that folder, and what it is; it gives a number.
+/// Walks through a folder, each folder before its entries. For each entry `seen` gets the number that it
+/// gave to the entry's folder, the folder, and the entry; it returns the entry's number.
 pub(super) fn walk(
     root: &Dir,
     number: Ino,

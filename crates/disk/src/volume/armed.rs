@@ -44,7 +44,7 @@ struct Due {
 /// The moments that have come with something.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Met {
-    /// Which, in the order in which they were armed.
+    /// The numbers of these, in the order in which they were armed.
     pub which: Vec<usize>,
     /// Whether no other is waited for.
     pub last: bool,
@@ -74,7 +74,7 @@ impl Armed {
         self.count(|due| due.call(call, path.as_deref()))
     }
 
-    /// Of each moment, whether it came by itself, and not because its time was over.
+    /// For each moment, whether its event came before its time was over.
     pub fn by_itself(&self) -> Vec<bool> {
         self.lock().by_itself.clone()
     }

@@ -159,8 +159,8 @@ impl Table {
         self.held.read().unwrap_or_else(PoisonError::into_inner).get(&ino).cloned()
     }
 
-    /// Counts that the application was told of a file, and gives the one that is held: if there is
-    /// one of that number already, the new one is dropped.
+    /// Counts that the application was told of a file. Returns the file that is held: if one of that
+    /// number is held already, the new one is dropped.
     pub fn hold(&self, inode: impl Into<Arc<Inode>>) -> Arc<Inode> {
         let inode = inode.into();
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 pub(super) struct Noted {
     /// When, in nanoseconds of `CLOCK_MONOTONIC`.
     pub at: Nanos,
-    /// Which history it is of, and where in it, if one is remembered.
+    /// The number of its history and its moment in that history, if one is remembered.
     pub moment: Option<(u64, Moment)>,
 }
 

@@ -89,8 +89,8 @@ impl Volume {
         self.model().noted.iter().map(|noted| noted.map(|noted| noted.at)).collect()
     }
 
-    /// Of each of these moments, whether it came by itself, and not because its time was over or the power
-    /// went before.
+    /// For each of these moments, whether its event came, before its time was over and before the power
+    /// went.
     pub fn came_by_itself(&self) -> Vec<bool> {
         self.armed.by_itself()
     }
@@ -152,12 +152,11 @@ impl Volume {
         materialise(&pending.image(keep, seed, &contents)?, &contents, &place)
     }
 
-    /// All that is remembered from its start up to the first moment that was waited for, in a form that
-    /// can be kept.
+    /// The remembered history from its start to the first awaited moment, in a form that can be kept.
     ///
     /// # Errors
-    /// The power is on; that moment is not remembered, or something was pending at the start; or a file
-    /// can't be read.
+    /// The power is on; the first awaited moment is not remembered, or something was pending at the start;
+    /// or a file can't be read.
     pub fn recorded(&self) -> io::Result<Recorded> {
         if !self.is_off() {
             return Err(io::Error::other("the power is on"));

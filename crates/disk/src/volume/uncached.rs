@@ -61,11 +61,11 @@ impl Touched {
 }
 
 impl Volume {
-    /// Keeps the backing files out of the page cache from now on: all but the last few megabytes
-    /// that were read, and what the disk that they are on has not written yet.
+    /// Keeps the backing files out of the page cache from now on. The last few megabytes that were read
+    /// stay there, and what the real disk has not written yet.
     ///
     /// # Errors
-    /// There is no thread for it.
+    /// The thread for it can't be started.
     pub fn keep_out_of_page_cache(&self) -> io::Result<()> {
         let touched = Arc::new(Touched::default());
         let theirs = Arc::downgrade(&touched);

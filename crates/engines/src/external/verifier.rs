@@ -13,12 +13,12 @@ use rustls::{
 
 type Made = Result<ClientConfig, String>;
 
-/// It is of an authority among `roots`, and has the server's name.
+/// Takes a certificate of an authority among `roots` that has the server's name.
 pub(super) fn by_name(roots: RootCertStore) -> Made {
     Ok(builder()?.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// It is of an authority among `roots`, whatever its name.
+/// Takes a certificate of an authority among `roots`, whatever its name.
 pub(super) fn by_authority(roots: RootCertStore) -> Made {
     let provider = provider();
     let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))

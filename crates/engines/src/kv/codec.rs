@@ -16,7 +16,7 @@ pub fn damaged(what: &str) -> Error {
     Error::engine(format!("damaged data: {what}"))
 }
 
-/// Adds a cell to a key, be it one that is stored or one that is looked for: what is too long for its
+/// Adds a cell to a key, which is to be stored or to be looked for. A value that is too long for its
 /// column may be looked for, and is not found.
 ///
 /// # Errors

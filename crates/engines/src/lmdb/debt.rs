@@ -38,9 +38,8 @@ impl Growth {
         }))
     }
 
-    /// How far the growth is from being level. It is when the file has not grown over as many commits as
-    /// it grew over before: a number that only grows can be held against that, and growth that is slow
-    /// to end takes as long to be believed ended.
+    /// How far the growth is from its end. Growth has ended when the file has not grown over as many
+    /// commits as it grew over before. So growth that lasted longer takes longer to be believed ended.
     pub fn turn(&self, info: &EnvInfo) -> Turn {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (commits, pages) = (info.last_txn_id as u64 - seen.opened, pages(info));

@@ -23,7 +23,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// From now on, on this connection.
+    /// Begins to watch the server on this connection.
     pub fn begin(mut server: Conn, storage: Storage, private: &Private) -> Result<Self> {
         let owes: Box<dyn Owes> = match storage {
             Storage::InnoDb => Box::new(innodb::InnoDb::since_now(&mut server)?),

@@ -19,7 +19,7 @@ const GREETING: u8 = 10;
 /// The server that is found where one is usually put.
 pub static MARIADB: Program = Program::usual(&MariaDbServer);
 
-/// See the module.
+/// The kind of server that MariaDB is.
 #[derive(Debug)]
 pub(super) struct MariaDbServer;
 

@@ -12,8 +12,9 @@ use crate::{Error, Result};
 /// A table that is not there. The rights to it are looked at before it is looked for.
 const TABLE: &str = "bakeoff_asks_for_its_rights";
 
-/// What a load and its clients need, and a statement that fails for another reason where the right
-/// is granted: a column that is there twice, a table that is not there.
+/// The rights that a load and its clients need, each with a statement that tries it and changes nothing:
+/// where the right is granted, the statement fails for another reason (a column that is there twice, a
+/// table that is not there).
 const RIGHTS: [(&str, &str); 9] = [
     ("CREATE", "CREATE TABLE {} (a INT, a INT)"),
     ("ALTER", "ALTER TABLE {} ADD COLUMN b INT"),

@@ -170,7 +170,7 @@ fn counted(storage: Storage) -> &'static [&'static str] {
     }
 }
 
-/// Those of these names that grow with what is written back.
+/// The names of the counters that grow with what is written back.
 pub(super) fn writes_back(storage: Storage) -> &'static [&'static str] {
     match storage {
         Storage::InnoDb => &["Innodb_buffer_pool_pages_flushed"],
@@ -184,7 +184,7 @@ pub(super) fn counters(server: &mut Conn, storage: Storage) -> Result<Vec<(&'sta
     status(server, counted(storage))
 }
 
-/// Those status variables of these names that the server has.
+/// The server's status variables of these names; it may lack some.
 pub(super) fn status(
     server: &mut Conn,
     names: &[&'static str],

@@ -37,7 +37,7 @@ struct Answer {
 }
 
 impl Watch {
-    /// From now on, on this connection.
+    /// Begins to watch the server on this connection.
     pub fn begin(mut client: Client) -> Result<Self> {
         let now = ask(&mut client)?;
         Ok(Self {

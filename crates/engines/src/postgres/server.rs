@@ -14,9 +14,9 @@ use super::review::REVIEW;
 
 /// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
-/// The file in the data folder that says which process serves it, and in which line (from 0) it
-/// says how far that is.
+/// The file in the data folder that says which process serves it.
 const PID_FILE: &str = "postmaster.pid";
+/// The line of that file, from 0, that says how far the process is.
 const STATUS_LINE: usize = 7;
 /// How much of it is read, in bytes.
 const LONGEST_STATUS: u64 = 16 << 10;
@@ -31,7 +31,7 @@ const NOT_YET: &[u8] = b"\0C57P03\0";
 /// The server that is found where one is usually put.
 pub static POSTGRES: Program = Program::usual(&PostgresServer);
 
-/// See the module.
+/// The kind of server that PostgreSQL is.
 #[derive(Debug)]
 pub(super) struct PostgresServer;
 

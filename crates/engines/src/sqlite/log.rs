@@ -48,7 +48,7 @@ struct Look {
 }
 
 impl Log {
-    /// Of a database that is open by this connection, which has read it.
+    /// The log of a database that this connection has opened and read.
     pub fn of(database: &Path, connection: &Connection) -> Result<Self> {
         let mut index = database.as_os_str().to_owned();
         index.push("-shm");

@@ -18,7 +18,7 @@ pub struct OptionFactor {
     pub summary: String,
     /// How its levels are written.
     pub syntax: String,
-    /// The level that stands for what is so without it: an engine that lacks the option has that.
+    /// The level that means *without the option*: an engine that lacks the option has it.
     pub default: String,
     /// Who declares it.
     pub declared_by: Vec<Declarer>,

@@ -24,9 +24,9 @@ pub struct Inside {
 pub struct Within<'a, 'o> {
     /// What is registered.
     pub registry: &'a Registry,
-    /// The target, and what it made of the trial's levels.
+    /// The target.
     pub target: &'a dyn Target,
-    /// See there.
+    /// What the target made of the trial's levels.
     pub subject: &'a Value,
     /// Where it has its files and processes.
     pub place: &'a Place,

@@ -4,7 +4,7 @@ use bakeoff_devices::models::Models;
 use bakeoff_devices::spec::{Parameter, SpecError};
 use bakeoff_experiment::{DeviceProblem, DeviceTable, DiskModels, ParameterNames};
 
-/// See the module.
+/// The registered models of disks.
 pub struct OfModels(pub Models);
 
 impl DiskModels for OfModels {

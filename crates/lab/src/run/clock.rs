@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// See the module.
+/// The time of a run.
 pub struct Clock {
     began: Instant,
     /// Seconds of earlier sittings.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use bakeoff_experiment::{Block, Cell, Plan};
 use bakeoff_results::Done;
 
-/// See the module.
+/// The trials to come, and how long those that have run took.
 #[derive(Debug, Default)]
 pub struct Left {
     /// The trials to come, each with the seconds that it was estimated at.

@@ -50,7 +50,7 @@ const PER_ROW_BYTE: u64 = 3;
 const EMBEDDED_BYTES: u64 = 1 << 20;
 const SERVER_BYTES: u64 = 150 << 20;
 
-/// See the module.
+/// The target, with the engines and workloads that it knows.
 pub struct Tables {
     engines: Vec<&'static dyn Engine>,
     workloads: Vec<&'static dyn Workload>,

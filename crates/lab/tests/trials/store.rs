@@ -59,7 +59,7 @@ pub enum Fault {
     LateSync,
 }
 
-/// See the module.
+/// A store, sound or with one fault.
 pub struct Store {
     pub name: &'static str,
     pub fault: Fault,

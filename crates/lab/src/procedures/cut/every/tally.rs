@@ -8,7 +8,7 @@ use bakeoff_results::{AuditResult, EveryByRule, EveryMoment, FirstBroken, Judged
 use super::history::Recording;
 use super::survey::Drawn;
 
-/// See the module.
+/// The count of what the audits of the images found.
 pub struct Tally {
     pub every: EveryMoment,
     rules: Vec<OfRule>,
