@@ -5,7 +5,7 @@ use bakeoff::load::Arrivals;
 /// How many come at once.
 const SIZE: u64 = 10;
 
-/// See the module.
+/// The arrival process.
 pub static BURSTS: Arrivals = Arrivals {
     name: "bursts",
     summary: "ten at once, in even gaps",

@@ -3,7 +3,7 @@
 use bakeoff::report::block::{Block, Column, Kind, Row, Table};
 use bakeoff::report::{Layout, Section};
 
-/// See the module.
+/// The section.
 pub struct Done;
 
 impl Section for Done {

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use bakeoff::engines::schema::{Table, Type};
-use bakeoff::engines::statement::{Order, Path, Read, Set};
-use bakeoff::engines::{Action, Result, Rows, Schema, Session, Statement, Value};
+use bakeoff::engines::statement::Order;
+use bakeoff::engines::{Result, Rows, Schema, Session, Statement, Value};
 use bakeoff::factor::Declared;
 use bakeoff::workloads::{
-    Client, End, Levels, Name, Parameters, Prepared, RowsError, Scale, Take, Tally, Text, Workload,
-    names, transaction,
+    Client, End, Levels, Name, Parameters, Prepared, RowsError, Scale, Statements, Take, Tally,
+    Text, Workload, names, on, transaction,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// See the module.
+/// The workload.
 pub struct Jobs;
 
 static SCALES: [Scale; 1] = [Scale::new("small", "1,000 jobs that wait", 116_000)];
@@ -29,11 +29,14 @@ const TAKEN: i64 = 1;
 const OPERATIONS: [&str; 3] = ["add", "take", "look"];
 const LOOK: usize = 2;
 
-/// The statements, by number.
-const ADD: usize = 0;
-const OLDEST: usize = 1;
-const TAKE: usize = 2;
-const PEEK: usize = 3;
+/// The numbers of the statements.
+#[derive(Clone, Copy)]
+struct Asks {
+    add: usize,
+    oldest: usize,
+    take: usize,
+    peek: usize,
+}
 
 /// How much each job carries.
 static PAYLOAD: Declared = Declared {
@@ -98,28 +101,24 @@ impl Workload for Jobs {
             .column("state", Type::Int)
             .column("payload", Type::MediumText)
             .index(&["state"]);
-        let by_state = Path::Index(table.index_number(&["state"]));
-        let oldest = Read {
-            order: Order::Ascending,
-            limit: Some(1),
-            for_update: true,
-            ..Read::range(0, by_state, 1, &[0])
+        let schema = Schema { tables: vec![table] };
+        let jobs = on(&schema, "jobs");
+        let peek = jobs.index(&["state"], 1).order(Order::Ascending).limit(1).columns(&["id"]);
+        let mut statements = Statements::default();
+        let asks = Asks {
+            add: statements.add("add a job", jobs.insert()),
+            oldest: statements.add("the oldest job", peek.clone().for_update()),
+            take: statements.add("take a job", jobs.update().to(&["state"])),
+            peek: statements.add("the oldest job, as it is", peek),
         };
-        let peek = Read { for_update: false, ..oldest.clone() };
-        let take = Action::Update { table: 0, set: vec![Set::To(1)], only_if: Vec::new() };
-        let statement = |name: &str, action| Statement { name: name.into(), action };
         Box::new(Queue {
             payload: payload(&parameters.levels),
             looks: parameters.levels.of(&MIX) == "look",
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
-            schema: Schema { tables: vec![table] },
-            statements: vec![
-                statement("add a job", Action::Insert { table: 0 }),
-                statement("the oldest job", Action::Read(oldest)),
-                statement("take a job", take),
-                statement("the oldest job, as it is", Action::Read(peek)),
-            ],
+            statements: statements.into_vec(),
+            schema,
+            asks,
         })
     }
 }
@@ -133,6 +132,7 @@ struct Queue {
     text: Arc<Text>,
     schema: Schema,
     statements: Vec<Statement>,
+    asks: Asks,
 }
 
 impl Prepared for Queue {
@@ -181,24 +181,24 @@ impl Client for Worker<'_> {
         session: &mut dyn Session,
         tally: &mut Tally,
     ) -> Result<()> {
-        let rows = &mut self.rows;
+        let (rows, asks) = (&mut self.rows, self.queue.asks);
         if operation == LOOK {
-            return session.run(PEEK, &[WAITING.into()], rows).map(drop);
+            return session.run(asks.peek, &[WAITING.into()], rows).map(drop);
         }
         if operation == 0 {
             let payload = self.queue.text.cut(&mut self.random, self.queue.payload);
             return transaction(session, tally, |session| {
-                session.run(ADD, &[Value::Null, WAITING.into(), payload.into()], rows)?;
+                session.run(asks.add, &[Value::Null, WAITING.into(), payload.into()], rows)?;
                 Ok(End::Commit(()))
             });
         }
         transaction(session, tally, |session| {
             // Nobody waits: there is nothing to take.
-            if session.run(OLDEST, &[WAITING.into()], rows)? == 0 {
+            if session.run(asks.oldest, &[WAITING.into()], rows)? == 0 {
                 return Ok(End::Rollback(()));
             }
             let job = rows.int(0, 0).expect("a job has a number");
-            session.run(TAKE, &[job.into(), TAKEN.into()], rows)?;
+            session.run(asks.take, &[job.into(), TAKEN.into()], rows)?;
             Ok(End::Commit(()))
         })
     }

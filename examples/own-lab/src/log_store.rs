@@ -26,7 +26,7 @@ use bakeoff::factor::Declared;
 use log::{Change, Log};
 use memory::{Memory, Snapshot};
 
-/// See the module.
+/// The engine.
 pub struct LogStore {
     /// Its level: a name, which options may follow.
     name: &'static str,

@@ -3,7 +3,7 @@
 use bakeoff::analysis::Document;
 use bakeoff::report::{Exporter, Options, Result, Section};
 
-/// See the module.
+/// The format.
 pub struct Tsv;
 
 impl Exporter for Tsv {
