@@ -46,7 +46,7 @@ mod work;
 mod writeback;
 
 pub use counts::{Counts, FileCounts, Flow};
-pub use parameters::{Committing, Parameters, Place};
+pub use parameters::{Committing, JournalPlace, Parameters};
 pub use work::{Ticket, Work};
 
 use cache::{Cache, Dirty};

@@ -110,8 +110,8 @@ pub struct Stat {
     /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`: before the first call that failed
     /// for it. None while it is on.
     pub off_at_ns: Option<u64>,
-    /// When the moments came that were waited for, likewise, in the order in which they were armed;
-    /// None for those to come.
+    /// When the awaited moments came, in nanoseconds of `CLOCK_MONOTONIC`, in the order in which they
+    /// were armed; None for a moment to come.
     pub moments_ns: Vec<Option<u64>>,
     /// For each awaited moment, whether its event came, before its time was over and before the power
     /// went.

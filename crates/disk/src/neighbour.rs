@@ -64,7 +64,8 @@ impl Neighbours {
         Self { shared, threads: started, start }
     }
 
-    /// What they have done so far; two of these tell what was done between them.
+    /// What the neighbours have done so far. The difference of two snapshots is what they did between
+    /// them.
     pub fn snapshot(&self) -> Snapshot {
         self.shared.snapshot()
     }

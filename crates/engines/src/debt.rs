@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 pub struct Debt {
     /// What is put off.
     pub owed: Vec<Owed>,
-    /// What has to happen once after opening before the debts can be at their lasting level. Empty
-    /// for an engine that puts nothing off.
+    /// What has to happen once after opening, before the debts can be at their lasting level. An engine
+    /// that puts nothing off has none.
     pub turns: Vec<Turn>,
     /// What it does now and then to pay.
     pub payments: Vec<Payment>,
@@ -86,8 +86,8 @@ pub struct Payment {
     pub count: u64,
 }
 
-/// What in an engine's files shows that it is paying a debt: calls of files that it uses for nothing else
-/// while clients are at work.
+/// What shows in an engine's files that the engine is paying a debt: calls of files that serve nothing
+/// else while clients are at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// What it does then, in the singular: "checkpoint".

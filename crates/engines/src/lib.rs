@@ -148,8 +148,8 @@ pub struct Promise {
     pub durability: Durability,
     /// The engine's settings that give it, as its users write them; `None` when it can't be had.
     pub settings: Option<&'static str>,
-    /// What the engine's documentation says they promise, in our words, and where it says so; why
-    /// not, of a level that can't be had.
+    /// What the levels promise by the engine's documentation, in our words, and where it says so. Of a
+    /// level that can't be had: why not.
     pub source: &'static str,
     /// How long before a power cut a commit is at most acknowledged that it may take; of
     /// [`Durability::Relaxed`] alone, where `source` says so.

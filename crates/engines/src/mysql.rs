@@ -165,7 +165,7 @@ impl Engine for MariaDb {
         schema.validate()?;
         self.available().map_err(Error::engine)?;
         let (root, private) = self.start(directory, terms)?;
-        let mut open = Open::new(root, self.storage, Some(private), schema, statements)?;
+        let mut open = MariaDbDatabase::new(root, self.storage, Some(private), schema, statements)?;
         open.prepare(terms.durability, Leftovers::Keep)?;
         Ok(Box::new(open))
     }
@@ -177,7 +177,8 @@ struct Private {
     data: PathBuf,
 }
 
-struct Open {
+/// An open database.
+struct MariaDbDatabase {
     opts: Opts,
     storage: Storage,
     schema: Schema,
@@ -191,7 +192,7 @@ struct Open {
     watch: Option<Watch>,
 }
 
-impl Open {
+impl MariaDbDatabase {
     fn new(
         opts: OptsBuilder,
         storage: Storage,
@@ -264,7 +265,7 @@ impl Open {
     }
 }
 
-impl Database for Open {
+impl Database for MariaDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(session::Client::new(self)?))
     }

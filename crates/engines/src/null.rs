@@ -45,7 +45,7 @@ impl Engine for Null {
         schema.validate()?;
         let plans = statements.iter().map(|statement| plan(schema, &statement.action)).collect();
         let tables = schema.tables.clone();
-        Ok(Box::new(Open { plans, tables, next: AtomicI64::new(1 << 40) }))
+        Ok(Box::new(NullDatabase { plans, tables, next: AtomicI64::new(1 << 40) }))
     }
 }
 
@@ -77,13 +77,14 @@ fn plan(schema: &Schema, action: &Action) -> Answer {
     }
 }
 
-struct Open {
+/// An open database.
+struct NullDatabase {
     plans: Vec<Answer>,
     tables: Vec<schema::Table>,
     next: AtomicI64,
 }
 
-impl Database for Open {
+impl Database for NullDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(Connection { database: self, open: false }))
     }
@@ -125,7 +126,7 @@ impl Loader for Discard<'_> {
 }
 
 struct Connection<'a> {
-    database: &'a Open,
+    database: &'a NullDatabase,
     open: bool,
 }
 

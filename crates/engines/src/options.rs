@@ -16,7 +16,8 @@ pub struct EngineOption {
     /// default is what the engine has without the option: an engine that lacks the option is taken to have
     /// the default.
     pub factor: &'static Declared,
-    /// What it does that asks for trust in whoever wrote it, a clause about it.
+    /// The clause that says what the option does that asks for trust in whoever wrote it; `None` where
+    /// any file may have it.
     pub trust: Option<&'static str>,
 }
 
@@ -85,8 +86,8 @@ impl Level {
         options.filter(move |(name, _)| declared.iter().all(|option| option.factor.name != *name))
     }
 
-    /// What those of its options that the engine declares do that asks for trust: each one's name, and
-    /// a clause about it.
+    /// The options that the engine declares and that ask for trust: each one's name, and a clause that
+    /// says what it does.
     pub fn trusts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let declared = self.engine.options().into_iter();
         let given = declared.filter(|option| self.options.contains_key(option.factor.name));

@@ -160,7 +160,8 @@ impl Engine for Postgres {
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
         let (config, private) = self.start(directory, terms)?;
-        let mut open = Open::new((config, Tls::none()), Some(private), terms, schema, statements)?;
+        let mut open =
+            PostgresDatabase::new((config, Tls::none()), Some(private), terms, schema, statements)?;
         open.prepare(Leftovers::Keep)?;
         Ok(Box::new(open))
     }
@@ -195,7 +196,8 @@ struct Private {
     data: PathBuf,
 }
 
-struct Open {
+/// An open database.
+struct PostgresDatabase {
     config: Config,
     tls: Tls,
     terms: Terms,
@@ -213,7 +215,7 @@ struct Open {
     watch: Option<Watch>,
 }
 
-impl Open {
+impl PostgresDatabase {
     fn new(
         (config, tls): (Config, Tls),
         private: Option<Private>,
@@ -298,7 +300,7 @@ impl Open {
     }
 }
 
-impl Database for Open {
+impl Database for PostgresDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(session::Connection::new(self)?))
     }

@@ -126,7 +126,7 @@ impl Served {
         self.program.find().map_err(|error| error.to_string())
     }
 
-    /// Where a user has settings, has the installed server read them, among the fair ones.
+    /// Has the installed server read the settings of a user, if there are some, among the fair ones.
     ///
     /// # Errors
     /// What is missing; which setting it does not know, or does not take so.

@@ -18,8 +18,8 @@ mod mark;
 mod tests;
 mod text;
 
-/// What tables in a server say of themselves, so that a server somebody else runs tells them from
-/// its owner's; the beginning of every [`Mark`].
+/// The words that bakeoff's tables in a server say of themselves, so that a server that somebody else
+/// runs tells them from its owner's: the beginning of every [`Mark`].
 pub const MADE_BY: &str = "made by bakeoff";
 
 /// The server whose dialect of SQL is written.

@@ -117,7 +117,7 @@ impl Engine for Sqlite {
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
-        Ok(Box::new(Open::new(directory, terms, schema, statements)?))
+        Ok(Box::new(SqliteDatabase::new(directory, terms, schema, statements)?))
     }
 }
 
@@ -188,7 +188,8 @@ fn plan(schema: &Schema, action: &Action) -> Plan {
     }
 }
 
-struct Open {
+/// An open database.
+struct SqliteDatabase {
     path: PathBuf,
     schema: Schema,
     terms: Terms,
@@ -209,7 +210,7 @@ struct Open {
     file: File,
 }
 
-impl Open {
+impl SqliteDatabase {
     fn new(
         directory: &FilePath,
         terms: &Terms,
@@ -260,7 +261,7 @@ impl Open {
     }
 }
 
-impl Database for Open {
+impl Database for SqliteDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(self.client()?))
     }
@@ -461,7 +462,7 @@ enum State {
 
 struct Client<'a> {
     statements: Prepared,
-    database: &'a Open,
+    database: &'a SqliteDatabase,
     state: State,
     /// Held while the transaction may write.
     pass: Option<Pass<'a>>,

@@ -146,10 +146,11 @@ pub enum Action {
 /// The parameters of a statement that columns are to hold, for a session to check before an engine
 /// is asked that would take more, or say no in words of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored(Vec<Place>);
+pub struct Stored(Vec<Assignment>);
 
+/// A parameter, by its number, and the column that is to hold it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct Assignment {
     parameter: usize,
     column: Column,
 }
@@ -157,7 +158,7 @@ struct Place {
 impl Stored {
     /// The stored parameters of an insert, an upsert or an update; other statements have none.
     pub fn of(schema: &Schema, action: &Action) -> Self {
-        let place = |table: usize, parameter, column: usize| Place {
+        let place = |table: usize, parameter, column: usize| Assignment {
             parameter,
             column: schema.tables[table].columns[column].clone(),
         };
@@ -167,7 +168,8 @@ impl Stored {
         };
         Self(match action {
             Action::Insert { table } => {
-                let (mut places, about): (Vec<Place>, _) = (row(*table), &schema.tables[*table]);
+                let (mut places, about): (Vec<Assignment>, _) =
+                    (row(*table), &schema.tables[*table]);
                 // Null asks for a number.
                 about.key.iter().for_each(|key| places[*key].column.nullable |= about.generated);
                 places
@@ -189,9 +191,11 @@ impl Stored {
     /// # Errors
     /// [`Error::Usage`] for one that its column can't hold, or that is missing.
     pub fn fits(&self, parameters: &[Value<'_>]) -> Result<()> {
-        self.0.iter().try_for_each(|Place { parameter, column }| match parameters.get(*parameter) {
-            Some(value) => column.fits(*value),
-            None => Err(Error::Usage(format!("no parameter for column {}", column.name))),
+        self.0.iter().try_for_each(|Assignment { parameter, column }| {
+            match parameters.get(*parameter) {
+                Some(value) => column.fits(*value),
+                None => Err(Error::Usage(format!("no parameter for column {}", column.name))),
+            }
         })
     }
 }

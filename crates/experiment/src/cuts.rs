@@ -7,8 +7,8 @@ use crate::written::{Entry, Written};
 /// The rules for what a power cut leaves, from mild to harsh.
 pub const KEEPS: [&str; 4] = ["drop-all", "prefix", "subset", "torn"];
 
-/// What the file system under an engine may promise of names: what one with a journal does, or what
-/// POSIX does and no more. The first is taken where nothing is said.
+/// What the file system under an engine may promise of names: what a file system with a journal does
+/// (the default), or what POSIX does and no more.
 pub const FILE_SYSTEMS: [&str; 2] = ["ext4", "posix"];
 
 /// The most cuts of an engine at a level on a file system.
@@ -26,14 +26,14 @@ pub struct Cuts {
     pub count: u32,
     /// The rules that each is judged by, at least one of [`KEEPS`].
     pub keep: Vec<String>,
-    /// What the file systems promise on which each is made, at least one of [`FILE_SYSTEMS`].
+    /// The promises of file systems that each cut is made on, at least one of [`FILE_SYSTEMS`].
     pub file_systems: Vec<String>,
     /// Whether the power goes a second time, while the engine recovers from the first cut.
     pub recovery: bool,
     /// The number of the one cut that is made, from 0: it was made before and is to be repeated.
     pub only: Option<u32>,
-    /// Where every moment of one history is cut, how many images of it are judged at most: then there
-    /// is one cut, of number 0.
+    /// How many images are judged at most where every moment of one history is cut: then there is one
+    /// cut, of number 0.
     pub every: Option<u32>,
     /// The workload whose clients are at work when the power goes.
     pub workload: String,

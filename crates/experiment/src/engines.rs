@@ -111,8 +111,8 @@ impl Engines {
         (self.variant)(level, options).map_err(|message| Problem::in_lines(&message))
     }
 
-    /// What a level without alias does, with options that factors give it, that asks for trust in
-    /// whoever wrote it, a sentence; `None` where any file may have it.
+    /// What a level does that asks for trust in whoever wrote it, as a sentence; `None` where any file
+    /// may have it. The level has no alias; `options` are those that factors give it.
     pub fn asks_for_trust(&self, level: &str, options: &[(&str, &str)]) -> Option<String> {
         if is_url(level) {
             return Some(format!("the file makes bakeoff connect to `{level}`"));

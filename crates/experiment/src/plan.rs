@@ -65,7 +65,8 @@ impl Plan {
     }
 }
 
-/// What has a block each, those together whose blocks follow each other and share their conditioning.
+/// Splits trials, or whatever has a block each, into sequences: blocks that follow each other and share
+/// their conditioning.
 pub fn sequences<T>(all: &[T], block: impl Fn(&T) -> &Block) -> Vec<Vec<&T>> {
     let mut sequences: Vec<Vec<&T>> = Vec::new();
     for next in all {
@@ -145,7 +146,7 @@ impl Cell {
         self.read(Factor::NEIGHBOURS, Neighbours::parse)
     }
 
-    /// What the engine has behind it; warm where the workload has no such factor.
+    /// The engine's caches and deferred work at the start; warm where the workload has no such factor.
     pub fn state(&self) -> State {
         self.read(Factor::STATE, State::parse)
     }

@@ -6,8 +6,8 @@ use crate::options::{Declaration, HOLDERS};
 use crate::{ArrivalNames, Declared, Factor, Vocabulary, WorkloadNames, keys};
 
 impl Vocabulary {
-    /// What is wrong with what was registered, where an experiment couldn't say what a workload
-    /// needs, or could say it in two ways.
+    /// The mistakes in what was registered: an experiment could not say what a workload needs, or could
+    /// say it in two ways.
     pub fn problems(&self) -> Vec<String> {
         let arrivals = self.arrivals.iter().filter_map(arrivals_problem);
         let declarations = HOLDERS.iter().flat_map(|factor| self.holders(*factor).declarations());

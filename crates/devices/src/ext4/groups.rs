@@ -7,7 +7,7 @@
 //! data are a model of large ones and are spread over as much of a disk, so that what has to be near
 //! must be near in proportion.
 
-use super::parameters::Place;
+use super::parameters::JournalPlace;
 
 /// Bytes of a block, and of a page of the cache.
 pub const BLOCK: u64 = 4096;
@@ -38,11 +38,11 @@ pub fn journal_near(block: u64) -> Run {
 }
 
 /// The blocks for data in the group that holds `block`.
-pub fn data_near(block: u64, journal: Place) -> Run {
+pub fn data_near(block: u64, journal: JournalPlace) -> Run {
     let Run { place, length } = group_of(block);
     let taken = match journal {
-        Place::Middle => 0,
-        Place::Near => journal_near(block).length,
+        JournalPlace::Middle => 0,
+        JournalPlace::Near => journal_near(block).length,
     };
     Run { place: place + taken, length: length - taken }
 }

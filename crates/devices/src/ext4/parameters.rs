@@ -18,7 +18,7 @@ pub enum Committing {
 /// Where the journal is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum JournalPlace {
     /// In one piece in the middle, where `mkfs.ext4` makes it.
     #[default]
     Middle,
@@ -33,7 +33,7 @@ pub struct Parameters {
     /// How it is written.
     pub commit: Committing,
     /// Where it is.
-    pub journal: Place,
+    pub journal: JournalPlace,
 }
 
 impl Parameters {

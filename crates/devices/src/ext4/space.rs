@@ -9,7 +9,7 @@ use crate::device::Request;
 
 use super::groups::{Run, data_near, group_of, journal_near};
 use super::layout::Layout;
-use super::parameters::Place;
+use super::parameters::JournalPlace;
 use super::requests::Piece;
 
 /// What is free in the groups opened so far.
@@ -24,12 +24,12 @@ pub struct Space {
     top: u64,
     /// The end of what was taken last.
     last: u64,
-    journal: Place,
+    journal: JournalPlace,
 }
 
 impl Space {
     /// All of it free, with the journal there.
-    pub fn new(journal: Place) -> Self {
+    pub fn new(journal: JournalPlace) -> Self {
         Self { journal, ..Self::default() }
     }
 
@@ -43,7 +43,7 @@ impl Space {
 
     /// How the data lie around the journal, unless that lies among them in pieces.
     pub fn layout(&self) -> Option<Layout> {
-        (self.journal == Place::Middle).then(|| Layout::of(self.end()))
+        (self.journal == JournalPlace::Middle).then(|| Layout::of(self.end()))
     }
 
     /// Where a piece of the data lies on the device, in one or two.
@@ -194,7 +194,7 @@ mod tests {
     /// Checks that groups are made of what is taken, what is free and their pieces of journal, each
     /// block once, and that free neighbours are one range.
     fn check(space: &Space, taken: &[Run]) -> Result<(), TestCaseError> {
-        let near = space.journal == Place::Near;
+        let near = space.journal == JournalPlace::Near;
         let free = space.by_place.iter().map(|(&place, &length)| (Run { place, length }, true));
         let groups = std::iter::successors(Some(0), |start| Some(start + group_of(*start).length));
         let groups = groups.take_while(|start| near && *start < space.top);
@@ -221,7 +221,7 @@ mod tests {
                 (any::<bool>(), any::<prop::sample::Index>(), 1u64..3000, prop::option::of(0u64..20_000)),
                 1..200,
             ),
-            journal in prop_oneof![Just(Place::Middle), Just(Place::Near)],
+            journal in prop_oneof![Just(JournalPlace::Middle), Just(JournalPlace::Near)],
         ) {
             let (mut space, mut taken, mut most) = (Space::new(journal), Vec::new(), 0);
             for (take, which, want, goal) in steps {

@@ -116,8 +116,8 @@ impl Edit {
         }
     }
 
-    /// What the place of the change held before it, as far as the file then went; where the bytes end
-    /// before, zeros.
+    /// The bytes that the file held before the change, where the change is; zeros beyond the end that
+    /// the file had.
     ///
     /// # Errors
     /// When what is kept elsewhere can't be read.

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use super::PAGE;
 
-/// What stands for bytes: two of these are alike by chance in one of 2^128 pairs.
+/// A sum that stands for bytes: two different contents have the same sum by chance in one of 2^128
+/// pairs.
 pub(super) type Sum = [u64; 2];
 
 /// The bytes of a file.

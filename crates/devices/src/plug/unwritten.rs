@@ -33,9 +33,9 @@ impl Unwritten {
         *start
     }
 
-    /// What is left of a change of a file whose new pages begin at `start`: nothing of it shows in
-    /// a page in which something earlier is missing. Where a change is kept whole or not at all, all of
-    /// it falls.
+    /// What is left of a change of a file whose new pages begin at `start`. A page shows nothing of the
+    /// change if something earlier is missing in it. A change that is kept whole or not at all then
+    /// falls whole.
     pub(super) fn settle(
         &mut self,
         (ino, edit, start): (Ino, &Edit, u64),

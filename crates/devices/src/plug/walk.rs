@@ -16,8 +16,8 @@ use super::sparse::{Sparse, Sum, add, page_sum, pages, subtract};
 use super::state::State;
 use super::{Contents, Ino, Keep, Metadata, PAGE};
 
-/// What tells images apart: two of the same names, attributes and bytes have the same one, and two
-/// different ones the same by chance in one of 2^128 pairs.
+/// A sum that tells images apart. Two images of the same names, attributes and bytes have the same sum;
+/// two different images have the same sum by chance in one of 2^128 pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity([u64; 2]);
 

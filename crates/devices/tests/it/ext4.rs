@@ -2,8 +2,8 @@
 
 use bakeoff_devices::device::{Kind, Nanos, Request};
 use bakeoff_devices::ext4::{
-    Background, Committing, Counts, Durable, Ext4, LEAST_SPAN, Mode, Options, Parameters, Place,
-    Sync, Work,
+    Background, Committing, Counts, Durable, Ext4, JournalPlace, LEAST_SPAN, Mode, Options,
+    Parameters, Sync, Work,
 };
 
 const KIB: u64 = 1 << 10;
@@ -319,7 +319,7 @@ fn a_sequential_file_is_read_and_written_in_large_requests() {
 
 #[test]
 fn a_journal_near_the_data_is_one_write_and_in_pieces_between_them() {
-    let journal = Parameters { commit: Committing::Fast, journal: Place::Near };
+    let journal = Parameters { commit: Committing::Fast, journal: JournalPlace::Near };
     let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
     write(&mut ext4, 0, FILE, 0, 4 * KIB);
     assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w24 f");

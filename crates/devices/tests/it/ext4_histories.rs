@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_devices::device::{Kind, Nanos};
 use bakeoff_devices::ext4::{
-    Background, Committing, Durable, Ext4, Extent, Mode, Options, Parameters, Place, Sync, Work,
+    Background, Committing, Durable, Ext4, Extent, JournalPlace, Mode, Options, Parameters, Sync,
+    Work,
 };
 use proptest::prelude::*;
 
@@ -272,7 +273,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..120),
         limit in prop_oneof![Just(16u64), Just(64), Just(100_000)],
         commit in prop_oneof![Just(Committing::Jbd2), Just(Committing::Fast)],
-        journal in prop_oneof![Just(Place::Middle), Just(Place::Near)],
+        journal in prop_oneof![Just(JournalPlace::Middle), Just(JournalPlace::Near)],
     ) {
         let options = Options {
             dirty_background: limit * PAGE / 2,

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 
 use bakeoff_devices::device::hdd::{self, Hdd};
 use bakeoff_devices::device::{Device, Nanos};
-use bakeoff_devices::ext4::{Committing, Ext4, Mode, Options, Parameters, Place, Sync, Work};
+use bakeoff_devices::ext4::{
+    Committing, Ext4, JournalPlace, Mode, Options, Parameters, Sync, Work,
+};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
@@ -63,10 +65,10 @@ fn an_append_takes_two_seeks_and_a_turn_and_a_write_in_place_one_turn() {
     for others in [0, MIB, 4 * MIB].into_iter().chain(SIZES) {
         for seed in 0..3 {
             for (journal, commit, bounds) in [
-                (Place::Middle, Committing::Jbd2, 20.0..=40.0),
-                (Place::Middle, Committing::Fast, 20.0..=60.0),
-                (Place::Near, Committing::Jbd2, 40.0..=60.0),
-                (Place::Near, Committing::Fast, 50.0..=120.0),
+                (JournalPlace::Middle, Committing::Jbd2, 20.0..=40.0),
+                (JournalPlace::Middle, Committing::Fast, 20.0..=60.0),
+                (JournalPlace::Near, Committing::Jbd2, 40.0..=60.0),
+                (JournalPlace::Near, Committing::Fast, 50.0..=120.0),
             ] {
                 let chosen = Parameters { commit, journal };
                 let append = commits_a_second(chosen, others, 0, seed);

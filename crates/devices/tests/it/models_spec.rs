@@ -1,6 +1,6 @@
 //! How devices are named.
 
-use bakeoff_devices::ext4::{Committing, Parameters, Place};
+use bakeoff_devices::ext4::{Committing, JournalPlace, Parameters};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::spec::Spec;
 
@@ -169,13 +169,13 @@ fn all_that_is_wrong_is_told_with_the_parameter_that_was_written() {
 #[test]
 fn every_model_has_a_file_system_to_choose() {
     let shipped = Parameters::default();
-    assert_eq!((shipped.commit, shipped.journal), (Committing::Jbd2, Place::Middle));
+    assert_eq!((shipped.commit, shipped.journal), (Committing::Jbd2, JournalPlace::Middle));
     for listed in Models::standard().listed() {
         let name = listed.name.replace("SIZE", "100G").replace("N×MODEL", "4×hdd-7200");
         let chosen =
             |text: &str| Models::standard().parse(&format!("{name}{text}")).unwrap().file_system();
         assert_eq!(chosen(""), shipped, "{name}");
-        let other = Parameters { commit: Committing::Fast, journal: Place::Near };
+        let other = Parameters { commit: Committing::Fast, journal: JournalPlace::Near };
         assert_eq!(chosen("/commit=fast/journal=near"), other, "{name}");
     }
     let spec = table("model = 'null'\ncommit = 'fast'").unwrap();

@@ -84,7 +84,7 @@ impl Volume {
         Ok(true)
     }
 
-    /// When the moments came that were waited for: see [`Volume::await_moments`].
+    /// When the awaited moments came: see [`Volume::await_moments`].
     pub fn noted(&self) -> Vec<Option<Nanos>> {
         self.model().noted.iter().map(|noted| noted.map(|noted| noted.at)).collect()
     }

@@ -27,10 +27,10 @@ const CHUNK: usize = 1 << 20;
 pub(super) struct Traces {
     /// Whether there is one, to be read without a lock.
     on: AtomicBool,
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenTrace>>,
 }
 
-struct Open {
+struct OpenTrace {
     tracer: Tracer,
     file: File,
     written: u64,
@@ -60,7 +60,7 @@ impl Held {
     }
 }
 
-impl Open {
+impl OpenTrace {
     /// Writes what is in memory. A trace that can't be written, or is too long, is told of when it is
     /// ended: nobody else waits for it.
     fn save(&mut self) {
@@ -79,7 +79,7 @@ impl Open {
 }
 
 impl Traces {
-    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
+    fn lock(&self) -> MutexGuard<'_, Option<OpenTrace>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -99,7 +99,7 @@ impl Volume {
         let file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
         let held = if hold.is_zero() { None } else { Some(Held::start(hold)?) };
         let tracer = Tracer::default();
-        *open = Some(Open { tracer, file, written: 0, failed: None, held });
+        *open = Some(OpenTrace { tracer, file, written: 0, failed: None, held });
         self.traces.on.store(true, Ordering::Release);
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Volume {
         }
     }
 
-    /// What is to be called when a sync is done: after a while, where that is asked for.
+    /// The call that answers a sync when the work is done: after a while, where that is asked for.
     pub(super) fn held(&self, work: &Work, then: Then) -> Option<Then> {
         let syncs = || work.steps.iter().flatten().any(|request| request.kind == Kind::Flush);
         if !self.traces.on.load(Ordering::Acquire) || self.executor.timing() || !syncs() {

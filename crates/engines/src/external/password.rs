@@ -43,7 +43,7 @@ impl Secret {
         &self.0
     }
 
-    /// What somebody else said, with stars in the place of this secret, as it is or escaped.
+    /// A text of somebody else, with stars in the place of this secret, as it is or escaped.
     pub fn hidden_in(&self, text: &str) -> String {
         if self.0.len() < SHORTEST {
             return text.into();

@@ -97,7 +97,7 @@ pub(crate) fn system_roots() -> Option<PathBuf> {
     openssl_probe::probe().cert_file
 }
 
-/// What rustls has against a server, wherever it is among the reasons of a failure.
+/// rustls's reason to refuse a server, found among the causes of a failure.
 pub(crate) fn refusal<'e>(failure: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
     if let Some(refusal) = failure.downcast_ref::<rustls::Error>() {
         return Some(refusal);

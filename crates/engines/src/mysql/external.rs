@@ -10,7 +10,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, SslOpts};
 
 use super::tables::Leftovers;
-use super::{Open, Storage, error, survey};
+use super::{MariaDbDatabase, Storage, error, survey};
 use crate::external::Password;
 use crate::external::address::{Address, Form, Host};
 use crate::external::password::{Secret, of_environment, of_file};
@@ -244,7 +244,8 @@ impl Engine for External {
         schema.validate()?;
         let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
         let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
-        let mut open = Open::new(self.opts.clone(), self.storage, None, schema, statements)?;
+        let mut open =
+            MariaDbDatabase::new(self.opts.clone(), self.storage, None, schema, statements)?;
         open.prepare(terms.durability, leftovers)?;
         survey::bulk_loads(&mut open.connect()?)?;
         Ok(Box::new(open))

@@ -9,7 +9,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler};
 
 use super::storage::Storage;
-use super::{Open, SQL, error, tables};
+use super::{MariaDbDatabase, SQL, error, tables};
 use crate::schema::Table;
 use crate::{Error, Loader, Result, Value};
 
@@ -28,7 +28,7 @@ enum Piece {
 }
 
 pub(super) struct Load<'a> {
-    database: &'a Open,
+    database: &'a MariaDbDatabase,
     table: &'a Table,
     rows: Vec<u8>,
     /// The key of the last row, where keys are generated: the highest.
@@ -43,7 +43,7 @@ struct Running {
 }
 
 impl<'a> Load<'a> {
-    pub(super) fn new(database: &'a Open, number: usize) -> Result<Self> {
+    pub(super) fn new(database: &'a MariaDbDatabase, number: usize) -> Result<Self> {
         let table = &database.schema.tables[number];
         let mut connection = database.connect()?;
         tables::recreate(&mut connection, table, database.storage.name())?;

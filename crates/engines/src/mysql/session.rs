@@ -8,7 +8,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Error as Failure, Params};
 
 use super::storage::Storage;
-use super::{Open, SQL, error};
+use super::{MariaDbDatabase, SQL, error};
 use crate::schema::Table;
 use crate::statement::{Action, Yield};
 use crate::{Access, Error, Result, Rows, Schema, Session, Value};
@@ -81,7 +81,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(database: &Open) -> Result<Self> {
+    fn new(database: &MariaDbDatabase) -> Result<Self> {
         let mut connection = database.connect()?;
         let prepared = database.texts.iter().map(|text| connection.prep(text));
         match prepared.collect() {
@@ -153,7 +153,7 @@ enum State {
 }
 
 pub(super) struct Client<'a> {
-    database: &'a Open,
+    database: &'a MariaDbDatabase,
     /// `None` from the loss of a connection until the next one is needed.
     prepared: Option<Prepared>,
     state: State,
@@ -162,7 +162,7 @@ pub(super) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn new(database: &'a Open) -> Result<Self> {
+    pub(super) fn new(database: &'a MariaDbDatabase) -> Result<Self> {
         let prepared = Some(Prepared::new(database)?);
         Ok(Self { database, prepared, state: State::Idle, wrote: false })
     }

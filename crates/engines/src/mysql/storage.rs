@@ -161,9 +161,9 @@ pub(super) fn stands_for(option: &str, value: &str) -> Vec<(String, String)> {
 }
 
 /// For each level its settings, and what they promise.
-type Levels = [(&'static str, &'static str); 3];
+type ByDurability = [(&'static str, &'static str); 3];
 
-const INNODB: Levels = [
+const INNODB: ByDurability = [
     (
         "innodb_flush_log_at_trx_commit=2, innodb_flush_method=nosync",
         "never syncs: a power cut may lose commits or corrupt the files \
@@ -182,7 +182,7 @@ const INNODB: Levels = [
     ),
 ];
 
-const ROCKSDB: Levels = [
+const ROCKSDB: ByDurability = [
     (
         "rocksdb_flush_log_at_trx_commit=2",
         "as relaxed: it has no weaker level that a kill of the server alone would not take \
@@ -201,7 +201,7 @@ const ROCKSDB: Levels = [
     ),
 ];
 
-const ARIA: Levels = [
+const ARIA: ByDurability = [
     (
         "aria_group_commit=soft, aria_group_commit_interval=0",
         "writes the log at each commit and never syncs it (mariadb.com/kb/en/aria-group-commit)",

@@ -10,7 +10,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
 use super::tables::Leftovers;
-use super::{Open, PROMISES, settings, survey};
+use super::{PROMISES, PostgresDatabase, settings, survey};
 use crate::external::Password;
 use crate::external::address::{Address, Form, Host};
 use crate::external::password::{Secret, of_environment, of_passfile, passfile};
@@ -252,7 +252,8 @@ impl Engine for External {
         config.options(options.join(" "));
         let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
         let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
-        let mut open = Open::new((config, self.tls.clone()), None, terms, schema, statements)?;
+        let mut open =
+            PostgresDatabase::new((config, self.tls.clone()), None, terms, schema, statements)?;
         open.prepare(leftovers)?;
         Ok(Box::new(open))
     }

@@ -8,7 +8,7 @@ use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::Type;
 use self_cell::{MutBorrow, self_cell};
 
-use super::{Open, SQL, error};
+use super::{PostgresDatabase, SQL, error};
 use crate::schema::{self, Table};
 use crate::{Error, Loader, Result, Value};
 
@@ -29,7 +29,7 @@ pub(super) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    pub(super) fn new(database: &'a Open, table: usize) -> Result<Self> {
+    pub(super) fn new(database: &'a PostgresDatabase, table: usize) -> Result<Self> {
         let table = &database.schema.tables[table];
         let name = SQL.quote(&table.name);
         let mut client = database.connect()?;

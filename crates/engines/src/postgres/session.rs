@@ -5,7 +5,7 @@ use postgres::Row;
 use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use super::wire::Wire;
-use super::{Open, error, is_lost, words};
+use super::{PostgresDatabase, error, is_lost, words};
 use crate::statement::{Action, Yield};
 use crate::{Access, Error, Result, Rows, Schema, Session, Value};
 
@@ -95,7 +95,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(database: &Open) -> Result<Self> {
+    fn new(database: &PostgresDatabase) -> Result<Self> {
         let mut wire = database.connect_by(Wire::connect)?;
         let texts = database.texts.iter().map(String::as_str).chain(CONTROL);
         let prepared = texts.map(|text| wire.wait(|client| client.prepare(text)));
@@ -143,14 +143,14 @@ enum State {
 }
 
 pub(super) struct Connection<'a> {
-    database: &'a Open,
+    database: &'a PostgresDatabase,
     /// `None` from the loss of a connection until the next one is needed.
     prepared: Option<Prepared>,
     state: State,
 }
 
 impl<'a> Connection<'a> {
-    pub(super) fn new(database: &'a Open) -> Result<Self> {
+    pub(super) fn new(database: &'a PostgresDatabase) -> Result<Self> {
         let prepared = Some(Prepared::new(database)?);
         Ok(Self { database, prepared, state: State::Idle })
     }

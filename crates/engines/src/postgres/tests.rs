@@ -184,10 +184,16 @@ fn what_relaxed_may_lose_is_less_than_a_second() {
 }
 
 /// A database whose server can be got at.
-fn opened(folder: &Path, terms: &Terms) -> Open {
+fn opened(folder: &Path, terms: &Terms) -> PostgresDatabase {
     let (config, private) = POSTGRES.start(folder, terms).expect("a server");
-    let mut open = Open::new((config, Tls::none()), Some(private), terms, &schema(), &statements())
-        .expect("a database");
+    let mut open = PostgresDatabase::new(
+        (config, Tls::none()),
+        Some(private),
+        terms,
+        &schema(),
+        &statements(),
+    )
+    .expect("a database");
     open.prepare(Leftovers::Keep).expect("open");
     open
 }

@@ -16,14 +16,14 @@ fn schema() -> Schema {
     Schema { tables: vec![table] }
 }
 
-fn open(folder: &FilePath, durability: Durability) -> Open {
+fn open(folder: &FilePath, durability: Durability) -> SqliteDatabase {
     let by_kind = Action::Read(Read::range(0, Path::Index(0), 1, &[0, 2]));
     let statements = vec![
         Statement { name: "by kind".into(), action: by_kind },
         Statement { name: "insert".into(), action: Action::Insert { table: 0 } },
     ];
     let terms = Terms { memory_bytes: Some(32 << 20), ..Terms::new(durability) };
-    Open::new(folder, &terms, &schema(), &statements).expect("open")
+    SqliteDatabase::new(folder, &terms, &schema(), &statements).expect("open")
 }
 
 /// With statistics at hand SQLite would like to plan anew for each parameter; see [`connect`].
@@ -89,7 +89,7 @@ fn sessions_share_the_cache() {
 fn the_log_tells_what_was_written_back() {
     let dir = tempfile::tempdir().unwrap();
     let terms = Terms::new(Durability::Strict);
-    let database = Open::new(dir.path(), &terms, &schema(), &[]).unwrap();
+    let database = SqliteDatabase::new(dir.path(), &terms, &schema(), &[]).unwrap();
     let counters = || -> Vec<u64> { database.counters().into_iter().map(|it| it.1).collect() };
     let keeper = database.keeper.lock().unwrap();
     keeper.execute_batch("CREATE TABLE owed (text)").unwrap();

@@ -14,9 +14,9 @@ const MINUTE: u64 = 60_000_000_000;
 /// A rest of a turn below this is a rounding error: moments are whole nanoseconds.
 const ROUNDING: f64 = 1e-6;
 
-/// A place on the disk.
+/// A position on the disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// The number of its track, counted from the first byte in use.
     pub track: f64,
     /// The number of its arc.
@@ -105,12 +105,12 @@ impl Geometry {
         (outer - (outer - inner) * self.outside(offset)).sqrt()
     }
 
-    pub fn place(&self, offset: u64) -> Place {
+    pub fn place(&self, offset: u64) -> Position {
         let sum = self.outer + self.rate(offset);
         let turns = 2.0 * offset as f64 / (sum * self.turn);
         let track = whole(turns);
         let skewed = turns + track * (self.step / self.turn) + self.phase;
-        Place {
+        Position {
             track,
             arc: whole(turns * self.arcs),
             angle: skewed - whole(skewed),
@@ -119,7 +119,7 @@ impl Geometry {
     }
 
     /// Nanoseconds from one place to another one's track.
-    fn seek(&self, from: &Place, to: &Place) -> f64 {
+    fn seek(&self, from: &Position, to: &Position) -> f64 {
         if (from.arc - to.arc).abs() <= 1.0 {
             return (from.track - to.track).abs() * self.step;
         }
@@ -127,13 +127,13 @@ impl Geometry {
     }
 
     /// When the head, which is over `from` at `at`, is over `to`.
-    pub fn arrive(&self, at: Nanos, from: &Place, to: &Place) -> Nanos {
+    pub fn arrive(&self, at: Nanos, from: &Position, to: &Position) -> Nanos {
         let there = at + nanos(self.seek(from, to));
         self.wait(there, to)
     }
 
     /// When a place of the track under the head comes round.
-    pub fn wait(&self, at: Nanos, to: &Place) -> Nanos {
+    pub fn wait(&self, at: Nanos, to: &Position) -> Nanos {
         // A minute has a whole number of turns: no error adds up.
         let turned = (at % MINUTE * self.rpm % MINUTE) as f64 / MINUTE as f64;
         let left = to.angle - turned;

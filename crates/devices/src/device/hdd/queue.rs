@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::geometry::{Geometry, Place};
+use super::geometry::{Geometry, Position};
 use crate::device::{Nanos, Request};
 
 /// A request that waits.
@@ -12,7 +12,7 @@ pub(super) struct Waiting {
     pub request: Request,
     pub since: Nanos,
     /// Where it begins.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// One queue a stream. Streams take turns, as a fair scheduler on the host does it between
