@@ -346,7 +346,8 @@ fn sweep(registry: &Path, watch: &mut dyn Watch) -> Result<(), MachineError> {
     Ok(())
 }
 
-fn now_s() -> f64 {
+/// What time it is, in seconds since 1970.
+pub fn now_s() -> f64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.unwrap_or_default().as_secs_f64()
 }

@@ -34,7 +34,7 @@ impl Pace {
             Self::Closed => Begun::Closed,
             Self::Open { per_second, arrivals, seed } => {
                 let front = Front::new(per_second, arrivals, seed);
-                Begun::Open { per_second, due: Mutex::new(Due::new(front)) }
+                Begun::Open { per_second, due: Box::new(Mutex::new(Due::new(front))) }
             }
         }
     }
@@ -43,7 +43,7 @@ impl Pace {
 /// A pace that has begun.
 pub(crate) enum Begun {
     Closed,
-    Open { per_second: f64, due: Mutex<Due> },
+    Open { per_second: f64, due: Box<Mutex<Due>> },
 }
 
 impl Begun {

@@ -153,7 +153,7 @@ impl Updates<'_> {
     }
 
     /// A parameter is added to the column.
-    pub fn add(mut self, column: &str) -> Self {
+    pub fn plus(mut self, column: &str) -> Self {
         self.set.push(Set::Add(self.on.number(column)));
         self
     }
@@ -218,7 +218,7 @@ mod tests {
     fn an_update_takes_its_parameters_in_the_order_in_which_it_is_declared() {
         let schema = schema();
         let second = on(&schema, "second");
-        let update = second.update().to(&["size"]).add("state").to(&["state"]).only_if(&["size"]);
+        let update = second.update().to(&["size"]).plus("state").to(&["state"]).only_if(&["size"]);
         let set = vec![Set::To(3), Set::Add(2), Set::To(2)];
         let only_if = vec![Filter { column: 3, any_of: 1 }];
         assert_eq!(Action::from(update), Action::Update { table: 1, set, only_if });

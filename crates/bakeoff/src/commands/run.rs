@@ -5,13 +5,12 @@ mod record;
 mod time;
 
 use std::path::Path;
-use std::time::SystemTime;
 
 use bakeoff_analysis::{Attempts, Document};
 use bakeoff_disk::mount::Launcher;
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::possible::line;
-use bakeoff_lab::{Ending, LabError, Possible, Preflight, Runner};
+use bakeoff_lab::{Ending, LabError, Possible, Preflight, Runner, now_s};
 use bakeoff_report::Reports;
 use bakeoff_results::{RunFolder, Status, visible};
 
@@ -201,11 +200,6 @@ fn name_unused_settings(experiment: &Experiment) {
             say(format_args!("the settings of {engine} are not used, since it is not run"));
         }
     }
-}
-
-fn now_s() -> f64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.unwrap_or_default().as_secs_f64()
 }
 
 fn usage(error: impl std::fmt::Display) -> Failure {

@@ -15,7 +15,7 @@ asks! {
     SetProgress, "set progress" => on(schema, "progress").update().to(&["sequence"]);
     NewEntry, "new entry" => on(schema, "entries").insert();
     ForgetEntry, "forget entry" => on(schema, "entries").delete();
-    AddToAccount, "add to account" => on(schema, "accounts").update().add("balance");
+    AddToAccount, "add to account" => on(schema, "accounts").update().plus("balance");
     PutNote, "put note" => on(schema, "notes").upsert();
     EditNote, "edit note" => on(schema, "notes").update().to(&["sequence", "title", "content"]);
     RemoveNote, "remove note" => on(schema, "notes").delete();

@@ -79,7 +79,7 @@ asks! {
             .limit(LISTED as u32);
     InsertIssue, "insert issue" => on(schema, "issues").insert();
     PlaceIssue, "update issue: place in tree" =>
-        on(schema, "issues").update().to(&["root_id", "lft", "rgt"]).add("lock_version");
+        on(schema, "issues").update().to(&["root_id", "lft", "rgt"]).plus("lock_version");
     TouchIssue, "update issue: time" => save(schema, &["updated_on", "lock_version"]);
     StartIssue, "update issue: status" =>
         save(schema, &["updated_on", "lock_version", "status_id"]);

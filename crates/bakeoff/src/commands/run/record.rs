@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, State, base, without_passwords};
 use bakeoff_lab::possible::line;
-use bakeoff_lab::{Estimate, Possible, Registry, spec};
+use bakeoff_lab::{Estimate, Possible, Registry, now_s, spec};
 use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder};
 
 use super::asked::{Asked, text};
-use super::{above, now_s, usage};
+use super::{above, usage};
 use crate::cli;
 use crate::commands::external;
 use crate::exit::{Exit, Failure};
