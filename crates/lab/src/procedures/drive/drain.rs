@@ -66,13 +66,17 @@ pub fn combine(mut measured: Measured, seen: Seen, drained: Option<u64>) -> Meas
     measured.measures.extend(seen.measures);
     let measures = &mut measured.measures;
     measures.set_some(&measures::DRAIN_WRITTEN, Scope::Disk, drained.map(|bytes| bytes as f64));
-    let sum = |scope: &Scope| {
+    let of = |scope: &Scope| {
         let written = measures.get(&measures::WRITTEN, scope);
         written.zip(measures.get(&measures::DRAIN_WRITTEN, scope)).map(|(a, b)| a + b)
     };
-    let device = sum(&Scope::Device);
-    let work = sum(&Scope::Disk).or_else(|| {
-        let processes = sum(&Scope::DATABASE)?;
+    let device = of(&Scope::Device);
+    let work = of(&Scope::Disk).or_else(|| {
+        // Of every group that works for the target.
+        let groups = measures.iter().filter(|reading| reading.name == measures::WRITTEN.name);
+        let groups = groups.filter(|reading| matches!(reading.scope, Scope::Processes(_)));
+        let each = groups.map(|reading| of(&reading.scope));
+        let processes = each.reduce(|sum, bytes| Some(sum? + bytes?))??;
         Some(device_bytes(processes as u64, device.map(|bytes| bytes as u64), neighbours) as f64)
     });
     measures.set_some(&measures::WORK_WRITTEN, Scope::Trial, work);
