@@ -80,11 +80,15 @@ impl GroupView {
 
 /// The groups of processes that a trial measured, the virtual disk's own left out.
 pub(crate) fn groups(measures: &Measures) -> BTreeSet<&str> {
-    let name = |scope| match scope {
-        &Scope::Processes(ref name) if name != DISK_GROUP => Some(&**name),
+    measures.iter().filter_map(|reading| group(&reading.scope)).collect()
+}
+
+/// The group of processes that a reading is of; `None` for any other scope, and for the virtual disk's own.
+fn group(scope: &Scope) -> Option<&str> {
+    match scope {
+        Scope::Processes(name) if name != DISK_GROUP => Some(name),
         _ => None,
-    };
-    measures.iter().filter_map(|reading| name(&reading.scope)).collect()
+    }
 }
 
 /// What all groups of processes of a trial come to; `None` where no group measured it.

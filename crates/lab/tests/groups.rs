@@ -55,7 +55,7 @@ impl Target for Page {
             },
         };
         let shared = |(name, groups): &(&'static str, &'static [&'static str])| Shared {
-            name: *name,
+            name,
             groups: groups.to_vec(),
             limit: GroupLimit { memory: wanted.cell.memory(), cpus },
         };
