@@ -13,6 +13,7 @@ use crate::beside;
 use crate::cost::{Cost, CostView, Cpu};
 use crate::debt::{DebtView, drained_of};
 use crate::document::{Attempts, CellView};
+use crate::groups::GroupView;
 use crate::open_loop::OpenLoop;
 use crate::priced::PricedView;
 use crate::state::{RestartView, SteadyView};
@@ -132,6 +133,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> C
         neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),
         open_loop: OpenLoop::of_cell(trials),
         cost: cost(trials),
+        groups: GroupView::of_cell(trials),
         counters: counters(trials),
     }
 }

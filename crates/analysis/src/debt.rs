@@ -7,6 +7,7 @@ use bakeoff_results::measure::{
 use bakeoff_results::{Measures, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
 
+use crate::groups;
 use crate::littles_law::concurrency;
 use crate::open_loop;
 
@@ -66,10 +67,10 @@ impl TrialDebt {
 }
 
 /// Bytes that went to the device in a drain: by the virtual disk, or as the kernel counted them for
-/// the engine's processes.
+/// the processes of all groups.
 fn drained(measures: &Measures) -> Option<f64> {
     let disk = measures.get(&DRAIN_WRITTEN, &Scope::Disk);
-    disk.or_else(|| measures.of_database(&DRAIN_WRITTEN))
+    disk.or_else(|| groups::sum(measures, &DRAIN_WRITTEN))
 }
 
 /// Those of a cell's trials that were drained: of several that follow one conditioning, the last alone

@@ -12,6 +12,7 @@ pub use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::condition::ConditionView;
 use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
+use crate::groups::GroupView;
 use crate::open_loop::OpenLoop;
 use crate::over_time::OverTime;
 use crate::priced::PricedView;
@@ -104,6 +105,10 @@ pub struct CellView {
     pub open_loop: Option<OpenLoop>,
     /// What the clients' work cost, all trials together; `None` where it was not counted.
     pub cost: Option<CostView>,
+    /// What each group of processes used, and what it was held to, by their names: the engine's own,
+    /// `database`, among them. Empty where nobody could look into them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupView>,
     /// What the target counted of itself while the clients ran, all trials together.
     pub counters: BTreeMap<String, u64>,
 }

@@ -234,8 +234,8 @@ mod tests {
         ];
         for (home, expected) in homes {
             let recipe = Recipe { key: "k".into(), about: "a".into(), into: "i".into() };
-            let groups = Vec::new();
-            let setup = Setup { target: "t", subject: Value::Null, recipe, groups, home };
+            let (groups, shared) = (Vec::new(), Vec::new());
+            let setup = Setup { target: "t", subject: Value::Null, recipe, groups, shared, home };
             assert_eq!(costs(&setup), expected, "{home:?}");
             assert_eq!(setup.has_server(), home == Home::Server);
             assert_eq!(setup.is_elsewhere(), home == Home::Elsewhere);

@@ -160,7 +160,8 @@ impl Preflight<'_> {
 /// What keeps groups from being limited, by each factor that some trial wants to limit them by.
 fn limits(trials: &[TrialSpec]) -> Vec<TrialError> {
     let any = |limited: fn(&GroupLimit) -> bool| {
-        trials.iter().any(|trial| trial.limits.values().any(limited))
+        let shared = |trial: &TrialSpec| trial.setup.shared.iter().any(|it| limited(&it.limit));
+        trials.iter().any(|trial| trial.limits.values().any(limited) || shared(trial))
     };
     let told = |factor: Factor, wanted: bool, try_it: fn() -> Result<String, String>| {
         let why = wanted.then(try_it)?.err()?;

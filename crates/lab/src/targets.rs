@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::TrialError;
 use crate::place::group::Limit;
 use crate::place::images::Recipe;
+pub use crate::place::limits::Shared;
 use crate::place::{Place, ProcessGroup};
 use crate::refusal::Refusal;
 
@@ -162,19 +163,15 @@ impl Wanted<'_> {
     /// What a target makes of them.
     ///
     /// # Errors
-    /// The target's own refusal; two of its groups have one name, so that nobody could say whose limit
-    /// it is and who is charged.
+    /// The target's own refusal; two of its groups or shared limits have one name, so that nobody could
+    /// say whose limit it is and who is charged; a shared limit is of a group that is not there, or has
+    /// one already.
     pub fn resolve(&self, target: &dyn Target) -> Result<Setup, Refusal> {
         let setup = target.resolve(self)?;
-        let mut names = BTreeSet::new();
-        match setup.groups.iter().find(|group| !names.insert(group.name)) {
+        match setup.wrong_groups() {
             None => Ok(setup),
-            Some(GroupSetup { name, .. }) => {
-                let why = format!(
-                    "the target `{}` has two groups of processes named `{name}`: each needs a name of \
-                     its own",
-                    target.name()
-                );
+            Some(wrong) => {
+                let why = format!("the target `{}` {wrong}", target.name());
                 Err(Refusal { levels: BTreeMap::new(), why })
             }
         }
@@ -193,6 +190,8 @@ pub struct Setup {
     pub recipe: Recipe,
     /// The groups of processes that work for it, each of another name.
     pub groups: Vec<GroupSetup>,
+    /// Limits that several of these share, each of a name that no group has.
+    pub shared: Vec<Shared<GroupLimit>>,
     /// Where it does its work.
     pub home: Home,
 }
@@ -237,6 +236,43 @@ impl Setup {
     /// Whether somebody else runs it.
     pub fn is_elsewhere(&self) -> bool {
         self.home == Home::Elsewhere
+    }
+
+    /// What is wrong with its groups: what follows the name of its target.
+    fn wrong_groups(&self) -> Option<String> {
+        let mut names = BTreeSet::new();
+        if let Some(GroupSetup { name, .. }) = self.groups.iter().find(|it| !names.insert(it.name))
+        {
+            return Some(format!(
+                "has two groups of processes named `{name}`: each needs a name of its own"
+            ));
+        }
+        let groups = names.clone();
+        let mut sharing: BTreeMap<&str, &str> = BTreeMap::new();
+        for Shared { name, groups: of, .. } in &self.shared {
+            if !names.insert(name) {
+                return Some(format!(
+                    "has a shared limit named `{name}` like another one or like a group of processes: \
+                     each needs a name of its own"
+                ));
+            }
+            if let Some(group) = of.iter().find(|group| !groups.contains(*group)) {
+                let all: Vec<&str> = groups.into_iter().collect();
+                return Some(format!(
+                    "has the limit `{name}` shared by `{group}`, which is no group of it: name some of {}",
+                    all.join(", ")
+                ));
+            }
+            for group in of {
+                if let Some(other) = sharing.insert(group, name) {
+                    return Some(format!(
+                        "has the group `{group}` share the limit `{other}` and the limit `{name}`: it \
+                         can share one, once"
+                    ));
+                }
+            }
+        }
+        None
     }
 
     /// A place over the files in `directory`, nothing of it limited. Each server has a folder of its
@@ -288,6 +324,14 @@ impl GroupLimit {
             Memory::Share(percent) => Some(loaded * u64::from(percent) / 100),
         };
         Limit { memory_bytes, cpu_milli: self.cpus.milli() }
+    }
+}
+
+impl Shared<GroupLimit> {
+    /// With data of so many bytes.
+    pub fn of(&self, loaded: u64) -> Shared<Limit> {
+        let Self { name, groups, limit } = self;
+        Shared { name, groups: groups.clone(), limit: limit.of(loaded) }
     }
 }
 

@@ -2,12 +2,25 @@
 
 use bakeoff_experiment::{Changes, Cpus, Experiment, Factor, Memory, WorkloadNames};
 use bakeoff_lab::place::images::Recipe;
-use bakeoff_lab::targets::{About, GroupLimit, GroupSetup, Home, Setup, Subject, Target, Wanted};
+use bakeoff_lab::targets::{
+    About, GroupLimit, GroupSetup, Home, Setup, Shared, Subject, Target, Wanted,
+};
 use bakeoff_lab::{Possible, Preflight, Refusal, Registry, TrialError};
 use serde_json::Value;
 
-/// A web stack in groups of these names, of which nothing can be had but its plan.
-struct Page(&'static [&'static str]);
+/// A web stack in groups of these names, of which nothing can be had but its plan; and limits that groups
+/// share, each by its name and theirs.
+#[derive(Clone, Copy, Default)]
+struct Page {
+    groups: &'static [&'static str],
+    shared: &'static [(&'static str, &'static [&'static str])],
+}
+
+impl Page {
+    fn of(groups: &'static [&'static str]) -> Self {
+        Self { groups, shared: &[] }
+    }
+}
 
 impl Target for Page {
     fn name(&self) -> &'static str {
@@ -41,11 +54,17 @@ impl Target for Page {
                 _ => GroupLimit { cpus, ..GroupLimit::NONE },
             },
         };
+        let shared = |(name, groups): &(&'static str, &'static [&'static str])| Shared {
+            name,
+            groups: groups.to_vec(),
+            limit: GroupLimit { memory: wanted.cell.memory(), cpus },
+        };
         Ok(Setup {
             target: self.name(),
             subject: Value::Null,
             recipe: Recipe { key: "page".into(), about: "page".into(), into: "nginx".into() },
-            groups: self.0.iter().map(group).collect(),
+            groups: self.groups.iter().map(group).collect(),
+            shared: self.shared.iter().map(shared).collect(),
             home: Home::Server,
         })
     }
@@ -74,7 +93,7 @@ fn planned(target: Page) -> (Registry, Experiment) {
 
 #[test]
 fn two_groups_of_one_name_are_an_error_before_anything_runs() {
-    let (registry, experiment) = planned(Page(&["php", "database", "php"]));
+    let (registry, experiment) = planned(Page::of(&["php", "database", "php"]));
     let possible = Possible::of(&registry, &experiment);
     assert_eq!(possible.plan.trials(), 0);
     let error = possible.suffices().unwrap_err().to_string();
@@ -83,7 +102,7 @@ fn two_groups_of_one_name_are_an_error_before_anything_runs() {
 
 #[test]
 fn each_group_has_the_limits_that_its_target_gives_it_and_a_folder_of_its_own() {
-    let (registry, experiment) = planned(Page(&["web", "php", "database"]));
+    let (registry, experiment) = planned(Page::of(&["web", "php", "database"]));
     let plan = experiment.plan();
     let cells = plan.blocks[0].trials.iter().map(|trial| &trial.cell);
     let half = cells.into_iter().find(|cell| cell.memory() == Memory::Share(50)).unwrap();
@@ -107,7 +126,7 @@ fn each_group_has_the_limits_that_its_target_gives_it_and_a_folder_of_its_own() 
 
 #[test]
 fn a_target_that_is_no_engine_says_what_it_lacks_before_anything_runs() {
-    let (registry, experiment) = planned(Page(&["web", "php"]));
+    let (registry, experiment) = planned(Page::of(&["web", "php"]));
     let possible = Possible::of(&registry, &experiment);
     let folder = tempfile::tempdir().unwrap();
     let preflight = Preflight {
@@ -126,4 +145,47 @@ fn a_target_that_is_no_engine_says_what_it_lacks_before_anything_runs() {
         // Once for all trials.
         assert_eq!(told.iter().filter(|it| it.contains(lacks)).count(), 1, "{told:?}");
     }
+}
+
+#[test]
+fn a_shared_limit_that_can_t_be_kept_apart_is_an_error_before_anything_runs() {
+    type Limits = &'static [(&'static str, &'static [&'static str])];
+    let refused = |shared: Limits| {
+        let (registry, experiment) = planned(Page { groups: &["php", "web"], shared });
+        let possible = Possible::of(&registry, &experiment);
+        let told = possible.suffices().map_err(|error| error.to_string()).err();
+        (possible.plan.trials(), told.unwrap_or_default())
+    };
+    let wrong: [(Limits, &str); 5] = [
+        (&[("php", &["web"])], "has a shared limit named `php` like another one or like a group"),
+        (&[("a", &["php"]), ("a", &["web"])], "has a shared limit named `a` like another one"),
+        (
+            &[("a", &["php", "nginx"])],
+            "shared by `nginx`, which is no group of it: name some of php, web",
+        ),
+        (
+            &[("a", &["php"]), ("b", &["php"])],
+            "has the group `php` share the limit `a` and the limit `b`",
+        ),
+        (&[("a", &["php", "php"])], "has the group `php` share the limit `a` and the limit `a`"),
+    ];
+    for (shared, why) in wrong {
+        let (trials, told) = refused(shared);
+        assert_eq!(trials, 0, "{why}");
+        assert!(told.contains("the target `page`") && told.contains(why), "{why}: {told}");
+    }
+    let (trials, told) = refused(&[("stack", &["php", "web"])]);
+    assert!(trials > 0 && told.is_empty(), "{told}");
+}
+
+#[test]
+fn a_shared_limit_follows_the_levels() {
+    let shared: &[_] = &[("stack", &["php", "web"] as &[_])];
+    let (registry, experiment) = planned(Page { groups: &["php", "web"], shared });
+    let plan = experiment.plan();
+    let cells = plan.blocks[0].trials.iter().map(|trial| &trial.cell);
+    let half = cells.into_iter().find(|cell| cell.memory() == Memory::Share(50)).unwrap();
+    let (trial, _) = bakeoff_lab::resolve(&registry, &experiment, half, 0).unwrap();
+    let limit = trial.setup.shared[0].of(1 << 20).limit;
+    assert_eq!((limit.memory_bytes, limit.cpu_milli), (Some(1 << 19), Some(500)));
 }

@@ -93,6 +93,7 @@ impl Target for Many {
             subject: Value::Null,
             recipe,
             groups: Vec::new(),
+            shared: Vec::new(),
             home: Home::Files,
         })
     }

@@ -3,6 +3,7 @@
 //! like a formula for one, whoever wrote it: an apostrophe before it keeps it a text.
 
 mod cuts;
+mod groups;
 mod series;
 
 use std::borrow::Cow;
@@ -185,7 +186,8 @@ fn render(document: &Document, rows: Option<Rows>) -> String {
 }
 
 /// A row a trial and operation. The factors' columns come after the trial's, by their names; the
-/// targets' own counters come last, as `counter.` and their names.
+/// targets' own counters come last, as `counter.` and their names, and after them what else was
+/// measured of groups of processes.
 fn trials(document: &Document) -> String {
     let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
     let counters = document.trials.iter().flat_map(|trial| trial.measures.counters());
@@ -194,6 +196,8 @@ fn trials(document: &Document) -> String {
     let header = TRIAL.into_iter().chain(factors.iter().copied()).chain(OPERATION).chain(facts);
     let mut header: Vec<String> = header.chain(SERVICE).map(str::to_owned).collect();
     header.extend(counters.iter().map(|name| format!("counter.{name}")));
+    let groups = groups::Columns::of(document);
+    header.extend(groups.names());
 
     let mut out = String::new();
     line(&mut out, &header);
@@ -210,7 +214,8 @@ fn trials(document: &Document) -> String {
         };
         for operation in operations {
             let (figures, service) = operation_fields(operation);
-            let fields = [&start[..], &figures, &facts, &service, &counted].concat();
+            let groups = groups.fields(trial);
+            let fields = [&start[..], &figures, &facts, &service, &counted, &groups].concat();
             line(&mut out, &fields);
         }
     }

@@ -13,6 +13,7 @@ mod chart;
 mod csv;
 mod exporter;
 mod figures;
+mod group_rows;
 mod html;
 mod json;
 mod layout;

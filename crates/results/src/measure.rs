@@ -159,7 +159,8 @@ measures! {
         "seconds at the start that are unlike the rest by MSER-5; missing where there are none, \
          or MSER-5 can't tell";
     RUN_DELAY = "run-delay", Seconds, [Clients, Database, DiskDaemon],
-        "seconds that threads were ready to run and had no processor, all threads together";
+        "seconds that threads were ready to run and had no processor, all threads together; where they \
+         have a quota of processors, with what they waited for that";
     FOREIGN_CPU = "foreign-cpu", Seconds, [Machine],
         "processor seconds that processes other than bakeoff's used while the clients ran";
     STEAL = "steal", Seconds, [Machine],

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::measure::{
-    ACHIEVED_LATENCY, CPU, DRIVERS, FOREIGN_CPU, MODELLED_LATENCY, RATE, RUN_DELAY, STEAL,
+    ACHIEVED_LATENCY, CPU, CPU_THROTTLED, DRIVERS, FOREIGN_CPU, MODELLED_LATENCY, RATE, RUN_DELAY,
+    STEAL,
 };
-use bakeoff_results::{Canary, Disturbed, Measure, Run, Scope, TrialSummary};
+use bakeoff_results::{Canary, Disturbed, Measure, Measures, Run, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
 use super::{Tally, part, percent};
@@ -75,9 +76,20 @@ pub(super) fn drifted(canaries: &[Canary]) -> Option<Warning> {
     })
 }
 
-/// The share of the clients' time in which their threads were ready to run and had no processor.
+/// Whether a group of processes had used its quota of processors up: the kernel takes its threads for
+/// ready to run while they wait for the next period, which says nothing of the machine.
+fn quota_used_up(measures: &Measures) -> bool {
+    measures.iter().any(|reading| reading.name == CPU_THROTTLED.name && reading.value > 0.0)
+}
+
+/// The share of the clients' time in which their threads were ready to run and had no processor; `None`
+/// where an engine that works on these threads had used its quota up.
 fn waited(trial: &TrialSummary) -> Option<f64> {
     let of = |measure: &Measure| trial.measures.get(measure, &Scope::Clients);
+    // The threads of a server tell their own delay.
+    if quota_used_up(&trial.measures) && trial.measures.of_database(&RUN_DELAY).is_none() {
+        return None;
+    }
     Some(of(&RUN_DELAY)? / (trial.ran_s? * of(&DRIVERS)?))
 }
 
@@ -113,8 +125,14 @@ pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Warni
 /// Servers and disk daemons that waited for a processor: their clients waited with them.
 pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let share = |trial: &TrialSummary| {
-        let of = |scope| trial.measures.get(&RUN_DELAY, &scope).unwrap_or_default();
-        let delay = of(Scope::DATABASE).max(of(Scope::DISK_DAEMON));
+        let quota = quota_used_up(&trial.measures);
+        let told = |scope: &Scope| match scope {
+            Scope::Processes(_) => !quota || *scope == Scope::DISK_DAEMON,
+            _ => false,
+        };
+        let delays = trial.measures.iter().filter(|it| it.name == RUN_DELAY.name);
+        let delays = delays.filter(|it| told(&it.scope)).map(|it| it.value);
+        let delay = delays.fold(0.0, f64::max);
         Some(delay / (trial.ran_s? * concurrency(trial)?))
     };
     let above = |trial| share(trial).filter(|share| *share > WAITED).unwrap_or_default();

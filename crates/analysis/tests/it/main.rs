@@ -5,6 +5,7 @@ mod cuts;
 #[path = "../../../results/examples/synthetic/data.rs"]
 mod data;
 mod document;
+mod groups;
 mod guide;
 mod mixes;
 mod open_loop;

@@ -199,7 +199,8 @@ fn no_field_can_be_missing_or_of_another_type() {
         assert!(!validator.is_valid(&wrong), "{path} can be anything");
         // A name of the user's, and what cells or records of an older bakeoff don't have.
         let free = ["levels", "counters"].iter().any(|map| parent.ends_with(map));
-        let rare = ["untrimmed_mean_s", "estimated_s", "left_out", "planner", "sequential"];
+        let rare =
+            ["untrimmed_mean_s", "estimated_s", "left_out", "planner", "sequential", "groups"];
         // Nor does a cut in another state, or that was not the first.
         let of_some_cuts = ["conditioned", "placed", "timed"];
         if !free && !rare.contains(&field) && !of_some_cuts.contains(&field) {

@@ -19,7 +19,7 @@ mod hierarchy;
 mod memory;
 mod processors;
 
-use hierarchy::{Hierarchy, PROCESSES};
+use hierarchy::{CHILDREN, Hierarchy, PROCESSES};
 use memory::Memory;
 use processors::Processors;
 pub use processors::Throttled;
@@ -52,6 +52,18 @@ impl Limit {
         Self { memory_bytes: None, cpu_milli: Some(milli) }
     }
 
+    /// What is left of it where another limit holds, too.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.into_iter().chain(other).min()
+        }
+        Self {
+            memory_bytes: least(self.memory_bytes, other.memory_bytes),
+            cpu_milli: least(self.cpu_milli, other.cpu_milli),
+        }
+    }
+
     /// The controllers that it takes.
     fn controllers(self) -> Vec<&'static str> {
         let memory = self.memory_bytes.map(|_| MEMORY);
@@ -59,11 +71,35 @@ impl Limit {
     }
 }
 
+/// A control group: one for all limits by version 2, one for each by version 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Level {
+    path: PathBuf,
+    version: u8,
+    /// The controllers of what it can limit.
+    controllers: Vec<&'static str>,
+}
+
+impl Level {
+    /// Has groups in this one be limited by themselves and held to its limits together.
+    fn divide(&self) -> io::Result<()> {
+        if self.version == 2 {
+            let all: Vec<String> = self.controllers.iter().map(|it| format!("+{it}")).collect();
+            return fs::write(self.path.join(CHILDREN), all.join(" "));
+        }
+        // Since Linux 5.11 it is always so.
+        let together = self.path.join("memory.use_hierarchy");
+        match fs::read_to_string(&together) {
+            Ok(text) if text.trim() == "0" => fs::write(&together, "1"),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A group with limits. When it is dropped, its processes are ended and it goes.
 #[derive(Debug)]
 pub struct Group {
-    /// Its control groups: one for all its limits by version 2, one for each by version 1.
-    paths: Vec<PathBuf>,
+    levels: Vec<Level>,
     memory: Option<Memory>,
     processors: Option<Processors>,
 }
@@ -74,33 +110,85 @@ impl Group {
     /// # Errors
     /// It can't be limited here: why, and what to do.
     pub fn create(limit: Limit) -> Result<Self, String> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let mut group = Self { paths: Vec::new(), memory: None, processors: None };
-        for hierarchy in Hierarchy::of(&limit.controllers())? {
-            let refused = |why: String| unlimited(hierarchy.controllers[0], &why);
-            let path = hierarchy.parent().map_err(refused)?.join(name(&number.to_string()));
-            let wrong = |error: io::Error| refused(format!("{}: {error}", path.display()));
-            // Where both controllers of version 1 are mounted together, it is there already.
-            if !group.paths.contains(&path) {
-                fs::create_dir(&path).map_err(wrong)?;
-                group.paths.push(path.clone());
+        Self::in_hierarchies(&limit.controllers(), limit)
+    }
+
+    /// Makes a group for the groups of several, which may have no more than that together. `each` are
+    /// the limits that some of them have of their own. No process belongs to it but by one of these.
+    ///
+    /// # Errors
+    /// As [`Group::create`].
+    pub fn of_several(limit: Limit, each: &[Limit]) -> Result<Self, String> {
+        let mut controllers = limit.controllers();
+        for controller in each.iter().flat_map(|it| it.controllers()) {
+            if !controllers.contains(&controller) {
+                controllers.push(controller);
             }
-            group.set(&path, &hierarchy, limit).map_err(wrong)?;
+        }
+        let group = Self::in_hierarchies(&controllers, limit)?;
+        for level in &group.levels {
+            level.divide().map_err(|error| refused(&level.path, &level.controllers, &error))?;
         }
         Ok(group)
     }
 
-    /// Sets what of a limit a hierarchy holds.
-    fn set(&mut self, path: &Path, hierarchy: &Hierarchy, limit: Limit) -> io::Result<()> {
-        let held = |controller| hierarchy.controllers.contains(&controller);
+    /// Makes a group in this one, which is of several: its processes may have no more than this limit,
+    /// and with those of the others no more than that of all.
+    ///
+    /// # Errors
+    /// As [`Group::create`].
+    pub fn create_within(&self, limit: Limit) -> Result<Self, String> {
+        // Version 1 takes no larger quota of processors than the one above it.
+        Self::below(&self.levels, limit.within(self.limit()))
+    }
+
+    fn in_hierarchies(controllers: &[&'static str], limit: Limit) -> Result<Self, String> {
+        let mut above = Vec::new();
+        for hierarchy in Hierarchy::of(controllers)? {
+            let path =
+                hierarchy.parent().map_err(|why| unlimited(hierarchy.controllers[0], &why))?;
+            let (version, controllers) = (hierarchy.version, hierarchy.controllers);
+            above.push(Level { path, version, controllers });
+        }
+        Self::below(&above, limit)
+    }
+
+    /// Makes a group in those above, each of which holds a part of the limit.
+    fn below(above: &[Level], limit: Limit) -> Result<Self, String> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = name(&COUNT.fetch_add(1, Ordering::Relaxed).to_string());
+        let mut group = Self { levels: Vec::new(), memory: None, processors: None };
+        for above in above {
+            let level = Level { path: above.path.join(&name), ..above.clone() };
+            let wrong = |error: io::Error| refused(&level.path, &level.controllers, &error);
+            // Where both controllers of version 1 are mounted together, it is there already.
+            if !group.levels.iter().any(|made| made.path == level.path) {
+                fs::create_dir(&level.path).map_err(wrong)?;
+            }
+            group.levels.push(level.clone());
+            group.set(&level, limit).map_err(wrong)?;
+        }
+        Ok(group)
+    }
+
+    /// Sets what of a limit a control group holds.
+    fn set(&mut self, level: &Level, limit: Limit) -> io::Result<()> {
+        let Level { path, version, controllers } = level;
+        let held = |controller| controllers.contains(&controller);
         if let Some(bytes) = limit.memory_bytes.filter(|_| held(MEMORY)) {
-            self.memory = Some(Memory::limit(path, hierarchy.version, bytes)?);
+            self.memory = Some(Memory::limit(path, *version, bytes)?);
         }
         if let Some(milli) = limit.cpu_milli.filter(|_| held(CPU)) {
-            self.processors = Some(Processors::limit(path, hierarchy.version, milli)?);
+            self.processors = Some(Processors::limit(path, *version, milli)?);
         }
         Ok(())
+    }
+
+    /// The folders of its control groups, each once, that of its memory first.
+    fn paths(&self) -> Vec<&Path> {
+        let mut paths: Vec<&Path> = self.levels.iter().map(|level| level.path.as_path()).collect();
+        paths.dedup();
+        paths
     }
 
     /// Its limits.
@@ -113,7 +201,7 @@ impl Group {
 
     /// The files that a process writes `0` to, each of them, in order to belong to the group.
     pub fn processes(&self) -> Vec<PathBuf> {
-        self.paths.iter().map(|path| path.join(PROCESSES)).collect()
+        self.paths().into_iter().map(|path| path.join(PROCESSES)).collect()
     }
 
     /// The names of the processes that are in it, but for this one.
@@ -132,7 +220,7 @@ impl Group {
     /// # Errors
     /// They don't end.
     pub fn end_processes(&self) -> io::Result<()> {
-        self.paths.iter().try_for_each(|path| end_processes(path))
+        self.paths().into_iter().try_for_each(end_processes)
     }
 
     fn of_memory<T>(&self, ask: impl FnOnce(&Memory) -> io::Result<T>) -> io::Result<T> {
@@ -178,7 +266,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // One that can't be removed now is found by the next run.
-        self.paths.iter().for_each(|path| drop(remove(path)));
+        self.paths().into_iter().for_each(|path| drop(remove(path)));
     }
 }
 
@@ -218,7 +306,8 @@ fn try_limit(limit: Limit) -> Result<String, String> {
     // It ends with its input.
     drop(child.stdin.take());
     let _ = child.wait();
-    let place = group.paths[0].parent().unwrap_or(&group.paths[0]).display();
+    let own = &group.levels[0].path;
+    let place = own.parent().unwrap_or(own).display();
     let version = Hierarchy::of(&controllers)?[0].version;
     match moved {
         Ok(()) => Ok(format!("cgroup v{version}, in {place}")),
@@ -242,11 +331,11 @@ fn sweep_below(folder: &Path, removed: &mut Vec<PathBuf>) {
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
+        // A group goes after those in it.
+        sweep_below(&entry.path(), removed);
         let name = entry.file_name();
         if name.to_str().is_some_and(is_left_over) && remove(&entry.path()).is_ok() {
             removed.push(entry.path());
-        } else {
-            sweep_below(&entry.path(), removed);
         }
     }
 }
@@ -314,6 +403,11 @@ fn pids(list: &str) -> impl Iterator<Item = u32> {
     list.lines().filter_map(|pid| pid.parse().ok())
 }
 
+/// Says that a control group can't be made or set.
+fn refused(path: &Path, controllers: &[&str], error: &io::Error) -> String {
+    unlimited(controllers[0], &format!("{}: {error}", path.display()))
+}
+
 fn unlimited(controller: &str, why: &str) -> String {
     let what = if controller == CPU { "processors" } else { "memory" };
     format!("{what} can't be limited: {why}")
@@ -328,3 +422,6 @@ fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line?.trim().parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
-//! The limits of a place's groups of processes: each group has its own limits and its own account.
+//! The limits of a place's groups of processes: each group has its own limits and its own account, and
+//! several may share a limit.
 
 use std::collections::BTreeMap;
 
@@ -14,30 +15,79 @@ use crate::{MachineError, TrialError};
 /// What groups waited for their processors up to a moment, by their names.
 pub type Waited = BTreeMap<&'static str, Throttled>;
 
+/// A limit that several groups share: each is accounted by itself, and all are held to it together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared<L> {
+    /// Its name, which no group has.
+    pub name: &'static str,
+    /// The names of the groups.
+    pub groups: Vec<&'static str>,
+    /// The most that they may have together.
+    pub limit: L,
+}
+
 /// The groups that are limited, by their names. When it is dropped, their processes are ended and they
 /// go.
 #[derive(Debug, Default)]
-pub struct Limits(BTreeMap<&'static str, Group>);
+pub struct Limits {
+    // They go before what they are in.
+    groups: BTreeMap<&'static str, Group>,
+    /// What holds several, by the names of the limits, and the names of the groups.
+    shared: BTreeMap<&'static str, (Group, Vec<&'static str>)>,
+}
 
 impl Limits {
-    /// Holds each of these groups to its limit; one without any is not held.
+    /// Holds each of these groups to its limit, and those that share one to that; a group without any
+    /// is not held.
     ///
     /// # Errors
     /// It can't be limited here: why, and what to do.
-    pub fn create(wanted: &BTreeMap<&'static str, Limit>) -> Result<Self, MachineError> {
-        let limited = wanted.iter().filter(|(_, limit)| **limit != Limit::default());
-        let limited = limited.map(|(name, limit)| Ok((*name, Group::create(*limit)?)));
-        limited.collect::<Result<_, String>>().map(Self).map_err(MachineError::Place)
+    pub fn create(
+        wanted: &BTreeMap<&'static str, Limit>,
+        shared: &[Shared<Limit>],
+    ) -> Result<Self, MachineError> {
+        Self::try_create(wanted, shared).map_err(MachineError::Place)
+    }
+
+    fn try_create(
+        wanted: &BTreeMap<&'static str, Limit>,
+        shared: &[Shared<Limit>],
+    ) -> Result<Self, String> {
+        let mut limits = Self::default();
+        let own = |name: &str| wanted.get(name).copied().unwrap_or_default();
+        for Shared { name, groups, limit } in shared {
+            if *limit == Limit::default() {
+                continue;
+            }
+            let each: Vec<Limit> = groups.iter().map(|group| own(group)).collect();
+            let several = Group::of_several(*limit, &each)?;
+            for (group, limit) in groups.iter().zip(each) {
+                limits.groups.insert(group, several.create_within(limit)?);
+            }
+            limits.shared.insert(name, (several, groups.clone()));
+        }
+        for (name, limit) in wanted {
+            if *limit != Limit::default() && !limits.groups.contains_key(name) {
+                limits.groups.insert(name, Group::create(*limit)?);
+            }
+        }
+        Ok(limits)
+    }
+
+    /// The groups, and then what holds several of them, each by its name.
+    fn all(&self) -> impl Iterator<Item = (&'static str, &Group)> {
+        let groups = self.groups.iter().map(|(name, group)| (*name, group));
+        groups.chain(self.shared.iter().map(|(name, (group, _))| (*name, group)))
     }
 
     /// Whether the memory of no group is limited.
     pub fn leave_memory(&self) -> bool {
-        self.0.values().all(|group| group.limit().memory_bytes.is_none())
+        self.all().all(|(_, group)| group.limit().memory_bytes.is_none())
     }
 
     /// What holds a group.
     pub fn of(&self, name: &str) -> Option<&Group> {
-        self.0.get(name)
+        self.groups.get(name)
     }
 
     /// What each group has left behind when its work is over, in words. Nobody else works in it.
@@ -49,7 +99,7 @@ impl Limits {
             let told = format!("its group {name} left {count} {many} behind, now ended: {names}");
             (count > 0).then_some(told)
         };
-        self.0.iter().filter_map(told).collect()
+        self.groups.iter().filter_map(told).collect()
     }
 
     /// Ends all processes of all groups.
@@ -57,23 +107,23 @@ impl Limits {
     /// # Errors
     /// What can't be ended; the other groups' processes are ended all the same.
     pub fn end_processes(&self) -> Result<(), TrialError> {
-        let ended = self.0.values().map(|group| {
+        let ended = self.groups.values().map(|group| {
             group.end_processes().map_err(|error| TrialError::place("its end", error))
         });
         ended.fold(Ok(()), Result::and)
     }
 
-    /// What each group has waited for its processors up to now.
+    /// What each group, and each that share a limit, have waited for their processors up to now.
     pub fn waited(&self) -> Waited {
-        let waited = |(name, group): (&&'static str, &Group)| Some((*name, group.throttled()?));
-        self.0.iter().filter_map(waited).collect()
+        self.all().filter_map(|(name, group)| Some((name, group.throttled()?))).collect()
     }
 
-    /// What each group holds now, and what it waited for its processors since.
+    /// What each group holds now, and what it waited for its processors since; the same of those that
+    /// share a limit, by its name.
     pub fn account(&self, since: &Waited) -> Measures {
         let mut measures = Measures::default();
-        for (name, group) in &self.0 {
-            let scope = || Scope::Processes((*name).into());
+        for (name, group) in self.all() {
+            let scope = || Scope::Processes(name.into());
             let Limit { memory_bytes, cpu_milli } = group.limit();
             if let Some(bytes) = memory_bytes {
                 measures.set(&MEMORY_LIMIT, scope(), bytes as f64);
@@ -94,7 +144,7 @@ impl Limits {
 
     /// Whether a process was killed for them.
     pub fn has_killed(&self) -> bool {
-        self.0.values().any(|group| group.out_of_memory_kills().is_ok_and(|kills| kills > 0))
+        self.all().any(|(_, group)| group.out_of_memory_kills().is_ok_and(|kills| kills > 0))
     }
 
     /// What came of a trial within these limits: none whose processes were killed for them counts.
@@ -102,13 +152,33 @@ impl Limits {
     /// # Errors
     /// What went wrong, with the limits that it went wrong under.
     pub fn judge(&self, answer: Result<Measured, TrialError>) -> Result<Measured, TrialError> {
-        self.0.values().fold(answer, |answer, group| judge(group, answer))
+        self.groups
+            .iter()
+            .fold(answer, |answer, (name, group)| judge(group, &self.told(name), answer))
+    }
+
+    /// Whose limit of memory it is, where there are several: words that follow the limit.
+    fn told(&self, name: &str) -> String {
+        let together = self.shared.values().find(|(_, groups)| groups.contains(&name));
+        let together = together.and_then(|(several, groups)| {
+            let bytes = several.limit().memory_bytes?;
+            Some(format!(", limit {} MiB of {} together", bytes >> 20, groups.join(" and ")))
+        });
+        match self.groups.len() {
+            1 => together.unwrap_or_default(),
+            _ => format!(" of the group {name}{}", together.unwrap_or_default()),
+        }
     }
 }
 
-fn judge(group: &Group, answer: Result<Measured, TrialError>) -> Result<Measured, TrialError> {
+/// What came of a trial within the limit of a group; `whose` are words that follow its limit.
+fn judge(
+    group: &Group,
+    whose: &str,
+    answer: Result<Measured, TrialError>,
+) -> Result<Measured, TrialError> {
     let Some(bytes) = group.limit().memory_bytes else { return answer };
-    let limit = format!("limit {} MiB", bytes >> 20);
+    let limit = format!("limit {} MiB{whose}", bytes >> 20);
     let out_of = |more: String| TrialError::User(format!("out of memory: {limit}; {more}"));
     match (group.out_of_memory_kills(), answer) {
         (_, Err(error)) if error.stops_the_run() => Err(error),

@@ -119,8 +119,10 @@ impl Turns<'_> {
     fn here(&self, stage: &mut Stage<'_>, ended: &mut Ended<'_>) -> Result<Measured, TrialError> {
         let trial = self.trial;
         let image = stage.image(&trial.setup)?;
-        let wanted = trial.limits.iter().map(|(name, limit)| (*name, limit.of(image.loaded_bytes)));
-        let limits = Limits::create(&wanted.collect())?;
+        let loaded = image.loaded_bytes;
+        let wanted = trial.limits.iter().map(|(name, limit)| (*name, limit.of(loaded)));
+        let shared = trial.setup.shared.iter().map(|it| it.of(loaded));
+        let limits = Limits::create(&wanted.collect(), &shared.collect::<Vec<_>>())?;
         let files = stage.work.join("trial");
         let measured = image
             .restore(&files, !limits.leave_memory() || self.is_cold(), stage.stop)

@@ -153,6 +153,7 @@ impl Target for Folder {
                 into: WORKLOAD.into(),
             },
             groups: Vec::new(),
+            shared: Vec::new(),
             home: Home::Files,
         })
     }

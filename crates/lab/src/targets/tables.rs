@@ -189,6 +189,7 @@ impl Target for Tables {
             },
             subject: serde_json::to_value(&resolved).expect("it is plain data"),
             groups: if external { Vec::new() } else { vec![database(engine, cell)] },
+            shared: Vec::new(),
             home: engine.home().into(),
         })
     }

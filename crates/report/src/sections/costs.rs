@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_analysis::{CellView, CostView, Counter};
+use bakeoff_analysis::{CellView, CostView, Counter, GroupView};
 
 use crate::block::{Block, Cell, Column, Folded, Kind, Row, Table};
 use crate::cell_rows::{self, Head};
 use crate::figures::{self, NONE};
+use crate::group_rows;
 use crate::layout::{Condition, Layout};
 use crate::section::Section;
 use crate::words;
@@ -49,6 +50,7 @@ impl Section for Costs {
         let Some(table) = table else { return Vec::new() };
         let lead = format!("{EXPLAINED} {}", counted_by(layout));
         let mut blocks = vec![Block::Lead(lead.trim_end().into()), Block::Table(table)];
+        blocks.extend(groups(layout));
         let tables: Vec<Block> =
             layout.levels.iter().filter_map(|it| counters(layout, it)).collect();
         if !tables.is_empty() {
@@ -68,6 +70,39 @@ fn cells(cell: &CellView) -> Option<[String; COLUMNS.len()]> {
         cell.space_bytes.map_or(NONE.into(), words::bytes),
         figures::text(cost.engine_cpu_per_operation_s, words::seconds),
     ])
+}
+
+/// The columns that a group can have.
+const GROUP: [Head; 7] = [
+    ("CPU per operation", Some("CPU"), Kind::Main),
+    ("memory limit", Some("limit"), Kind::Number),
+    ("memory at most", Some("at most"), Kind::Number),
+    ("page cache", Some("page cache"), Kind::Number),
+    ("read", Some("read"), Kind::Number),
+    ("written", Some("written"), Kind::Number),
+    ("written in the drain", None, Kind::Number),
+];
+
+/// What the work cost in each group of processes, where there are several.
+fn groups(layout: &Layout<'_>) -> Option<Block> {
+    let caption = "What it cost: every group of processes, mean of the trials";
+    let several = group_rows::are_several(layout);
+    let cells = |group: &GroupView| several.then(|| group_cells(group));
+    group_rows::table(layout, caption, &GROUP, cells).map(Block::Table)
+}
+
+/// A text for each of [`GROUP`].
+fn group_cells(group: &GroupView) -> [String; GROUP.len()] {
+    let bytes = |bytes| figures::text(bytes, |bytes| words::bytes(bytes as u64));
+    [
+        figures::text(group.cpu_per_operation_s, words::seconds),
+        bytes(group.memory_limit_bytes),
+        bytes(group.memory_peak_bytes),
+        bytes(group.memory_cached_bytes),
+        bytes(group.read_bytes),
+        bytes(group.written_bytes),
+        bytes(group.drain_written_bytes),
+    ]
 }
 
 /// A number a commit; one that rounds to nothing is not nothing.

@@ -1,10 +1,11 @@
 //! Who used the processor.
 
-use bakeoff_analysis::CellView;
+use bakeoff_analysis::{CellView, GroupView};
 
 use crate::block::{Block, Kind, Words};
 use crate::cell_rows::{self, Head};
 use crate::figures;
+use crate::group_rows;
 use crate::layout::Layout;
 use crate::section::Section;
 use crate::words;
@@ -36,8 +37,53 @@ impl Section for Processor {
         let drain = if layout.has_engines() { "; of the engine in the drain, too" } else { "" };
         let lead = Words::from(format!("Mean seconds of a trial while the clients ran{drain}."))
             .marked(" Clients: bakeoff’s own. Disk daemon: the virtual disk with its model of the neighbours.");
-        table.map_or(Vec::new(), |table| vec![Block::Lead(lead), Block::Table(table)])
+        let mut blocks = table.map_or(Vec::new(), |it| vec![Block::Lead(lead), Block::Table(it)]);
+        blocks.extend(groups(layout));
+        blocks
     }
+}
+
+/// The columns that a group can have.
+const GROUP: [Head; 6] = [
+    ("clients at work", Some("at work"), Kind::Main),
+    ("drain", Some("drain"), Kind::Number),
+    ("processors", Some("processors"), Kind::Number),
+    ("periods with work", None, Kind::Number),
+    ("quota used up in", Some("used up"), Kind::Number),
+    ("waited for it", Some("waited"), Kind::Number),
+];
+
+/// What the columns of a quota hold.
+const QUOTAS: &str = "Processors: the quota of a group of processes. It counts in periods of 100 ms. Used \
+     up: the part of the periods with work in which the group had used its quota up. Waited: how long it \
+     then waited for the next period, summed over its processors.";
+
+/// What each group used where there are several, and how far quotas held them back.
+fn groups(layout: &Layout<'_>) -> Vec<Block> {
+    let several = group_rows::are_several(layout);
+    let cells = |group: &GroupView| {
+        (several || group.cpu_limit.is_some()).then(|| group_cells(group, several))
+    };
+    let caption = "Processor time of a trial: every group of processes";
+    let Some(table) = group_rows::table(layout, caption, &GROUP, cells) else { return Vec::new() };
+    let mut all = layout.document.cells.iter().flat_map(|cell| &cell.groups);
+    let lead = all.any(|group| group.cpu_limit.is_some()).then(|| Block::Lead(QUOTAS.into()));
+    lead.into_iter().chain([Block::Table(table)]).collect()
+}
+
+/// A text for each of [`GROUP`]; the processor time only where it is not in the table of cells.
+fn group_cells(group: &GroupView, several: bool) -> [String; GROUP.len()] {
+    let used = |seconds: Option<f64>| figures::text(seconds.filter(|_| several), words::seconds);
+    let share = |(throttled, periods): (f64, f64)| throttled / periods;
+    let held = group.cpu_throttled.zip(group.cpu_periods.filter(|periods| *periods > 0.0));
+    [
+        used(group.cpu_s),
+        used(group.drain_cpu_s),
+        figures::text(group.cpu_limit, words::digits),
+        figures::text(group.cpu_periods, words::digits),
+        figures::text(held.map(share), words::percent),
+        figures::text(group.cpu_waited_s, words::seconds),
+    ]
 }
 
 /// A text for each of [`COLUMNS`].

@@ -176,6 +176,7 @@ impl Sample {
             neighbour_per_second: if busy { 1834.0 * ripple } else { 0.0 },
             open_loop: None,
             cost: Some(cost(engine, clients).into()),
+            groups: Vec::new(),
             counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),
         }
     }

@@ -14,7 +14,7 @@ const MEND: &str = "run it as root, or as a unit of one's own: systemd-run --use
 /// The list of a group's processes.
 pub const PROCESSES: &str = "cgroup.procs";
 /// The controllers that a group's children have.
-const CHILDREN: &str = "cgroup.subtree_control";
+pub const CHILDREN: &str = "cgroup.subtree_control";
 /// What the group is called that this process moves to.
 const LEAF: &str = "lab";
 /// The controllers that a group may give to its children.

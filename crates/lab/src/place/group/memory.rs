@@ -17,8 +17,9 @@ struct Files {
     usage: &'static str,
     /// The most that was in use.
     peak: &'static str,
-    /// Bytes in the page cache, in `memory.stat`; shared memory is among them.
-    cached: &'static str,
+    /// Bytes in the page cache, in `memory.stat`, and those of them that are shared memory: of the
+    /// group with those in it.
+    cached: (&'static str, &'static str),
     /// The file that has a line `oom_kill` with the number of processes killed.
     kills: &'static str,
 }
@@ -29,7 +30,7 @@ const V1: Files = Files {
     swap: ("memory.memsw.limit_in_bytes", |limit| limit),
     usage: "memory.usage_in_bytes",
     peak: "memory.max_usage_in_bytes",
-    cached: "cache",
+    cached: ("total_cache", "total_shmem"),
     kills: "memory.oom_control",
 };
 
@@ -39,7 +40,7 @@ const V2: Files = Files {
     swap: ("memory.swap.max", |_| 0),
     usage: "memory.current",
     peak: "memory.peak",
-    cached: "file",
+    cached: ("file", "shmem"),
     kills: "memory.events",
 };
 
@@ -83,8 +84,9 @@ impl Memory {
 
     pub fn cached(&self) -> io::Result<u64> {
         let text = self.read("memory.stat")?;
-        let shared = field(&text, "shmem").unwrap_or(0);
-        field(&text, self.files.cached)
+        let (cached, shared) = self.files.cached;
+        let shared = field(&text, shared).unwrap_or(0);
+        field(&text, cached)
             .map(|all| all.saturating_sub(shared))
             .ok_or_else(|| io::ErrorKind::InvalidData.into())
     }

@@ -13,7 +13,7 @@ const MIB: u64 = 1 << 20;
 
 /// Groups with these limits.
 fn limited<const N: usize>(wanted: [(&'static str, Limit); N]) -> Limits {
-    Limits::create(&wanted.into()).unwrap()
+    Limits::create(&wanted.into(), &[]).unwrap()
 }
 
 /// A shell that joins a group, which is on the list of all its limits, and does this.
@@ -149,4 +149,129 @@ fn nothing_is_held_without_a_limit() {
     let limits = limited([("database", Limit::default())]);
     assert!(limits.of("database").is_none() && limits.leave_memory());
     assert_eq!(limits.account(&limits.waited()), Measures::default());
+}
+
+/// Two groups that share a limit, and have none of their own.
+fn sharing(limit: Limit) -> Limits {
+    let shared = Shared { name: "stack", groups: vec!["database", "web", "idle"], limit };
+    let own = ["database", "web", "idle"].map(|name| (name, Limit::default()));
+    Limits::create(&own.into(), &[shared]).unwrap()
+}
+
+#[test]
+fn groups_that_share_memory_are_held_together_and_charged_each_for_its_own() {
+    if needs(group::try_memory_limit()).is_none() {
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    let place = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+    let (page, rows) = (file(place.path(), "page", 12), file(place.path(), "rows", 96));
+    let copy = place.path().join("copy");
+    let limits = sharing(Limit::memory(48 * MIB));
+    // The first reads less than the limit, the second reads and writes past it.
+    let scripts = [
+        ("web", format!("exec cat '{}'", page.display())),
+        ("database", format!("exec cp '{}' '{}'", rows.display(), copy.display())),
+    ];
+    for (name, script) in scripts {
+        let status = within(&limits, name, &script).wait().unwrap();
+        assert!(status.success(), "{name}: {status}");
+    }
+    let account = limits.account(&Waited::new());
+    let of = |what, name: &'static str| account.get(what, &Scope::Processes(name.into())).unwrap();
+    let peak = |name| of(&MEMORY_PEAK, name);
+    let cached = |name| of(&MEMORY_CACHED, name);
+    let limit = 48.0 * MIB as f64;
+    let figures = format!("{:?}", account.iter().collect::<Vec<_>>());
+    assert_eq!((of(&MEMORY_LIMIT, "stack"), of(&MEMORY_LIMIT, "web")), (limit, limit));
+    assert!(peak("stack") <= limit && peak("stack") > 0.9 * limit, "{figures}");
+    // In one group both would have read the same.
+    assert!(peak("web") > 12.0 * MIB as f64 && peak("web") < 24.0 * MIB as f64, "{figures}");
+    assert!(peak("database") > 24.0 * MIB as f64, "{figures}");
+    // In two groups that share nothing they would have more together.
+    let (web, database) = (cached("web"), cached("database"));
+    assert!(database > limit / 2.0 && web + database <= limit, "{figures}");
+    assert!((cached("stack") - web - database).abs() < 0.1 * limit, "{figures}");
+    assert_eq!(cached("idle"), 0.0, "what others read");
+    assert!(!limits.leave_memory() && !limits.has_killed());
+}
+
+#[test]
+fn groups_that_share_a_quota_have_no_more_than_it_together() {
+    if needs(group::try_cpu_limit()).is_none() {
+        return;
+    }
+    let limits = sharing(Limit::processors(200));
+    let begun = limits.waited();
+    let mut shells = ["database", "web"].map(|name| within(&limits, name, "while :; do :; done"));
+    wait_until("20 periods of both", || limits.waited()["stack"].throttled >= 20);
+    // The time before the periods, so that none is missing.
+    let used = shells.each_ref().map(|shell| Usage::of_family(shell.id()).unwrap().cpu);
+    let account = limits.account(&begun);
+    shells.iter_mut().for_each(|shell| shell.kill().unwrap());
+    for shell in &mut shells {
+        shell.wait().unwrap();
+    }
+    let of = |what, name: &'static str| account.get(what, &Scope::Processes(name.into()));
+    let periods = of(&CPU_PERIODS, "stack").unwrap();
+    // What is charged to a period late is paid for in the next.
+    let most = Duration::from_millis(20).mul_f64(periods + 3.0);
+    let all: Duration = used.iter().sum();
+    assert!(all <= most, "{used:?} in {periods} periods of 20 ms for both");
+    assert!(used.iter().all(|each| *each > Duration::ZERO), "{used:?}");
+    assert_eq!((of(&CPU_LIMIT, "stack"), of(&CPU_LIMIT, "web")), (Some(0.2), Some(0.2)));
+    assert_eq!(of(&MEMORY_LIMIT, "stack"), None);
+}
+
+#[test]
+fn a_group_has_its_own_limit_within_the_one_it_shares() {
+    let both = [group::try_memory_limit(), group::try_cpu_limit()];
+    if both.into_iter().any(|tried| needs(tried).is_none()) {
+        return;
+    }
+    let wanted = [
+        ("database", Limit { memory_bytes: Some(32 * MIB), cpu_milli: Some(900) }),
+        ("web", Limit::memory(512 * MIB)),
+        ("alone", Limit::processors(700)),
+    ];
+    let limit = Limit { memory_bytes: Some(64 * MIB), cpu_milli: Some(500) };
+    let shared = [
+        Shared { name: "stack", groups: vec!["database", "web"], limit },
+        Shared { name: "free", groups: vec!["idle"], limit: Limit::default() },
+    ];
+    let limits = Limits::create(&wanted.into(), &shared).unwrap();
+    let of = |name: &str| limits.of(name).map(Group::limit);
+    assert_eq!(of("database"), Some(Limit { memory_bytes: Some(32 * MIB), cpu_milli: Some(500) }));
+    assert_eq!(of("web"), Some(limit));
+    assert_eq!((of("alone"), of("idle")), (Some(Limit::processors(700)), None));
+    assert_eq!(of("stack"), None, "no process joins it");
+    // What one of them leaves behind is told, and goes with all groups.
+    let mut shell = within(&limits, "web", "setsid sleep 1000 & exit");
+    shell.wait().unwrap();
+    wait_until("it runs", || limits.of("web").unwrap().members() == ["sleep"]);
+    assert_eq!(limits.left_behind(), ["its group web left 1 process behind, now ended: sleep"]);
+    let lists = limits.of("web").unwrap().processes();
+    let above = lists[0].ancestors().nth(2).unwrap().to_owned();
+    assert!(above.exists() && limits.shared["stack"].0.processes().len() == lists.len());
+    drop(limits);
+    assert!(!above.exists(), "{}", above.display());
+}
+
+#[test]
+fn memory_that_runs_out_names_the_group_and_the_limit_that_it_shares() {
+    if needs(group::try_memory_limit()).is_none() {
+        return;
+    }
+    let limits = sharing(Limit::memory(24 * MIB));
+    // It keeps more than the limit.
+    let script = "x=$(head -c 100000000 /dev/zero | tr '\\0' x); exit 0";
+    let status = within(&limits, "web", script).wait().unwrap();
+    assert!(!status.success(), "{status}");
+    let judged = limits.judge(Err(TrialError::User("it ended".into()))).unwrap_err().to_string();
+    for part in [
+        "out of memory: limit 24 MiB of the group web",
+        "24 MiB of database and web and idle together",
+    ] {
+        assert!(judged.contains(part), "{part} is not in {judged}");
+    }
 }

@@ -66,18 +66,29 @@ pub fn combine(mut measured: Measured, seen: Seen, drained: Option<u64>) -> Meas
     measured.measures.extend(seen.measures);
     let measures = &mut measured.measures;
     measures.set_some(&measures::DRAIN_WRITTEN, Scope::Disk, drained.map(|bytes| bytes as f64));
-    let sum = |scope: &Scope| {
-        let written = measures.get(&measures::WRITTEN, scope);
-        written.zip(measures.get(&measures::DRAIN_WRITTEN, scope)).map(|(a, b)| a + b)
-    };
-    let device = sum(&Scope::Device);
-    let work = sum(&Scope::Disk).or_else(|| {
-        let processes = sum(&Scope::DATABASE)?;
-        Some(device_bytes(processes as u64, device.map(|bytes| bytes as u64), neighbours) as f64)
-    });
+    let work = work_written(measures, neighbours);
     measures.set_some(&measures::WORK_WRITTEN, Scope::Trial, work);
     measured.warnings.extend(seen.warnings);
     measured
+}
+
+/// Bytes that went to the device for the clients' work, the drain included: of the virtual disk, or of all
+/// groups of processes that work for the target. Neighbours wrote so many beside them. `None` where
+/// somebody did not count.
+fn work_written(measures: &Measures, neighbours: u64) -> Option<f64> {
+    let of = |scope: &Scope| {
+        let written = measures.get(&measures::WRITTEN, scope)?;
+        Some(written + measures.get(&measures::DRAIN_WRITTEN, scope)?)
+    };
+    if let Some(disk) = of(&Scope::Disk) {
+        return Some(disk);
+    }
+    let groups = measures.iter().filter(|reading| reading.name == measures::WRITTEN.name);
+    let groups = groups.filter(|reading| matches!(reading.scope, Scope::Processes(_)));
+    let each = groups.map(|reading| of(&reading.scope));
+    let processes = each.reduce(|sum, bytes| Some(sum? + bytes?))??;
+    let device = of(&Scope::Device).map(|bytes| bytes as u64);
+    Some(device_bytes(processes as u64, device, neighbours) as f64)
 }
 
 /// Bytes that went to the machine's own disk: the lesser of what the kernel counted for the target's
@@ -99,5 +110,25 @@ mod tests {
         assert_eq!(device_bytes(9000, Some(10_500), 8000), 2500);
         assert_eq!(device_bytes(9000, Some(1500), 8000), 0);
         assert_eq!(device_bytes(9000, None, 8000), 9000, "a file system without a device");
+    }
+    #[test]
+    fn what_all_groups_wrote_is_the_work_s_where_each_of_them_was_counted() {
+        let mut taken = Measures::default();
+        assert_eq!(work_written(&taken, 0), None);
+        let web = || Scope::Processes("web".into());
+        for (scope, written, drained) in [(Scope::DATABASE, 100.0, 20.0), (web(), 3.0, 0.0)] {
+            taken.set(&measures::WRITTEN, scope.clone(), written);
+            taken.set(&measures::DRAIN_WRITTEN, scope, drained);
+        }
+        assert_eq!(work_written(&taken, 0), Some(123.0));
+        taken.set(&measures::WRITTEN, Scope::Device, 90.0);
+        taken.set(&measures::DRAIN_WRITTEN, Scope::Device, 20.0);
+        assert_eq!(work_written(&taken, 8), Some(102.0), "the device had less, without others");
+        let mut uncounted = taken.clone();
+        uncounted.set(&measures::WRITTEN, Scope::Processes("php".into()), 1.0);
+        assert_eq!(work_written(&uncounted, 0), None, "nobody knows php's drain");
+        taken.set(&measures::WRITTEN, Scope::Disk, 7.0);
+        taken.set(&measures::DRAIN_WRITTEN, Scope::Disk, 1.0);
+        assert_eq!(work_written(&taken, 0), Some(8.0), "it knows best");
     }
 }

@@ -1,0 +1,130 @@
+//! What is said of trials in which several groups of processes worked for the clients.
+
+use crate::data::{Trials, run};
+use bakeoff_analysis::{Document, GroupView, WarningKind};
+use bakeoff_results::measure::{
+    CPU, CPU_LIMIT, CPU_PERIODS, CPU_THROTTLED, DRAIN, DRAIN_CPU, DRAIN_WRITTEN, MEMORY_LIMIT,
+    MEMORY_PEAK, READ, RUN_DELAY, SYNCS, WRITTEN,
+};
+use bakeoff_results::{Measures, RunFolder, Scope};
+
+/// The document of a run of two blocks, of whose measures `change` makes something else. It is told the
+/// trial's number.
+fn document(change: impl Fn(u32, &mut Measures)) -> Document {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(&["1"], &["0"], 4);
+    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
+    let mut generator = Trials::new(5, 10);
+    let trials = (0..2).flat_map(|block| generator.block(block, block, ["1", "0"]));
+    for (number, mut trial) in trials.enumerate() {
+        change(number as u32, &mut trial.measured.as_mut().unwrap().measures);
+        folder.commit_trial(&trial).unwrap();
+    }
+    bakeoff_analysis::document(&folder).unwrap()
+}
+
+fn group(name: &'static str) -> Scope {
+    Scope::Processes(name.into())
+}
+
+fn names(groups: &[GroupView]) -> Vec<&str> {
+    groups.iter().map(|group| &*group.name).collect()
+}
+
+#[test]
+fn each_group_of_a_cell_has_its_own_figures() {
+    let document = document(|number, measures| {
+        measures.set(&CPU, group("web"), f64::from(number) + 1.0);
+        measures.set(&DRAIN_CPU, group("web"), 0.5);
+        measures.set(&READ, group("web"), 4096.0);
+        measures.set(&MEMORY_PEAK, group("web"), 1e6);
+        // A limit that both share uses nothing of its own.
+        measures.set(&MEMORY_LIMIT, group("stack"), 2e6);
+        measures.set(&CPU, Scope::DISK_DAEMON, 7.0);
+    });
+    for cell in &document.cells {
+        assert_eq!(
+            names(&cell.groups),
+            ["database", "stack", "web"],
+            "the daemon is bakeoff's own"
+        );
+        let [database, stack, web] = &cell.groups[..] else { panic!("three") };
+        assert_eq!((database.cpu_s, cell.cpu_s.engine), (Some(9.25), 9.25));
+        assert_eq!(database.memory_limit_bytes, Some(f64::from(1 << 29)));
+        assert_eq!((stack.memory_limit_bytes, stack.cpu_s), (Some(2e6), None));
+        assert_eq!((web.drain_cpu_s, web.read_bytes), (Some(0.5), Some(4096.0)));
+        assert_eq!((web.memory_peak_bytes, web.memory_limit_bytes), (Some(1e6), None));
+    }
+    // Trial number n took n + 1 seconds, two trials are of each cell, and each did 400 operations.
+    let mean = |cell: usize| document.cells[cell].groups[2].cpu_s.unwrap();
+    let (cells, number) = (document.cells.len(), document.trials.len() as f64);
+    assert_eq!((0..cells).map(mean).sum::<f64>(), number * (number + 1.0) / 4.0);
+    let each = |cell: usize| document.cells[cell].groups[2].cpu_per_operation_s.unwrap();
+    assert!((each(0) - mean(0) / 400.0).abs() < 1e-12, "{} {}", each(0), mean(0));
+}
+
+#[test]
+fn one_group_is_the_database() {
+    let document = document(|_, _| {});
+    assert!(document.cells.iter().all(|cell| names(&cell.groups) == ["database"]));
+    let json = serde_json::to_value(&document).unwrap();
+    let shown = &json["cells"][0]["groups"][0];
+    assert_eq!((&shown["name"], &shown["cpu_s"]), (&"database".into(), &9.25.into()));
+    assert!(shown["cpu_limit"].is_null(), "{shown}");
+}
+
+/// A virtual disk counts the drain itself; without one it is the sum of what all groups wrote.
+#[test]
+fn what_all_groups_write_in_the_drain_is_the_debt() {
+    let debt = |web: Option<f64>| {
+        let document = document(|_, measures| {
+            let mut own = Measures::default();
+            let kept = measures.iter().filter(|reading| reading.scope != Scope::Disk);
+            kept.for_each(|reading| own.put(reading.clone()));
+            own.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+            own.set(&DRAIN, Scope::Trial, 2.0);
+            own.set(&DRAIN_WRITTEN, Scope::DATABASE, 1000.0);
+            own.set_some(&DRAIN_WRITTEN, group("web"), web);
+            *measures = own;
+        });
+        document.cells[0].debt.unwrap().bytes
+    };
+    assert_eq!((debt(None), debt(Some(24.0))), (Some(1000.0), Some(1024.0)));
+}
+
+/// Any group that waited for a processor made the clients wait.
+#[test]
+fn a_group_that_waits_for_a_processor_voids_the_figures_unless_it_waits_for_its_quota() {
+    let told = |name: &'static str, throttled: f64| {
+        let document = document(|_, measures| {
+            measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+            measures.set(&RUN_DELAY, group(name), 8.0);
+            measures.set(&CPU_LIMIT, group("stack"), 0.5);
+            measures.set(&CPU_PERIODS, group("stack"), 100.0);
+            measures.set(&CPU_THROTTLED, group("stack"), throttled);
+            measures.set(&SYNCS, group("database"), 1.0);
+            measures.set(&WRITTEN, group("web"), 1.0);
+        });
+        document.warnings.iter().any(|warning| warning.kind == WarningKind::ServersWaited)
+    };
+    assert!(told("database", 0.0) && told("web", 0.0));
+    assert!(!told("database", 90.0) && !told("web", 90.0), "the kernel counts the quota's wait");
+    assert!(told("disk-daemon", 90.0), "it has no quota");
+}
+
+/// An embedded engine works on the clients' threads, in its group's quota.
+#[test]
+fn clients_that_wait_for_an_engine_s_quota_void_nothing() {
+    let told = |throttled: f64, server: Option<f64>| {
+        let document = document(|_, measures| {
+            measures.set(&bakeoff_results::measure::DRIVERS, Scope::Clients, 1.0);
+            measures.set(&RUN_DELAY, Scope::Clients, 8.0);
+            measures.set_some(&RUN_DELAY, Scope::DATABASE, server);
+            measures.set(&CPU_THROTTLED, Scope::DATABASE, throttled);
+        });
+        document.warnings.iter().any(|warning| warning.kind == WarningKind::ClientsWaited)
+    };
+    assert!(told(0.0, None));
+    assert!(!told(50.0, None));
+    assert!(told(50.0, Some(0.0)), "a server's quota does not hold the clients");
+}
