@@ -25,6 +25,7 @@ mod promises;
 mod replay;
 mod state;
 mod steady;
+mod total;
 mod verdict;
 mod warning;
 mod warnings;
@@ -45,9 +46,11 @@ pub use promises::{Found, PromiseView, RuleView};
 pub use replay::{Replayed, Word, replay};
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
+pub use total::{CellTotal, Total};
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;
 
+pub use bakeoff_results::ALL_OPERATIONS;
 /// At how many blocks of a condition a run is looked at first that goes on until it is decided.
 pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;
