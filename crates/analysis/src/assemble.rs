@@ -44,6 +44,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         conditions,
         canaries: folder.canaries()?,
         warnings: Vec::new(),
+        series: Vec::new(),
     };
     let disturbed = folder.disturbed()?;
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);

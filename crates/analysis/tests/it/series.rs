@@ -1,0 +1,45 @@
+//! The series of trials, as they are taken from a run folder.
+
+use bakeoff_results::{RunFolder, Trial};
+
+use crate::data::{Trials, run};
+
+/// Two attempts at a block, of which the first does not count: both have every slot, look and payment that
+/// was recorded.
+#[test]
+fn every_trial_has_its_series() {
+    let mut generator = Trials::new(5, 10);
+    let mut trials: Vec<Trial> = generator.block(0, 0, ["1", "0"]);
+    let mut again = trials.clone();
+    trials.iter_mut().for_each(|trial| trial.valid = false);
+    again.iter_mut().for_each(|trial| trial.attempt = 1);
+    // A failed trial has no series.
+    again[2].measured = None;
+    trials.extend(again);
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(&["1"], &["0"], 8);
+    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
+    trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+    let mut document = bakeoff_analysis::document(&folder).unwrap();
+    assert!(document.series.is_empty(), "nobody asked for them");
+    document.take_series(&folder).unwrap();
+    assert_eq!(document.series.len(), trials.len());
+    for (trial, series) in trials.iter().zip(&document.series) {
+        let Some(measured) = &trial.measured else {
+            assert_eq!(*series, Default::default());
+            continue;
+        };
+        assert_eq!(series.debts, measured.debts);
+        assert_eq!(series.operations.len(), measured.operations.len());
+        for (recorded, taken) in measured.operations.iter().zip(&series.operations) {
+            assert_eq!((&taken.name, taken.slots.len()), (&recorded.name, recorded.slots.len()));
+            for (slot, view) in recorded.slots.iter().zip(&taken.slots) {
+                assert_eq!((view.start_s, view.end_s), (slot.start_s, slot.end_s));
+                assert_eq!(view.count, slot.histogram.len());
+                let [least, mean, most] = view.latency_s.expect("operations ended in each second");
+                assert_eq!(mean, slot.histogram.mean() / 1e9);
+                assert!(least < mean && mean < most, "{view:?}");
+            }
+        }
+    }
+}
