@@ -7,6 +7,7 @@ mod data;
 mod document;
 mod guide;
 mod mixes;
+mod nine_minutes;
 mod open_loop;
 mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
