@@ -2,7 +2,7 @@
 
 use bakeoff_results::{Course, DATABASE, Debts, Error, RunFolder, Slot, TrialSummary};
 
-use crate::{Document, Result};
+use crate::Result;
 
 /// The most slots and looks of a run; 30 hours of eight series have fewer.
 const MOST: usize = 1_000_000;
@@ -39,29 +39,25 @@ pub struct SlotView {
     pub latency_s: Option<[f64; 3]>,
 }
 
-impl Document {
-    /// Takes the series of every trial, those that don't count among them, from the folder that the
-    /// document is of.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] where they can't be read, [`Error::Refused`] where they have over a million
-    /// slots and looks.
-    pub fn take_series(&mut self, folder: &RunFolder) -> Result<()> {
-        let mut courses = folder.courses();
-        let mut all = Vec::with_capacity(self.trials.len());
-        let mut points = 0;
-        for trial in &self.trials {
-            let series = TrialSeries::of(trial, courses.of(trial)?);
-            points += series.points();
-            if points > MOST {
-                let why = format!("its series have more than {MOST} points");
-                return Err(Error::Refused { path: folder.dir().join(DATABASE), why });
-            }
-            all.push(series);
+/// The series of these trials, in their order.
+///
+/// # Errors
+/// [`Error::Damaged`] where they can't be read, [`Error::Refused`] where they have more points than any
+/// run.
+pub(crate) fn all(folder: &RunFolder, trials: &[TrialSummary]) -> Result<Vec<TrialSeries>> {
+    let mut courses = folder.courses();
+    let mut all = Vec::with_capacity(trials.len());
+    let mut points = 0;
+    for trial in trials {
+        let series = TrialSeries::of(trial, courses.of(trial)?);
+        points += series.points();
+        if points > MOST {
+            let why = format!("its series have more than {MOST} points");
+            return Err(Error::Refused { path: folder.dir().join(DATABASE), why });
         }
-        self.series = all;
-        Ok(())
+        all.push(series);
     }
+    Ok(all)
 }
 
 impl TrialSeries {

@@ -1,6 +1,6 @@
 //! The series of trials, as they are taken from a run folder.
 
-use bakeoff_results::{RunFolder, Trial};
+use bakeoff_results::{Error, OwedSeries, RunFolder, Trial};
 
 use crate::data::{Trials, run};
 
@@ -42,4 +42,24 @@ fn every_trial_has_its_series() {
             }
         }
     }
+}
+
+/// A folder of somebody else's can have more looks than any run: nobody gets a table without end.
+#[test]
+fn more_points_than_any_run_has_are_refused() {
+    let mut trials = Trials::new(5, 10).block(0, 0, ["1", "0"]);
+    trials.truncate(1);
+    let measured = trials[0].measured.as_mut().unwrap();
+    let points = (0..1_000_000).map(|at| (f64::from(at), 1)).collect();
+    let (name, unit) = ("dirty pages".to_owned(), "pages".to_owned());
+    measured.debts.owed = vec![OwedSeries { name, unit, limit: None, points }];
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(&["1"], &["0"], 1);
+    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
+    folder.commit_trial(&trials[0]).unwrap();
+    let mut document = bakeoff_analysis::document(&folder).unwrap();
+    let error = document.take_series(&folder).unwrap_err();
+    assert!(matches!(error, Error::Refused { .. }), "{error:?}");
+    assert!(error.to_string().contains("1000000 points"), "{error}");
+    assert!(document.series.is_empty());
 }
