@@ -4,7 +4,9 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
-use crate::{Result, beside, bounds, cells, compare, over_time, priced, promises, warnings};
+use crate::{
+    Result, beside, bounds, cells, compare, over_time, priced, promises, series, warnings,
+};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
@@ -44,9 +46,23 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         conditions,
         canaries: folder.canaries()?,
         warnings: Vec::new(),
+        series: Vec::new(),
     };
     let disturbed = folder.disturbed()?;
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.trials = trials;
     Ok(document)
+}
+
+impl Document {
+    /// Takes the series of every trial, those that don't count among them, from the folder that the
+    /// document is of.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where they can't be read, [`Error::Refused`] where they have over a million
+    /// slots and looks.
+    pub fn take_series(&mut self, folder: &RunFolder) -> Result<()> {
+        self.series = series::all(folder, &self.trials)?;
+        Ok(())
+    }
 }

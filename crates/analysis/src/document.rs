@@ -17,6 +17,7 @@ use crate::open_loop::OpenLoop;
 use crate::over_time::OverTime;
 use crate::priced::PricedView;
 use crate::promises::PromiseView;
+use crate::series::TrialSeries;
 use crate::state::{RestartView, SteadyView};
 use crate::total::CellTotal;
 use crate::warning::Warning;
@@ -62,6 +63,10 @@ pub struct Document {
     pub other_cuts: Vec<OtherCuts>,
     /// What a reader should know of the run as a whole, the worst first.
     pub warnings: Vec<Warning>,
+    /// How each of the trials went, slot by slot, in their order: empty until it is asked for
+    /// ([`Document::take_series`]), and in no JSON.
+    #[serde(skip)]
+    pub series: Vec<TrialSeries>,
 }
 
 /// What the valid trials of a cell have in common.

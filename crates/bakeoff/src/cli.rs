@@ -209,7 +209,7 @@ pub enum Rows {
     Trials,
     /// A row for each power cut and rule
     Cuts,
-    /// A row for each point of a line over time
+    /// A row for each second of each trial and operation, each look at what was owed, each payment
     Series,
 }
 

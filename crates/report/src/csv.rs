@@ -1,6 +1,7 @@
-//! A row a trial and operation, a power cut and rule, or a point over time, with every figure: RFC 4180, a header
-//! first, numbers in plain decimals, nothing where there is no figure. A spreadsheet takes what begins
-//! like a formula for one, whoever wrote it: an apostrophe before it keeps it a text.
+//! A row a trial and operation, a power cut and rule, or a second of a trial and operation, with every
+//! figure: RFC 4180, a header first, numbers in plain decimals, nothing where there is no figure. A
+//! spreadsheet takes what begins like a formula for one, whoever wrote it: an apostrophe before it keeps
+//! it a text.
 
 mod cuts;
 mod groups;
@@ -160,7 +161,7 @@ impl Exporter for Csv {
     }
 
     fn about(&self) -> &'static str {
-        "A row for each trial and operation, for each power cut and rule, or for each point over time"
+        "A row for each trial and operation, for each power cut and rule, or for each second of each trial"
     }
 
     fn endings(&self) -> &[&'static str] {

@@ -45,7 +45,8 @@ pub enum Rows {
     Trials,
     /// A power cut and rule.
     Cuts,
-    /// A point of a line over time.
+    /// A second of a trial and operation, a look at what was owed, or a payment: needs
+    /// [`Document::take_series`](bakeoff_analysis::Document::take_series).
     Series,
 }
 

@@ -8,6 +8,7 @@ mod document;
 mod groups;
 mod guide;
 mod mixes;
+mod nine_minutes;
 mod open_loop;
 mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
@@ -15,4 +16,5 @@ mod power;
 mod rates;
 mod schema;
 mod sequential;
+mod series;
 mod verdicts;

@@ -20,9 +20,13 @@ pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
     if arguments.rows.is_some() && format != "csv" {
         return Err(Failure::new(Exit::Usage, "--rows needs --format csv"));
     }
-    let mut document = document(&arguments.dir)?;
+    let folder = RunFolder::open(&arguments.dir).map_err(Failure::folder)?;
+    let mut document = bakeoff_analysis::document(&folder).map_err(Failure::folder)?;
     take_cuts(&mut document, arguments)?;
     let rows = arguments.rows.map(Rows::from);
+    if rows == Some(Rows::Series) {
+        document.take_series(&folder).map_err(Failure::folder)?;
+    }
     let text = render(&lab.reports, &document, (format, rows), arguments.output.is_none())?;
     match &arguments.output {
         Some(path) => {

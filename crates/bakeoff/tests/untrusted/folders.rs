@@ -58,8 +58,13 @@ fn changed(test: &str, extent: Extent) {
 
 /// Reads and shows a folder.
 fn look_at(dir: &Path) -> &'static str {
-    match RunFolder::open(dir).and_then(|folder| bakeoff_analysis::document(&folder)) {
-        Ok(document) => {
+    let read = |folder: RunFolder| Ok((bakeoff_analysis::document(&folder)?, folder));
+    match RunFolder::open(dir).and_then(read) {
+        Ok((mut document, folder)) => {
+            match document.take_series(&folder) {
+                Ok(()) => assert_eq!(document.series.len(), document.trials.len()),
+                Err(error) => check(&error, dir),
+            }
             show(&document);
             "shown"
         }

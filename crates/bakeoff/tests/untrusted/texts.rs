@@ -125,6 +125,9 @@ fn no_format_obeys_a_text() {
         let series = bakeoff(&["report", "--format", "csv", "--rows", "series"], &dir);
         let series = harmless(&series.stdout);
         sheet(&series);
+        for kind in ["operation", "owed", "payment"] {
+            assert!(series.contains(&format!(",{kind},")), "no {kind} is in the series");
+        }
     }
 }
 

@@ -1,73 +1,111 @@
-//! A row a point of a line over time, and a moment at which something was paid.
+//! A row for each slot of each trial and operation, for each look at what was owed, and for each moment at
+//! which something was seen to have been paid. The trials that don't count are among them.
 
-use bakeoff_analysis::{CellView, Document, OverTime, Piece};
+use bakeoff_analysis::{Document, OperationSeries, TrialSeries};
+use bakeoff_results::{OwedSeries, PaymentSeries, TrialSummary};
 
 use super::{line, maybe};
 use crate::layout;
 
+const TRIAL: [&str; 4] = ["block", "attempt", "order", "valid"];
+
 const POINT: [&str; 11] = [
-    "block", "attempt", "kind", "name", "unit", "limit", "start_s", "end_s", "mean", "least",
-    "most",
+    "kind", "name", "start_s", "end_s", "count", "mean_s", "least_s", "most_s", "amount", "unit",
+    "limit",
 ];
 
-/// What a row is of, besides its cell.
-struct Series<'a> {
+/// What a row says besides its trial: a text for each of [`POINT`].
+#[derive(Default)]
+struct Point<'a> {
     kind: &'a str,
     name: &'a str,
+    /// Where it starts and ends; a moment starts and ends at once.
+    at_s: [f64; 2],
+    count: Option<u64>,
+    /// The least, the mean and the greatest latency.
+    latency_s: Option<[f64; 3]>,
+    amount: Option<u64>,
     unit: &'a str,
     limit: Option<u64>,
 }
 
-/// The lines of each cell, in the document's order. The factors' columns come first.
+/// The trials in the order in which they ran. The factors' columns come first.
 pub fn render(document: &Document) -> String {
     let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
-    let header = factors.iter().copied().chain(POINT).map(str::to_owned);
+    let header = factors.iter().copied().chain(TRIAL).chain(POINT).map(str::to_owned);
     let mut out = String::new();
     line(&mut out, &header.collect::<Vec<_>>());
-    for cell in &document.cells {
-        let Some(course) = &cell.over_time else { continue };
-        let start = start(cell, course, &factors);
-        let mut rows = |of: &Series, pieces: &[Piece]| {
-            pieces.iter().for_each(|piece| line(&mut out, &row(&start, of, piece)));
-        };
-        let work = |name, unit| Series { kind: "work", name, unit, limit: None };
-        rows(&work("operations", "1/s"), &course.per_second);
-        rows(&work("latency", "s"), &course.latency_s);
-        for owed in &course.owed {
-            let (name, unit) = (&owed.name, &owed.unit);
-            rows(&Series { kind: "owed", name, unit, limit: owed.limit }, &owed.pieces);
-        }
-        for payment in &course.payments {
-            let of = Series { kind: "payment", name: &payment.name, unit: "1", limit: None };
-            let moments = payment.ended.iter().map(|(at, number)| moment(*at, *number));
-            rows(&of, &moments.collect::<Vec<_>>());
+    for (trial, series) in document.trials.iter().zip(&document.series) {
+        let start = start(trial, &factors);
+        for point in points(series) {
+            line(&mut out, &[&start[..], &point.fields()].concat());
         }
     }
     out
 }
 
-fn start(cell: &CellView, course: &OverTime, factors: &[&str]) -> Vec<String> {
-    let levels = factors.iter().map(|factor| layout::get(&cell.levels, factor).to_owned());
-    levels.chain([course.block.to_string(), course.attempt.to_string()]).collect()
+fn start(trial: &TrialSummary, factors: &[&str]) -> Vec<String> {
+    let levels = factors.iter().map(|factor| layout::get(&trial.levels, factor).to_owned());
+    let TrialSummary { block, attempt, order, valid, .. } = trial;
+    let place = [block.to_string(), attempt.to_string(), order.to_string(), valid.to_string()];
+    levels.chain(place).collect()
 }
 
-fn row(start: &[String], of: &Series<'_>, piece: &Piece) -> Vec<String> {
-    let figures = [
-        of.kind.to_owned(),
-        of.name.to_owned(),
-        of.unit.to_owned(),
-        maybe(of.limit),
-        piece.start_s.to_string(),
-        piece.end_s.to_string(),
-        maybe(piece.mean),
-        maybe(piece.least),
-        maybe(piece.most),
-    ];
-    [start, &figures].concat()
+/// The slots of operations, the looks at what was owed, and the payments.
+fn points(series: &TrialSeries) -> impl Iterator<Item = Point<'_>> {
+    let operations = series.operations.iter().flat_map(slots);
+    let owed = series.debts.owed.iter().flat_map(looks);
+    operations.chain(owed).chain(series.debts.payments.iter().flat_map(payments))
 }
 
-/// How often something ended at a moment.
-fn moment(at: f64, number: u64) -> Piece {
-    let number = Some(number as f64);
-    Piece { start_s: at, end_s: at, mean: number, least: number, most: number }
+fn slots(operation: &OperationSeries) -> impl Iterator<Item = Point<'_>> {
+    operation.slots.iter().map(|slot| Point {
+        kind: "operation",
+        name: &operation.name,
+        at_s: [slot.start_s, slot.end_s],
+        count: Some(slot.count),
+        latency_s: slot.latency_s,
+        ..Point::default()
+    })
+}
+
+fn looks(owed: &OwedSeries) -> impl Iterator<Item = Point<'_>> {
+    owed.points.iter().map(|&(at_s, amount)| Point {
+        kind: "owed",
+        name: &owed.name,
+        at_s: [at_s; 2],
+        amount: Some(amount),
+        unit: &owed.unit,
+        limit: owed.limit,
+        ..Point::default()
+    })
+}
+
+fn payments(payment: &PaymentSeries) -> impl Iterator<Item = Point<'_>> {
+    payment.ended.iter().map(|&(at_s, number)| Point {
+        kind: "payment",
+        name: &payment.name,
+        at_s: [at_s; 2],
+        count: Some(number),
+        ..Point::default()
+    })
+}
+
+impl Point<'_> {
+    fn fields(&self) -> [String; POINT.len()] {
+        let latency_s = |at: usize| maybe(self.latency_s.map(|latency| latency[at]));
+        [
+            self.kind.to_owned(),
+            self.name.to_owned(),
+            self.at_s[0].to_string(),
+            self.at_s[1].to_string(),
+            maybe(self.count),
+            latency_s(1),
+            latency_s(0),
+            latency_s(2),
+            maybe(self.amount),
+            self.unit.to_owned(),
+            maybe(self.limit),
+        ]
+    }
 }

@@ -24,7 +24,8 @@ const EXPLAINED: &str = "One trial of each cell, second by second: of each setti
                          block whose throughput is in the middle, so that its levels ran back to \
                          back. What an engine puts off (a log to checkpoint, pages to write, tables \
                          to compact) it pays later, and a mean over the whole trial does not show \
-                         when. Thirds: operations a second, of all kinds, in each third of the trial.";
+                         when. Thirds: operations a second, of all kinds, in each third of the trial. \
+                         Every second of every trial: --format csv --rows series.";
 
 /// How the charts are read.
 const READ: &str = "A point a second; of a trial of over 300 seconds a point is the mean of several, \

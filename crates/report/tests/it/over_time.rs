@@ -1,7 +1,8 @@
 //! What is shown of trials over time.
 
-use bakeoff_analysis::{CellView, Document, Piece};
+use bakeoff_analysis::{CellView, Document, OperationSeries, Piece, SlotView, TrialSeries};
 use bakeoff_report::{Options, Rows};
+use bakeoff_results::{Debts, OwedSeries, PaymentSeries, TrialSummary};
 
 use crate::formats::text;
 use crate::sample::over_time::{RAN_S, over_time};
@@ -173,26 +174,67 @@ fn many_settings_are_folded() {
     assert_eq!(ids.len(), 24, "every chart has a name of its own");
 }
 
+/// A trial of two seconds, in the second of which nothing ended, with a look and a payment.
+fn series(seconds: u64) -> TrialSeries {
+    let slot = |at: u64| SlotView {
+        start_s: at as f64,
+        end_s: at as f64 + 1.0,
+        count: seconds - 1 - at,
+        latency_s: (at + 1 < seconds).then_some([0.25, 0.5, 2.0]),
+    };
+    let name = "create_issue".to_owned();
+    let operations = vec![OperationSeries { name, slots: (0..seconds).map(slot).collect() }];
+    let owed = OwedSeries {
+        name: "log since the checkpoint".to_owned(),
+        unit: "bytes".to_owned(),
+        limit: Some(84_000_000),
+        points: vec![(0.5, 18), (1.5, 36)],
+    };
+    let payment = PaymentSeries { name: "checkpoint".to_owned(), ended: vec![(1.5, 3)] };
+    let debts = Debts { owed: vec![owed], payments: vec![payment] };
+    TrialSeries { operations, debts }
+}
+
+/// The trials that are in no figure are in the series, too; a trial that failed has no row.
 #[test]
-fn every_point_is_a_row_of_the_series() {
-    let document = over_time(30);
+fn every_second_of_every_trial_is_a_row_of_the_series() {
+    let mut document = Sample::default().document();
+    (document.trials[1].valid, document.trials[1].attempt) = (false, 7);
+    document.trials[2].operations.clear();
+    let lengths = (0..document.trials.len() as u64).map(|at| 2 + at);
+    document.series = lengths.clone().map(series).collect();
+    document.series[2] = TrialSeries::default();
     let options = Options { rows: Some(Rows::Series), ..Options::default() };
     let csv = render(&document, "csv", &options).expect("a table");
     let lines: Vec<&str> = csv.split("\r\n").filter(|line| !line.is_empty()).collect();
-    assert_eq!(
-        lines[0],
-        "engine,neighbours,block,attempt,kind,name,unit,limit,start_s,end_s,mean,least,most"
-    );
-    let points = |cell: &CellView| {
-        let course = cell.over_time.as_ref().unwrap();
-        let paid: usize = course.payments.iter().map(|payment| payment.ended.len()).sum();
-        30 * (2 + course.owed.len()) + paid
+    let rows = lengths.map(|seconds| seconds + 3).sum::<u64>() - (2 + 2 + 3);
+    assert_eq!(lines.len() as u64, 1 + rows);
+    let first = &document.trials[0];
+    let start = |at: usize| {
+        let trial = &document.trials[at];
+        let levels: Vec<&str> =
+            document.run.run.factors.iter().map(|(f, _)| &*trial.levels[f]).collect();
+        let TrialSummary { block, attempt, order, .. } = trial;
+        format!("{},{block},{attempt},{order}", levels.join(","))
     };
-    assert_eq!(lines.len(), 1 + document.cells.iter().map(points).sum::<usize>());
-    assert!(lines.contains(&"sqlite,0,1,0,payment,checkpoint,1,,61,61,1,1,1"));
-    let log = "sqlite,0,1,0,owed,log since the checkpoint,bytes,84000000,18,34.2,24300000,";
-    assert!(lines.iter().any(|line| line.starts_with(log)), "{csv}");
-    assert!(lines.iter().all(|line| line.split(',').count() == 13), "{csv}");
+    let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| &**f).collect();
+    let head = format!(
+        "{},block,attempt,order,valid,kind,name,start_s,end_s,count,mean_s,least_s,most_s,amount,unit,\
+         limit",
+        factors.join(",")
+    );
+    assert_eq!(lines[0], head);
+    assert!(first.valid);
+    let (start, aside) = (start(0), start(1));
+    let of_the_first = [
+        format!("{start},true,operation,create_issue,0,1,1,0.5,0.25,2,,,"),
+        format!("{start},true,operation,create_issue,1,2,0,,,,,,"),
+        format!("{start},true,owed,log since the checkpoint,0.5,0.5,,,,,18,bytes,84000000"),
+        format!("{start},true,owed,log since the checkpoint,1.5,1.5,,,,,36,bytes,84000000"),
+        format!("{start},true,payment,checkpoint,1.5,1.5,3,,,,,,"),
+    ];
+    assert_eq!(lines[1..6], of_the_first);
+    assert!(lines[6].starts_with(&format!("{aside},false,operation,")), "{}", lines[6]);
 }
 
 /// A debt of nothing with a limit of nothing, a trial without an operation.

@@ -85,6 +85,7 @@ impl Sample {
             promises: Vec::new(),
             other_cuts: Vec::new(),
             warnings: Vec::new(),
+            series: Vec::new(),
         }
     }
 
