@@ -6,6 +6,7 @@ use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::serial::{self, Serial};
 use bakeoff_stats::steady::Steadiness;
 
+use crate::answers;
 use crate::cells::{Rank, rank};
 use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::OpenLoop;
@@ -132,7 +133,7 @@ pub(crate) fn all(
                     noise_floor: floor,
                     ..blank(run, operation, others, baseline, level)
                 };
-                cases.push((purpose, Case::of(comparison, group, mean)));
+                cases.push((purpose, Case::of(run, comparison, group, mean)));
             }
         }
     }
@@ -175,7 +176,7 @@ fn noise(run: &Run, groups: &BTreeMap<(Rank, Levels), Group>, mean: Mean) -> Vec
                     continue;
                 }
                 let comparison = blank(run, operation, others, base, level);
-                noise.extend(judge(vec![Case::of(comparison, group, mean)], Rule::Once));
+                noise.extend(judge(vec![Case::of(run, comparison, group, mean)], Rule::Once));
             }
         }
     }
@@ -302,20 +303,23 @@ fn groups<'a>(
 
 impl Case {
     /// With the figures of the baseline and of the level in every block that has both.
-    fn of(comparison: Comparison, group: &Group, mean: Mean) -> Self {
+    fn of(run: &Run, comparison: Comparison, group: &Group, mean: Mean) -> Self {
         let of = |row: &TrialSummary| {
             let operations = &row.operations;
             let found = operations.iter().find(|view| view.name == comparison.operation)?;
             let mean_s = mean(found).filter(|mean| *mean > 0.0)?;
             let never_steady = rounds(row) == Some(Steadiness::NotSteady);
-            Some(Figure { mean_s, count: found.count, cut_off: found.unfinished > 0, never_steady })
+            let (count, cut_off, broken) =
+                (found.count, found.unfinished > 0, answers::is_broken(row));
+            Some(Figure { mean_s, count, cut_off, never_steady, broken })
         };
         let pair = |block: &BTreeMap<&str, &TrialSummary>| {
             let baseline = of(block.get(comparison.baseline.as_str())?)?;
             Some((baseline, of(block.get(comparison.level.as_str())?)?))
         };
         let pairs = group.blocks.values().filter_map(pair).collect();
-        Self { comparison, pairs }
+        let unlike = answers::are_unlike(run, &comparison);
+        Self { comparison, unlike, pairs }
     }
 
     /// How the ratios of successive blocks hang together.

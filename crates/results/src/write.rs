@@ -97,7 +97,7 @@ impl RunFolder {
         self.describe(&run)
     }
 
-    fn describe(&mut self, run: &Run) -> Result<()> {
+    pub(crate) fn describe(&mut self, run: &Run) -> Result<()> {
         let description = serde_json::to_string(run).expect("a run is plain data");
         self.connection
             .execute("UPDATE run SET description = ?1", [description])
@@ -316,6 +316,7 @@ mod tests {
             planner: None,
             left_out: Vec::new(),
             sequential: None,
+            answers: Vec::new(),
         }
     }
 
