@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
 use crate::record::Levels;
-use crate::store::RunFolder;
 
 /// What an image answered to seeded operations of one client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,18 +67,5 @@ impl Answers {
             (Some(one), Some(two)) => self.work == other.work && one != two,
             (None, _) | (_, None) => true,
         }
-    }
-}
-
-impl RunFolder {
-    /// Notes what an image answered, in the place of what was noted of it before.
-    ///
-    /// # Errors
-    /// [`crate::Error::Full`], [`crate::Error::CannotWrite`].
-    pub fn note_answers(&mut self, answers: &Answers) -> Result<()> {
-        let mut run = self.run()?;
-        run.answers.retain(|known| known.image != answers.image);
-        run.answers.push(answers.clone());
-        self.describe(&run)
     }
 }

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Transaction, params};
 
+use crate::answers::Answers;
 use crate::histogram::to_bytes;
 use crate::power_cut::Cut;
 use crate::record::{Canary, Measured, Operation, Trial};
@@ -97,7 +98,7 @@ impl RunFolder {
         self.describe(&run)
     }
 
-    pub(crate) fn describe(&mut self, run: &Run) -> Result<()> {
+    fn describe(&mut self, run: &Run) -> Result<()> {
         let description = serde_json::to_string(run).expect("a run is plain data");
         self.connection
             .execute("UPDATE run SET description = ?1", [description])
@@ -119,6 +120,17 @@ impl RunFolder {
             return Ok(());
         }
         run.applied.push(applied.clone());
+        self.describe(&run)
+    }
+
+    /// Notes what an image answered, in the place of what was noted of it before.
+    ///
+    /// # Errors
+    /// [`Error::Full`], [`Error::CannotWrite`].
+    pub fn note_answers(&mut self, answers: &Answers) -> Result<()> {
+        let mut run = self.run()?;
+        run.answers.retain(|known| known.image != answers.image);
+        run.answers.push(answers.clone());
         self.describe(&run)
     }
 

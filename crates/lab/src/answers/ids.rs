@@ -63,7 +63,7 @@ impl Ids {
 
     /// A value as the engine knows it. A stand-in that is put into a column, or looked for there, says
     /// whose keys the column holds.
-    pub fn to_engine<'v>(&mut self, value: Value<'v>, column: Option<Column>) -> Value<'v> {
+    pub fn for_engine<'v>(&mut self, value: Value<'v>, column: Option<Column>) -> Value<'v> {
         let Value::Int(number) = value else { return value };
         let place = Self::number(number).and_then(|it| usize::try_from(it - 1).ok());
         let Some(&(table, key)) = place.and_then(|it| self.generated.get(it)) else { return value };
@@ -72,7 +72,7 @@ impl Ids {
     }
 
     /// A value of a column as the client knows it.
-    pub fn to_client<'v>(&self, value: Value<'v>, column: Option<Column>) -> Value<'v> {
+    pub fn for_client<'v>(&self, value: Value<'v>, column: Option<Column>) -> Value<'v> {
         let (Value::Int(number), Some(column)) = (value, column) else { return value };
         let tables = self.holds.range((column, 0)..=(column, usize::MAX));
         let place = tables.into_iter().find_map(|(_, table)| self.known.get(&(*table, number)));

@@ -149,7 +149,7 @@ impl<'a> Listening<'a> {
                 let column = answered.get(at).copied().flatten();
                 rows.push(match (generates, value) {
                     (Some(table), Value::Int(key)) => Value::Int(self.ids.give(*table, key)),
-                    _ => self.ids.to_client(value, column),
+                    _ => self.ids.for_client(value, column),
                 });
             }
         }
@@ -175,7 +175,7 @@ impl Session for Listening<'_> {
         let parameters: Vec<Value<'_>> = parameters
             .iter()
             .enumerate()
-            .map(|(at, value)| self.ids.to_engine(*value, column(at)))
+            .map(|(at, value)| self.ids.for_engine(*value, column(at)))
             .collect();
         let answer = self.inner.run(statement, &parameters, &mut self.rows);
         let count = answer.inspect_err(|error| self.failed(statement, error))?;
