@@ -6,6 +6,7 @@ use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, OperationSummary, R
 use bakeoff_stats::serial::{self, Serial};
 use bakeoff_stats::steady::Steadiness;
 
+use crate::answers;
 use crate::cells::{Rank, rank};
 use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::{OpenLoop, is_open};
@@ -125,9 +126,10 @@ impl Subject<'_> {
     /// What one trial has of it.
     fn figure(self, row: &TrialSummary, mean: Mean) -> Option<Figure> {
         let never_steady = rounds(row) == Some(Steadiness::NotSteady);
+        let broken = answers::is_broken(row);
         let figure = |cost_s: Option<f64>, (count, unfinished)| {
             let cost_s = cost_s.filter(|cost| *cost > 0.0)?;
-            Some(Figure { cost_s, count, cut_off: unfinished > 0, never_steady })
+            Some(Figure { cost_s, count, cut_off: unfinished > 0, never_steady, broken })
         };
         if self.merit.is_rate() {
             let sums = row.operations.iter().fold((0, 0), |sum: (u64, u64), view| {
@@ -176,7 +178,7 @@ pub(crate) fn all(
         for (purpose, baseline, level) in pairings(run, group, subject.operation) {
             let comparison =
                 Comparison { noise_floor: floor, ..blank(run, subject, others, baseline, level) };
-            cases.push((purpose, Case::of(comparison, subject, group, mean)));
+            cases.push((purpose, Case::of(run, comparison, subject, group, mean)));
         }
     }
     let (harness, contenders): (Vec<_>, Vec<_>) =
@@ -234,7 +236,7 @@ fn noise(run: &Run, groups: &BTreeMap<(Rank, Levels), Group>, mean: Mean) -> Vec
                 continue;
             }
             let comparison = blank(run, subject, others, base, level);
-            noise.extend(judge(vec![Case::of(comparison, subject, group, mean)], Rule::Once));
+            noise.extend(judge(vec![Case::of(run, comparison, subject, group, mean)], Rule::Once));
         }
     }
     noise
@@ -367,14 +369,21 @@ fn groups<'a>(
 
 impl Case {
     /// With the figures of the baseline and of the level in every block that has both.
-    fn of(comparison: Comparison, subject: Subject<'_>, group: &Group, mean: Mean) -> Self {
+    fn of(
+        run: &Run,
+        comparison: Comparison,
+        subject: Subject<'_>,
+        group: &Group,
+        mean: Mean,
+    ) -> Self {
         let of = |row: &TrialSummary| subject.figure(row, mean);
         let pair = |block: &BTreeMap<&str, &TrialSummary>| {
             let baseline = of(block.get(comparison.baseline.as_str())?)?;
             Some((baseline, of(block.get(comparison.level.as_str())?)?))
         };
         let pairs = group.blocks.values().filter_map(pair).collect();
-        Self { comparison, pairs }
+        let unlike = answers::are_unlike(run, &comparison);
+        Self { comparison, unlike, pairs }
     }
 
     /// How the ratios of successive blocks hang together.

@@ -91,6 +91,9 @@ pub enum Verdict {
     WithinNoise,
     /// A trial behind it that was to be steady was not: what comes later may be anything.
     NeverSteady,
+    /// The two did not answer alike, or what a trial behind it has left is broken: what was timed is not
+    /// the same work.
+    Void,
 }
 
 impl Verdict {
@@ -105,6 +108,7 @@ impl Verdict {
             Self::TooFew => "too few",
             Self::WithinNoise => "within noise",
             Self::NeverSteady => "never steady",
+            Self::Void => "void",
         }
     }
 

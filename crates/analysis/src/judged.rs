@@ -130,7 +130,7 @@ fn has_word(it: &Comparison) -> bool {
 fn may_get_word(it: &Comparison, at: &ConditionView, rule: &Sequential) -> bool {
     // The trial that has too few or was never steady, or two levels that were cut off, stay in all that
     // is to come.
-    let never = matches!(it.verdict, Verdict::TooFew | Verdict::NeverSteady);
+    let never = matches!(it.verdict, Verdict::TooFew | Verdict::NeverSteady | Verdict::Void);
     if never || (it.ratio.is_none() && it.blocks > 0) {
         return false;
     }

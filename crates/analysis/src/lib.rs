@@ -4,6 +4,7 @@
 //!
 //! It must never know how a trial is run, or how a report looks.
 
+mod answers;
 mod assemble;
 mod beside;
 mod bounds;

@@ -23,12 +23,16 @@ pub(crate) struct Figure {
     pub cut_off: bool,
     /// Whether its trial was to be steady and was not.
     pub never_steady: bool,
+    /// Whether what its trial has left is broken.
+    pub broken: bool,
 }
 
 /// A comparison to be judged, and what it goes by: the baseline and the level in every block that has
 /// both.
 pub(crate) struct Case {
     pub comparison: Comparison,
+    /// Whether the two did not answer alike when they were asked.
+    pub unlike: bool,
     pub pairs: Vec<(Figure, Figure)>,
 }
 
@@ -114,11 +118,17 @@ impl Case {
         self.pairs.iter().any(|(baseline, level)| baseline.never_steady || level.never_steady)
     }
 
+    /// Whether what was timed is not the same work.
+    fn is_void(&self) -> bool {
+        self.unlike || self.pairs.iter().any(|(baseline, level)| baseline.broken || level.broken)
+    }
+
     /// The word, from what its interval and the family say.
     fn verdict(&self, interval: Decision) -> Verdict {
-        match self.is_never_steady() {
-            true => Verdict::NeverSteady,
-            false => verdict_of(&self.comparison, interval),
+        match (self.is_void(), self.is_never_steady()) {
+            (true, _) => Verdict::Void,
+            (false, true) => Verdict::NeverSteady,
+            (false, false) => verdict_of(&self.comparison, interval),
         }
     }
 }
@@ -149,8 +159,8 @@ fn verdict_of(it: &Comparison, interval: Decision) -> Verdict {
 /// Fills in ratio and interval, and returns what the family needs of them; `None` where nothing can
 /// be worked out.
 fn measure(case: &mut Case, rule: Rule) -> Option<Estimate> {
-    let never_steady = case.is_never_steady();
-    let Case { comparison, pairs } = case;
+    let wordless = case.is_void() || case.is_never_steady();
+    let Case { comparison, pairs, .. } = case;
     let figures = || pairs.iter().flat_map(|(baseline, level)| [baseline, level]);
     comparison.blocks = pairs.len() as u32;
     comparison.fewest_operations = figures().map(|figure| figure.count).min();
@@ -175,9 +185,7 @@ fn measure(case: &mut Case, rule: Rule) -> Option<Estimate> {
         RatioIs::AtMost => estimate.ratio >= 1.0,
     };
     // It is never to have a word, whatever its pairs say: so it takes nothing from the others.
-    if says_nothing
-        || never_steady
-        || comparison.fewest_operations.is_none_or(|fewest| fewest < ENOUGH)
+    if says_nothing || wordless || comparison.fewest_operations.is_none_or(|fewest| fewest < ENOUGH)
     {
         estimate.p = None;
     }

@@ -62,6 +62,8 @@ macro_rules! kinds {
 
 kinds! {
     NotSynced, "not-synced", Voids, "an engine did not sync for commits that it promised to keep";
+    AnswersDiffer, "answers-differ", Voids, "engines did not answer alike when they were asked the same";
+    CheckFailed, "check-failed", Voids, "what a trial left was broken, by the engine’s own check or by what its workload’s rows must fulfil";
     NotKeptUp, "not-kept-up", Voids, "a cell did not keep up with the rate that was offered";
     ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor";
     ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor";

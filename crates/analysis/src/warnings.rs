@@ -1,5 +1,6 @@
 //! Looks through a run for all that a reader should be warned of.
 
+mod answers;
 mod figures;
 mod lost;
 mod machine;
@@ -30,6 +31,8 @@ pub(crate) fn all(
     let engines = run.engines.iter().filter_map(|it| Some((&*it.name, it.transport?)));
     let pairs = [lost::lost(run, &standing), work::unsteady(run, counted)];
     let singles = [
+        answers::differ(run),
+        answers::broken(run, counted),
         lost::left_out(run),
         lost::external(run),
         machine::debug_build(run),

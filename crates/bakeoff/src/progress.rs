@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::{Event, Watch};
-use bakeoff_results::{Calibration, Cut, FileSystem, visible};
+use bakeoff_results::{Answers, Calibration, Cut, FileSystem, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::output;
@@ -127,6 +127,16 @@ impl Progress {
 }
 
 impl Progress {
+    /// An image was asked; what is unlike another's answers is told at once.
+    fn answered(&self, answers: &Answers) {
+        if let Some(why) = &answers.failed {
+            self.complain(&format!("{} answered nothing: {why}", answers.engine));
+        }
+        if let Some(difference) = &answers.difference {
+            self.complain(&format!("answers differ: {}", difference.in_words(&answers.engine)));
+        }
+    }
+
     /// How much work turns an engine's debts over is known.
     fn calibrated(&self, what: &str, learnt: &Calibration) {
         let Calibration { operations, seconds, turned_over } = learnt;
@@ -223,6 +233,8 @@ impl Watch for Progress {
             Event::Loaded { data, failure: Some(reason), .. } => {
                 self.complain(&format!("could not load {}: {reason}", data.about));
             }
+            Event::Asking(data) => self.now(format!("comparing what is answered: {}", data.about)),
+            Event::Answered(answers) => self.answered(answers),
             Event::Unsettled(text) => {
                 self.now(format!("waiting for the machine to settle: {text}"));
             }

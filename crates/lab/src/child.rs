@@ -46,6 +46,10 @@ fn perform(
             let loaded = &mut |rows, bytes| output.send(&Message::Loaded { rows, bytes });
             target.prepare(subject)?.load(place, loaded)?;
         }
+        Task::Ask { seed } => {
+            let told = target.prepare(subject)?.answers(place, *seed)?;
+            output.send(&Message::Answered(told));
+        }
         Task::Read { group } => {
             let group = group.as_deref();
             group.map_or(Ok(()), |name| place.join(name))?;

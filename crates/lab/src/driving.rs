@@ -32,6 +32,8 @@ pub struct Drive {
     /// Seeds what they do: the same for all trials of a block, so that its levels serve the same
     /// work, and another one for the next.
     pub seed: u64,
+    /// Whether what they leave is checked after the drain.
+    pub check: bool,
 }
 
 /// The work that is done before the clients start.
@@ -135,6 +137,7 @@ mod tests {
                 seconds: 1.5,
                 pacing,
                 seed: u64::MAX,
+                check: true,
             };
             let json = serde_json::to_string(&drive).unwrap();
             assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);

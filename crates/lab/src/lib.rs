@@ -5,6 +5,7 @@
 //! It knows targets, engines, workloads and disks by their contracts alone. It must never know how a
 //! figure is shown or judged: it records, and says what it is doing through [`Watch`].
 
+pub mod answers;
 mod child;
 pub mod driving;
 mod error;

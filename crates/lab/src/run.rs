@@ -10,7 +10,8 @@ use std::time::{Duration, SystemTime};
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
 use bakeoff_experiment::{Cell, Experiment, sequences};
-use bakeoff_results::{Canary, Measured, RunFolder, Trial};
+use bakeoff_results::measure::FAULTS;
+use bakeoff_results::{Canary, Levels, Measured, RunFolder, Scope, Trial};
 use bakeoff_trust::Folder;
 
 use crate::driving::Drive;
@@ -29,6 +30,7 @@ use crate::spec::{self, TrialSpec};
 use crate::watch::{Event, Watch};
 use crate::{LabError, MachineError, Registry, TrialError};
 
+mod answers;
 mod clock;
 mod conditioning;
 mod cuts;
@@ -92,6 +94,8 @@ struct Way {
     waited_s: f64,
     /// How many processors the machine has.
     processors: u32,
+    /// The cells of which a trial's leavings were checked.
+    checked: BTreeSet<Levels>,
 }
 
 impl Runner<'_> {
@@ -132,6 +136,7 @@ impl Runner<'_> {
             left: self.left(&left),
             waited_s: 0.0,
             processors: self.folder.run()?.machine.processors,
+            checked: self.checked()?,
         };
         let mut stage = Stage {
             registry: self.registry,
@@ -205,6 +210,13 @@ impl Runner<'_> {
         Ok(due)
     }
 
+    /// The cells that were checked in an earlier sitting.
+    fn checked(&self) -> Result<BTreeSet<Levels>, LabError> {
+        let trials = self.folder.trials()?.into_iter();
+        let checked = trials.filter(|trial| trial.measures.get(&FAULTS, &Scope::Trial).is_some());
+        Ok(checked.map(|trial| trial.levels).collect())
+    }
+
     /// The experiment's planner, at what the run folder lacks.
     fn planner(&mut self) -> Result<Box<dyn Planner>, LabError> {
         let name = &self.experiment.planner;
@@ -244,7 +256,7 @@ impl Runner<'_> {
                 Err(_) | Ok(_) => {}
             }
         }
-        Ok(())
+        self.check_answers(stage, blocks)
     }
 
     /// What is tried before anything is loaded.

@@ -19,6 +19,7 @@ use bakeoff_workloads::{Claims, Counts, FigureOfMerit, Findings, Name};
 use serde_json::Value;
 
 use crate::TrialError;
+use crate::answers::Told;
 use crate::place::group::Limit;
 use crate::place::images::Recipe;
 pub use crate::place::limits::Shared;
@@ -77,6 +78,12 @@ pub trait Target: Send + Sync {
     /// Whether a file, by its path in the place, is what its commits wait for: its log.
     fn is_log(&self, subject: &Value, file: &Path) -> bool {
         let _ = (subject, file);
+        false
+    }
+
+    /// Whether an image of its data can be asked what its clients ask: [`Subject::answers`].
+    fn can_be_asked(&self, subject: &Value) -> bool {
+        let _ = subject;
         false
     }
 
@@ -354,6 +361,17 @@ pub trait Subject {
     /// The target's own.
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError>;
 
+    /// What one client's operations are answered in a place that is thrown away afterwards: the same by
+    /// all that [`Target::can_be_asked`] with the same data, unless one of them is wrong. What the client
+    /// does follows from the seed.
+    ///
+    /// # Errors
+    /// The target's own where it can't be asked at all; what fails later is an answer.
+    fn answers(&self, place: &Place, seed: u64) -> Result<Told, TrialError> {
+        let _ = (place, seed);
+        Err(TrialError::User("it can't be asked".into()))
+    }
+
     /// How many operations had been acknowledged when the power went, by what its clients claimed.
     fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
         let _ = (claims, off_at_ns);
@@ -430,6 +448,15 @@ pub trait Running: Sync {
     /// # Errors
     /// The target's own.
     fn drain(&self) -> Result<(), TrialError>;
+
+    /// What is wrong with what it holds, in sentences: by its own check, and by what its workload's data
+    /// must fulfil whatever its clients did; `None` where nobody can look. Nobody else uses it meanwhile.
+    ///
+    /// # Errors
+    /// The target's own where it can't be checked at all.
+    fn check(&self) -> Result<Option<Vec<String>>, TrialError> {
+        Ok(None)
+    }
 
     /// Its groups of processes by their names.
     fn groups(&self) -> Vec<(&'static str, Processes)>;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bakeoff_experiment::Cell;
-use bakeoff_results::{Calibration, Cut, Trial};
+use bakeoff_results::{Answers, Calibration, Cut, Trial};
 
 use crate::place::images::Recipe;
 
@@ -30,6 +30,10 @@ pub enum Event<'a> {
         /// Why they can't be.
         failure: Option<&'a str>,
     },
+    /// An image is asked what a client asks.
+    Asking(&'a Recipe),
+    /// An image answered, or could not.
+    Answered(&'a Answers),
     /// The machine is disturbed; the run waits a little.
     Unsettled(&'a str),
     /// A trial begins.

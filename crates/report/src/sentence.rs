@@ -325,6 +325,7 @@ fn rest(cases: &[Case<'_>]) -> String {
         (&[Outcome::Spiky][..], "is too uneven to decide", "are too uneven to decide"),
         (&[Outcome::TooFew][..], "has too few operations", "have too few operations"),
         (&[Outcome::NeverSteady][..], "was never steady", "were never steady"),
+        (&[Outcome::Void][..], "is void", "are void"),
     ] {
         match number(outcomes) {
             0 => {}
@@ -486,6 +487,11 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     if cases.iter().all(|case| case.outcome == Outcome::NeverSteady) {
         let each = if cases.len() > 1 { "each holds" } else { "it holds" };
         return format!("{each} a trial that was to be steady and was not");
+    }
+    if cases.iter().all(|case| case.outcome == Outcome::Void) {
+        return "levels did not answer alike, or left something broken, so that what was timed is not the \
+                same work"
+            .into();
     }
     let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();
     let closest = if all.is_empty() { &cases[0] } else { middle(&all) };

@@ -81,6 +81,8 @@ pub enum Outcome {
     TooFew,
     /// Some trial was to be steady and was not.
     NeverSteady,
+    /// Some did not answer alike, or left something broken.
+    Void,
 }
 
 /// Every operation at every condition where at least two contenders can be held together.
@@ -136,6 +138,8 @@ fn outcome(rivals: &[(&str, Contrast)], all: bool) -> Outcome {
     let has = |verdict| rivals.iter().any(|(_, c)| c.verdict == verdict);
     if all && rivals.iter().all(|(_, c)| c.verdict == Verdict::Slower) {
         Outcome::Won
+    } else if has(Verdict::Void) {
+        Outcome::Void
     } else if has(Verdict::NeverSteady) {
         Outcome::NeverSteady
     } else if has(Verdict::Spiky) {

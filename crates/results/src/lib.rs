@@ -3,6 +3,7 @@
 //! It must never know what a figure means, how a trial is run, how an engine works, or how a report
 //! looks.
 
+mod answers;
 mod calibration;
 mod column;
 mod course;
@@ -24,6 +25,7 @@ mod text;
 mod write;
 
 pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit};
+pub use answers::{Answers, Difference};
 pub use calibration::Calibration;
 pub use course::{Course, Courses};
 pub use debts::UNITS as DEBT_UNITS;

@@ -231,6 +231,9 @@ measures! {
         "those of them in which it had used its quota up and had to wait for the next";
     CPU_WAITED = "cpu-waited", Seconds, [Database],
         "how long it waited so, summed over the processors that it waited on";
+    FAULTS = "faults", Count, [Trial],
+        "what the engine's own check and its workload found wrong with what was left after the drain; \
+         missing where nobody looked: it is done once a cell";
     SPACE = "space", Bytes, [Trial], "size on disk after the drain";
     SPACE_AT_START = "space-at-start", Bytes, [Trial], "size on disk when the clients started";
     OPENING = "opening", Seconds, [Trial],

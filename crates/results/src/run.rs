@@ -3,6 +3,7 @@
 use bakeoff_factor::FigureOfMerit;
 use serde::{Deserialize, Serialize};
 
+use crate::answers::Answers;
 use crate::power_cut::CutPlan;
 use crate::record::Levels;
 
@@ -84,6 +85,10 @@ pub struct Run {
     /// What engines were opened with, under the terms of each trial that ran: noted as they are.
     #[serde(default)]
     pub applied: Vec<Applied>,
+    /// What the image of each engine answered before its first trial: noted as it is asked. Of an engine
+    /// that can't be asked there is none.
+    #[serde(default)]
+    pub answers: Vec<Answers>,
     /// The power cuts that are planned, if any.
     #[serde(default)]
     pub cuts: Option<CutPlan>,

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Transaction, params};
 
+use crate::answers::Answers;
 use crate::histogram::to_bytes;
 use crate::power_cut::Cut;
 use crate::record::{Canary, Measured, Operation, Trial};
@@ -119,6 +120,17 @@ impl RunFolder {
             return Ok(());
         }
         run.applied.push(applied.clone());
+        self.describe(&run)
+    }
+
+    /// Notes what an image answered, in the place of what was noted of it before.
+    ///
+    /// # Errors
+    /// [`Error::Full`], [`Error::CannotWrite`].
+    pub fn note_answers(&mut self, answers: &Answers) -> Result<()> {
+        let mut run = self.run()?;
+        run.answers.retain(|known| known.image != answers.image);
+        run.answers.push(answers.clone());
         self.describe(&run)
     }
 
@@ -317,6 +329,7 @@ mod tests {
             planner: None,
             left_out: Vec::new(),
             sequential: None,
+            answers: Vec::new(),
         }
     }
 

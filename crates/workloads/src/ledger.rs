@@ -16,7 +16,7 @@ mod transaction;
 
 use std::sync::{Arc, LazyLock};
 
-use bakeoff_engines::{Database, Result, Schema, Statement};
+use bakeoff_engines::{Database, Result, Rows, Schema, Statement};
 
 pub use audit::Claim;
 pub use client::{CommitObserver, LedgerClient};
@@ -143,6 +143,15 @@ impl Prepared for PreparedLedger {
     /// An audit works out again what a client did: that follows from the ledger's own seed.
     fn client(&self, number: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
         Box::new(self.observed_client(number, Box::new(())))
+    }
+
+    /// What is moved between accounts is in one of them.
+    fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
+        let mut rows = Rows::new();
+        database.session()?.run(tables::SUM, &[], &mut rows)?;
+        let (sum, all) = (rows.int(0, 0).unwrap_or_default(), self.accounts * BALANCE);
+        let wrong = || format!("the accounts hold {sum} together instead of {all}");
+        Ok((sum != all).then(wrong).into_iter().collect())
     }
 
     fn audited(&self) -> Option<&dyn Audited> {

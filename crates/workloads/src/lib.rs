@@ -181,6 +181,16 @@ pub trait Prepared: Send + Sync {
         self.client(number, clients, seed)
     }
 
+    /// What its rows must be whatever its clients did, and are not, in sentences. Nobody else uses the
+    /// database meanwhile.
+    ///
+    /// # Errors
+    /// The engine's own, where something can't be read.
+    fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
+        let _ = database;
+        Ok(Vec::new())
+    }
+
     /// How it is audited, where [`Workload::is_audited`].
     fn audited(&self) -> Option<&dyn Audited> {
         None

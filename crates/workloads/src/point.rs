@@ -4,8 +4,8 @@
 use std::sync::{Arc, LazyLock};
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::Read;
-use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement};
+use bakeoff_engines::statement::{Path, Read, Yield};
+use bakeoff_engines::{Action, Database, Error, Result, Rows, Schema, Session, Statement};
 use rand::RngExt;
 
 use crate::{
@@ -57,6 +57,8 @@ impl Workload for Point {
             Table::new("points").key_column("id", Type::Int).column("content", Type::STRING);
         let mut statements = Statements::default();
         let read = statements.add("point by id", Action::Read(Read::by_key(0, 1, &[1])));
+        let sum = Read { yields: Yield::Sum(0), ..Read::range(0, Path::Key, 0, &[]) };
+        let sum = statements.add("sum of ids", Action::Read(sum));
         Box::new(Points {
             count: SCALES.of(parameters.scale),
             seed: parameters.seed,
@@ -64,6 +66,7 @@ impl Workload for Point {
             schema: Schema { tables: vec![table] },
             statements: statements.into_vec(),
             read,
+            sum,
         })
     }
 }
@@ -74,8 +77,9 @@ struct Points {
     text: Arc<Text>,
     schema: Schema,
     statements: Vec<Statement>,
-    /// The number of the only one.
+    /// The number of the one that clients run, and of the one that adds all ids up.
     read: usize,
+    sum: usize,
 }
 
 impl Prepared for Points {
@@ -92,6 +96,15 @@ impl Prepared for Points {
         (1..=self.count)
             .try_for_each(|id| row(&[id.into(), self.text.cut(&mut random, LONGEST).into()]))?;
         Ok(())
+    }
+
+    /// Nobody adds a row or takes one away.
+    fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
+        let mut rows = Rows::new();
+        database.session()?.run(self.sum, &[], &mut rows)?;
+        let (sum, all) = (rows.int(0, 0).unwrap_or_default(), self.count * (self.count + 1) / 2);
+        let wrong = || format!("the ids of its rows add up to {sum} instead of {all}");
+        Ok((sum != all).then(wrong).into_iter().collect())
     }
 
     fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {

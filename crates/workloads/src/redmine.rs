@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use bakeoff_engines::{Result, Schema, Statement, Value};
+use bakeoff_engines::{Database, Result, Schema, Statement, Value};
 
 use crate::{
     Client, Name, Parameters, Prepared, RowsError, Scale, Scales, Take, Text, Workload, names,
@@ -13,6 +13,7 @@ use crate::{
 mod client;
 mod conditioner;
 mod configuration;
+mod invariants;
 mod people;
 mod rows;
 mod saves;
@@ -83,10 +84,12 @@ impl Workload for Redmine {
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
         let size = SCALES.of(parameters.scale);
         let schema = schema::schema();
-        let statements = Ask::declare(&schema).into_vec();
+        let mut statements = Ask::declare(&schema);
+        let sums = invariants::declare(&schema, &mut statements);
+        let statements = statements.into_vec();
         let numbers = (0..=size.users).map(|number| number.to_string()).collect();
         let (seed, text) = (parameters.seed, Arc::clone(&parameters.text));
-        Box::new(Tracker { size, seed, text, schema, statements, numbers })
+        Box::new(Tracker { size, seed, text, schema, statements, sums, numbers })
     }
 }
 
@@ -97,6 +100,8 @@ struct Tracker {
     text: Arc<Text>,
     schema: Schema,
     statements: Vec<Statement>,
+    /// The number of the first statement that adds up a column.
+    sums: [usize; 4],
     /// Users' numbers as text, by number.
     numbers: Vec<String>,
 }
@@ -121,6 +126,10 @@ impl Prepared for Tracker {
     fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         let random = stream(self.seed, table as u64);
         Ok(rows::rows(&self.schema.tables[table].name, &self.size, &self.text, random, row)?)
+    }
+
+    fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
+        invariants::broken(database, self.sums)
     }
 
     fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {

@@ -2,8 +2,8 @@
 
 use crate::data::{Trials, run};
 use bakeoff_analysis::{Comparison, Document, RatioIs, Verdict, WarningKind};
-use bakeoff_results::measure::{ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE, TRIALS_SINCE};
-use bakeoff_results::{RunFolder, Scope, Trial};
+use bakeoff_results::measure::{FAULTS, ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE, TRIALS_SINCE};
+use bakeoff_results::{Answers, Difference, RunFolder, Scope, Trial};
 
 /// Four blocks of one client, the levels as [`LEVELS`].
 const BLOCKS: u32 = 4;
@@ -28,11 +28,132 @@ fn blocks(clients: &str, first: u32, take: impl Fn(u32, &str) -> f64) -> Vec<Tri
 }
 
 fn document(trials: &[Trial]) -> Document {
+    document_with(trials, &[])
+}
+
+/// The document of a run whose images were asked before.
+fn document_with(trials: &[Trial], answers: &[Answers]) -> Document {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run");
     let mut folder = RunFolder::create(&path, &run(&["1", "4"], &["0"], 32), "").unwrap();
+    answers.iter().for_each(|it| folder.note_answers(it).unwrap());
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
     bakeoff_analysis::document(&folder).unwrap()
+}
+
+/// What an engine's image answered to the work of a scale.
+fn answers(engine: &str, work: &str, digest: Option<&str>) -> Answers {
+    Answers {
+        image: format!("{work} {engine}"),
+        engine: engine.to_owned(),
+        levels: [("engine".to_owned(), engine.to_owned())].into(),
+        work: work.to_owned(),
+        operations: 20,
+        statements: 5_000,
+        digest: digest.map(str::to_owned),
+        failed: digest.is_none().then(|| "its process was killed by signal 9".to_owned()),
+        difference: None,
+    }
+}
+
+fn told(document: &Document, kind: WarningKind) -> Option<String> {
+    document.warnings.iter().find(|it| it.kind == kind).map(ToString::to_string)
+}
+
+#[test]
+fn engines_that_do_not_answer_alike_have_no_verdict_against_each_other() {
+    let trials = blocks("1", 0, plain);
+    let of = |[alpha, beta, gamma]: [Option<&str>; 3]| {
+        let all = [("alpha", alpha), ("beta", beta), ("gamma", gamma)];
+        all.map(|(engine, digest)| answers(engine, "all", digest))
+    };
+    let words = |document: &Document| {
+        let word = |pair: (&str, &str)| compared(document, pair.0, pair.1).verdict;
+        [("alpha", "beta"), ("alpha", "gamma"), ("beta", "gamma")].map(word)
+    };
+    use Verdict::{Faster, Slower, Void};
+    let alike = document_with(&trials, &of([Some("1"); 3]));
+    assert_eq!(words(&alike), [Slower, Faster, Faster]);
+    assert_eq!(told(&alike, WarningKind::AnswersDiffer), None);
+    let mut all = of([Some("1"), Some("2"), Some("1")]);
+    all[1].difference = Some(Difference {
+        other: "alpha".into(),
+        number: 3,
+        operation: "create_issue".into(),
+        statement: "issue by id".into(),
+        answer: "2 rows: (5) (5)".into(),
+        other_answer: "1 rows: (5)".into(),
+    });
+    let differ = document_with(&trials, &all);
+    assert_eq!(words(&differ), [Void, Faster, Void]);
+    let beta = compared(&differ, "alpha", "beta");
+    // The interval is there, and the others pay nothing for a comparison that has no word.
+    assert!(beta.low.is_some() && beta.p_adjusted.is_none());
+    assert_eq!(compared(&differ, "alpha", "gamma").adjusted_over, 2);
+    let text = told(&differ, WarningKind::AnswersDiffer).unwrap();
+    let wanted = "operation 3 (create_issue), statement `issue by id`: beta answered 2 rows: (5) (5), \
+                  and alpha 1 rows: (5)";
+    assert!(text.contains(wanted), "{text}");
+    assert_eq!(differ.warnings[0].kind, WarningKind::AnswersDiffer, "the worst comes first");
+    let failed = document_with(&trials, &of([Some("1"), Some("1"), None]));
+    assert_eq!(words(&failed), [Slower, Void, Void]);
+    let text = told(&failed, WarningKind::AnswersDiffer).unwrap();
+    assert!(text.contains("gamma answered nothing (its process was killed by signal 9)"), "{text}");
+}
+
+#[test]
+fn answers_are_held_against_those_to_the_same_questions_alone() {
+    let trials = blocks("1", 0, plain);
+    let verdict = |all: &[Answers], baseline, level| {
+        compared(&document_with(&trials, all), baseline, level).verdict
+    };
+    // Of an engine that was not asked nothing is known.
+    let one = [answers("beta", "all", Some("2"))];
+    assert_eq!(verdict(&one, "alpha", "beta"), Verdict::Slower);
+    let two = [answers("alpha", "small", Some("1")), answers("beta", "large", Some("2"))];
+    assert_eq!(verdict(&two, "alpha", "beta"), Verdict::Slower);
+    // Of the images of an engine the one counts that has the cell's levels.
+    let image = |engine, clients: &str, digest| {
+        let mut image = answers(engine, clients, Some(digest));
+        image.levels.insert("clients".into(), clients.into());
+        image
+    };
+    let four = |digest| {
+        [
+            image("alpha", "1", "1"),
+            image("beta", "1", digest),
+            image("alpha", "4", "3"),
+            image("beta", "4", "4"),
+        ]
+    };
+    assert_eq!(verdict(&four("1"), "alpha", "beta"), Verdict::Slower);
+    assert_eq!(verdict(&four("2"), "alpha", "beta"), Verdict::Void);
+    // An alias has the same image.
+    let again = verdict(&[answers("alpha", "all", None)], "alpha", "alpha@again");
+    assert_eq!(again, Verdict::Void);
+}
+
+#[test]
+fn what_was_broken_after_a_trial_voids_its_comparisons() {
+    for faults in [0.0, 1.0] {
+        let mut trials = blocks("1", 0, plain);
+        let first = trials.iter_mut().find(|trial| trial.levels["engine"] == "beta").unwrap();
+        let measured = first.measured.as_mut().unwrap();
+        measured.measures.set(&FAULTS, Scope::Trial, faults);
+        measured.warnings.push("the disk was late".into());
+        measured.warnings.push(format!("{}index i: 2 rows differ", Answers::BROKEN));
+        let document = document(&trials);
+        let broken = faults > 0.0;
+        let verdict = |baseline, level| compared(&document, baseline, level).verdict;
+        assert_eq!(verdict("alpha", "beta") == Verdict::Void, broken);
+        assert_eq!(verdict("beta", "gamma") == Verdict::Void, broken);
+        assert_eq!(verdict("alpha", "gamma"), Verdict::Faster);
+        let text = told(&document, WarningKind::CheckFailed);
+        assert_eq!(text.is_some(), broken);
+        assert!(text.is_none_or(
+            |text| text.contains("engine beta") && text.contains(": index i: 2 rows differ;")
+        ));
+    }
 }
 
 /// The first operation's comparison of two levels.

@@ -19,17 +19,26 @@ enum Fault {
     LosesRows,
     /// A thread runs on when the database was closed.
     LeavesAThread,
+    /// What it answers has a character more than what was stored.
+    Otherwise,
+    /// Its own check finds something.
+    FailsItsCheck,
+    /// A row is never loaded.
+    LosesARow,
 }
 
 /// SQLite with a fault, by a name of its own.
 pub struct Bad(&'static str, Fault);
 
 /// Every bad engine.
-pub static ALL: [Bad; 4] = [
+pub static ALL: [Bad; 7] = [
     Bad("panics", Fault::Panics),
     Bad("hangs", Fault::Hangs),
     Bad("loses-rows", Fault::LosesRows),
     Bad("leaks", Fault::LeavesAThread),
+    Bad("otherwise", Fault::Otherwise),
+    Bad("fails-its-check", Fault::FailsItsCheck),
+    Bad("loses-a-row", Fault::LosesARow),
 ];
 
 /// Calls that behave before the fault shows: the warm-up of a window.
@@ -76,7 +85,11 @@ impl Database for BadDatabase {
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
-        self.inner.load(table)
+        let inner = self.inner.load(table)?;
+        Ok(match self.fault {
+            Fault::LosesARow => Box::new(Careless { inner, rows: 0 }),
+            _ => inner,
+        })
     }
 
     fn drain(&self) -> Result<()> {
@@ -88,7 +101,27 @@ impl Database for BadDatabase {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        self.inner.check()
+        match self.fault {
+            Fault::FailsItsCheck => Ok(vec!["page 7 is torn".to_owned()]),
+            _ => self.inner.check(),
+        }
+    }
+}
+
+/// Leaves the second row out.
+struct Careless<'d> {
+    inner: Box<dyn Loader + 'd>,
+    rows: u64,
+}
+
+impl Loader for Careless<'_> {
+    fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
+        self.rows += 1;
+        if self.rows == 2 { Ok(()) } else { self.inner.row(row) }
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.inner.finish()
     }
 }
 
@@ -112,6 +145,16 @@ impl Session for BadSession<'_> {
             Fault::LosesRows if calls > GOOD && calls.is_multiple_of(10) => {
                 rows.reset(0);
                 Ok(0)
+            }
+            Fault::Otherwise => {
+                let count = self.inner.run(statement, parameters, rows)?;
+                let first = (!rows.is_empty()).then(|| rows.get(0, 0));
+                if let Some(Value::Text(text)) = first {
+                    let other = format!("{text}!");
+                    rows.reset(1);
+                    rows.push(other.as_str().into());
+                }
+                Ok(count)
             }
             _ => self.inner.run(statement, parameters, rows),
         }

@@ -4,6 +4,7 @@
 //! This program is also the command of a lab that has these engines, so it is its own harness:
 //! `cargo test -p bakeoff --test own [NAME…]` runs the tests whose names contain one of these.
 
+mod answers;
 mod engines;
 mod planner;
 mod rows;
@@ -23,6 +24,9 @@ const TESTS: &[Test] = &[
     ("an_engine_that_hangs_gives_a_lower_bound", hangs),
     ("an_engine_that_loses_rows_fails_its_trial", loses_rows),
     ("an_engine_that_leaves_a_thread_behind_fails_its_trial", leaves_a_thread),
+    ("engines_that_do_not_answer_alike_get_no_verdict", answers::differ),
+    ("an_image_that_was_asked_is_not_asked_again", answers::resumed),
+    ("what_a_trial_leaves_broken_is_found_once_a_cell", answers::broken),
     ("rows_that_cannot_be_had_are_no_fault_of_an_engine", rows_that_cannot_be_had),
     ("a_planner_may_run_more_than_the_plan", planner::runs_more),
     ("a_run_goes_on_with_its_planner_where_it_was_cut_short", planner::goes_on),

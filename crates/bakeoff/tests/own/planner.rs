@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{command, document};
 
 /// Where this environment variable is set, the program ends within the block beyond the plan.
-const STOP: &str = "OWN_STOP";
+pub const STOP: &str = "OWN_STOP";
 
 pub static ONE_MORE: PlannerKind = PlannerKind {
     name: "one-more",

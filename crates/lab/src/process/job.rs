@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::TrialError;
+use crate::answers::Told;
 use crate::place::Place;
 
 /// What a process is to do: the first line that it reads. Its `Debug` leaves the subject out, which
@@ -34,6 +35,11 @@ impl fmt::Debug for Job {
 pub enum Task {
     /// Load its data into an empty folder, and drain.
     Load,
+    /// Ask it what a client asks, and say what it answered.
+    Ask {
+        /// Seeds what the client does.
+        seed: u64,
+    },
     /// Read every file of a group of processes, as one of the group alone, so that the page cache
     /// holds what the group has room for; without a group, all that are in the place.
     Read {
@@ -70,6 +76,8 @@ pub enum Message {
         /// Bytes of them: a text's own, eight of a number, none of a null.
         bytes: u64,
     },
+    /// What it answered when it was asked.
+    Answered(Told),
     /// So many operations have conditioned it.
     Conditioning {
         /// So many so far.
@@ -95,6 +103,8 @@ pub enum Message {
     /// The clients have stopped; draining comes next. What was measured so far: all there is, if the
     /// drain takes too long.
     Driven(Option<Box<Measured>>),
+    /// The target is drained; what it left is checked next. What was measured, if that is never done.
+    Drained(Box<Measured>),
     /// A client that makes claims has stopped.
     Stopped {
         /// When, in nanoseconds of `CLOCK_MONOTONIC`.

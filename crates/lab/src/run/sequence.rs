@@ -5,7 +5,8 @@
 use std::time::Instant;
 
 use bakeoff_experiment::{Cell, PlannedTrial, State};
-use bakeoff_results::{Measured, Trial};
+use bakeoff_results::measure::FAULTS;
+use bakeoff_results::{Measured, Scope, Trial};
 
 use super::{Runner, Way, judge, now_s};
 use crate::driving::Conditioning;
@@ -144,6 +145,9 @@ impl Course<'_, '_> {
             if drive.state == State::Steady {
                 drive.conditioning = conditioning.clone()?;
             }
+            // Nothing is drained before the last of them.
+            let is_last = Some(place) == places.last();
+            drive.check = is_last && !self.way.checked.contains(&trial.levels);
             turns.push(Turn { drive, neighbours: trial.neighbours });
             first.get_or_insert(trial);
         }
@@ -187,6 +191,10 @@ impl Course<'_, '_> {
         };
         self.runner.note_applied(stage)?;
         if let Some(measured) = &measured {
+            if measured.measures.get(&FAULTS, &Scope::Trial).is_some() {
+                let (_, planned) = self.planned(begun.place);
+                self.way.checked.insert(planned.cell.to_map());
+            }
             let disturbed = &mut self.disturbed[begun.place.0];
             if disturbed.is_none() {
                 let (measures, processors) = (&measured.measures, self.way.processors);

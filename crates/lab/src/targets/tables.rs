@@ -32,6 +32,7 @@ use super::{
     Size, Subject, Tally, Target, Wanted,
 };
 use crate::TrialError;
+use crate::answers::{Asked, Told, listen};
 use crate::machine::open_files;
 use crate::options;
 use crate::place::Place;
@@ -243,6 +244,13 @@ impl Target for Tables {
         engine.ready(&resolved.settings, reuse)
     }
 
+    /// Nothing can be read back from an engine that stores nothing, and of somebody else's database
+    /// there is no image.
+    fn can_be_asked(&self, subject: &Value) -> bool {
+        let can = |engine: &dyn Engine| engine.about().stores && engine.home() != Home::External;
+        self.parts(subject).is_ok_and(|(_, engine)| can(engine))
+    }
+
     fn is_log(&self, subject: &Value, file: &Path) -> bool {
         self.parts(subject).is_ok_and(|(_, engine)| engine.is_log(file))
     }
@@ -309,6 +317,17 @@ struct Ready {
 }
 
 impl Ready {
+    /// The weakest level that it can be opened at, but where the level is the owner's choice, or the user's
+    /// settings leave no other.
+    fn loosest(&self) -> Durability {
+        match self.engine.home() {
+            Home::Process | Home::Server if self.engine.gives(Durability::None).is_ok() => {
+                Durability::None
+            }
+            Home::Process | Home::Server | Home::External => self.resolved.durability,
+        }
+    }
+
     /// Opens the engine at a level.
     fn database(
         &self,
@@ -331,22 +350,28 @@ impl Ready {
 
 impl Subject for Ready {
     fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
-        // Nothing need be durable before the drain, but where the level is the owner's choice, or the
-        // user's settings leave no other.
-        let own = self.resolved.durability;
-        let durability = match self.engine.home() {
-            Home::Process | Home::Server if self.engine.gives(Durability::None).is_ok() => {
-                Durability::None
-            }
-            Home::Process | Home::Server | Home::External => own,
-        };
-        let database = self.database(place, durability)?;
+        // Nothing need be durable before the drain.
+        let database = self.database(place, self.loosest())?;
         fill::fill(&*self.prepared, &*database, loaded)
     }
 
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
         let database = self.database(place, self.resolved.durability)?;
         Ok(Box::new(Open { ready: self, database, total: Mutex::default() }))
+    }
+
+    fn answers(&self, place: &Place, seed: u64) -> Result<Told, TrialError> {
+        let Resolved { workload, scale, levels, .. } = &self.resolved;
+        let levels = levels.iter().map(|(name, level)| format!(" {name}={level}"));
+        let asked = Asked {
+            prepared: &*self.prepared,
+            operations: &|number| self.kinds.any_name(number).to_owned(),
+            work: format!("{workload} {scale}{}", levels.collect::<String>()),
+            seed,
+        };
+        // What it answers is thrown away.
+        let database = self.database(place, self.loosest())?;
+        listen(asked, &*database).map_err(|error| TrialError::Engine(error.to_string()))
     }
 
     fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
@@ -363,6 +388,14 @@ struct Open<'a> {
 }
 
 impl Open<'_> {
+    /// What the engine's own check finds.
+    fn own_check(&self) -> Vec<String> {
+        match self.database.check() {
+            Ok(faults) => faults,
+            Err(error) => vec![format!("its check fails: {error}")],
+        }
+    }
+
     fn client<'b>(
         &'b self,
         number: usize,
@@ -464,6 +497,18 @@ impl Running for Open<'_> {
         drained.map_err(|e| TrialError::Engine(format!("the engine could not be drained: {e}")))
     }
 
+    fn check(&self) -> Result<Option<Vec<String>>, TrialError> {
+        if !self.ready.engine.about().stores {
+            return Ok(None);
+        }
+        let mut faults = self.own_check();
+        match self.ready.prepared.invariants(&*self.database) {
+            Ok(broken) => faults.extend(broken),
+            Err(error) => faults.push(format!("it can't be read: {error}")),
+        }
+        Ok(Some(faults))
+    }
+
     fn groups(&self) -> Vec<(&'static str, Processes)> {
         let processes = match self.ready.engine.home() {
             Home::Process => Some(Processes::Own),
@@ -495,10 +540,7 @@ impl Running for Open<'_> {
     fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
         let audited = self.ready.prepared.audited();
         let audited = audited.ok_or_else(|| TrialError::User("it can't audit itself".into()))?;
-        let mut faults = match self.database.check() {
-            Ok(faults) => faults,
-            Err(error) => vec![format!("its check fails: {error}")],
-        };
+        let mut faults = self.own_check();
         let findings = match audited.audit(&*self.database, claims, off_at_ns) {
             Ok(findings) => findings,
             Err(error) => {

@@ -234,7 +234,9 @@ impl Tone {
         match word {
             "faster" => Self::Good,
             "slower" | "no trial" | "no operation" | "not kept up" => Self::Bad,
-            "undecided" | "spiky" | "too few" | "within noise" | "never steady" => Self::Open,
+            "undecided" | "spiky" | "too few" | "within noise" | "never steady" | "void" => {
+                Self::Open
+            }
             _ => Self::Plain,
         }
     }

@@ -1,6 +1,8 @@
 //! How it was measured, on what machine, and by what command.
 
-use bakeoff_results::{FigureOfMerit, Run};
+use std::collections::BTreeSet;
+
+use bakeoff_results::{Answers, FigureOfMerit, Run};
 
 use crate::block::{Block, Words};
 use crate::layout::{self, Layout};
@@ -22,7 +24,10 @@ impl Section for Method {
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let run = &layout.document.run.run;
         let mut prose = match layout::is_timed(layout.document) {
-            true => vec![trials(layout), figures(), verdicts(run)],
+            true => [Some(trials(layout)), answers(run), Some(figures()), Some(verdicts(run))]
+                .into_iter()
+                .flatten()
+                .collect(),
             false => vec!["Nothing was timed: the power was cut, as told above.".into()],
         };
         prose.push("Sizes are decimal: 1 MB is 10⁶ bytes.".into());
@@ -77,6 +82,36 @@ fn trials(layout: &Layout<'_>) -> Words {
             " What is compared is always compared inside a block, so that a machine that drifts can’t \
              favour anybody.",
         )
+}
+
+/// Whether the engines answered alike when they were asked; `None` where none was.
+fn answers(run: &Run) -> Option<Words> {
+    let first = run.answers.first()?;
+    let engines: BTreeSet<&str> = run.answers.iter().map(|it| it.engine.as_str()).collect();
+    let alike = |it: &Answers| run.answers.iter().all(|other| !it.is_unlike(other));
+    let answered = match (engines.len(), run.answers.iter().all(alike)) {
+        (_, false) => "the answers are not the same: see the warnings".to_owned(),
+        (1, true) => {
+            format!("the answers of {} alone, with nothing to hold them against", first.engine)
+        }
+        (number, true) => format!("the same answers from {number} engines"),
+    };
+    let left_out = run.engines.iter().filter(|it| it.stores && !engines.contains(&*it.name));
+    let left_out: Vec<&str> = left_out.map(|it| it.name.as_str()).collect();
+    let left_out = match left_out.len() {
+        0 => String::new(),
+        1 => format!("; {} was not asked", left_out[0]),
+        _ => format!("; {} were not asked", words::list(&left_out)),
+    };
+    let (operations, statements) = (first.operations, words::count(first.statements));
+    let asked = format!(
+        "Before its first trial each engine’s data were asked, untimed, what one client’s {} ask in \
+         {statements} statements: {answered}{left_out}.",
+        words::many(operations as usize, "operation")
+    );
+    Some(Words::default().plain(asked).marked(
+        " A comparison of two that did not answer alike, or of which one left something broken, is *void*.",
+    ))
 }
 
 /// How often each block is run.

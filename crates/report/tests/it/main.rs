@@ -1,5 +1,6 @@
 //! What a reader of reports sees, of synthetic documents.
 
+mod answers;
 mod bounds;
 mod charts;
 mod conditions;

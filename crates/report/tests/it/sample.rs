@@ -321,6 +321,7 @@ impl Sample {
             planner: None,
             left_out: Vec::new(),
             sequential: None,
+            answers: Vec::new(),
             applied: self.applied(),
             cuts: None,
         }

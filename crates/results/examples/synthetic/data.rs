@@ -3,8 +3,9 @@
 
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, AppliedSetting, CutPlan, Debts, EngineFact, FigureOfMerit, FileSystem, Levels,
-    Machine, Measured, Operation, OwedSeries, PaymentSeries, Run, Slot, Trial, histogram,
+    Answers, Applied, AppliedSetting, CutPlan, Debts, Difference, EngineFact, FigureOfMerit,
+    FileSystem, Levels, Machine, Measured, Operation, OwedSeries, PaymentSeries, Run, Slot, Trial,
+    histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -75,6 +76,24 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         planner: Some("fixed".into()),
         left_out: Vec::new(),
         sequential: None,
+        answers: vec![Answers {
+            image: "synthetic delta".to_owned(),
+            engine: "delta".to_owned(),
+            levels: [("engine".to_owned(), "delta".to_owned())].into(),
+            work: "synthetic".to_owned(),
+            operations: 19,
+            statements: 5_228,
+            digest: Some("1687f731276d18a9".to_owned()),
+            failed: None,
+            difference: Some(Difference {
+                other: "epsilon".to_owned(),
+                number: 1,
+                operation: "create_issue".to_owned(),
+                statement: "issue by id".to_owned(),
+                answer: "1 rows: (1)".to_owned(),
+                other_answer: "0 rows:".to_owned(),
+            }),
+        }],
         applied: vec![Applied {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use crate::data::{Trials, run};
 use bakeoff_results::measure::CPU;
 use bakeoff_results::{
-    Calibration, Canary, DATABASE, Done, EXPERIMENT, Error, RunFolder, Scope, Status, Trial,
-    histogram,
+    Answers, Calibration, Canary, DATABASE, Done, EXPERIMENT, Error, RunFolder, Scope, Status,
+    Trial, histogram,
 };
 use rusqlite::Connection;
 
@@ -96,6 +96,39 @@ fn service_times_come_back_and_so_do_their_figures() {
     assert_eq!(first.kept, trials[0].measured.as_ref().unwrap().operations[0].kept);
 }
 
+/// An image is noted once: what it answers when it is asked again takes the place of what it had.
+#[test]
+fn answers_come_back_one_for_each_image() {
+    let (_dir, path) = folder();
+    let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap();
+    let of = |image: &str, digest: &str| Answers {
+        image: image.to_owned(),
+        engine: image.to_owned(),
+        levels: [("engine".to_owned(), image.to_owned())].into(),
+        work: "all".to_owned(),
+        operations: 3,
+        statements: 40,
+        digest: Some(digest.to_owned()),
+        failed: None,
+        difference: None,
+    };
+    for (image, digest) in [("alpha", "1"), ("beta", "2"), ("alpha", "3")] {
+        folder.note_answers(&of(image, digest)).unwrap();
+    }
+    drop(folder);
+    let mut folder = RunFolder::resume(&path).unwrap();
+    let known = folder.run().unwrap().answers;
+    let (beta, alpha) = (of("beta", "2"), of("alpha", "3"));
+    // One was there from the first.
+    assert_eq!(known[1..], [beta.clone(), alpha.clone()]);
+    assert!(beta.is_unlike(&alpha) && !beta.is_unlike(&of("gamma", "2")));
+    let other = Answers { work: "other".to_owned(), ..of("gamma", "9") };
+    assert!(!other.is_unlike(&beta), "it was asked something else");
+    // What else is noted of the run leaves them as they are.
+    folder.set_neighbour_alone(7.0).unwrap();
+    assert_eq!(folder.run().unwrap().answers, known);
+}
+
 #[test]
 fn a_closed_folder_is_two_plain_files() {
     let (_dir, path) = folder();
@@ -155,6 +188,7 @@ fn the_neighbours_rate_is_noted_and_nothing_else_changes() {
         planner: None,
         left_out: Vec::new(),
         sequential: None,
+        answers: Vec::new(),
         neighbour_alone_per_second: None,
         seed: u64::MAX,
         ..run(&["1"], &["25%"], 4)

@@ -22,6 +22,8 @@ pub struct Drain {
     pub early: Option<Box<Measured>>,
     /// How long it had taken when it was cut off.
     pub cut_off: Option<Duration>,
+    /// Whether it has come to its end.
+    pub is_over: bool,
 }
 
 impl Drain {
@@ -42,7 +44,9 @@ impl Drain {
     pub fn is_overdue(&self, is_virtual: bool) -> bool {
         let least = if is_virtual { Duration::ZERO } else { HOST_DRAIN };
         let longest = self.began.map(|(_, ran)| ran.max(least));
-        self.cut_off.is_none() && longest.is_some_and(|longest| self.elapsed() > longest)
+        !self.is_over
+            && self.cut_off.is_none()
+            && longest.is_some_and(|longest| self.elapsed() > longest)
     }
 
     /// What was measured, with the memory used. Of a drain that was cut off it is how long it had taken

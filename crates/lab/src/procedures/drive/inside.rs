@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bakeoff_experiment::State;
 use bakeoff_results::measure::{self as measures, Measures, Scope};
-use bakeoff_results::{Debts, Measured};
+use bakeoff_results::{Answers, Debts, Measured};
 
 use super::conditioning::condition;
 use super::measure::Scene;
@@ -14,6 +14,11 @@ use crate::driving::{Conditioning, Drive};
 use crate::machine::syncs;
 use crate::machine::threads::Threads;
 use crate::procedures::Within;
+use crate::process::job::Message;
+use crate::targets::Running;
+
+/// How many faults are told in words; all are counted.
+const MOST_FAULTS: usize = 10;
 
 /// Opens the target and brings it into its state; for one trial after the other says that it is ready
 /// and drives it when the lab says so; drains it after the last.
@@ -62,10 +67,24 @@ pub fn perform(
         within.ready()?;
     }
     let before = behind(&before, earlier.len());
-    let measured = scene.drain(scene.measure(last, pace(), &before)?)?;
+    let mut measured = scene.drain(scene.measure(last, pace(), &before)?)?;
+    if last.check {
+        output.send(&Message::Drained(Box::new(measured.clone())));
+        check(&*running, &mut measured)?;
+    }
     drop(running);
     threads.are_gone()?;
     Ok(Some(measured))
+}
+
+/// Looks whether what the clients have left is sound.
+fn check(running: &dyn Running, measured: &mut Measured) -> Result<(), TrialError> {
+    let Some(faults) = running.check()? else { return Ok(()) };
+    tracing::debug!(?faults, "checked");
+    measured.measures.set(&measures::FAULTS, Scope::Trial, faults.len() as f64);
+    let told = faults.iter().take(MOST_FAULTS);
+    measured.warnings.extend(told.map(|fault| format!("{}{fault}", Answers::BROKEN)));
+    Ok(())
 }
 
 /// What is known of a trial before its clients start, where so many others were measured since the

@@ -1,0 +1,35 @@
+//! Whether what is compared is the same work: whether engines answered alike when they were asked, and
+//! whether what their trials left was sound.
+
+use bakeoff_results::measure::FAULTS;
+use bakeoff_results::{Answers, Levels, Run, Scope, TrialSummary};
+
+use crate::comparison::Comparison;
+
+/// Whether the two sides of a comparison did not answer alike. Of one that was not asked nothing is known.
+pub(crate) fn are_unlike(run: &Run, comparison: &Comparison) -> bool {
+    let of = |level: &str| {
+        let mut levels = comparison.levels.clone();
+        levels.insert(comparison.factor.clone(), level.to_owned());
+        image(run, &levels)
+    };
+    let both = of(&comparison.baseline).zip(of(&comparison.level));
+    both.is_some_and(|(baseline, level)| baseline.is_unlike(level))
+}
+
+/// What the image of a cell answered.
+fn image<'a>(run: &'a Run, levels: &Levels) -> Option<&'a Answers> {
+    let level = |factor: &str| {
+        let level = levels.get(factor)?;
+        Some(run.alias(factor, level).unwrap_or(level))
+    };
+    let is_of = |answers: &&Answers| {
+        answers.levels.iter().all(|(factor, known)| level(factor) == Some(known))
+    };
+    run.answers.iter().find(is_of)
+}
+
+/// Whether something was found broken after a trial.
+pub(crate) fn is_broken(trial: &TrialSummary) -> bool {
+    trial.measures.get(&FAULTS, &Scope::Trial).is_some_and(|faults| faults > 0.0)
+}
