@@ -148,7 +148,7 @@ impl Prepared for PreparedLedger {
     /// What is moved between accounts is in one of them.
     fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
         let mut rows = Rows::new();
-        database.session()?.run(tables::SUM, &[], &mut rows)?;
+        database.session()?.run(tables::Ask::Sum as usize, &[], &mut rows)?;
         let (sum, all) = (rows.int(0, 0).unwrap_or_default(), self.accounts * BALANCE);
         let wrong = || format!("the accounts hold {sum} together instead of {all}");
         Ok((sum != all).then(wrong).into_iter().collect())

@@ -1,21 +1,17 @@
 //! What issues are whatever clients did: each is a tree of its own, as the transaction that creates it
 //! leaves it, and no later one changes that.
 
-use bakeoff_engines::statement::{Path, Read, Yield};
-use bakeoff_engines::{Access, Action, Database, Result, Rows, Schema, Session};
+use bakeoff_engines::{Access, Database, Result, Rows, Schema, Session};
 
-use crate::Statements;
+use crate::{Statements, on};
 
 /// The columns that are added up, in this order.
 const SUMS: [&str; 4] = ["id", "root_id", "lft", "rgt"];
 
 /// Declares what adds the columns up; their numbers.
 pub fn declare(schema: &Schema, statements: &mut Statements) -> [usize; SUMS.len()] {
-    let issues = schema.table_number("issues");
     SUMS.map(|name| {
-        let column = schema.tables[issues].column_number(name);
-        let sum = Read { yields: Yield::Sum(column), ..Read::range(issues, Path::Key, 0, &[]) };
-        statements.add(&format!("sum of issues’ {name}"), Action::Read(sum))
+        statements.add(&format!("sum of issues’ {name}"), on(schema, "issues").key(0).sum(name))
     })
 }
 
