@@ -160,7 +160,7 @@ impl Vocabulary {
         format!("{}{}", factor.syntax(), self.registered(factor))
     }
 
-    /// What `--help` says of a factor, likewise.
+    /// What `--help` says of a factor, with the registered names that it has in full.
     pub fn flag_help(&self, factor: Factor) -> String {
         format!("{}{}", factor.flag_help(), self.registered(factor))
     }

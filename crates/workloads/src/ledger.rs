@@ -39,12 +39,10 @@ pub struct Ledger;
 
 /// The scales, and how many accounts they have. Rows that are loaded have two integers each.
 static SCALES: LazyLock<Scales<i64, 2>> = LazyLock::new(|| {
-    let scale = |name, summary, accounts| {
-        (Scale::new(name, summary, 16 * (CLIENTS as u64 + accounts as u64)), accounts)
-    };
+    let bytes = |accounts: i64| 16 * (CLIENTS as u64 + accounts as u64);
     Scales::new([
-        scale("small", "64 accounts, no entry yet", 64),
-        scale("large", "100,000 accounts, no entry yet", 100_000),
+        (Scale::new("small", "64 accounts, no entry yet", bytes(64)), 64),
+        (Scale::new("large", "100,000 accounts, no entry yet", bytes(100_000)), 100_000),
     ])
 });
 

@@ -53,9 +53,10 @@ impl<'a> On<'a> {
         Action::Delete { table: self.number }
     }
 
-    /// Changes the row of a key: [`Updates`] says how.
-    pub fn update(self) -> Updates<'a> {
-        Updates { on: self, set: Vec::new(), only_if: Vec::new() }
+    /// Changes the row of a key: these columns become a parameter each.
+    pub fn update(self, columns: &[&str]) -> Updates<'a> {
+        let set = columns.iter().map(|column| Set::To(self.number(column))).collect();
+        Updates { on: self, set, only_if: Vec::new() }
     }
 
     fn range(self, path: Path, equal: usize) -> Reads<'a> {
@@ -146,12 +147,6 @@ pub struct Updates<'a> {
 }
 
 impl Updates<'_> {
-    /// These columns become a parameter each.
-    pub fn to(mut self, columns: &[&str]) -> Self {
-        self.set.extend(columns.iter().map(|column| Set::To(self.on.number(column))));
-        self
-    }
-
     /// A parameter is added to the column.
     pub fn plus(mut self, column: &str) -> Self {
         self.set.push(Set::Add(self.on.number(column)));
@@ -177,27 +172,17 @@ mod tests {
 
     use super::*;
 
-    fn schema() -> Schema {
-        let first = Table::new("first").key_column("id", Type::Int);
-        let second = Table::new("second")
-            .key_column("owner", Type::Int)
-            .key_column("number", Type::Int)
-            .column("state", Type::Int)
-            .column("size", Type::Int)
-            .index(&["size"])
-            .index(&["state", "size"]);
-        Schema { tables: vec![first, second] }
-    }
-
     #[test]
-    fn names_become_the_numbers_of_their_own_table() {
-        let schema = schema();
+    fn names_become_the_numbers_of_their_own_table_and_parameters_keep_their_order() {
+        let first = Table::new("first").key_column("id", Type::Int);
+        let keys =
+            Table::new("second").key_column("owner", Type::Int).key_column("number", Type::Int);
+        let columns = keys.column("state", Type::Int).column("size", Type::Int);
+        let second = columns.index(&["size"]).index(&["state", "size"]);
+        let schema = Schema { tables: vec![first, second] };
         let second = on(&schema, "second");
-        let by_key = Read::by_key(1, 2, &[0, 1, 2, 3]);
-        assert_eq!(Action::from(second.one()), Action::Read(by_key));
-        let filters = vec![Filter { column: 2, any_of: 1 }, Filter { column: 0, any_of: 5 }];
-        let ordered = Read {
-            filters,
+        let by_index = Read {
+            filters: vec![Filter { column: 2, any_of: 1 }, Filter { column: 0, any_of: 5 }],
             order: Order::Descending,
             limit: Some(9),
             for_update: true,
@@ -205,25 +190,21 @@ mod tests {
         };
         let reads = second.index(&["state", "size"], 1).filter(&["state"]).any_of("owner", 5);
         let reads = reads.order(Order::Descending).limit(9).columns(&["size", "owner"]);
-        assert_eq!(Action::from(reads.for_update()), Action::Read(ordered));
-        let sum = Read {
-            scope: Scope::Among(3),
-            yields: Yield::Sum(3),
-            ..Read::range(1, Path::Key, 0, &[])
-        };
-        assert_eq!(Action::from(second.key(0).among(3).sum("size")), Action::Read(sum));
-    }
-
-    #[test]
-    fn an_update_takes_its_parameters_in_the_order_in_which_it_is_declared() {
-        let schema = schema();
-        let second = on(&schema, "second");
-        let update = second.update().to(&["size"]).plus("state").to(&["state"]).only_if(&["size"]);
-        let set = vec![Set::To(3), Set::Add(2), Set::To(2)];
+        let whole = Read::range(1, Path::Key, 0, &[]);
+        let sum = Read { scope: Scope::Among(3), yields: Yield::Sum(3), ..whole };
+        let update = second.update(&["size", "state"]).plus("state").only_if(&["size"]);
+        let set = vec![Set::To(3), Set::To(2), Set::Add(2)];
         let only_if = vec![Filter { column: 3, any_of: 1 }];
-        assert_eq!(Action::from(update), Action::Update { table: 1, set, only_if });
-        let [insert, upsert, delete] = [second.insert(), second.upsert(), second.delete()];
-        assert_eq!(insert, Action::Insert { table: 1 });
-        assert_eq!((upsert, delete), (Action::Upsert { table: 1 }, Action::Delete { table: 1 }));
+        for (declared, meant) in [
+            (second.one().into(), Action::Read(Read::by_key(1, 2, &[0, 1, 2, 3]))),
+            (reads.for_update().into(), Action::Read(by_index)),
+            (second.key(0).among(3).sum("size").into(), Action::Read(sum)),
+            (update.into(), Action::Update { table: 1, set, only_if }),
+            (second.insert(), Action::Insert { table: 1 }),
+            (second.upsert(), Action::Upsert { table: 1 }),
+            (second.delete(), Action::Delete { table: 1 }),
+        ] {
+            assert_eq!(declared, meant);
+        }
     }
 }

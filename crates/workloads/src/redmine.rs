@@ -41,26 +41,15 @@ pub struct Redmine;
 /// The scales, and how many rows of each kind they have. An issue has 5,700 bytes with its ten comments,
 /// those who watch it, and its share of all other rows.
 static SCALES: LazyLock<Scales<Size, 3>> = LazyLock::new(|| {
-    let scale = |name, summary, [users, projects, issues]: [i64; 3]| {
-        let size = Size { users, projects, issues };
-        (Scale::new(name, summary, 5_700 * issues as u64), size)
+    let scale = |name: &'static str, [users, projects, issues]: [i64; 3], summary| {
+        let summary = format!("{summary} with 10 comments each").into();
+        let scale = Scale { name: name.into(), summary, bytes: 5_700 * issues as u64 };
+        (scale, Size { users, projects, issues })
     };
     Scales::new([
-        scale(
-            "small",
-            "30 users, 13 projects, 1,000 issues with 10 comments each",
-            [30, 13, 1_000],
-        ),
-        scale(
-            "large",
-            "1,000 users, 120 projects, 10,000 issues with 10 comments each",
-            [1_000, 120, 10_000],
-        ),
-        scale(
-            "giant",
-            "10,000 users, 1,200 projects, 100,000 issues with 10 comments each",
-            [10_000, 1_200, 100_000],
-        ),
+        scale("small", [30, 13, 1_000], "30 users, 13 projects, 1,000 issues"),
+        scale("large", [1_000, 120, 10_000], "1,000 users, 120 projects, 10,000 issues"),
+        scale("giant", [10_000, 1_200, 100_000], "10,000 users, 1,200 projects, 100,000 issues"),
     ])
 });
 

@@ -108,7 +108,7 @@ impl Workload for Jobs {
         let asks = Asks {
             add: statements.add("add a job", jobs.insert()),
             oldest: statements.add("the oldest job", peek.clone().for_update()),
-            take: statements.add("take a job", jobs.update().to(&["state"])),
+            take: statements.add("take a job", jobs.update(&["state"])),
             peek: statements.add("the oldest job, as it is", peek),
         };
         Box::new(Queue {

@@ -29,7 +29,7 @@ const RIGHTS: [(&str, &str); 9] = [
 
 /// A statement on a table that the user may not send.
 const DENIED: u16 = 1142;
-/// Likewise, on a database.
+/// A statement on a database that the user may not send.
 const NO_RIGHT_TO_DATABASE: u16 = 1044;
 
 /// Connects to the server once.

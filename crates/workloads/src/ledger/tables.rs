@@ -12,12 +12,12 @@ asks! {
     Ask(schema: &Schema):
     ProgressOf, "progress of a client" =>
         on(schema, "progress").one().columns(&["sequence"]).for_update();
-    SetProgress, "set progress" => on(schema, "progress").update().to(&["sequence"]);
+    SetProgress, "set progress" => on(schema, "progress").update(&["sequence"]);
     NewEntry, "new entry" => on(schema, "entries").insert();
     ForgetEntry, "forget entry" => on(schema, "entries").delete();
-    AddToAccount, "add to account" => on(schema, "accounts").update().plus("balance");
+    AddToAccount, "add to account" => on(schema, "accounts").update(&[]).plus("balance");
     PutNote, "put note" => on(schema, "notes").upsert();
-    EditNote, "edit note" => on(schema, "notes").update().to(&["sequence", "title", "content"]);
+    EditNote, "edit note" => on(schema, "notes").update(&["sequence", "title", "content"]);
     RemoveNote, "remove note" => on(schema, "notes").delete();
     Sum, "sum of accounts" => on(schema, "accounts").key(0).sum("balance");
 }

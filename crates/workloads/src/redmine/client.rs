@@ -21,7 +21,7 @@ use super::statements::LISTED;
 use crate::{Client, Random, Tally, Text};
 
 pub(super) const CREATE_ISSUE: usize = 0;
-pub(super) const PROCESS_ISSUES: usize = 1;
+const PROCESS_ISSUES: usize = 1;
 
 /// A client.
 pub struct Person<'a> {
@@ -66,13 +66,23 @@ impl<'a> Person<'a> {
         self.users[self.turn % self.own]
     }
 
-    /// Somebody creates an issue for another member of a project, and others comment on it; its
-    /// number.
-    pub(super) fn create_issue(
+    /// Runs an operation; the numbers of the issues that it created or changed.
+    pub(super) fn operate(
         &mut self,
+        operation: usize,
         session: &mut dyn Session,
         tally: &mut Tally,
-    ) -> Result<i64> {
+    ) -> Result<Vec<i64>> {
+        match operation {
+            CREATE_ISSUE => Ok(vec![self.create_issue(session, tally)?]),
+            PROCESS_ISSUES => self.process_issues(session, tally),
+            _ => Err(Error::Usage(format!("redmine has no operation {operation}"))),
+        }
+    }
+
+    /// Somebody creates an issue for another member of a project, and others comment on it; its
+    /// number.
+    fn create_issue(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<i64> {
         let user = self.next_user();
         let author = self.size.membership(user, self.random.random_range(0..1 << 20));
         let other = self.random.random_range(1..MEMBERS);
@@ -93,11 +103,7 @@ impl<'a> Person<'a> {
 
     /// Somebody lists ten of his or her issues, starts each, and gives it back resolved; their
     /// numbers.
-    pub(super) fn process_issues(
-        &mut self,
-        session: &mut dyn Session,
-        tally: &mut Tally,
-    ) -> Result<Vec<i64>> {
+    fn process_issues(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<Vec<i64>> {
         let assigned = self.assigned_issues(session)?;
         for (issue, member) in assigned {
             self.application.change(session, tally, issue, member, Change::Start)?;
@@ -146,10 +152,6 @@ impl Client for Person<'_> {
         session: &mut dyn Session,
         tally: &mut Tally,
     ) -> Result<()> {
-        match operation {
-            CREATE_ISSUE => self.create_issue(session, tally).map(drop),
-            PROCESS_ISSUES => self.process_issues(session, tally).map(drop),
-            _ => Err(Error::Usage(format!("redmine has no operation {operation}"))),
-        }
+        self.operate(operation, session, tally).map(drop)
     }
 }

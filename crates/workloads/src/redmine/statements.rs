@@ -79,7 +79,7 @@ asks! {
             .limit(LISTED as u32);
     InsertIssue, "insert issue" => on(schema, "issues").insert();
     PlaceIssue, "update issue: place in tree" =>
-        on(schema, "issues").update().to(&["root_id", "lft", "rgt"]).plus("lock_version");
+        on(schema, "issues").update(&["root_id", "lft", "rgt"]).plus("lock_version");
     TouchIssue, "update issue: time" => save(schema, &["updated_on", "lock_version"]);
     StartIssue, "update issue: status" =>
         save(schema, &["updated_on", "lock_version", "status_id"]);
@@ -112,5 +112,5 @@ asks! {
 
 /// Saves an issue that nobody else has saved since it was loaded.
 fn save<'a>(schema: &'a Schema, columns: &[&str]) -> Updates<'a> {
-    on(schema, "issues").update().to(columns).only_if(&["lock_version"])
+    on(schema, "issues").update(columns).only_if(&["lock_version"])
 }
