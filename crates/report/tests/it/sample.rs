@@ -74,6 +74,7 @@ impl Sample {
                 ended_s: Some(1_760_003_600.0),
             },
             trials,
+            series: Vec::new(),
             cells,
             comparisons,
             between,
@@ -84,7 +85,6 @@ impl Sample {
             promises: Vec::new(),
             other_cuts: Vec::new(),
             warnings: Vec::new(),
-            series: Vec::new(),
         }
     }
 
