@@ -4,9 +4,8 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
-use crate::{
-    Result, beside, bounds, cells, compare, over_time, priced, promises, series, warnings,
-};
+use crate::series;
+use crate::{Result, beside, bounds, cells, compare, over_time, priced, promises, warnings};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
@@ -39,6 +38,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         other_cuts: Vec::new(),
         run,
         trials: Vec::new(),
+        series: Vec::new(),
         cells,
         comparisons: compared.with_baseline,
         between: compared.between,
@@ -46,7 +46,6 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         conditions,
         canaries: folder.canaries()?,
         warnings: Vec::new(),
-        series: Vec::new(),
     };
     let disturbed = folder.disturbed()?;
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);

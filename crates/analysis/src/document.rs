@@ -37,6 +37,10 @@ pub struct Document {
     pub run: RunState,
     /// Every trial that ended, in the order in which they ran.
     pub trials: Vec<TrialSummary>,
+    /// How each of the trials went, slot by slot, in their order: empty until it is asked for
+    /// ([`Document::take_series`]), and in no JSON.
+    #[serde(skip)]
+    pub series: Vec<TrialSeries>,
     /// What the valid trials of each cell have in common, in the order of the plan's factors.
     pub cells: Vec<CellView>,
     /// The compared factor's levels against the baseline, paired inside blocks.
@@ -63,10 +67,6 @@ pub struct Document {
     pub other_cuts: Vec<OtherCuts>,
     /// What a reader should know of the run as a whole, the worst first.
     pub warnings: Vec<Warning>,
-    /// How each of the trials went, slot by slot, in their order: empty until it is asked for
-    /// ([`Document::take_series`]), and in no JSON.
-    #[serde(skip)]
-    pub series: Vec<TrialSeries>,
 }
 
 /// What the valid trials of a cell have in common.

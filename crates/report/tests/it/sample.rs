@@ -75,6 +75,7 @@ impl Sample {
                 ended_s: Some(1_760_003_600.0),
             },
             trials,
+            series: Vec::new(),
             cells,
             comparisons,
             between,
@@ -85,7 +86,6 @@ impl Sample {
             promises: Vec::new(),
             other_cuts: Vec::new(),
             warnings: Vec::new(),
-            series: Vec::new(),
         }
     }
 
