@@ -17,10 +17,10 @@ use crate::scale::{Log, tick_label};
 use crate::words;
 use across::Across;
 
-const WIDTH: f64 = 470.0;
+const WIDTH: f64 = 462.0;
 const LEFT: f64 = 58.0;
 /// The room for the names and figures at the ends of lines.
-const RIGHT: f64 = 152.0;
+const RIGHT: f64 = 150.0;
 const PLOT: f64 = WIDTH - LEFT - RIGHT;
 /// The room for the title.
 const TOP: f64 = 30.0;

@@ -13,4 +13,5 @@ mod others;
 mod power;
 mod schema;
 mod sequential;
+mod sweep;
 mod verdicts;

@@ -5,6 +5,7 @@ use bakeoff_analysis::{Sweep, SweepPanel, Told};
 
 use crate::block::Words;
 use crate::layout::Layout;
+use crate::verdict::{Case, Outcome};
 use crate::words;
 
 /// Levels in a row of which the same is told: from one to another.
@@ -16,13 +17,37 @@ struct Stretch {
     winner: String,
 }
 
-/// A sentence for each panel: who is fastest, stressed, and by how much.
+/// Of so many panels and more that say the same, the sentence is one.
+const TOGETHER: usize = 3;
+
+/// A sentence for each panel: who is fastest, stressed, and by how much. Where many say the same, they
+/// say it together.
 pub fn told(layout: &Layout<'_>, sweep: &Sweep) -> Vec<Words> {
-    let of = |panel| {
-        let words = Words::default().plain(format!("{}: ", place(layout, sweep, panel)));
-        words.stressed(leads(layout, sweep, panel)).plain(ends(layout, sweep, panel))
-    };
-    sweep.panels.iter().map(of).collect()
+    let mut groups: Vec<(String, Vec<&SweepPanel>)> = Vec::new();
+    for panel in &sweep.panels {
+        let leads = leads(layout, sweep, panel);
+        match groups.iter_mut().find(|(known, _)| *known == leads) {
+            Some((_, group)) => group.push(panel),
+            None => groups.push((leads, vec![panel])),
+        }
+    }
+    let place = |panel: &&SweepPanel| place(layout, sweep, panel);
+    let sentence =
+        |place: &str, leads: &str| Words::default().plain(format!("{place}: ")).stressed(leads);
+    let mut told = Vec::new();
+    for (leads, group) in groups {
+        if group.len() < TOGETHER {
+            told.extend(
+                group.iter().map(|it| sentence(&place(it), &leads).plain(ends(layout, sweep, it))),
+            );
+        } else if group.len() == sweep.panels.len() {
+            told.push(sentence(&format!("In all {} cases", group.len()), &leads));
+        } else {
+            let places: Vec<String> = group.iter().map(place).collect();
+            told.push(sentence(&words::list(&places), &leads));
+        }
+    }
+    told
 }
 
 /// "create_issue with strict durability".
@@ -117,4 +142,44 @@ fn ends(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
         [] => String::new(),
         clauses => format!(" {}.", words::capital(&clauses.join("; "))),
     }
+}
+
+/// Cases by the levels of a factor that they are of: what these are, in words, and the cases.
+type Placed<'b, 'a> = Vec<(String, Vec<&'b Case<'a>>)>;
+
+/// The cases of each level of a factor, or of the operation, with where that is. Levels in a row of the
+/// run's numeric factor at which the same is fastest are told together.
+pub(super) fn joined<'b, 'a>(
+    layout: &Layout<'a>,
+    factor: &str,
+    mut groups: Vec<(&str, Vec<&'b Case<'a>>)>,
+) -> Placed<'b, 'a> {
+    let with = if factor == "operation" { "for" } else { "with" };
+    let levels = layout.document.sweep.as_ref().filter(|it| it.factor == factor);
+    let Some(levels) = levels.map(|it| &it.levels) else {
+        let one = |(level, group)| (format!("{with} {}", words::level(factor, level)), group);
+        return groups.into_iter().map(one).collect();
+    };
+    groups.sort_by_key(|(level, _)| levels.iter().position(|it| it.level == *level));
+    let same = |one: &(&str, Vec<&Case>), other: &(&str, Vec<&Case>)| {
+        winner(&one.1).is_some() && winner(&one.1) == winner(&other.1)
+    };
+    let together = |group: &[(&str, Vec<&'b Case<'a>>)]| {
+        let [first, .., last] = group else {
+            let (level, cases) = &group[0];
+            return (format!("with {}", words::level(factor, level)), cases.clone());
+        };
+        let [from, to] = [first.0, last.0].map(|level| words::level(factor, level));
+        let cases = group.iter().flat_map(|(_, cases)| cases).copied().collect();
+        (format!("from {from} to {to}"), cases)
+    };
+    groups.chunk_by(same).map(together).collect()
+}
+
+/// Who wins more than half of some cases, where no other wins any.
+pub(super) fn winner<'a>(group: &[&Case<'a>]) -> Option<&'a str> {
+    let won: Vec<&Case> = group.iter().copied().filter(|c| c.outcome == Outcome::Won).collect();
+    let first = won.first()?;
+    let alone = 2 * won.len() > group.len() && won.iter().all(|case| case.leader == first.leader);
+    alone.then_some(first.leader)
 }

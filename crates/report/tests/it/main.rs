@@ -16,4 +16,5 @@ mod priced;
 mod sample;
 mod snapshots;
 mod states;
+mod sweeps;
 mod verdict;

@@ -91,15 +91,13 @@ fn shaded(layout: &Layout<'_>, sweep: &Sweep, (factor, levels): (&str, &[&str]))
                 shade: shade(it),
                 ..line(layout, (name(it), level), &series.points, it)
             };
+            let rows = lines.iter().map(|(it, _)| fastest(layout, it, &name(it))).collect();
             let whole = panel(layout, sweep, first);
             let caption = caption(layout, first, &[sweep.factor.as_str(), factor]);
             panels.push(Panel {
                 caption: format!("{caption}, {}", words::contender(layout.compare, level)),
                 lines: lines.iter().map(of).collect(),
-                fastest: lines
-                    .iter()
-                    .map(|(it, _)| only(fastest(layout, it, &name(it)), level))
-                    .collect(),
+                fastest: own_rows(rows, level),
                 ..whole
             });
         }
@@ -107,14 +105,17 @@ fn shaded(layout: &Layout<'_>, sweep: &Sweep, (factor, levels): (&str, &[&str]))
     panels
 }
 
-/// The signs of a row that are of one level, or of none.
-fn only(row: Fastest, level: &str) -> Fastest {
-    let of = |sign| match sign {
+/// The signs of rows that are of one level; no row where there is none.
+fn own_rows(rows: Vec<Fastest>, level: &str) -> Vec<Fastest> {
+    let own = |sign| match sign {
         Sign::Known(name, _) if name != level => Sign::Nothing,
         Sign::TooClose(names) if !names.iter().any(|name| name == level) => Sign::Nothing,
         sign => sign,
     };
-    Fastest { signs: row.signs.into_iter().map(of).collect(), ..row }
+    let own = |row: Fastest| Fastest { signs: row.signs.into_iter().map(own).collect(), ..row };
+    let rows: Vec<Fastest> = rows.into_iter().map(own).collect();
+    let says = rows.iter().flat_map(|row| &row.signs).any(|sign| *sign != Sign::Nothing);
+    if says { rows } else { Vec::new() }
 }
 
 /// A panel without lines.
