@@ -1,5 +1,6 @@
 //! Who is fastest of several levels, by the words that their comparisons have.
 
+use bakeoff_results::FigureOfMerit;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, RatioIs, Verdict};
@@ -29,6 +30,26 @@ impl Contrast {
             blocks: comparison.blocks,
             verdict: comparison.verdict,
         })
+    }
+
+    /// The same as tables and charts show it: of a time the level's over the baseline's, and of a rate,
+    /// too, so that above 1 is faster.
+    pub fn shown(comparison: &Comparison) -> Option<Self> {
+        let merit = FigureOfMerit::of_metric(&comparison.metric);
+        let is_rate = merit.is_some_and(FigureOfMerit::is_rate);
+        Self::of(comparison).map(|it| if is_rate { it.turned() } else { it })
+    }
+
+    /// How many times faster the one level is; its word stays that of the one.
+    pub fn turned(self) -> Self {
+        let inverse =
+            |value: Option<f64>| value.map(|value| 1.0 / value).filter(|it| it.is_finite());
+        Self {
+            ratio: 1.0 / self.ratio,
+            is: self.is.swapped(),
+            ends: (inverse(self.ends.1), inverse(self.ends.0)),
+            ..self
+        }
     }
 }
 

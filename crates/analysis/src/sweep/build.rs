@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{FigureOfMerit, Levels, Run, TrialSummary};
+use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, Run, TrialSummary};
 use bakeoff_stats::{CONFIDENCE, paired};
 
 use super::level::numbers;
@@ -15,7 +15,7 @@ use crate::comparison::{Comparison, RatioIs};
 use crate::document::Document;
 use crate::leader::{Leader, Outcome};
 use crate::open_loop::{OpenLoop, is_open};
-use crate::total::{ALL_OPERATIONS, Total};
+use crate::total::Total;
 
 /// The factors of which more makes work easier.
 const MORE_IS_EASIER: [&str; 2] = ["memory", "cpus"];

@@ -2,7 +2,9 @@
 //! ends.
 
 use bakeoff_analysis::{Sweep, SweepPanel, Told};
+use bakeoff_results::FigureOfMerit;
 
+use crate::amount;
 use crate::block::Words;
 use crate::layout::Layout;
 use crate::verdict::{Case, Outcome};
@@ -121,7 +123,8 @@ fn range(sweep: &Sweep, (from, to): (usize, usize)) -> String {
     }
 }
 
-/// " With 1 client lmdb takes 1.20 times as long as sqlite (1.10 to 1.30)": the next best at both ends.
+/// " With 1 client lmdb takes 1.20 times as long as sqlite (1.10 to 1.30)": the next best at both ends,
+/// where one is shown to be fastest.
 fn ends(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
     let mut clauses = Vec::new();
     for at in [0, sweep.levels.len() - 1] {
@@ -132,11 +135,14 @@ fn ends(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
         let interval = words::ends(contrast.ends, contrast.is, contrast.blocks);
         let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
         let [slow, fast] = [level.as_str(), leader].map(|it| words::contender(layout.compare, it));
-        clauses.push(format!(
-            "with {} {slow} takes {} times as long as {fast}{interval}",
-            words::level(&sweep.factor, &sweep.levels[at].level),
-            words::times(contrast.ratio, contrast.is),
-        ));
+        let times = words::times(contrast.ratio, contrast.is);
+        let rate = FigureOfMerit::of_metric(&panel.metric).filter(|merit| merit.is_rate());
+        let lead = match rate.map(amount::counted) {
+            None => format!("{slow} takes {times} times as long as {fast}"),
+            Some(what) => format!("{fast} serves {times} times as many {what} a second as {slow}"),
+        };
+        let level = words::level(&sweep.factor, &sweep.levels[at].level);
+        clauses.push(format!("with {level} {lead}{interval}"));
     }
     match clauses.as_slice() {
         [] => String::new(),

@@ -42,9 +42,12 @@ fn the_sentence_says_who_is_fastest_at_each_end_and_where_that_turns() {
 #[test]
 fn every_line_stands_against_the_fastest_at_both_ends() {
     let page = section(&sweep::crossing());
-    for cell in
-        ["<td>fastest</td>", "2.00× as long (1.92–2.08)", ">with 1 client<", ">with 8 clients<"]
-    {
+    for cell in [
+        "<td>fastest</td>",
+        "2.00× as long <span class=\"by\">(1.92–2.08)</span>",
+        ">with 1 client<",
+        ">with 8 clients<",
+    ] {
         assert!(page.contains(cell), "{cell}: {page}");
     }
     let term = text(&sweep::crossing(), "term");
@@ -112,6 +115,22 @@ fn of_more_than_seven_engines_each_has_a_panel_before_the_others() {
     let tables = &md[md.find("## Over clients").expect("the section")..];
     let tables = &tables[..tables.find("\n## create").expect("the next")];
     assert_eq!(tables.matches("\n| a ").count(), 1, "a table of its own has its own row: {tables}");
+}
+
+#[test]
+fn a_rate_has_one_panel_and_higher_is_faster() {
+    let document = sweep::rate();
+    let page = section(&document);
+    assert_eq!(page.matches("<figure>").count(), 1, "all operations together: {page}");
+    for part in [
+        "rows a second, up is faster",
+        "all operations: <em>sqlite is fastest with 1 client",
+        "sqlite serves 2.00 times as many rows a second as lmdb",
+        "0.50× as fast",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("as long") && !page.contains("slanted"), "{page}");
 }
 
 #[test]

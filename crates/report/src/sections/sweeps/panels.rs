@@ -197,24 +197,29 @@ fn line(
         pale: false,
         points: points.iter().map(point).collect(),
         against: against
-            .map_or(NONE.into(), |(point, fastest)| against_fastest(level, point, fastest)),
+            .map_or(NONE.into(), |(point, fastest)| against_fastest(of, level, point, fastest)),
     }
 }
 
-/// "fastest", "1.30× as long (1.20–1.50)", or that it can't be told.
-pub fn against_fastest(level: &str, point: &SweepPoint, fastest: &SweepFastest) -> String {
+/// "fastest", "1.30× as long (1.20–1.50)", of a rate "0.77× as fast", or that it can't be told.
+pub fn against_fastest(
+    of: &SweepPanel,
+    level: &str,
+    point: &SweepPoint,
+    fastest: &SweepFastest,
+) -> String {
     let is_first = fastest.levels.first().is_some_and(|first| first == level);
     if let Some(contrast) = point.against {
-        let ends = words::ends(contrast.ends, contrast.is, contrast.blocks);
+        let is_rate = FigureOfMerit::of_metric(&of.metric).is_some_and(FigureOfMerit::is_rate);
+        let (shown, words) =
+            if is_rate { (contrast.turned(), "as fast") } else { (contrast, "as long") };
+        let ends = words::ends(shown.ends, shown.is, shown.blocks);
         let ends = ends.map_or(String::new(), |ends| format!(" ({})", ends.replace(" to ", "–")));
         let close = match contrast.verdict {
             bakeoff_analysis::Verdict::Slower => String::new(),
             verdict => format!(", {}", verdict.word()),
         };
-        return format!(
-            "{}× as long{ends}{close}",
-            words::ratio_or_bound(contrast.ratio, contrast.is)
-        );
+        return format!("{}× {words}{ends}{close}", words::ratio_or_bound(shown.ratio, shown.is));
     }
     match (point.state, fastest.told) {
         (PointState::Known, Told::Won) if is_first => "fastest".into(),

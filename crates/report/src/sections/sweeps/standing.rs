@@ -54,7 +54,7 @@ fn rows(
         let name = Cell { style: Some(layout.style(&it.level)), ..it.level.as_str().into() };
         let stands = ends.map(|at| {
             let fastest: &SweepFastest = &panel.fastest[at];
-            Cell::from(against_fastest(&it.level, &it.points[at], fastest))
+            stands(against_fastest(panel, &it.level, &it.points[at], fastest))
         });
         let lost = loss.then(|| Cell::from(lost(layout, panel, &it.level)));
         Row {
@@ -64,6 +64,14 @@ fn rows(
         }
     };
     panel.series.iter().enumerate().map(row).collect()
+}
+
+/// A cell with its interval beside its figure, so that a narrow screen sets it below.
+fn stands(text: String) -> Cell {
+    match text.split_once(" (") {
+        Some((figure, interval)) => Cell { aside: Some(format!("({interval}")), ..figure.into() },
+        None => text.into(),
+    }
 }
 
 /// How many transactions an engine lost in the worst of its power cuts at a panel's durability.
