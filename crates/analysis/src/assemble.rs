@@ -4,8 +4,9 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
-use crate::series;
-use crate::{Result, beside, bounds, cells, compare, over_time, priced, promises, warnings};
+use crate::{
+    Result, beside, bounds, cells, compare, over_time, priced, promises, series, sweep, warnings,
+};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
@@ -43,6 +44,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         comparisons: compared.with_baseline,
         between: compared.between,
         noise: compared.noise,
+        sweep: None,
         conditions,
         canaries: folder.canaries()?,
         warnings: Vec::new(),
@@ -50,6 +52,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     let disturbed = folder.disturbed()?;
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.trials = trials;
+    document.sweep = sweep::sweep(&document);
     Ok(document)
 }
 

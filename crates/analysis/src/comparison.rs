@@ -137,7 +137,7 @@ impl From<bakeoff_stats::Decision> for Verdict {
 
 impl RatioIs {
     /// What it is with the two levels swapped.
-    fn swapped(self) -> Self {
+    pub(crate) fn swapped(self) -> Self {
         match self {
             Self::Exact => Self::Exact,
             Self::AtLeast => Self::AtMost,

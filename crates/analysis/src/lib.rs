@@ -17,6 +17,7 @@ mod debt;
 pub mod document;
 mod groups;
 mod judged;
+mod leader;
 mod littles_law;
 mod open_loop;
 mod others;
@@ -27,6 +28,7 @@ mod replay;
 mod series;
 mod state;
 mod steady;
+mod sweep;
 mod total;
 mod verdict;
 mod warning;
@@ -40,6 +42,7 @@ pub use debt::DebtView;
 pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use groups::GroupView;
 pub use judged::{Judged, schedule};
+pub use leader::{Contrast, Leader, Outcome};
 pub use littles_law::{concurrency, littles_law};
 pub use open_loop::OpenLoop;
 pub use over_time::{OverTime, OwedOverTime, Piece};
@@ -49,6 +52,10 @@ pub use replay::{Replayed, Word, replay};
 pub use series::{OperationSeries, SlotView, TrialSeries};
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
+pub use sweep::{
+    PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint, SweepSeries,
+    Told, Turn, sweep,
+};
 pub use total::{CellTotal, Total};
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;

@@ -27,6 +27,7 @@ mod scale;
 mod section;
 mod sections;
 mod sentence;
+mod sweep;
 mod term;
 mod timeline;
 mod verdict;

@@ -17,6 +17,7 @@ mod processor;
 mod settings;
 mod space;
 mod states;
+mod sweeps;
 mod trials;
 
 use crate::section::Section;
@@ -25,6 +26,7 @@ use crate::section::Section;
 pub fn all() -> Vec<Box<dyn Section>> {
     vec![
         Box::new(overview::Overview),
+        Box::new(sweeps::Lines),
         Box::new(operations::Operations),
         Box::new(conditions::Conditions),
         Box::new(over_time::Over),

@@ -1,6 +1,7 @@
 //! The run in one sentence that the author of the slowest engine would sign.
 
 mod caveats;
+pub mod over;
 
 use std::collections::BTreeMap;
 
@@ -412,8 +413,10 @@ fn splits<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<String> {
                 None => groups.push((level_of(case), vec![case])),
             }
         }
-        let parts: Option<Vec<String>> =
-            groups.iter().map(|(level, group)| part(layout, factor, level, group)).collect();
+        let parts: Option<Vec<String>> = over::joined(layout, factor, groups)
+            .iter()
+            .map(|(place, group)| part(layout, place, group))
+            .collect();
         let subject = if number == 0 { "the operation" } else { factor };
         Some(format!("It depends on {subject}: {}", parts?.join("; ")))
     };
@@ -421,15 +424,11 @@ fn splits<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<String> {
 }
 
 /// What one level of the dividing factor says; `None` where it has no clear winner of its own.
-fn part<'a>(layout: &Layout<'a>, factor: &str, level: &str, group: &[&Case<'a>]) -> Option<String> {
+fn part<'a>(layout: &Layout<'a>, place: &str, group: &[&Case<'a>]) -> Option<String> {
+    let winner = over::winner(group)?;
     let won: Vec<&Case> = group.iter().copied().filter(|c| c.outcome == Outcome::Won).collect();
     let first = won.first()?;
-    if 2 * won.len() <= group.len() || won.iter().any(|case| case.leader != first.leader) {
-        return None;
-    }
-    let leader = words::contender(layout.compare, first.leader);
-    let with = if factor == "operation" { "for" } else { "with" };
-    let place = words::level(factor, level);
+    let leader = words::contender(layout.compare, winner);
     let scope = match group.len() {
         1 => String::new(),
         all_of if all_of == won.len() => format!(", in {}", all(all_of)),
@@ -447,7 +446,7 @@ fn part<'a>(layout: &Layout<'a>, factor: &str, level: &str, group: &[&Case<'a>])
             format!("{next} takes {ratio} times as long, {}", backing(layout, first))
         }
     };
-    Some(format!("{leader} is fastest {with} {place}{scope} ({lead})"))
+    Some(format!("{leader} is fastest {place}{scope} ({lead})"))
 }
 
 /// No case has a winner.

@@ -17,4 +17,5 @@ mod rates;
 mod schema;
 mod sequential;
 mod series;
+mod sweep;
 mod verdicts;

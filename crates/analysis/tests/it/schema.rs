@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// finished.
 fn documents() -> [Value; 3] {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = run(&["1"], &["0", "25%"], 16);
+    let mut run = run(&["1"], &["0", "25%", "x1"], 24);
     run.left_out.push(LeftOut {
         levels: [("engine".to_owned(), "gamma".to_owned())].into(),
         why: "the server is not bakeoff's".to_owned(),
@@ -64,6 +64,9 @@ fn documents() -> [Value; 3] {
             open(&mut trial);
             folder.commit_trial(&trial).unwrap();
         }
+    }
+    for trial in trials.block(0, 6, ["1", "x1"]) {
+        folder.commit_trial(&trial).unwrap();
     }
     folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
     let mut finished = document(&folder).unwrap();
@@ -185,6 +188,11 @@ fn no_field_can_be_missing_or_of_another_type() {
     for line in ["/per_second", "/latency_s", "/owed", "/owed/0/pieces", "/payments"] {
         over_time.pointer_mut(line).expect(line).as_array_mut().expect(line).truncate(1);
     }
+    let sweep = &mut finished["sweep"];
+    for list in ["/panels", "/panels/0/series"] {
+        sweep.pointer_mut(list).expect(list).as_array_mut().expect(list).truncate(1);
+    }
+    assert!(!sweep["panels"][0]["series"][0]["points"][2]["against"].is_null(), "{sweep}");
     // In the form of this run's own.
     finished["other_cuts"][0]["cuts"] = json!([]);
     finished["other_cuts"][0]["promise"]["rules"] = json!([]);
@@ -199,8 +207,15 @@ fn no_field_can_be_missing_or_of_another_type() {
         assert!(!validator.is_valid(&wrong), "{path} can be anything");
         // A name of the user's, and what cells or records of an older bakeoff don't have.
         let free = ["levels", "counters"].iter().any(|map| parent.ends_with(map));
-        let rare =
-            ["untrimmed_mean_s", "estimated_s", "left_out", "planner", "sequential", "groups"];
+        let rare = [
+            "sweep",
+            "untrimmed_mean_s",
+            "estimated_s",
+            "left_out",
+            "planner",
+            "sequential",
+            "groups",
+        ];
         // Nor does a cut in another state, or that was not the first.
         let of_some_cuts = ["conditioned", "placed", "timed"];
         if !free && !rare.contains(&field) && !of_some_cuts.contains(&field) {

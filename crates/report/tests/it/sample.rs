@@ -7,6 +7,7 @@ pub mod files;
 pub mod noise;
 pub mod over_time;
 pub mod rate;
+pub mod sweep;
 
 use std::collections::BTreeMap;
 
@@ -67,7 +68,7 @@ impl Sample {
         let cells = self.cells(&settings);
         let comparisons = self.comparisons(&settings);
         let between = self.between(&settings);
-        Document {
+        let mut document = Document {
             schema: SCHEMA,
             run: RunState {
                 run: self.run(trials.len()),
@@ -80,13 +81,16 @@ impl Sample {
             comparisons,
             between,
             noise: Vec::new(),
+            sweep: None,
             conditions: Vec::new(),
             canaries: Vec::new(),
             cuts: Vec::new(),
             promises: Vec::new(),
             other_cuts: Vec::new(),
             warnings: Vec::new(),
-        }
+        };
+        document.sweep = bakeoff_analysis::sweep(&document);
+        document
     }
 
     fn settings(&self) -> Vec<Levels> {

@@ -3,7 +3,7 @@
 use bakeoff_analysis::{Document, Warning, WarningKind};
 use bakeoff_results::{FigureOfMerit, Levels};
 
-use super::{Sample, broken, cut_off, files, noise, over_time, rate};
+use super::{Sample, broken, cut_off, files, noise, over_time, rate, sweep};
 
 /// Every sample that is small enough to be kept as text, and its name.
 pub fn all() -> Vec<(&'static str, Document)> {
@@ -20,6 +20,8 @@ pub fn all() -> Vec<(&'static str, Document)> {
         ("cuts", broken::broken("torn", "client 1: 3 is torn")),
         ("files", files::files()),
         ("over-time", over_time::over_time(20)),
+        ("sweep", sweep::crossing()),
+        ("sweep-eventful", sweep::eventful()),
         ("rate", rate::rate(pairs4(), FigureOfMerit::Rows)),
     ]
 }

@@ -1,0 +1,191 @@
+//! Who is fastest over a numeric factor, in sentences: at which levels who is, and by how much at the
+//! ends.
+
+use bakeoff_analysis::{Sweep, SweepPanel, Told};
+use bakeoff_results::FigureOfMerit;
+
+use crate::amount;
+use crate::block::Words;
+use crate::layout::Layout;
+use crate::verdict::{Case, Outcome};
+use crate::words;
+
+/// Levels in a row of which the same is told: from one to another.
+struct Stretch {
+    /// The places of the first and of the last.
+    ends: (usize, usize),
+    told: Told,
+    /// Who is fastest; empty where that is not told.
+    winner: String,
+}
+
+/// Of so many panels and more that say the same, the sentence is one.
+const TOGETHER: usize = 3;
+
+/// A sentence for each panel: who is fastest, stressed, and by how much. Where many say the same, they
+/// say it together.
+pub fn told(layout: &Layout<'_>, sweep: &Sweep) -> Vec<Words> {
+    let mut groups: Vec<(String, Vec<&SweepPanel>)> = Vec::new();
+    for panel in &sweep.panels {
+        let leads = leads(layout, sweep, panel);
+        match groups.iter_mut().find(|(known, _)| *known == leads) {
+            Some((_, group)) => group.push(panel),
+            None => groups.push((leads, vec![panel])),
+        }
+    }
+    let place = |panel: &&SweepPanel| place(layout, sweep, panel);
+    let sentence =
+        |place: &str, leads: &str| Words::default().plain(format!("{place}: ")).stressed(leads);
+    let mut told = Vec::new();
+    for (leads, group) in groups {
+        if group.len() < TOGETHER {
+            told.extend(
+                group.iter().map(|it| sentence(&place(it), &leads).plain(ends(layout, sweep, it))),
+            );
+        } else if group.len() == sweep.panels.len() {
+            told.push(sentence(&format!("In all {} cases", group.len()), &leads));
+        } else {
+            let places: Vec<String> = group.iter().map(place).collect();
+            told.push(sentence(&words::list(&places), &leads));
+        }
+    }
+    told
+}
+
+/// "create_issue with strict durability".
+fn place(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
+    let others = layout.varying.iter().filter(|factor| **factor != sweep.factor);
+    let levels: Vec<String> =
+        others.filter_map(|it| Some(words::level(it, panel.levels.get(*it)?))).collect();
+    match levels.as_slice() {
+        [] => panel.operation.clone(),
+        levels => format!("{} with {}", panel.operation, words::list(levels)),
+    }
+}
+
+/// "sqlite is fastest with 1 client, lmdb from 4 clients on; too close to call with 2 clients."
+fn leads(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
+    let stretches = stretches(panel);
+    let won: Vec<&Stretch> = stretches.iter().filter(|it| it.told == Told::Won).collect();
+    let mut parts = Vec::new();
+    let mut clauses = Vec::new();
+    for it in &won {
+        let name = words::contender(layout.compare, &it.winner);
+        let is = if clauses.is_empty() { " is fastest" } else { "" };
+        clauses.push(format!("{name}{is} {}", range(sweep, it.ends)));
+    }
+    if clauses.is_empty() {
+        parts.push("none is shown to be fastest at any level".to_owned());
+    } else {
+        parts.push(clauses.join(", "));
+        for (told, words) in
+            [(Told::TooClose, "too close to call"), (Told::Unknown, "not to be told")]
+        {
+            let open: Vec<String> = stretches
+                .iter()
+                .filter(|it| it.told == told)
+                .map(|it| range(sweep, it.ends))
+                .collect();
+            if !open.is_empty() {
+                parts.push(format!("{words} {}", words::list(&open)));
+            }
+        }
+    }
+    format!("{}.", parts.join("; "))
+}
+
+fn stretches(panel: &SweepPanel) -> Vec<Stretch> {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for (at, fastest) in panel.fastest.iter().enumerate() {
+        let winner = panel.winner(at).unwrap_or_default();
+        match stretches.last_mut().filter(|it| it.told == fastest.told && it.winner == winner) {
+            Some(last) => last.ends.1 = at,
+            None => stretches.push(Stretch {
+                ends: (at, at),
+                told: fastest.told,
+                winner: winner.to_owned(),
+            }),
+        }
+    }
+    stretches
+}
+
+/// "with 1 client", "from 2 clients on", "up to 4 clients", "from 2 to 8 clients", "throughout".
+fn range(sweep: &Sweep, (from, to): (usize, usize)) -> String {
+    let level = |at: usize| words::level(&sweep.factor, &sweep.levels[at].level);
+    let last = sweep.levels.len() - 1;
+    match (from, to) {
+        (0, to) if to == last => format!("at every level, {} to {}", level(0), level(last)),
+        (from, to) if from == to => format!("with {}", level(from)),
+        (from, to) if to == last => format!("from {} on", level(from)),
+        (0, to) => format!("up to {}", level(to)),
+        (from, to) => format!("from {} to {}", level(from), level(to)),
+    }
+}
+
+/// " With 1 client lmdb takes 1.20 times as long as sqlite (1.10 to 1.30)": the next best at both ends,
+/// where one is shown to be fastest.
+fn ends(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
+    let mut clauses = Vec::new();
+    for at in [0, sweep.levels.len() - 1] {
+        let Some(leader) = panel.winner(at) else { continue };
+        let rivals = panel.series.iter().filter_map(|it| Some((&it.level, it.points[at].against?)));
+        let next = rivals.min_by(|one, other| one.1.ratio.total_cmp(&other.1.ratio));
+        let Some((level, contrast)) = next else { continue };
+        let interval = words::ends(contrast.ends, contrast.is, contrast.blocks);
+        let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
+        let [slow, fast] = [level.as_str(), leader].map(|it| words::contender(layout.compare, it));
+        let times = words::times(contrast.ratio, contrast.is);
+        let rate = FigureOfMerit::of_metric(&panel.metric).filter(|merit| merit.is_rate());
+        let lead = match rate.map(amount::counted) {
+            None => format!("{slow} takes {times} times as long as {fast}"),
+            Some(what) => format!("{fast} serves {times} times as many {what} a second as {slow}"),
+        };
+        let level = words::level(&sweep.factor, &sweep.levels[at].level);
+        clauses.push(format!("with {level} {lead}{interval}"));
+    }
+    match clauses.as_slice() {
+        [] => String::new(),
+        clauses => format!(" {}.", words::capital(&clauses.join("; "))),
+    }
+}
+
+/// Cases by the levels of a factor that they are of: what these are, in words, and the cases.
+type Placed<'b, 'a> = Vec<(String, Vec<&'b Case<'a>>)>;
+
+/// The cases of each level of a factor, or of the operation, with where that is. Levels in a row of the
+/// run's numeric factor at which the same is fastest are told together.
+pub(super) fn joined<'b, 'a>(
+    layout: &Layout<'a>,
+    factor: &str,
+    mut groups: Vec<(&str, Vec<&'b Case<'a>>)>,
+) -> Placed<'b, 'a> {
+    let with = if factor == "operation" { "for" } else { "with" };
+    let levels = layout.document.sweep.as_ref().filter(|it| it.factor == factor);
+    let Some(levels) = levels.map(|it| &it.levels) else {
+        let one = |(level, group)| (format!("{with} {}", words::level(factor, level)), group);
+        return groups.into_iter().map(one).collect();
+    };
+    groups.sort_by_key(|(level, _)| levels.iter().position(|it| it.level == *level));
+    let same = |one: &(&str, Vec<&Case>), other: &(&str, Vec<&Case>)| {
+        winner(&one.1).is_some() && winner(&one.1) == winner(&other.1)
+    };
+    let together = |group: &[(&str, Vec<&'b Case<'a>>)]| {
+        let [first, .., last] = group else {
+            let (level, cases) = &group[0];
+            return (format!("with {}", words::level(factor, level)), cases.clone());
+        };
+        let [from, to] = [first.0, last.0].map(|level| words::level(factor, level));
+        let cases = group.iter().flat_map(|(_, cases)| cases).copied().collect();
+        (format!("from {from} to {to}"), cases)
+    };
+    groups.chunk_by(same).map(together).collect()
+}
+
+/// Who wins more than half of some cases, where no other wins any.
+pub(super) fn winner<'a>(group: &[&Case<'a>]) -> Option<&'a str> {
+    let won: Vec<&Case> = group.iter().copied().filter(|c| c.outcome == Outcome::Won).collect();
+    let first = won.first()?;
+    let alone = 2 * won.len() > group.len() && won.iter().all(|case| case.leader == first.leader);
+    alone.then_some(first.leader)
+}
