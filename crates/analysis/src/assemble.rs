@@ -4,7 +4,7 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
-use crate::{Result, beside, bounds, cells, compare, over_time, priced, promises, warnings};
+use crate::{Result, beside, bounds, cells, compare, over_time, priced, promises, published, warnings};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
@@ -35,6 +35,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         promises: promises::promises(&run.run, &cuts),
         cuts,
         other_cuts: Vec::new(),
+        published: None,
         run,
         trials: Vec::new(),
         cells,
@@ -48,5 +49,6 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     let disturbed = folder.disturbed()?;
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.trials = trials;
+    document.published = published::view(&document);
     Ok(document)
 }

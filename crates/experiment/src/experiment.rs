@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 use crate::level::{self, base, each_once};
-use crate::{Bounds, Cuts, EVERY, Factor, HOST, Settings, bounds, keys};
+use crate::{Article, Bounds, Cuts, EVERY, Factor, HOST, Settings, bounds, keys};
 
 /// A workload, its factors and how to measure; every level is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,8 @@ pub struct Experiment {
     pub bounds: Option<Bounds>,
     /// The power cuts that are made after the trials, if any.
     pub cuts: Option<Cuts>,
+    /// What somebody else measured, to be shown beside what is measured here.
+    pub published: Option<Article>,
 }
 
 impl Experiment {
@@ -128,6 +130,8 @@ impl Experiment {
             (engine.clone(), Value::Table(own.collect()))
         });
         put(keys::SETTINGS, settings.collect());
+        let published = self.published.as_ref().map(|article| article.toml.clone());
+        put(keys::PUBLISHED, published.unwrap_or_default());
         toml
     }
 

@@ -316,6 +316,7 @@ mod tests {
             planner: None,
             left_out: Vec::new(),
             sequential: None,
+            published: None,
         }
     }
 

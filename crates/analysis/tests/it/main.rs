@@ -9,6 +9,7 @@ mod guide;
 mod mixes;
 mod open_loop;
 mod others;
+mod published;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
 mod schema;

@@ -83,6 +83,7 @@ impl Sample {
             cuts: Vec::new(),
             promises: Vec::new(),
             other_cuts: Vec::new(),
+            published: None,
             warnings: Vec::new(),
         }
     }
@@ -316,6 +317,7 @@ impl Sample {
             planner: None,
             left_out: Vec::new(),
             sequential: None,
+        published: None,
             applied: self.applied(),
             cuts: None,
         }

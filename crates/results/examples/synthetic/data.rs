@@ -74,6 +74,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         planner: Some("fixed".into()),
         left_out: Vec::new(),
         sequential: None,
+        published: None,
         applied: vec![Applied {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),

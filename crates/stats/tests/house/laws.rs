@@ -210,6 +210,12 @@ pub const LAWS: &[Law] = &[
         but: &[
             // The presets, which its head speaks of.
             r#"Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") }"#,
+            r#""articles/redmine""#,
+            r#"include_str!("../../../experiments/articles/redmine.toml")"#,
+            r#"include_str!("../../../experiments/articles/redmine-2017.csv")"#,
+            r#"include_str!("../../../experiments/articles/redmine-2017-space.csv")"#,
+            r#""redmine-2017.csv""#,
+            r#""redmine-2017-space.csv""#,
             r#"name: "redmine-sweep""#,
             r#"include_str!("../../../experiments/redmine-sweep.toml")"#,
             r#"name: "redmine-steady""#,
@@ -222,7 +228,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "results",
-        on: &["stats", "trust"],
+        on: &["factor", "stats", "trust"],
         never: &[
             never("figure means", &["statrs"], &["ratio", "better", "worse"]),
             never("trial is run", &["fuser", "libc"], &["fuse", "cgroup"]),
