@@ -25,6 +25,7 @@ mod published;
 mod replay;
 mod state;
 mod steady;
+mod total;
 mod verdict;
 mod warning;
 mod warnings;
@@ -45,6 +46,7 @@ pub use published::{Ours, PublishedView, Shape, Statement, Way, Why, shape};
 pub use replay::{Replayed, Word, replay};
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
+pub use total::{ALL_OPERATIONS, CellTotal, Total};
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;
 

@@ -1,6 +1,6 @@
 //! A factor as it is declared by what is registered: its name, how its levels are written, and the
-//! level that it has where nobody names one; and what a figure is that somebody published for levels of
-//! factors.
+//! level that it has where nobody names one; the figure of merit that is declared beside it; and what a
+//! figure is that somebody published for levels of factors.
 //!
 //! It must never know who declares a factor, what a level of it does, or how an experiment is read.
 
@@ -9,6 +9,10 @@ pub mod published;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+mod merit;
+
+pub use merit::{Counts, FigureOfMerit};
 
 /// The level of an option that is not given: an engine or a disk then has what it has by itself.
 pub const DEFAULT: &str = "default";

@@ -1,12 +1,14 @@
 //! What a section of a report is made of. Each format renders these and knows nothing else; each
 //! leaves out what it has no room for, as is said here.
 
+pub mod sweep;
 mod table;
 mod timeline;
 
 use bakeoff_analysis::Warning;
 use serde::Serialize;
 
+pub use sweep::Sweeps;
 pub use table::{Cell, Column, Kind, Look, Mark, Row, Table, Tone};
 pub use timeline::{Course, Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit};
 
@@ -35,6 +37,8 @@ pub enum Block {
     Charts(Charts),
     /// What happened over time: charts on a page, rows of signs in a terminal.
     Timelines(Timelines),
+    /// Lines over a numeric factor: charts on a page, tables in a terminal and in Markdown.
+    Sweeps(Sweeps),
     /// What was found of one thing after another.
     Findings(Vec<Finding>),
     /// What a reader opens who wants to know more; a terminal has no room for it.

@@ -25,6 +25,7 @@ mod scale;
 mod section;
 mod sections;
 mod sentence;
+mod sweep;
 mod term;
 mod timeline;
 mod verdict;

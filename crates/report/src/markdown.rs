@@ -70,6 +70,7 @@ fn block(block: &Block) -> String {
         }
         Block::Table(table) if table.look == Look::Records => String::new(),
         Block::Table(of) => table(of),
+        Block::Sweeps(of) => of.charts.iter().map(|it| table(&it.panel.table()) + "\n").collect(),
         Block::Charts(_) | Block::Timelines(_) => String::new(),
         Block::Findings(findings) => findings.iter().map(finding).collect(),
         Block::Folded(folded) => match blocks(&folded.blocks) {

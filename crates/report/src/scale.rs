@@ -85,6 +85,23 @@ impl Log {
         Self::padded(least, most)
     }
 
+    /// An axis for values that are lines in a plot of such a height, in pixels: from 1, 2 or 5 times a
+    /// power of ten to another, with ticks at these, or at powers alone where the former stand too
+    /// close. It spans a factor of four at least, so that noise doesn't look like a slope.
+    pub fn of_height(values: impl Iterator<Item = f64>, height: f64) -> Self {
+        const APART: f64 = 17.0;
+        let Self { low, high, .. } = Self::over(values);
+        let widen = (4.0 / (high / low)).max(1.0).sqrt();
+        let (low, high) = (low / widen, high * widen);
+        let decade = height / (high / low).log10();
+        let every = (APART / decade).ceil().max(1.0) as i32;
+        // The narrowest of 1 to 2, 2 to 5 and 5 to 10.
+        let factors: &[f64] =
+            if decade * 2_f64.log10() >= APART { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let ticks = powers(low, high, every, factors);
+        Self { low, high, ticks }
+    }
+
     fn padded(least: f64, most: f64) -> Self {
         let pad = (most / least).powf(0.06).max(1.01);
         let (low, high) = (least / pad, most * pad);
@@ -128,6 +145,11 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
         d if d < 2.0 => &[1.0, 2.0, 5.0],
         _ => &[1.0],
     };
+    powers(low, high, every, factors)
+}
+
+/// Such multiples of every so many powers of ten, from `low` to `high`.
+fn powers(low: f64, high: f64, every: i32, factors: &[f64]) -> Vec<f64> {
     let powers = low.log10().floor() as i32..=high.log10().floor() as i32;
     powers
         .filter(|power| power % every == 0)
@@ -178,6 +200,22 @@ mod tests {
             assert!(values.iter().all(|value| (0.0..=1.0).contains(&axis.place(*value))));
         }
         assert!(Log::over([0.003, 46.0].into_iter()).place(0.003) < 0.1);
+    }
+
+    #[test]
+    fn lines_have_ticks_that_stand_apart() {
+        for values in [vec![17.0, 549.0], vec![1e-6, 1e4], vec![5.0, 5.1], vec![], vec![1.0, 1e15]]
+        {
+            let axis = Log::of_height(values.iter().copied(), 180.0);
+            assert!(axis.ticks.len() >= 2, "{values:?}: {:?}", axis.ticks);
+            let places: Vec<f64> = axis.ticks.iter().map(|it| axis.place(*it) * 180.0).collect();
+            assert!(places.windows(2).all(|it| it[1] - it[0] >= 16.9), "{values:?}: {places:?}");
+            let inside = |value: &f64| (0.01..=0.99).contains(&axis.place(*value));
+            assert!(values.iter().all(inside), "{values:?}");
+        }
+        let slope = Log::of_height([5.0, 5.1].into_iter(), 180.0);
+        assert!(slope.place(5.1) - slope.place(5.0) < 0.02, "2 % are no slope");
+        assert_eq!(Log::of_height([20.0, 500.0].into_iter(), 180.0).ticks[..2], [20.0, 50.0]);
     }
 
     #[test]

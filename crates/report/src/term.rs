@@ -1,5 +1,6 @@
 //! The run in a terminal: the first screen last and its verdict at the very end, where the eye is.
 
+mod sweep;
 mod table;
 mod timeline;
 
@@ -88,6 +89,7 @@ impl Lines {
             }
             Block::Table(table) => self.table(table.compact.as_deref().unwrap_or(table)),
             Block::Timelines(of) => self.timelines(of),
+            Block::Sweeps(of) => self.sweeps(of),
             Block::Findings(findings) => findings.iter().map(|it| self.finding(it)).collect(),
             Block::Command(command) => format!("  {command}\n"),
             Block::Lead(_) | Block::Prose(_) | Block::Charts(_) | Block::Folded(_) => String::new(),

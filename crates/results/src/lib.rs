@@ -23,7 +23,7 @@ mod summary;
 mod text;
 mod write;
 
-pub use bakeoff_factor::published;
+pub use bakeoff_factor::{FigureOfMerit, published};
 pub use calibration::Calibration;
 pub use course::{Course, Courses};
 pub use debts::UNITS as DEBT_UNITS;

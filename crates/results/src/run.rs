@@ -1,5 +1,6 @@
 //! What is recorded of a run as a whole: what is known before its first trial, and how far it came.
 
+use bakeoff_factor::FigureOfMerit;
 use bakeoff_factor::published::Published;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,9 @@ pub struct Run {
     pub workload: String,
     /// The operations of the workload, in its order.
     pub operations: Vec<String>,
+    /// What readers of the workload speak of; the time of its operations in records of an older bakeoff.
+    #[serde(default, skip_serializing_if = "is_time")]
+    pub figure_of_merit: FigureOfMerit,
     /// The compared factor.
     pub compare: String,
     /// The compared factor's level that the others are held against.
@@ -98,6 +102,10 @@ pub struct Run {
     /// What somebody else measured, which the experiment has beside its own; `None` where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+}
+
+fn is_time(merit: &FigureOfMerit) -> bool {
+    *merit == FigureOfMerit::Time
 }
 
 /// When a run is judged that goes on until its findings are decided: fixed before its first block, since

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_results::measure::SPACE;
 use bakeoff_results::published::Quantity;
-use bakeoff_results::{Levels, Scope, TrialSummary};
+use bakeoff_results::{FigureOfMerit, Levels, Scope, TrialSummary};
 use bakeoff_stats::steady::Steadiness;
 use bakeoff_stats::{CONFIDENCE, paired};
 
@@ -67,8 +67,12 @@ impl<'a> Measured<'a> {
             check(both(), operation)?;
         }
         let compare = &self.document.run.run.compare;
-        if of == Quantity::Time && base.len() == 1 && base.contains_key(compare) {
-            return self.compared(operation, levels, &base[compare]);
+        let compared = match base.get(compare).filter(|_| base.len() == 1 && of == Quantity::Time) {
+            Some(baseline) => self.compared(operation, levels, baseline),
+            None => None,
+        };
+        if let Some(compared) = compared {
+            return compared;
         }
         // What else differs is the same in both of a pair, and in the same repetition.
         let key = |trial: &TrialSummary| {
@@ -77,7 +81,8 @@ impl<'a> Measured<'a> {
             (trial.repetition, others)
         };
         let figures = |trials: &[&TrialSummary]| -> BTreeMap<_, Figure> {
-            let figures = trials.iter().filter_map(|it| Some((key(it), figure(it, of, operation)?)));
+            let figures =
+                trials.iter().filter_map(|it| Some((key(it), figure(it, of, operation)?)));
             figures.collect()
         };
         let (cell, base_cell) = (figures(&cell), figures(&base_cell));
@@ -98,7 +103,8 @@ impl<'a> Measured<'a> {
         none: Why,
         set_aside: Why,
     ) -> Result<Vec<&'a TrialSummary>, Why> {
-        let within = |cell: &Levels| levels.iter().all(|(factor, level)| cell.get(factor) == Some(level));
+        let within =
+            |cell: &Levels| levels.iter().all(|(factor, level)| cell.get(factor) == Some(level));
         let cells = || self.cells.iter().filter(|(cell, _)| within(cell)).map(|(_, trials)| trials);
         let counted: Vec<&TrialSummary> =
             cells().flat_map(|[_, counted]| counted.iter().copied()).collect();
@@ -109,14 +115,21 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// What the run's own comparison of two levels of the compared factor says.
-    fn compared(&self, operation: &str, levels: &Levels, baseline: &str) -> Result<Ours, Why> {
+    /// What the run's own comparison of two levels of the compared factor says; `None` where it has
+    /// none of their times.
+    fn compared(
+        &self,
+        operation: &str,
+        levels: &Levels,
+        baseline: &str,
+    ) -> Option<Result<Ours, Why>> {
+        let time = FigureOfMerit::Time.metric();
         let Document { comparisons, between, .. } = self.document;
         let fits = |it: &&Comparison| {
             let same = |(factor, level): (&String, &String)| {
                 *factor == it.factor || it.levels.get(factor) == Some(level)
             };
-            it.operation == operation && levels.iter().all(same)
+            it.operation == operation && it.metric == time && levels.iter().all(same)
         };
         let of = |it: &Comparison| {
             let level = levels.get(&it.factor)?;
@@ -126,19 +139,17 @@ impl<'a> Measured<'a> {
                 _ => None,
             }
         };
-        let found = comparisons.iter().chain(between).filter(fits).find_map(of);
-        let found = found.ok_or(Why::NoPair)?;
-        match found.verdict {
-            Verdict::TooFew => return Err(Why::TooFew),
-            Verdict::NeverSteady => return Err(Why::NeverSteady),
-            _ => {}
-        }
-        let Comparison { ratio, ratio_is, low, high, blocks, .. } = found;
-        match (ratio, ratio_is, blocks) {
-            (Some(ratio), Some(ratio_is), pairs) => Ok(Ours { ratio, ratio_is, low, high, pairs }),
+        let found = comparisons.iter().chain(between).filter(fits).find_map(of)?;
+        let Comparison { ratio, ratio_is, low, high, blocks, verdict, .. } = found;
+        Some(match (verdict, ratio, ratio_is, blocks) {
+            (Verdict::TooFew, ..) => Err(Why::TooFew),
+            (Verdict::NeverSteady, ..) => Err(Why::NeverSteady),
+            (_, Some(ratio), Some(ratio_is), pairs) => {
+                Ok(Ours { ratio, ratio_is, low, high, pairs })
+            }
             (.., 0) => Err(Why::NoPair),
             _ => Err(Why::BothCutOff),
-        }
+        })
     }
 }
 
@@ -163,7 +174,10 @@ fn check<'t>(
 fn figure(trial: &TrialSummary, of: Quantity, operation: &str) -> Option<Figure> {
     let value = match of {
         Quantity::Space => {
-            return Some(Figure { value: trial.measures.get(&SPACE, &Scope::Trial)?, cut_off: false });
+            return Some(Figure {
+                value: trial.measures.get(&SPACE, &Scope::Trial)?,
+                cut_off: false,
+            });
         }
         Quantity::Time | Quantity::Rate => {
             trial.operations.iter().find(|view| view.name == operation)?
@@ -179,9 +193,9 @@ fn figure(trial: &TrialSummary, of: Quantity, operation: &str) -> Option<Figure>
 
 /// The ratio of pairs of a base cell's figure and a cell's.
 fn estimate(pairs: &[(Figure, Figure)], of: Quantity) -> Result<Ours, Why> {
-    let cut_off = pairs.iter().fold((false, false), |cut, (base, cell)| {
-        (cut.0 || base.cut_off, cut.1 || cell.cut_off)
-    });
+    let cut_off = pairs
+        .iter()
+        .fold((false, false), |cut, (base, cell)| (cut.0 || base.cut_off, cut.1 || cell.cut_off));
     // Of what was cut off, times are lower bounds, and rates upper ones.
     let ratio_is = match (cut_off, of) {
         ((false, false), _) => RatioIs::Exact,

@@ -174,9 +174,15 @@ pub fn shape(theirs: Result<Value, Why>, ours: Result<Ours, Why>) -> Shape {
 
 /// What our ratio is known by.
 enum Ends {
-    Interval { ratio: f64, low: f64, high: f64 },
+    Interval {
+        ratio: f64,
+        low: f64,
+        high: f64,
+    },
     /// It goes this way at least.
-    Bound { way: Way },
+    Bound {
+        way: Way,
+    },
 }
 
 impl Ours {
@@ -317,7 +323,10 @@ mod tests {
     #[test]
     fn without_one_of_the_two_nothing_is_told() {
         let one = Ours { pairs: 1, ..exact(1.9, 2.1) };
-        assert_eq!(words(Value::Exactly(2.0), one), "can’t tell: one pair of trials has no interval");
+        assert_eq!(
+            words(Value::Exactly(2.0), one),
+            "can’t tell: one pair of trials has no interval"
+        );
         for why in [Why::Gap, Why::BaseGap, Why::BaseIsABound] {
             let expected = format!("can’t tell: {}", why.words());
             assert_eq!(shape(Err(why), Ok(exact(1.9, 2.1))).words(), expected);

@@ -83,9 +83,8 @@ fn each_side_is_divided_by_its_own_base() {
     assert!((1.9..2.1).contains(&ours.ratio), "{ours:?}");
     assert_eq!((ours.pairs, beta.shape.words().as_str()), (5, "same shape"));
     // It is the run's own comparison.
-    let compared = document.comparisons.iter().find(|it| {
-        it.level == "beta" && it.operation == "create_issue"
-    });
+    let compared =
+        document.comparisons.iter().find(|it| it.level == "beta" && it.operation == "create_issue");
     assert_eq!(compared.and_then(|it| it.ratio), Some(ours.ratio));
     // A gap is no 0.
     assert_eq!((gamma.theirs, &gamma.shape), (None, &Shape::CantTell { why: Why::Gap }));

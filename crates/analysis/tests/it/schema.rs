@@ -4,8 +4,8 @@ use crate::data::{Trials, run};
 use crate::power::cuts;
 use crate::published::{of_engines, published};
 use bakeoff_analysis::{Document, JSON_SCHEMA, document, schedule};
-use bakeoff_results::published::Value;
 use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
+use bakeoff_results::published::Value::Exactly;
 use bakeoff_results::{
     Canary, Cut, DEBT_UNITS, EveryByRule, EveryMoment, FirstBroken, LeftOut, RunFolder, Scope,
     Status, Trial,
@@ -23,7 +23,7 @@ fn documents() -> [Value; 3] {
         trials: 2,
         cuts: 0,
     });
-    run.published = Some(published(vec![of_engines(Value::Exactly(1.1))]));
+    run.published = Some(published(vec![of_engines(Exactly(1.1))]));
     run.sequential = schedule(&run, 5, Some(3600.0));
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let json = |folder: &RunFolder| serde_json::to_value(document(folder).unwrap()).unwrap();
@@ -202,7 +202,8 @@ fn no_field_can_be_missing_or_of_another_type() {
         assert!(!validator.is_valid(&wrong), "{path} can be anything");
         // A name of the user's, and what cells or records of an older bakeoff don't have.
         let free = ["levels", "counters", "base"].iter().any(|map| parent.ends_with(map));
-        let rare = ["untrimmed_mean_s", "estimated_s", "left_out", "planner", "sequential", "published"];
+        let rare =
+            ["untrimmed_mean_s", "estimated_s", "left_out", "planner", "sequential", "published"];
         // Nor does a cut in another state, or that was not the first.
         let of_some_cuts = ["conditioned", "placed", "timed"];
         if !free && !rare.contains(&field) && !of_some_cuts.contains(&field) {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use bakeoff_factor::published::{Difference, Figure, Published, Quantity, Table, UNITS, Unit, Value};
+use bakeoff_factor::published::{
+    Difference, Figure, Published, Quantity, Table, UNITS, Unit, Value,
+};
 use toml::de::{DeTable, DeValue};
 
 use super::csv::{self, Field};
@@ -215,10 +217,9 @@ impl Reader<'_> {
         head: &[Field],
     ) -> Option<Plan> {
         let before = self.problems.len();
-        let (Some(columns), Some(base)) = (
-            self.inner(table, "columns", whole),
-            self.inner(table, "base", whole),
-        ) else {
+        let (Some(columns), Some(base)) =
+            (self.inner(table, "columns", whole), self.inner(table, "base", whole))
+        else {
             return None;
         };
         let names = match table.get("levels") {
@@ -364,7 +365,8 @@ impl Reader<'_> {
             let mut names = BTreeMap::new();
             for (there, here) in in_order(inner) {
                 let here = self.line(there.get_ref(), here);
-                here.into_iter().for_each(|here| drop(names.insert(there.get_ref().to_string(), here)));
+                here.into_iter()
+                    .for_each(|here| drop(names.insert(there.get_ref().to_string(), here)));
             }
             all.insert(name.to_owned(), names);
         }
@@ -473,7 +475,12 @@ impl Reader<'_> {
             levels.dedup();
             if !levels.contains(&&**level) {
                 let mut seen = Vec::new();
-                levels.retain(|level| !seen.contains(level) && { seen.push(*level); true });
+                levels.retain(|level| {
+                    !seen.contains(level) && {
+                        seen.push(*level);
+                        true
+                    }
+                });
                 let title = format!("no figure is at the base's level `{level}` of `{factor}`");
                 return self.wrong(place, Problem::new(title).choices(level, &levels));
             }
@@ -516,10 +523,11 @@ fn figure(text: &str, unit: &Unit) -> Result<Option<Value>, Problem> {
     let help = "valid: a number above 0, `>10`, `<10`, or an empty field for a gap; with a unit that \
                 begins with `times`, `6-7` for what is said in words";
     match Value::read(text) {
-        Ok(Some(Value::Between(..))) if !unit.divided => {
-            Err(Problem::new(format!("`{text}` is a range, and a range in {} has no base", unit.name))
-                .help(help))
-        }
+        Ok(Some(Value::Between(..))) if !unit.divided => Err(Problem::new(format!(
+            "`{text}` is a range, and a range in {} has no base",
+            unit.name
+        ))
+        .help(help)),
         Ok(value) => Ok(value),
         Err(wrong) => Err(Problem::new(wrong).help(help)),
     }

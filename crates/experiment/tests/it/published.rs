@@ -112,7 +112,10 @@ fn columns_and_units_that_are_not_known_are_told_with_what_is_valid() {
     let text = wrong(&with("what = \"operation\"", "what = \"clint\""), CSV);
     assert!(text.contains("unknown factor `clint`"), "{text}");
     let text = wrong(&with("question", "querstion"), CSV);
-    assert!(text.contains("unknown key `querstion`") && text.contains("has no `question`"), "{text}");
+    assert!(
+        text.contains("unknown key `querstion`") && text.contains("has no `question`"),
+        "{text}"
+    );
 }
 
 #[test]

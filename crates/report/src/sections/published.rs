@@ -80,7 +80,11 @@ fn sentence(layout: &Layout<'_>, statements: &[Statement]) -> Option<Words> {
     }
     said = said.stressed(times(&most.2)).plain(format!("{}; published: ", place(layout, most.0)));
     let [least, most] = [least, most].map(|it| it.0.theirs.map_or(NONE.into(), theirs));
-    Some(said.plain(if one { format!("{most} times.") } else { format!("{least} and {most} times.") }))
+    Some(said.plain(if one {
+        format!("{most} times.")
+    } else {
+        format!("{least} and {most} times.")
+    }))
 }
 
 /// A published ratio as a number to sort by.
@@ -113,12 +117,10 @@ fn pair(statement: &Statement) -> String {
         let sides: Vec<String> = statement.base.keys().filter_map(level).collect();
         sides.join(" and ")
     };
-    let here = |factor: &String| {
-        statement.levels.get(factor).map(|level| words::level(factor, level))
-    };
-    let base = |factor: &String| {
-        statement.base.get(factor).map(|level| words::level(factor, level))
-    };
+    let here =
+        |factor: &String| statement.levels.get(factor).map(|level| words::level(factor, level));
+    let base =
+        |factor: &String| statement.base.get(factor).map(|level| words::level(factor, level));
     format!("{} ÷ {}", side(&here), side(&base))
 }
 

@@ -6,6 +6,7 @@ mod conditions;
 mod debts;
 mod every;
 mod formats;
+mod lines;
 mod little;
 mod offered;
 mod over_time;

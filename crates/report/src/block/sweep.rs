@@ -1,0 +1,169 @@
+//! Lines over a numeric factor: a panel an operation and condition, a line a level of the compared
+//! factor. Panels of one group share the scale of their figures.
+
+use bakeoff_analysis::RatioIs;
+use serde::Serialize;
+
+use super::{Chart, Table, Words};
+
+/// Panels that share the scale of their figures: made by `Sweeps::of`.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Sweeps {
+    /// How they are read.
+    pub explained: Words,
+    /// The panels.
+    pub charts: Vec<Drawn>,
+    /// How each line stands at the ends of the axis; on a page alone, since a terminal and Markdown
+    /// have it beside the figures.
+    pub standing: Option<Table>,
+}
+
+/// A panel, and how a page draws it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Drawn {
+    /// What a page shows.
+    #[serde(flatten)]
+    pub(crate) chart: Chart,
+    /// What a terminal and Markdown make a table of.
+    #[serde(skip)]
+    pub(crate) panel: Panel,
+}
+
+/// Lines over the levels of a numeric factor.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// Unique in the page: letters and digits.
+    pub id: String,
+    /// What it is of.
+    pub caption: String,
+    /// What it shows, for a reader who doesn't see it.
+    pub description: String,
+    /// The factor on the axis.
+    pub factor: String,
+    /// Its levels, from left to right.
+    pub ticks: Vec<Tick>,
+    /// What the figures count in.
+    pub amount: Amount,
+    /// What the figures are, and which way is faster: `mean time, down is faster`.
+    pub title: String,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// Who is fastest at each level: a row for all lines, or a row a line where the lines are of one
+    /// name; none where nothing is compared.
+    pub fastest: Vec<Fastest>,
+    /// The level that all figures of a line are divided by, as an index of the ticks.
+    pub base: Option<usize>,
+    /// Whether faint lines show a time that grows as the level does.
+    pub slopes: bool,
+    /// What the last column of a table says, as `at 16, against the fastest`; empty for none.
+    pub against: String,
+}
+
+/// A level on the axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// The level as the experiment has it.
+    pub name: String,
+    /// Its number: 0 stands left of a break.
+    pub value: f64,
+    /// Whether points have marks here: where there are many levels, not all do.
+    pub marked: bool,
+}
+
+/// What figures count in.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Amount {
+    /// Seconds.
+    Seconds,
+    /// Something a second; what stands after a figure, as `/s` or ` MB/s`.
+    Rate(&'static str),
+    /// Multiples of the figure at the base.
+    Times,
+}
+
+/// A line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Whose it is.
+    pub name: String,
+    /// The number of its style.
+    pub style: usize,
+    /// Whose figures they are.
+    pub source: Source,
+    /// Its place in an order of at most 4, from light and thin to dark and thick; `None` where the
+    /// lines have no order.
+    pub shade: Option<usize>,
+    /// A point a tick.
+    pub points: Vec<Point>,
+    /// How it stands at the last level; empty where nothing is to be said.
+    pub against: String,
+}
+
+/// Whose figures a line has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The run's: filled marks.
+    Ours,
+    /// Somebody's publication's: hollow marks, and a thin line.
+    Published,
+}
+
+/// What is known at a level.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Point {
+    /// Nothing was run.
+    NotRun,
+    /// What was run does not count: its figure, where it has one, and why.
+    SetAside(Option<f64>, String),
+    /// A figure.
+    Known(Value),
+}
+
+/// A figure of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// The figure.
+    pub value: f64,
+    /// Whether it is exact or a bound.
+    pub is: RatioIs,
+    /// The ends of its 95 % interval, where they are known.
+    pub ends: (Option<f64>, Option<f64>),
+}
+
+/// Who is fastest at each level.
+#[derive(Clone, Debug)]
+pub struct Fastest {
+    /// What the row is of: empty where there is one.
+    pub name: String,
+    /// A sign a tick.
+    pub signs: Vec<Sign>,
+}
+
+/// Who is fastest at a level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Whose name and style these are.
+    Known(String, usize),
+    /// The figures of those of these names are too close to call.
+    TooClose(Vec<String>),
+    /// It can't be told: what was run does not count, or is too little.
+    Unknown,
+    /// There is nothing to tell: less than two have a figure, or another panel says it.
+    Nothing,
+}
+
+impl Point {
+    /// Its figure, where it counts.
+    pub fn known(&self) -> Option<Value> {
+        match self {
+            Self::Known(value) => Some(*value),
+            Self::NotRun | Self::SetAside(..) => None,
+        }
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self { value, is: RatioIs::Exact, ends: (None, None) }
+    }
+}

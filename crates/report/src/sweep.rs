@@ -1,0 +1,274 @@
+//! Lines over a numeric factor as SVG: both axes are logarithmic, ticks across stand at the levels that
+//! were run, and each line has its name and its last figure at its end.
+//!
+//! It is made for a width that a phone can show whole: there its letters grow (`svg.sweep`).
+
+mod across;
+mod labels;
+mod marks;
+mod table;
+
+use std::fmt::Write;
+
+use crate::block::sweep::{Amount, Drawn, Fastest, Line, Panel, Point, Sign, Source, Value};
+use crate::block::{Chart, Sweeps, Table, Words};
+use crate::chart::{escape, line, marker, open_as, text};
+use crate::scale::{Log, tick_label};
+use crate::words;
+use across::Across;
+
+const WIDTH: f64 = 470.0;
+const LEFT: f64 = 58.0;
+/// The room for the names and figures at the ends of lines.
+const RIGHT: f64 = 152.0;
+const PLOT: f64 = WIDTH - LEFT - RIGHT;
+/// The room for the title.
+const TOP: f64 = 30.0;
+/// The height of a plot, and of a name at the end of a line.
+const HEIGHT: f64 = 190.0;
+const LABEL: f64 = 15.0;
+/// The height of a row below a plot.
+const ROW: f64 = 19.0;
+/// The room below the least figure, for what has none.
+const FOOT: f64 = 16.0;
+/// How many times as far off as the figures the ends of intervals may stretch the scale.
+const STRETCH: f64 = 2.0;
+
+impl Sweeps {
+    /// Panels that share the scale of their figures.
+    pub fn of(explained: Words, panels: Vec<Panel>, standing: Option<Table>) -> Self {
+        let most = panels.iter().map(|panel| panel.lines.len()).max().unwrap_or(0);
+        let height = HEIGHT.max(most as f64 * LABEL);
+        let scale = Scale::of(&panels, height);
+        let drawn = |panel: Panel| {
+            let caption = panel.caption.clone();
+            Drawn { chart: Chart { caption, svg: svg(&panel, &scale) }, panel }
+        };
+        Self { explained, charts: panels.into_iter().map(drawn).collect(), standing }
+    }
+}
+
+/// The scale of the figures of a group of panels.
+struct Scale {
+    axis: Log,
+    height: f64,
+    /// What to multiply seconds with, and the unit that they are then in; `None` where each tick says its
+    /// own.
+    unit: Option<(f64, &'static str)>,
+}
+
+impl Scale {
+    fn of(panels: &[Panel], height: f64) -> Self {
+        let figures: Vec<f64> = panels.iter().flat_map(figures).collect();
+        let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = figures.iter().copied().fold(0.0, f64::max);
+        let ends = panels.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points);
+        let ends = ends.filter_map(Point::known).flat_map(|it| [it.ends.0, it.ends.1]).flatten();
+        let near: Vec<f64> = ends.map(|end| end.clamp(least / STRETCH, most * STRETCH)).collect();
+        let based = panels.iter().any(|panel| panel.base.is_some()).then_some(1.0);
+        let all = figures.into_iter().chain(near).chain(based);
+        let wide = most / least > 1e4;
+        let unit = (!wide && most > 0.0).then(|| words::second_unit(most));
+        Self { axis: Log::of_height(all, height - FOOT), height, unit }
+    }
+
+    fn base(&self) -> f64 {
+        TOP + self.height
+    }
+
+    /// Where a figure stands.
+    fn y(&self, value: f64) -> f64 {
+        self.base() - FOOT - self.axis.place(value) * (self.height - FOOT)
+    }
+
+    /// What a tick says.
+    fn says(&self, amount: &Amount, tick: f64) -> String {
+        match (amount, self.unit) {
+            (Amount::Seconds, Some((scale, _))) => number(tick * scale),
+            (Amount::Seconds, None) => {
+                let (scale, unit) = words::second_unit(tick);
+                format!("{} {unit}", tick_label(tick * scale))
+            }
+            (Amount::Rate(_) | Amount::Times, _) => number(tick),
+        }
+    }
+
+    /// The title of the axis, with the unit of its ticks.
+    fn title(&self, panel: &Panel) -> String {
+        match (&panel.amount, self.unit) {
+            (Amount::Seconds, Some((_, unit))) => format!("{unit}, {}", panel.title),
+            _ => panel.title.clone(),
+        }
+    }
+}
+
+/// A tick's number, with its thousands set apart.
+fn number(tick: f64) -> String {
+    match tick {
+        t if (1e4..1e6).contains(&t) => words::count(t.round() as u64),
+        t => tick_label(t),
+    }
+}
+
+/// All figures of a panel.
+fn figures(panel: &Panel) -> impl Iterator<Item = f64> {
+    let points = panel.lines.iter().flat_map(|line| &line.points);
+    let figure = |point: &Point| match point {
+        Point::Known(value) => Some(value.value),
+        Point::SetAside(value, _) => *value,
+        Point::NotRun => None,
+    };
+    points.filter_map(figure).filter(|value| *value > 0.0 && value.is_finite())
+}
+
+impl Amount {
+    /// A figure with what it counts in.
+    pub(crate) fn text(&self, value: f64) -> String {
+        match self {
+            Self::Seconds => words::seconds(value),
+            Self::Rate(unit) => format!("{}{unit}", words::digits(value)),
+            Self::Times => words::ratio(value),
+        }
+    }
+
+    /// A figure, or that it is a bound.
+    pub(crate) fn or_bound(&self, value: &Value) -> String {
+        use bakeoff_analysis::RatioIs;
+        let sign = match value.is {
+            RatioIs::Exact => "",
+            RatioIs::AtLeast => words::OVER,
+            RatioIs::AtMost => "< ",
+        };
+        format!("{sign}{}", self.text(value.value))
+    }
+}
+
+/// A panel as an `<svg>` element.
+fn svg(panel: &Panel, scale: &Scale) -> String {
+    let across = Across::of(&panel.ticks);
+    let x = |at: usize| LEFT + across.places[at] * PLOT;
+    let mut body = String::new();
+    draw_axes(&mut body, panel, scale, &across);
+    if panel.slopes {
+        draw_slopes(&mut body, panel, scale);
+    }
+    for it in &panel.lines {
+        draw_line(&mut body, it, &x, scale);
+    }
+    if let Some(base) = panel.base {
+        let (x, y) = (x(base), scale.y(1.0));
+        let _ = write!(
+            body,
+            "<rect class=\"one-of\" x=\"{:.1}\" y=\"{:.1}\" width=\"8\" height=\"8\"/>",
+            x - 4.0,
+            y - 4.0
+        );
+    }
+    for (number, it) in panel.lines.iter().enumerate() {
+        marks::draw(&mut body, panel, (number, it), &x, scale);
+    }
+    labels::draw(&mut body, panel, &x, scale);
+    let rows = panel.fastest.iter().enumerate();
+    for (row, fastest) in rows {
+        draw_fastest(&mut body, fastest, row, &across, scale);
+    }
+    let height = scale.base() + ROW * (1.0 + panel.fastest.len() as f64) + 8.0;
+    let style = format!("class=\"sweep\" style=\"width:{WIDTH:.0}px\"");
+    let says = (panel.caption.as_str(), panel.description.as_str());
+    open_as(&style, &panel.id, says, (WIDTH, height)) + &body + "</svg>"
+}
+
+fn draw_axes(out: &mut String, panel: &Panel, scale: &Scale, across: &Across) {
+    let (base, right) = (scale.base(), LEFT + PLOT);
+    text(out, "axis-title", LEFT, TOP - 14.0, &scale.title(panel));
+    for tick in &scale.axis.ticks {
+        let y = scale.y(*tick);
+        line(out, "grid", (LEFT, y), (right, y));
+        text(out, "tick end", LEFT - 8.0, y + 4.0, &scale.says(&panel.amount, *tick));
+    }
+    for (at, tick) in panel.ticks.iter().enumerate() {
+        let x = LEFT + across.places[at] * PLOT;
+        line(out, "grid", (x, TOP), (x, base));
+        if across.named[at] {
+            text(out, "tick middle", x, base + 15.0, &tick.name);
+        }
+    }
+    line(out, "base", (LEFT, base), (right, base));
+    if let Some(place) = across.broken {
+        let x = LEFT + place * PLOT;
+        for x in [x - 2.5, x + 2.5] {
+            line(out, "base", (x - 2.5, base + 5.0), (x + 2.5, base - 5.0));
+        }
+    }
+    text(out, "tick start", right + 14.0, base + 15.0, &panel.factor);
+}
+
+/// Faint lines along which a figure grows as the level does: more clients add nothing there.
+fn draw_slopes(out: &mut String, panel: &Panel, scale: &Scale) {
+    let [first, .., last] = panel.ticks.as_slice() else { return };
+    if first.value <= 0.0 || last.value <= first.value {
+        return;
+    }
+    let growth = last.value / first.value;
+    let (Some(low), Some(high)) = (scale.axis.ticks.first(), scale.axis.ticks.last()) else {
+        return;
+    };
+    let mut start = low / growth;
+    while start < *high {
+        // Cut off where the ticks end.
+        let (from, to) = (start.max(*low), (start * growth).min(*high));
+        let x = |value: f64| LEFT + (value / start).ln() / growth.ln() * PLOT;
+        line(out, "slope", (x(from), scale.y(from)), (x(to), scale.y(to)));
+        start *= 10_f64.sqrt();
+    }
+}
+
+/// The line of what counts; dotted across what doesn't.
+fn draw_line(out: &mut String, it: &Line, x: &dyn Fn(usize) -> f64, scale: &Scale) {
+    let class = class(it);
+    let known: Vec<(usize, f64)> = it
+        .points
+        .iter()
+        .enumerate()
+        .filter_map(|(at, point)| Some((at, scale.y(point.known()?.value))))
+        .collect();
+    for run in known.chunk_by(|one, next| one.0 + 1 == next.0).filter(|run| run.len() > 1) {
+        let corners: Vec<String> =
+            run.iter().map(|(at, y)| format!("{:.1},{y:.1}", x(*at))).collect();
+        let _ =
+            write!(out, "<polyline class=\"course {class}\" points=\"{}\"/>", corners.join(" "));
+    }
+    for pair in known.windows(2).filter(|pair| pair[0].0 + 1 < pair[1].0) {
+        let [from, to] = [pair[0], pair[1]].map(|(at, y)| (x(at), y));
+        line(out, &format!("course across {class}"), from, to);
+    }
+}
+
+/// The classes of a line: its colour, whose it is, and its shade.
+fn class(it: &Line) -> String {
+    let source = if it.source == Source::Published { " published" } else { "" };
+    let shade = it.shade.map_or(String::new(), |shade| format!(" shade{}", shade.min(3)));
+    format!("c{}{source}{shade}", it.style)
+}
+
+/// A row of signs below the levels.
+fn draw_fastest(out: &mut String, it: &Fastest, row: usize, across: &Across, scale: &Scale) {
+    let y = scale.base() + ROW * (row as f64 + 1.0) + 14.0;
+    for (at, sign) in it.signs.iter().enumerate().filter(|(at, _)| across.named[*at]) {
+        let x = LEFT + across.places[at] * PLOT;
+        match sign {
+            Sign::Known(name, style) => {
+                let (sign, name) = (marker(*style, x, y - 4.0), escape(name));
+                let _ = write!(out, "<g class=\"mark c{style}\">{sign}<title>{name}</title></g>");
+            }
+            Sign::TooClose(_) => text(out, "label", x, y, "≈"),
+            Sign::Unknown => text(out, "label", x, y, "?"),
+            Sign::Nothing => {}
+        }
+    }
+    let name = match it.name.as_str() {
+        "" => "fastest".to_owned(),
+        name => format!("fastest, {name}"),
+    };
+    text(out, "tick start", LEFT + PLOT + 14.0, y, &name);
+}

@@ -1,0 +1,102 @@
+//! Names and figures at the ends of lines: each at the height of its line's end, or as near to it as the
+//! others let it.
+
+use super::{LABEL, LEFT, PLOT, Scale, TOP, class};
+use crate::block::sweep::{Line, Panel, Point, Source};
+use crate::chart::{escape, line, marker, shortened, text};
+use std::fmt::Write;
+
+/// How many characters of a name there is room for.
+const NAME: usize = 13;
+/// Where names begin, right of the plot.
+const SIGN: f64 = 22.0;
+
+/// A name at the end of a line.
+struct Label<'a> {
+    line: &'a Line,
+    /// Where the line ends.
+    end: (f64, f64),
+    /// What it is there.
+    figure: String,
+    y: f64,
+}
+
+/// Draws the names of a panel's lines.
+pub(super) fn draw(out: &mut String, panel: &Panel, x: &dyn Fn(usize) -> f64, scale: &Scale) {
+    let label = |line| {
+        let (at, value) = last(line)?;
+        let y = scale.y(value.value);
+        Some(Label { line, end: (x(at), y), figure: panel.amount.or_bound(&value), y })
+    };
+    let mut labels: Vec<Label> = panel.lines.iter().filter_map(label).collect();
+    labels.sort_by(|one, other| one.y.total_cmp(&other.y));
+    let wanted: Vec<f64> = labels.iter().map(|label| label.y).collect();
+    for (label, y) in labels.iter_mut().zip(apart(&wanted, (TOP + 4.0, scale.base() - 4.0))) {
+        label.y = y;
+    }
+    for label in &labels {
+        draw_label(out, label);
+    }
+}
+
+/// The last figure of a line.
+fn last(line: &Line) -> Option<(usize, crate::block::sweep::Value)> {
+    let points = line.points.iter().enumerate().rev();
+    points.filter_map(|(at, point)| Some((at, Point::known(point)?))).next()
+}
+
+/// The heights at which labels stand that want such heights, from the top: apart from each other, and
+/// within the edges as far as there is room.
+fn apart(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
+    let mut heights = wanted.to_vec();
+    let mut least = top;
+    for height in &mut heights {
+        *height = height.max(least);
+        least = *height + LABEL;
+    }
+    let mut most = bottom;
+    for height in heights.iter_mut().rev() {
+        *height = height.min(most);
+        most = *height - LABEL;
+    }
+    heights
+}
+
+fn draw_label(out: &mut String, label: &Label<'_>) {
+    let Label { line: it, end, figure, y } = label;
+    let (right, y) = (LEFT + PLOT, *y);
+    line(out, "leader", (end.0 + 6.0, end.1), (right + SIGN - 8.0, y));
+    let mark = if it.source == Source::Published { "mark hollow" } else { "mark" };
+    let (style, sign) = (class(it), marker(it.style, right + SIGN, y));
+    let _ = write!(out, "<g class=\"{mark} {style}\">{sign}</g>");
+    let (name, full) = (escape(&shortened(&it.name, NAME)), escape(&it.name));
+    let _ = write!(
+        out,
+        "<text class=\"name start\" x=\"{:.1}\" y=\"{:.1}\"><title>{full}</title>{name} \
+         <tspan class=\"figure\">{}</tspan></text>",
+        right + SIGN + 9.0,
+        y + 4.0,
+        escape(figure)
+    );
+}
+
+/// Draws a word at the foot of a level.
+pub(super) fn foot(out: &mut String, class: &str, x: f64, base: f64, sign: &str) {
+    text(out, class, x, base - 5.0, sign);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_stand_apart_and_stay_inside() {
+        let edges = (0.0, 100.0);
+        assert_eq!(apart(&[10.0, 50.0], edges), [10.0, 50.0], "there is room");
+        for wanted in [vec![50.0; 5], vec![99.0; 4], vec![0.0, 0.0, 99.0], vec![]] {
+            let heights = apart(&wanted, edges);
+            assert!(heights.windows(2).all(|it| it[1] - it[0] >= LABEL - 1e-9), "{heights:?}");
+            assert!(heights.iter().all(|it| (0.0..=100.0).contains(it)), "{heights:?}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A panel as a table, for a terminal and for Markdown: a row a line, a column a level.
+
+use bakeoff_analysis::RatioIs;
+
+use super::figures;
+use crate::block::sweep::{Amount, Line, Panel, Point, Sign, Source};
+use crate::block::{Column, Kind, Row, Table};
+use crate::figures::NONE;
+use crate::words;
+
+/// What the signs in a table stand for, where each of them occurs.
+const SIGNS: [(&str, &str); 5] = [
+    ("*", "fastest"),
+    ("~", "too close to call"),
+    ("?", "not to be told"),
+    ("×", "set aside"),
+    (words::OVER, "at least"),
+];
+
+impl Panel {
+    /// The panel as a table of all its levels.
+    pub(crate) fn table(&self) -> Table {
+        let all: Vec<usize> = (0..self.ticks.len()).collect();
+        self.table_of(&all)
+    }
+
+    /// The panel as a table of some of its levels.
+    pub(crate) fn table_of(&self, levels: &[usize]) -> Table {
+        let unit = self.unit();
+        let row = |(number, line): (usize, &Line)| {
+            let figures = levels.iter().map(|at| self.cell(number, *at, unit));
+            let against = (!self.against.is_empty()).then(|| line.against.clone());
+            Row::of(std::iter::once(self.name(line)).chain(figures).chain(against))
+        };
+        let rows: Vec<Row> = self.lines.iter().enumerate().map(row).collect();
+        let name = Column::new(Kind::Name, self.factor.clone());
+        let figures =
+            levels.iter().map(|at| Column::new(Kind::Number, self.ticks[*at].name.clone()));
+        let against = Some(&self.against).filter(|against| !against.is_empty());
+        let against = against.map(|against| Column::new(Kind::Text, against.clone()));
+        let note = self.note(&rows, levels.len());
+        Table {
+            caption: self.heading().into(),
+            columns: std::iter::once(name).chain(figures).chain(against).collect(),
+            rows,
+            note: Some(note).filter(|note| !note.is_empty()),
+            ..Table::default()
+        }
+    }
+
+    /// The levels that are told first where not all have room: the ends, those where another is
+    /// fastest than before, then the others.
+    pub(crate) fn by_weight(&self) -> Vec<usize> {
+        let all = 0..self.ticks.len();
+        let turns = |at: &usize| self.fastest.iter().any(|row| turns(&row.signs[..=*at]));
+        let ends = [0, self.ticks.len().saturating_sub(1)];
+        let mut levels = Vec::new();
+        for at in ends.into_iter().chain(all.clone().filter(turns)).chain(all) {
+            if !levels.contains(&at) {
+                levels.push(at);
+            }
+        }
+        levels
+    }
+
+    /// What it is of, and what its figures are.
+    fn heading(&self) -> String {
+        let unit = match (&self.amount, self.unit()) {
+            (Amount::Seconds, Some((_, unit))) => format!("{unit}, "),
+            _ => String::new(),
+        };
+        let caption =
+            if self.caption.is_empty() { String::new() } else { format!("{}: ", self.caption) };
+        format!("{caption}{unit}{}", self.title)
+    }
+
+    /// The unit that all seconds are in; `None` where each says its own.
+    fn unit(&self) -> Option<(f64, &'static str)> {
+        let most = figures(self).fold(0.0, f64::max);
+        let least = figures(self).fold(f64::INFINITY, f64::min);
+        (self.amount == Amount::Seconds && most > 0.0 && most / least < 1e4)
+            .then(|| words::second_unit(most))
+    }
+
+    fn name(&self, line: &Line) -> String {
+        let both = self.lines.iter().any(|it| it.source == Source::Published);
+        match (both, line.source) {
+            (false, _) => line.name.clone(),
+            (true, Source::Ours) => format!("{}, ours", line.name),
+            (true, Source::Published) => format!("{}, published", line.name),
+        }
+    }
+
+    /// The figure of a line at a level, with its signs.
+    fn cell(&self, number: usize, at: usize, unit: Option<(f64, &'static str)>) -> String {
+        let line = &self.lines[number];
+        let text = |value: f64| match unit {
+            Some((scale, _)) => words::digits(value * scale),
+            None => self.amount.text(value),
+        };
+        match &line.points[at] {
+            Point::NotRun => NONE.into(),
+            Point::SetAside(Some(value), _) => format!("×{}", text(*value)),
+            Point::SetAside(None, _) => "×".into(),
+            Point::Known(value) => {
+                let bound = match value.is {
+                    RatioIs::Exact => "",
+                    RatioIs::AtLeast => words::OVER,
+                    RatioIs::AtMost => "< ",
+                };
+                format!("{}{bound}{}", self.sign(number, at), text(value.value))
+            }
+        }
+    }
+
+    /// How a line stands at a level.
+    fn sign(&self, number: usize, at: usize) -> &'static str {
+        let name = &self.lines[number].name;
+        let alone = self.fastest.len() > 1;
+        let row = if alone { self.fastest.get(number) } else { self.fastest.first() };
+        match row.and_then(|row| row.signs.get(at)) {
+            Some(Sign::Known(fastest, _)) if alone || fastest == name => "*",
+            Some(Sign::TooClose(names)) if alone || names.contains(name) => "~",
+            Some(Sign::Unknown) => "?",
+            _ => "",
+        }
+    }
+
+    /// What the signs stand for that occur, and how many levels are left out.
+    fn note(&self, rows: &[Row], shown: usize) -> String {
+        let texts = || rows.iter().flat_map(|row| &row.cells[1..]);
+        let occurs = |sign: &str| texts().any(|cell| cell.text.starts_with(sign.trim()));
+        let bound =
+            |sign: &str| sign == words::OVER && texts().any(|cell| cell.text.contains(sign));
+        let signs = SIGNS.iter().filter(|(sign, _)| occurs(sign) || bound(sign));
+        let mut parts: Vec<String> =
+            signs.map(|(sign, word)| format!("{} {word}", sign.trim())).collect();
+        if shown < self.ticks.len() {
+            parts.push(format!("{shown} of {} levels", self.ticks.len()));
+        }
+        parts.join(", ")
+    }
+}
+
+/// Whether at the last of these levels another is fastest than at the last one before that says who.
+fn turns(signs: &[Sign]) -> bool {
+    let known = |sign: &Sign| match sign {
+        Sign::Known(name, _) => Some(name.clone()),
+        _ => None,
+    };
+    let Some((last, before)) = signs.split_last() else { return false };
+    let before = before.iter().rev().find_map(known);
+    before.is_some() && known(last).is_some() && known(last) != before
+}
