@@ -4,7 +4,9 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
-use crate::{Result, beside, bounds, cells, compare, over_time, priced, promises, published, warnings};
+use crate::{
+    Result, beside, bounds, cells, compare, over_time, priced, promises, statements, warnings,
+};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
@@ -49,6 +51,6 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     let disturbed = folder.disturbed()?;
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.trials = trials;
-    document.published = published::view(&document);
+    document.published = statements::view(&document);
     Ok(document)
 }

@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bakeoff_results::published::Published;
 use bakeoff_results::{Applied, Cut, Run, TrialSummary};
-
-use crate::published;
 
 /// Something that is counted, how much there is of it, and how much there may be.
 type Bound = (&'static str, usize, usize);
@@ -19,7 +18,7 @@ pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Opti
         ("levels", run.factors.iter().map(|(_, levels)| levels.len()).sum(), 2_000),
         ("engines", run.engines.iter().map(|it| it.settings.len() + 1).sum(), 1_000),
         ("terms", run.applied.len(), 2_000),
-        ("published figures", run.published.as_ref().map_or(0, published::size), 5_000),
+        ("published figures", run.published.as_ref().map_or(0, figures), 5_000),
     ];
     let mut bounds = lists.to_vec();
     bounds.extend(sizes.bounds(run, trials));
@@ -89,6 +88,10 @@ impl<'a> Sizes<'a> {
         };
         trials.iter().map(row).fold(0, usize::saturating_add)
     }
+}
+
+fn figures(published: &Published) -> usize {
+    published.tables.iter().map(|table| table.figures.len()).fold(0, usize::saturating_add)
 }
 
 fn texts(levels: &BTreeMap<String, String>) -> usize {

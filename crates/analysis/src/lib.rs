@@ -24,6 +24,7 @@ mod promises;
 mod published;
 mod replay;
 mod state;
+mod statements;
 mod steady;
 mod total;
 mod verdict;

@@ -135,6 +135,22 @@ impl Experiment {
         toml
     }
 
+    /// How many figures were published, and how many of these are of levels that are run; `None` where
+    /// the experiment has none.
+    pub fn published_figures(&self) -> Option<(usize, usize)> {
+        let tables = &self.published.as_ref()?.published.tables;
+        let figures = || tables.iter().flat_map(|table| &table.figures);
+        let runs = |factor: &str, level: &String| {
+            let found = self.factors.iter().find(|(known, _)| known.name() == factor);
+            found.is_some_and(|(_, levels)| levels.contains(level))
+        };
+        let is_run = |levels: &BTreeMap<String, String>| {
+            levels.iter().all(|(factor, level)| runs(factor, level))
+        };
+        let run = figures().filter(|figure| is_run(&figure.levels)).count();
+        Some((figures().count(), run))
+    }
+
     /// The disk that the power is cut of: the first that is a virtual one.
     pub fn cut_disk(&self) -> Option<&str> {
         let levels = self.factors.get(&Factor::DISK).into_iter().flatten();

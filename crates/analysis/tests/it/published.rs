@@ -150,10 +150,10 @@ fn a_base_of_another_factor_is_paired_by_repetitions() {
     let dir = tempfile::tempdir().unwrap();
     let mut run = run(&["1", "4"], &["0"], 40);
     let at = |clients: &str, value: f64| {
-        figure(&[("clients", clients)], "operations/s", Some(Value::Exactly(value)))
+        figure(&[("clients", clients)], "ms", Some(Value::Exactly(value)))
     };
     let figures = vec![at("1", 100.0), at("4", 100.0)];
-    run.published = Some(published(vec![table(Quantity::Rate, &[("clients", "1")], figures)]));
+    run.published = Some(published(vec![table(Quantity::Time, &[("clients", "1")], figures)]));
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let mut trials = Trials::new(7, 20);
     for repetition in 0..5 {
@@ -171,6 +171,7 @@ fn a_base_of_another_factor_is_paired_by_repetitions() {
     for statement in statements(&document) {
         let ours = statement.ours.expect("it was measured");
         assert_eq!((ours.pairs, statement.theirs), (5, Some(Value::Exactly(1.0))));
+        assert_eq!(statement.base, levels(&[("clients", "1")]));
         assert!((0.8..1.25).contains(&ours.ratio), "{ours:?}");
         assert!(ours.low < Some(ours.ratio) && ours.high > Some(ours.ratio), "{ours:?}");
     }

@@ -8,11 +8,11 @@ use bakeoff_results::{FigureOfMerit, Levels, Scope, TrialSummary};
 use bakeoff_stats::steady::Steadiness;
 use bakeoff_stats::{CONFIDENCE, paired};
 
-use super::{Ours, Why};
 use crate::cells;
 use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::document::Document;
 use crate::open_loop::OpenLoop;
+use crate::published::{Ours, Why};
 use crate::steady::rounds;
 use crate::verdict::ENOUGH;
 
