@@ -5,7 +5,8 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
 use crate::{
-    Result, beside, bounds, cells, compare, over_time, priced, promises, statements, warnings,
+    Result, beside, bounds, cells, compare, over_time, priced, promises, statements, sweep,
+    warnings,
 };
 
 /// What a run folder has to tell, as it is at this moment.
@@ -44,6 +45,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         comparisons: compared.with_baseline,
         between: compared.between,
         noise: compared.noise,
+        sweep: None,
         conditions,
         canaries: folder.canaries()?,
         warnings: Vec::new(),
@@ -52,5 +54,6 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.trials = trials;
     document.published = statements::view(&document);
+    document.sweep = sweep::sweep(&document);
     Ok(document)
 }

@@ -18,6 +18,7 @@ use crate::priced::PricedView;
 use crate::promises::PromiseView;
 use crate::published::PublishedView;
 use crate::state::{RestartView, SteadyView};
+use crate::sweep::Sweep;
 use crate::total::CellTotal;
 use crate::warning::Warning;
 
@@ -45,6 +46,9 @@ pub struct Document {
     pub between: Vec<Comparison>,
     /// The same for a level entered twice: what is measured where there is no difference.
     pub noise: Vec<Comparison>,
+    /// How the compared factor's levels stand over a numeric factor; `None` where no factor is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Sweep>,
     /// How far each condition came, in a run that goes on until it is decided; empty in any other.
     #[serde(default)]
     pub conditions: Vec<ConditionView>,

@@ -15,6 +15,7 @@ mod cost;
 mod debt;
 pub mod document;
 mod judged;
+mod leader;
 mod littles_law;
 mod open_loop;
 mod others;
@@ -26,6 +27,7 @@ mod replay;
 mod state;
 mod statements;
 mod steady;
+mod sweep;
 mod total;
 mod verdict;
 mod warning;
@@ -38,6 +40,7 @@ pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;
 pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use judged::{Judged, schedule};
+pub use leader::{Contrast, Leader, Outcome};
 pub use littles_law::{concurrency, littles_law};
 pub use open_loop::OpenLoop;
 pub use over_time::{OverTime, OwedOverTime, Piece};
@@ -47,6 +50,10 @@ pub use published::{Ours, PublishedView, Shape, Statement, Way, Why, shape};
 pub use replay::{Replayed, Word, replay};
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
+pub use sweep::{
+    PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint, SweepSeries,
+    Told, Turn, sweep,
+};
 pub use total::{ALL_OPERATIONS, CellTotal, Total};
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;

@@ -18,6 +18,7 @@ mod published;
 mod settings;
 mod space;
 mod states;
+mod sweeps;
 mod trials;
 
 use crate::section::Section;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
     vec![
         Box::new(overview::Overview),
         Box::new(published::Published),
+        Box::new(sweeps::Lines),
         Box::new(operations::Operations),
         Box::new(conditions::Conditions),
         Box::new(over_time::Over),

@@ -1,6 +1,7 @@
 //! The run in one sentence that the author of the slowest engine would sign.
 
 mod caveats;
+pub mod over;
 
 use std::collections::BTreeMap;
 

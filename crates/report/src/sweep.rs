@@ -89,6 +89,7 @@ impl Scale {
                 let (scale, unit) = words::second_unit(tick);
                 format!("{} {unit}", tick_label(tick * scale))
             }
+            (Amount::BytesRate, _) => number(tick / 1e6),
             (Amount::Rate(_) | Amount::Times, _) => number(tick),
         }
     }
@@ -127,6 +128,7 @@ impl Amount {
         match self {
             Self::Seconds => words::seconds(value),
             Self::Rate(unit) => format!("{}{unit}", words::digits(value)),
+            Self::BytesRate => format!("{} MB/s", words::digits(value / 1e6)),
             Self::Times => words::ratio(value),
         }
     }
@@ -165,7 +167,9 @@ fn svg(panel: &Panel, scale: &Scale) -> String {
         );
     }
     for (number, it) in panel.lines.iter().enumerate() {
-        marks::draw(&mut body, panel, (number, it), &x, scale);
+        if !it.pale {
+            marks::draw(&mut body, panel, (number, it), &x, scale);
+        }
     }
     labels::draw(&mut body, panel, &x, scale);
     let rows = panel.fastest.iter().enumerate();
@@ -248,7 +252,8 @@ fn draw_line(out: &mut String, it: &Line, x: &dyn Fn(usize) -> f64, scale: &Scal
 fn class(it: &Line) -> String {
     let source = if it.source == Source::Published { " published" } else { "" };
     let shade = it.shade.map_or(String::new(), |shade| format!(" shade{}", shade.min(3)));
-    format!("c{}{source}{shade}", it.style)
+    let pale = if it.pale { " pale" } else { "" };
+    format!("c{}{source}{shade}{pale}", it.style)
 }
 
 /// A row of signs below the levels.

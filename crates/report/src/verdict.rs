@@ -1,37 +1,9 @@
 //! Who is fastest at each operation and condition, by the words that the comparisons have.
 
-use bakeoff_analysis::document::Verdict;
-use bakeoff_analysis::{Comparison, Document, RatioIs};
+use bakeoff_analysis::{Comparison, Document, Leader};
+pub use bakeoff_analysis::{Contrast, Outcome};
 
 use crate::layout::{Condition, Layout};
-
-/// How much slower one level is than another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Contrast {
-    /// The mean time of the one over the other's.
-    pub ratio: f64,
-    /// What the ratio is.
-    pub is: RatioIs,
-    /// The ends of the 95 % interval, where there are any.
-    pub ends: (Option<f64>, Option<f64>),
-    /// How many blocks back it.
-    pub blocks: u32,
-    /// What follows.
-    pub verdict: Verdict,
-}
-
-impl Contrast {
-    /// What a comparison says; `None` where it has no ratio.
-    pub fn of(comparison: &Comparison) -> Option<Self> {
-        Some(Self {
-            ratio: comparison.ratio?,
-            is: comparison.ratio_is.unwrap_or(RatioIs::Exact),
-            ends: (comparison.low, comparison.high),
-            blocks: comparison.blocks,
-            verdict: comparison.verdict,
-        })
-    }
-}
 
 /// What one operation at one condition says.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,25 +24,6 @@ pub struct Case<'a> {
     pub behind: Vec<&'a str>,
 }
 
-/// What follows from a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The leader is faster than every other level.
-    Won,
-    /// The leader would be, but a level against itself differs by as much.
-    Noise,
-    /// The levels that are not behind are as fast as the leader, within the margin.
-    Even,
-    /// The intervals leave it open.
-    Open,
-    /// The runs are too uneven for an interval to be trusted.
-    Spiky,
-    /// Some trial has too few operations for any word.
-    TooFew,
-    /// Some trial was to be steady and was not.
-    NeverSteady,
-}
-
 /// Every operation at every condition where at least two contenders can be held together.
 pub fn cases<'a>(layout: &Layout<'a>) -> Vec<Case<'a>> {
     let contenders = layout.contenders();
@@ -87,56 +40,18 @@ fn case<'a>(
     operation: &'a str,
     condition: &Condition<'a>,
 ) -> Option<Case<'a>> {
-    let contrast =
-        |fast: &str, slow: &str| Contrast::of(&layout.pair(operation, condition, fast, slow)?);
-    // Each level, and how many of the others take as long or longer.
-    let mut ranked: Vec<(&str, usize)> = contenders
-        .iter()
-        .filter_map(|level| {
-            let others = contenders.iter().filter(|other| *other != level);
-            let ratios: Vec<f64> =
-                others.filter_map(|other| Some(contrast(level, other)?.ratio)).collect();
-            let ahead_of = ratios.iter().filter(|ratio| **ratio >= 1.0).count();
-            (!ratios.is_empty()).then_some((*level, ahead_of))
-        })
-        .collect();
-    ranked.sort_by_key(|(_, ahead_of)| std::cmp::Reverse(*ahead_of));
-    let [(leader, _), rest @ ..] = ranked.as_slice() else { return None };
-    let mut rivals: Vec<(&str, Contrast)> =
-        rest.iter().filter_map(|(level, _)| Some((*level, contrast(leader, level)?))).collect();
-    rivals.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
-    let (next, first) = *rivals.first()?;
-    let all = rivals.len() == rest.len();
-    let slower = rivals.iter().filter(|(_, c)| c.verdict == Verdict::Slower);
+    let pair = |fast: &str, slow: &str| layout.pair(operation, condition, fast, slow);
+    let leader = Leader::of(contenders, pair)?;
+    let (next, contrast) = *leader.rivals.first()?;
     Some(Case {
         operation,
         condition: condition.clone(),
-        leader,
+        leader: leader.leader,
         next,
-        contrast: first,
-        outcome: outcome(&rivals, all),
-        behind: slower.map(|(level, _)| *level).collect(),
+        contrast,
+        outcome: leader.outcome,
+        behind: leader.behind().collect(),
     })
-}
-
-/// What the leader's words against its rivals come to; `all` where it has been held against each.
-fn outcome(rivals: &[(&str, Contrast)], all: bool) -> Outcome {
-    let has = |verdict| rivals.iter().any(|(_, c)| c.verdict == verdict);
-    if all && rivals.iter().all(|(_, c)| c.verdict == Verdict::Slower) {
-        Outcome::Won
-    } else if has(Verdict::NeverSteady) {
-        Outcome::NeverSteady
-    } else if has(Verdict::Spiky) {
-        Outcome::Spiky
-    } else if has(Verdict::TooFew) {
-        Outcome::TooFew
-    } else if !all || has(Verdict::Undecided) || has(Verdict::Faster) {
-        Outcome::Open
-    } else if has(Verdict::WithinNoise) {
-        Outcome::Noise
-    } else {
-        Outcome::Even
-    }
 }
 
 /// The middle one of a run's noise floors, as a share.

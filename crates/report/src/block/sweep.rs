@@ -75,8 +75,10 @@ pub struct Tick {
 pub enum Amount {
     /// Seconds.
     Seconds,
-    /// Something a second; what stands after a figure, as `/s` or ` MB/s`.
+    /// Something a second; what stands after a figure, as `/s`.
     Rate(&'static str),
+    /// Bytes a second, shown as megabytes.
+    BytesRate,
     /// Multiples of the figure at the base.
     Times,
 }
@@ -93,6 +95,8 @@ pub struct Line {
     /// Its place in an order of at most 4, from light and thin to dark and thick; `None` where the
     /// lines have no order.
     pub shade: Option<usize>,
+    /// Whether it only stands behind another that the panel is of.
+    pub pale: bool,
     /// A point a tick.
     pub points: Vec<Point>,
     /// How it stands at the last level; empty where nothing is to be said.

@@ -1,5 +1,7 @@
 //! What somebody else measured beside what was measured here, by shape alone.
 
+mod lines;
+
 use bakeoff_analysis::{Ours, RatioIs, Shape, Statement};
 use bakeoff_results::published::{Figure, Published as Source, Quantity, Table as Figures, Value};
 
@@ -43,6 +45,7 @@ impl Section for Published {
         blocks.extend(sentence(layout, &view.statements).map(Block::Note));
         blocks.push(Block::Note(counts(&view.statements, view.elsewhere).into()));
         if !view.statements.is_empty() {
+            blocks.extend(lines::lines(layout, &view.statements).map(Block::Sweeps));
             blocks.push(Block::Lead(EXPLAINED.into()));
             blocks.push(Block::Table(table(layout, &view.statements)));
         }

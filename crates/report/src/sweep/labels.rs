@@ -28,7 +28,8 @@ pub(super) fn draw(out: &mut String, panel: &Panel, x: &dyn Fn(usize) -> f64, sc
         let y = scale.y(value.value);
         Some(Label { line, end: (x(at), y), figure: panel.amount.or_bound(&value), y })
     };
-    let mut labels: Vec<Label> = panel.lines.iter().filter_map(label).collect();
+    let mut labels: Vec<Label> =
+        panel.lines.iter().filter(|it| !it.pale).filter_map(label).collect();
     labels.sort_by(|one, other| one.y.total_cmp(&other.y));
     let wanted: Vec<f64> = labels.iter().map(|label| label.y).collect();
     for (label, y) in labels.iter_mut().zip(apart(&wanted, (TOP + 4.0, scale.base() - 4.0))) {

@@ -32,7 +32,8 @@ impl Panel {
             let against = (!self.against.is_empty()).then(|| line.against.clone());
             Row::of(std::iter::once(self.name(line)).chain(figures).chain(against))
         };
-        let rows: Vec<Row> = self.lines.iter().enumerate().map(row).collect();
+        let shown = self.lines.iter().enumerate().filter(|(_, line)| !line.pale);
+        let rows: Vec<Row> = shown.map(row).collect();
         let name = Column::new(Kind::Name, self.factor.clone());
         let figures =
             levels.iter().map(|at| Column::new(Kind::Number, self.ticks[*at].name.clone()));

@@ -14,11 +14,11 @@ struct Lines(Vec<Panel>);
 
 impl Section for Lines {
     fn name(&self) -> &str {
-        "lines"
+        "panels"
     }
 
     fn title(&self) -> &str {
-        "Lines"
+        "Panels"
     }
 
     fn blocks(&self, _: &Layout<'_>) -> Vec<Block> {
@@ -33,9 +33,9 @@ fn shown(panels: Vec<Panel>, format: &str) -> String {
     let document = Sample { factors: vec![], ..Sample::default() }.document();
     let text = reports.render(&document, format, &Options::default()).expect("a report");
     let (from, to) = match format {
-        "html" => ("<section id=\"lines\">", "</section>"),
-        "md" => ("## Lines\n", "\n## "),
-        _ => ("\nLines\n", "\n\n"),
+        "html" => ("<section id=\"panels\">", "</section>"),
+        "md" => ("## Panels\n", "\n## "),
+        _ => ("\nPanels\n", "\n\n"),
     };
     let rest = &text[text.find(from).expect("the section") + from.len()..];
     rest[..rest.find(to).unwrap_or(rest.len())].to_owned()
@@ -52,6 +52,7 @@ fn line(name: &str, style: usize, points: Vec<Point>) -> Line {
         style,
         source: Source::Ours,
         shade: None,
+        pale: false,
         points,
         against: "fastest".into(),
     }
@@ -63,7 +64,7 @@ fn known(value: f64) -> Point {
 
 fn panel(values: &[f64], lines: Vec<Line>) -> Panel {
     Panel {
-        id: "lines0".into(),
+        id: "own0".into(),
         caption: "create <issue>".into(),
         description: "described".into(),
         factor: "clients".into(),
@@ -188,7 +189,7 @@ fn panels_of_a_group_share_one_scale_and_forty_levels_fit() {
         tick.marked = [0, 20, 39].contains(&at);
     }
     let mut low = many.clone();
-    (low.id, low.lines) = ("lines1".into(), vec![flat]);
+    (low.id, low.lines) = ("own1".into(), vec![flat]);
     let html = shown(vec![many.clone(), low], "html");
     // Three marks and a name a line.
     assert_eq!(html.matches("<g class=\"mark c0\"").count(), 2 * 4, "{html}");
@@ -197,7 +198,7 @@ fn panels_of_a_group_share_one_scale_and_forty_levels_fit() {
         let line = svg.find("class=\"course c0\" points=\"").expect("a line");
         svg[line..].split(['"', ' ']).find(|it| it.contains(',')).map(str::to_owned)
     };
-    assert_eq!(height("lines0"), height("lines1"), "10 ms stand at one height");
+    assert_eq!(height("own0"), height("own1"), "10 ms stand at one height");
     let term = shown(vec![many], "term");
     assert!(term.lines().all(|line| line.chars().count() <= 80), "{term}");
     assert!(term.contains(" of 40 levels"), "{term}");

@@ -126,3 +126,40 @@ fn a_run_without_published_figures_says_nothing_of_any() {
         assert!(!text(&plain, format).to_lowercase().contains("published figures"), "{format}");
     }
 }
+
+#[test]
+fn lines_over_a_numeric_factor_have_hollow_marks_for_what_was_published() {
+    let factors = vec![("clients", vec!["1", "2", "4"])];
+    let mut document = Sample { factors, ..Sample::default() }.document();
+    let source = self::document().run.run.published;
+    document.run.run.published = source;
+    let mut statements = vec![
+        statement("1", Some(1.25), Some(1.2), Shape::Same),
+        statement("2", None, Some(1.5), Shape::CantTell { why: Why::Gap }),
+        statement("4", Some(9.7), None, Shape::CantTell { why: Why::NotRun }),
+    ];
+    statements.iter_mut().for_each(|it| drop(it.levels.remove("neighbours")));
+    document.published = Some(PublishedView { statements: statements.clone(), elsewhere: 0 });
+    let html = text(&document, "html");
+    let section = html.split("Published figures beside ours").last().expect("the section");
+    let chart = section.split("<svg").nth(1).expect("a chart");
+    for said in ["lmdb ÷ sqlite", "published", "ours"] {
+        assert!(section.contains(said), "{said}");
+    }
+    assert!(chart.contains("published") && chart.contains("ours"), "{chart}");
+    // In a terminal, with a gap on either side.
+    let term = text(&document, "term");
+    let row = |name: &str| {
+        let of = |line: &&str| line.trim_start().starts_with(name);
+        let found = term.lines().find(of);
+        found.unwrap_or_else(|| panic!("{name}\n{term}")).split_whitespace().collect::<Vec<_>>()
+    };
+    assert_eq!(row("published")[1..], ["1.25", "–", "9.70"], "{term}");
+    assert_eq!(row("ours")[1..], ["1.20", "1.50", "–"], "{term}");
+    // A base of the axis's own factor has no panel.
+    for statement in &mut statements {
+        statement.base = levels(&[("clients", "1")]);
+    }
+    document.published = Some(PublishedView { statements, elsewhere: 0 });
+    assert!(!text(&document, "html").contains("Hollow marks"));
+}

@@ -66,7 +66,7 @@ impl Sample {
         let cells = self.cells(&settings);
         let comparisons = self.comparisons(&settings);
         let between = self.between(&settings);
-        Document {
+        let mut document = Document {
             schema: SCHEMA,
             run: RunState {
                 run: self.run(trials.len()),
@@ -78,6 +78,7 @@ impl Sample {
             comparisons,
             between,
             noise: Vec::new(),
+            sweep: None,
             conditions: Vec::new(),
             canaries: Vec::new(),
             cuts: Vec::new(),
@@ -85,7 +86,9 @@ impl Sample {
             other_cuts: Vec::new(),
             published: None,
             warnings: Vec::new(),
-        }
+        };
+        document.sweep = bakeoff_analysis::sweep(&document);
+        document
     }
 
     fn settings(&self) -> Vec<Levels> {

@@ -1,0 +1,149 @@
+//! Lines over a numeric factor: how long operations take at each of its levels, who is fastest at each,
+//! and where another becomes so.
+
+mod build;
+mod level;
+
+use bakeoff_results::Levels;
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::RatioIs;
+use crate::leader::Contrast;
+
+pub use build::sweep;
+
+/// Lines over a numeric factor: one whose levels are all numbers, three of them at least.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// The factor: of several numeric ones that with the most levels.
+    pub factor: String,
+    /// Its levels of which a trial was run, from easy to hard: rising, and of memory and processors
+    /// falling.
+    pub levels: Vec<SweepLevel>,
+    /// The numeric factor with the most levels beside it; `None` where there is none.
+    pub second: Option<SecondFactor>,
+    /// What the lines are of: an operation and the levels of the other factors.
+    pub panels: Vec<SweepPanel>,
+}
+
+/// A level that is a number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepLevel {
+    /// The level.
+    pub level: String,
+    /// Its number: shares of one, bytes, or things a second.
+    pub value: f64,
+}
+
+/// A numeric factor beside another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SecondFactor {
+    /// The factor.
+    pub factor: String,
+    /// Its levels, from easy to hard.
+    pub levels: Vec<SweepLevel>,
+}
+
+/// The lines of an operation at the levels of the other factors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepPanel {
+    /// The operation; of a rate, all of them together, or the only one's name.
+    pub operation: String,
+    /// What the figures are, as a comparison says it: seconds, or so many a second.
+    pub metric: String,
+    /// The levels of all factors but the numeric one and the compared one.
+    pub levels: Levels,
+    /// A line for each level of the compared factor, in the plan's order.
+    pub series: Vec<SweepSeries>,
+    /// Who is fastest at each of the numeric factor's levels.
+    pub fastest: Vec<SweepFastest>,
+    /// Where another is fastest than before.
+    pub turns: Vec<Turn>,
+}
+
+/// The figures of a level of the compared factor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepSeries {
+    /// The level.
+    pub level: String,
+    /// A point for each of the numeric factor's levels.
+    pub points: Vec<SweepPoint>,
+}
+
+/// What is known of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepPoint {
+    /// Whether its trials count.
+    pub state: PointState,
+    /// The geometric mean of its trials' figures; of a cell that is set aside, of those that do not
+    /// count. `None` where none has a figure.
+    pub value: Option<f64>,
+    /// Whether that is exact or a bound; `None` without one.
+    pub value_is: Option<RatioIs>,
+    /// The lower end of its 95 % interval, from the trials' own figures; `None` with fewer than two.
+    pub low: Option<f64>,
+    /// The upper end; `None` where it may be anything above its lower end, too.
+    pub high: Option<f64>,
+    /// How it stands against the fastest at this level; `None` for that one itself, and where they can't
+    /// be held together.
+    pub against: Option<Contrast>,
+    /// Why the cell is set aside.
+    pub why: Option<String>,
+}
+
+/// Whether the trials of a cell count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PointState {
+    /// They do.
+    Known,
+    /// None of them does, or they only say how long the trials were.
+    SetAside,
+    /// There is none, or its clients do other operations.
+    NotRun,
+}
+
+/// Who is fastest at a level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepFastest {
+    /// How sure that is.
+    pub told: Told,
+    /// Those that may be it, that with the shortest mean first; one alone where it is `won`, none where
+    /// nothing is to be told.
+    pub levels: Vec<String>,
+}
+
+/// Whether it can be said who is fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// One is faster than every other.
+    Won,
+    /// The first is not shown to be faster than the others.
+    TooClose,
+    /// A cell is set aside, has too few operations, is too uneven, or was never steady.
+    Unknown,
+    /// Fewer than two have a figure.
+    Alone,
+}
+
+/// Where another is fastest than before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The last of the numeric factor's levels at which the one was shown to be fastest.
+    pub after: String,
+    /// The first at which the other is.
+    pub at: String,
+    /// Who was fastest.
+    pub from: String,
+    /// Who is.
+    pub to: String,
+}
+
+impl SweepPanel {
+    /// Who is shown to be fastest at a level, by the level's place.
+    pub fn winner(&self, at: usize) -> Option<&str> {
+        let fastest = self.fastest.get(at).filter(|fastest| fastest.told == Told::Won)?;
+        fastest.levels.first().map(String::as_str)
+    }
+}

@@ -1,0 +1,328 @@
+//! From a document to its lines over a numeric factor.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bakeoff_results::{FigureOfMerit, Levels, Run, TrialSummary};
+use bakeoff_stats::{CONFIDENCE, paired};
+
+use super::level::numbers;
+use super::{
+    PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint, SweepSeries,
+    Told, Turn,
+};
+use crate::cells::{counted, rank};
+use crate::comparison::{Comparison, RatioIs};
+use crate::document::Document;
+use crate::leader::{Leader, Outcome};
+use crate::open_loop::{OpenLoop, is_open};
+use crate::total::{ALL_OPERATIONS, Total};
+
+/// The factors of which more makes work easier.
+const MORE_IS_EASIER: [&str; 2] = ["memory", "cpus"];
+
+/// Why a cell is set aside whose clients fell behind.
+const BEHIND: &str = "not kept up with the offered rate";
+
+/// The lines of a run; `None` where no factor but the compared one is numeric.
+pub fn sweep(document: &Document) -> Option<Sweep> {
+    let run = &document.run.run;
+    let mut numeric: Vec<(&str, Vec<SweepLevel>)> = run
+        .factors
+        .iter()
+        .filter(|(factor, _)| *factor != run.compare)
+        .filter_map(|(factor, levels)| Some((factor.as_str(), tried(document, factor, levels)?)))
+        .collect();
+    // The sort keeps the plan's order where two have equally many.
+    numeric.sort_by_key(|(_, levels)| std::cmp::Reverse(levels.len()));
+    let mut numeric = numeric.into_iter();
+    let (factor, levels) = numeric.next()?;
+    let second = numeric.next();
+    let second = second.map(|(factor, levels)| SecondFactor { factor: factor.to_owned(), levels });
+    let panels = Cells::of(document).panels(factor, &levels);
+    (!panels.is_empty()).then(|| Sweep { factor: factor.to_owned(), levels, second, panels })
+}
+
+/// A factor's levels of which a trial was run, from easy to hard, where it is numeric.
+fn tried(document: &Document, factor: &str, levels: &[String]) -> Option<Vec<SweepLevel>> {
+    numbers(levels)?;
+    let of = |trial: &TrialSummary| trial.levels.get(factor).cloned();
+    let tried: BTreeSet<String> = document.trials.iter().filter_map(of).collect();
+    let levels: Vec<String> = levels.iter().filter(|it| tried.contains(*it)).cloned().collect();
+    let values = numbers(&levels)?;
+    let levels = levels.into_iter().zip(values);
+    let mut levels: Vec<SweepLevel> =
+        levels.map(|(level, value)| SweepLevel { level, value }).collect();
+    levels.sort_by(|one, other| one.value.total_cmp(&other.value));
+    if MORE_IS_EASIER.contains(&factor) {
+        levels.reverse();
+    }
+    Some(levels)
+}
+
+/// What lines are of: an operation by its time, or all of them by a rate.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    operation: &'a str,
+    merit: FigureOfMerit,
+}
+
+impl Subject<'_> {
+    /// Whether a trial's clients do it.
+    fn is_done(self, trial: &TrialSummary) -> bool {
+        self.operation == ALL_OPERATIONS
+            || trial.operations.iter().any(|it| it.name == self.operation)
+    }
+
+    /// Its figure in a trial, and whether that is exact or a bound.
+    fn figure(self, trial: &TrialSummary) -> Option<(f64, RatioIs)> {
+        let is = |cut_off, bound| if cut_off { bound } else { RatioIs::Exact };
+        let (value, is) = if self.merit.is_rate() {
+            let total = Total::of(trial)?;
+            (total.rate(self.merit)?, is(total.at_most, RatioIs::AtMost))
+        } else {
+            let found = trial.operations.iter().find(|it| it.name == self.operation)?;
+            (found.mean_s?, is(found.unfinished > 0, RatioIs::AtLeast))
+        };
+        (value > 0.0).then_some((value, is))
+    }
+}
+
+/// The trials and comparisons of a document by their places.
+struct Cells<'a> {
+    run: &'a Run,
+    /// The compared levels that contend: none is an alias, and none measures the harness alone.
+    contenders: Vec<&'a str>,
+    all: BTreeMap<&'a Levels, Vec<&'a TrialSummary>>,
+    counted: BTreeMap<&'a Levels, Vec<&'a TrialSummary>>,
+    comparisons: BTreeMap<(&'a str, &'a Levels), Vec<&'a Comparison>>,
+}
+
+impl<'a> Cells<'a> {
+    fn of(document: &'a Document) -> Self {
+        let run = &document.run.run;
+        let by_levels = |trials: Vec<&'a TrialSummary>| {
+            let mut placed: BTreeMap<&Levels, Vec<&TrialSummary>> = BTreeMap::new();
+            trials.into_iter().for_each(|it| placed.entry(&it.levels).or_default().push(it));
+            placed
+        };
+        let mut comparisons: BTreeMap<_, Vec<&Comparison>> = BTreeMap::new();
+        for it in document.comparisons.iter().chain(&document.between) {
+            comparisons.entry((it.operation.as_str(), &it.levels)).or_default().push(it);
+        }
+        let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
+        let levels = run.factors.iter().find(|(factor, _)| *factor == run.compare);
+        let levels = levels.into_iter().flat_map(|(_, levels)| levels).map(String::as_str);
+        let contends =
+            |level: &&str| run.alias(&run.compare, level).is_none() && !is_harness(level);
+        Self {
+            run,
+            contenders: levels.filter(contends).collect(),
+            all: by_levels(document.trials.iter().collect()),
+            counted: by_levels(counted(&document.trials)),
+            comparisons,
+        }
+    }
+
+    fn panels(&self, factor: &str, levels: &[SweepLevel]) -> Vec<SweepPanel> {
+        let mut others: BTreeMap<_, Levels> = BTreeMap::new();
+        for cell in self.all.keys() {
+            let mut rest = (*cell).clone();
+            rest.remove(factor);
+            rest.remove(&self.run.compare);
+            others.insert((rank(self.run, &rest), rest.clone()), rest);
+        }
+        let of = |rest: &Levels| self.panels_at(rest, factor, levels);
+        let mut panels: Vec<SweepPanel> = others.values().flat_map(of).collect();
+        let place = |name: &str| self.run.operations.iter().position(|it| it == name);
+        // The sort keeps the order of the other levels.
+        panels.sort_by_key(|panel| place(&panel.operation).unwrap_or(usize::MAX));
+        panels.retain(|panel| !panel.series.is_empty());
+        panels
+    }
+
+    /// The lines at such levels of the other factors. Where operations were due at a rate, that is given,
+    /// and only their times say something.
+    fn panels_at(&self, rest: &Levels, factor: &str, levels: &[SweepLevel]) -> Vec<SweepPanel> {
+        let here =
+            |cell: &Levels| rest.iter().all(|(factor, level)| cell.get(factor) == Some(level));
+        let mut trials = self.all.iter().filter(|(cell, _)| here(cell)).flat_map(|(_, all)| all);
+        let is_open = trials.any(|trial| is_open(trial));
+        let merit = if is_open { FigureOfMerit::Time } else { self.run.figure_of_merit };
+        let of = |operation: &str| {
+            self.panel(Subject { operation, merit }, rest.clone(), factor, levels)
+        };
+        match (&self.run.operations[..], merit.is_rate()) {
+            (operations, false) | (operations @ [_], true) => {
+                operations.iter().map(|operation| of(operation)).collect()
+            }
+            (_, true) => vec![of(ALL_OPERATIONS)],
+        }
+    }
+
+    /// The lines of an operation; those of which nothing was run are left out.
+    fn panel(
+        &self,
+        subject: Subject<'_>,
+        rest: Levels,
+        factor: &str,
+        levels: &[SweepLevel],
+    ) -> SweepPanel {
+        let places: Vec<Levels> = levels.iter().map(|it| with(&rest, factor, &it.level)).collect();
+        let mut series: Vec<SweepSeries> = Vec::new();
+        for level in &self.contenders {
+            let point = |place| self.point(subject, place, level);
+            let points: Vec<SweepPoint> = places.iter().map(point).collect();
+            if points.iter().any(|point| point.state != PointState::NotRun) {
+                series.push(SweepSeries { level: (*level).to_owned(), points });
+            }
+        }
+        let mut fastest = Vec::new();
+        for (at, place) in places.iter().enumerate() {
+            fastest.push(self.fastest(subject.operation, place, at, &mut series));
+        }
+        let turns = turns(&fastest, levels);
+        SweepPanel {
+            operation: subject.operation.to_owned(),
+            metric: subject.merit.metric().to_owned(),
+            levels: rest,
+            series,
+            fastest,
+            turns,
+        }
+    }
+
+    /// What is known of a level of the compared factor at a place.
+    fn point(&self, subject: Subject<'_>, place: &Levels, level: &str) -> SweepPoint {
+        let cell = with(place, &self.run.compare, level);
+        let of = |trials: &BTreeMap<&Levels, Vec<&'a TrialSummary>>| {
+            trials.get(&cell).cloned().unwrap_or_default()
+        };
+        let (all, counted) = (of(&self.all), of(&self.counted));
+        let does = |trial: &&TrialSummary| subject.is_done(trial);
+        let behind = |trial: &&TrialSummary| OpenLoop::of(trial).is_some_and(|it| !it.kept_up);
+        if all.is_empty() || (!counted.is_empty() && !counted.iter().any(does)) {
+            return blank(PointState::NotRun, None);
+        }
+        let aside = |trials: &[&TrialSummary], why: &str| SweepPoint {
+            state: PointState::SetAside,
+            why: Some(why.to_owned()),
+            ..known(trials, subject).unwrap_or(blank(PointState::SetAside, None))
+        };
+        if counted.iter().any(behind) {
+            return aside(&counted, BEHIND);
+        }
+        if counted.is_empty() {
+            let why = all.iter().find_map(|trial| trial.reason.as_deref());
+            return aside(&all, why.unwrap_or("no trial counts"));
+        }
+        known(&counted, subject).unwrap_or(blank(PointState::SetAside, Some("no operation ended")))
+    }
+
+    /// Who is fastest at a place; notes how the others stand against it.
+    fn fastest(
+        &self,
+        operation: &str,
+        place: &Levels,
+        at: usize,
+        series: &mut [SweepSeries],
+    ) -> SweepFastest {
+        let in_state = |state| series.iter().filter(move |it| it.points[at].state == state);
+        let levels: Vec<String> = in_state(PointState::Known).map(|it| it.level.clone()).collect();
+        let aside = in_state(PointState::SetAside).count();
+        let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
+        let pair = |baseline: &str, level: &str| self.pair(operation, place, baseline, level);
+        let Some(leader) = Leader::of(&levels, pair) else {
+            let told = if levels.len() + aside > 1 { Told::Unknown } else { Told::Alone };
+            return SweepFastest { told, levels: Vec::new() };
+        };
+        for it in series.iter_mut() {
+            let rival = leader.rivals.iter().find(|(level, _)| *level == it.level);
+            it.points[at].against = rival.map(|(_, contrast)| *contrast);
+        }
+        let told = match leader.outcome {
+            _ if aside > 0 || leader.rivals.len() + 1 < levels.len() => Told::Unknown,
+            Outcome::Won => Told::Won,
+            Outcome::Even | Outcome::Open | Outcome::Noise => Told::TooClose,
+            Outcome::Spiky | Outcome::TooFew | Outcome::NeverSteady => Told::Unknown,
+        };
+        SweepFastest { told, levels: may_be_it(&leader) }
+    }
+
+    /// The comparison of two levels at a place, the first as the baseline.
+    fn pair(
+        &self,
+        operation: &str,
+        place: &Levels,
+        baseline: &str,
+        level: &str,
+    ) -> Option<Comparison> {
+        let here = self.comparisons.get(&(operation, place))?;
+        here.iter().find_map(|it| match (it.baseline.as_str(), it.level.as_str()) {
+            pair if pair == (baseline, level) => Some((*it).clone()),
+            pair if pair == (level, baseline) => Some(it.swapped()),
+            _ => None,
+        })
+    }
+}
+
+/// The leader, and those that are not shown to be slower.
+fn may_be_it(leader: &Leader<'_>) -> Vec<String> {
+    let behind: BTreeSet<&str> = leader.behind().collect();
+    let rivals = leader.rivals.iter().map(|(level, _)| *level);
+    let close = rivals.filter(|level| !behind.contains(level));
+    std::iter::once(leader.leader).chain(close).map(str::to_owned).collect()
+}
+
+/// A point without a figure.
+fn blank(state: PointState, why: Option<&str>) -> SweepPoint {
+    SweepPoint {
+        state,
+        value: None,
+        value_is: None,
+        low: None,
+        high: None,
+        against: None,
+        why: why.map(str::to_owned),
+    }
+}
+
+/// The geometric mean of trials' figures, with its interval.
+fn known(trials: &[&TrialSummary], subject: Subject<'_>) -> Option<SweepPoint> {
+    let figures: Vec<(f64, RatioIs)> =
+        trials.iter().filter_map(|trial| subject.figure(trial)).collect();
+    // Against 1 each, so that the ratio is the mean.
+    let pairs: Vec<(f64, f64)> = figures.iter().map(|(value, _)| (1.0, *value)).collect();
+    let estimate = paired::ratio(&pairs, CONFIDENCE).ok()?;
+    let bound = figures.iter().map(|(_, is)| *is).find(|is| *is != RatioIs::Exact);
+    let is = bound.unwrap_or(RatioIs::Exact);
+    let finite = |end: Option<f64>, open| end.filter(|end| end.is_finite() && is != open);
+    Some(SweepPoint {
+        value: Some(estimate.ratio),
+        value_is: Some(is),
+        low: finite(estimate.low, RatioIs::AtMost),
+        high: finite(estimate.high, RatioIs::AtLeast),
+        ..blank(PointState::Known, None)
+    })
+}
+
+/// Where another is shown to be fastest than the last one that was.
+fn turns(fastest: &[SweepFastest], levels: &[SweepLevel]) -> Vec<Turn> {
+    let won = fastest.iter().zip(levels).filter(|(fastest, _)| fastest.told == Told::Won);
+    let won: Vec<(&str, &str)> = won
+        .filter_map(|(fastest, it)| Some((fastest.levels.first()?.as_str(), it.level.as_str())))
+        .collect();
+    let pairs = won.windows(2).filter(|pair| pair[0].0 != pair[1].0);
+    let turn = |pair: &[(&str, &str)]| Turn {
+        after: pair[0].1.to_owned(),
+        at: pair[1].1.to_owned(),
+        from: pair[0].0.to_owned(),
+        to: pair[1].0.to_owned(),
+    };
+    pairs.map(turn).collect()
+}
+
+fn with(levels: &Levels, factor: &str, level: &str) -> Levels {
+    let mut levels = levels.clone();
+    levels.insert(factor.to_owned(), level.to_owned());
+    levels
+}

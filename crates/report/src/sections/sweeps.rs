@@ -1,0 +1,70 @@
+//! Lines over a numeric factor: how the compared levels stand at each of its levels, and who is fastest
+//! where.
+
+mod panels;
+mod standing;
+
+use bakeoff_analysis::{PointState, RatioIs, Sweep, SweepPoint, Told};
+
+use crate::block::{Block, Sweeps, Words};
+use crate::layout::Layout;
+use crate::section::Section;
+use crate::sentence::over;
+
+/// The lines over the run's numeric factor.
+pub struct Lines;
+
+impl Section for Lines {
+    fn name(&self) -> &str {
+        "lines"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let Some(sweep) = &layout.document.sweep else { return Vec::new() };
+        let panels = panels::panels(layout, sweep);
+        if panels.is_empty() {
+            return Vec::new();
+        }
+        let mut blocks = vec![Block::Heading(format!("Over {}", sweep.factor))];
+        if layout.contenders().len() > 1 {
+            blocks.extend(over::told(layout, sweep).into_iter().map(Block::Note));
+        }
+        let standing = standing::table(layout, sweep);
+        let sweeps = Sweeps::of(explained(layout, sweep), panels, standing);
+        blocks.push(Block::Sweeps(sweeps));
+        blocks
+    }
+}
+
+/// How the lines are read, with what occurs in them alone.
+fn explained(layout: &Layout<'_>, sweep: &Sweep) -> Words {
+    let series = || sweep.panels.iter().flat_map(|panel| &panel.series);
+    let point =
+        |wanted: &dyn Fn(&SweepPoint) -> bool| series().flat_map(|it| &it.points).any(wanted);
+    let told =
+        |wanted| sweep.panels.iter().flat_map(|panel| &panel.fastest).any(|it| it.told == wanted);
+    let mut text =
+        "Each line: the typical (geometric) mean of the trials, on scales of equal factors; \
+                    a bar, where it is longer than the mark: its 95 % interval."
+            .to_owned();
+    let aside = point(&|it| it.state == PointState::SetAside);
+    for (occurs, words) in [
+        (told(Told::TooClose), " ≈: too close to call."),
+        (
+            told(Told::Unknown),
+            " ?: it can’t be told, since a cell is set aside, has too few operations or is too \
+             uneven.",
+        ),
+        (aside, " Pale and crossed, or ×: set aside."),
+        (point(&|it| it.state == PointState::NotRun), " A dash at the foot: not run."),
+        (point(&|it| it.value_is == Some(RatioIs::AtLeast)), " An arrow up: at least."),
+        (point(&|it| it.value_is == Some(RatioIs::AtMost)), " An arrow down: at most."),
+        (
+            panels::has_slopes(layout, sweep),
+            " Along a faint slanted line more clients add nothing.",
+        ),
+    ] {
+        text += if occurs { words } else { "" };
+    }
+    text.into()
+}

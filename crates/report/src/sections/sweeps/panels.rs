@@ -1,0 +1,250 @@
+//! The panels: which lines stand together.
+
+use bakeoff_analysis::{
+    PointState, RatioIs, Sweep, SweepFastest, SweepPanel, SweepPoint, SweepSeries, Told,
+};
+use bakeoff_results::FigureOfMerit;
+
+use crate::block::sweep::{Amount, Fastest, Line, Panel, Point, Sign, Source, Tick, Value};
+use crate::figures::NONE;
+use crate::layout::Layout;
+use crate::words;
+
+/// The most lines of a panel: of more, each has one of its own and the others stand behind it.
+const MOST_LINES: usize = 7;
+/// The most levels of a second numeric factor that are lines of one hue.
+const MOST_SHADES: usize = 4;
+/// The most levels that have marks each.
+const MOST_MARKS: usize = 12;
+
+/// The panels of a run's lines.
+pub fn panels(layout: &Layout<'_>, sweep: &Sweep) -> Vec<Panel> {
+    let shades = sweep.second.as_ref().filter(|it| it.levels.len() <= MOST_SHADES);
+    let mut panels = match shades {
+        Some(second) => {
+            let names: Vec<&str> = second.levels.iter().map(|it| it.level.as_str()).collect();
+            shaded(layout, sweep, (&second.factor, &names))
+        }
+        None => sweep.panels.iter().flat_map(|it| beside(layout, sweep, it)).collect(),
+    };
+    for (number, panel) in panels.iter_mut().enumerate() {
+        panel.id = format!("lines{number}");
+    }
+    panels
+}
+
+/// A panel of all lines, or one for each of them where they are many.
+fn beside(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<Panel> {
+    let all = |pale: &dyn Fn(&SweepSeries) -> bool| -> Vec<Line> {
+        let line = |it: &SweepSeries| Line {
+            pale: pale(it),
+            ..line(layout, (it.level.clone(), &it.level), &it.points, of)
+        };
+        of.series.iter().map(line).collect()
+    };
+    let whole = Panel {
+        lines: all(&|_| false),
+        fastest: vec![fastest(layout, of, "")],
+        ..panel(layout, sweep, of)
+    };
+    if of.series.len() <= MOST_LINES {
+        return vec![whole];
+    }
+    let own = |own: &SweepSeries| {
+        let mut lines = all(&|it| it.level != own.level);
+        // What is drawn last lies on top.
+        lines.sort_by_key(|line| !line.pale);
+        let caption = format!("{}, {}", whole.caption, own.level);
+        Panel { lines, caption, ..whole.clone() }
+    };
+    of.series.iter().map(own).collect()
+}
+
+/// A panel for each compared level, with a line for each level of a second numeric factor, from light to
+/// dark.
+fn shaded(layout: &Layout<'_>, sweep: &Sweep, (factor, levels): (&str, &[&str])) -> Vec<Panel> {
+    // Those that differ in the second factor alone.
+    let key = |panel: &SweepPanel| {
+        let mut rest = panel.levels.clone();
+        rest.remove(factor);
+        (panel.operation.clone(), rest)
+    };
+    let mut groups: Vec<Vec<&SweepPanel>> = Vec::new();
+    for panel in &sweep.panels {
+        match groups.iter_mut().find(|group| key(group[0]) == key(panel)) {
+            Some(group) => group.push(panel),
+            None => groups.push(vec![panel]),
+        }
+    }
+    let mut panels = Vec::new();
+    for mut group in groups {
+        let shade = |it: &SweepPanel| levels.iter().position(|level| it.levels[factor] == *level);
+        group.sort_by_key(|it| shade(it));
+        for level in layout.charted() {
+            let lines: Vec<(&SweepPanel, &SweepSeries)> = group
+                .iter()
+                .filter_map(|it| Some((*it, it.series.iter().find(|one| one.level == level)?)))
+                .collect();
+            let Some((first, _)) = lines.first() else { continue };
+            let name = |it: &SweepPanel| words::level(factor, &it.levels[factor]);
+            let of = |(it, series): &(&SweepPanel, &SweepSeries)| Line {
+                shade: shade(it),
+                ..line(layout, (name(it), level), &series.points, it)
+            };
+            let whole = panel(layout, sweep, first);
+            let caption = caption(layout, first, &[sweep.factor.as_str(), factor]);
+            panels.push(Panel {
+                caption: format!("{caption}, {}", words::contender(layout.compare, level)),
+                lines: lines.iter().map(of).collect(),
+                fastest: lines
+                    .iter()
+                    .map(|(it, _)| only(fastest(layout, it, &name(it)), level))
+                    .collect(),
+                ..whole
+            });
+        }
+    }
+    panels
+}
+
+/// The signs of a row that are of one level, or of none.
+fn only(row: Fastest, level: &str) -> Fastest {
+    let of = |sign| match sign {
+        Sign::Known(name, _) if name != level => Sign::Nothing,
+        Sign::TooClose(names) if !names.iter().any(|name| name == level) => Sign::Nothing,
+        sign => sign,
+    };
+    Fastest { signs: row.signs.into_iter().map(of).collect(), ..row }
+}
+
+/// A panel without lines.
+fn panel(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Panel {
+    let merit = FigureOfMerit::of_metric(&of.metric).unwrap_or_default();
+    let title = match merit.is_rate() {
+        false => format!("{}, down is faster", layout.metric()),
+        true => format!("{}, up is faster", merit.words()),
+    };
+    let caption = caption(layout, of, &[&sweep.factor]);
+    let last = sweep.levels.last().map_or("", |level| &level.level);
+    Panel {
+        id: String::new(),
+        description: format!("{caption}, over {}. The table below has every figure.", sweep.factor),
+        caption,
+        factor: sweep.factor.clone(),
+        ticks: ticks(sweep, of),
+        amount: match merit {
+            FigureOfMerit::Time => Amount::Seconds,
+            FigureOfMerit::Megabytes => Amount::BytesRate,
+            _ => Amount::Rate("/s"),
+        },
+        title,
+        lines: Vec::new(),
+        fastest: Vec::new(),
+        base: None,
+        slopes: slopes(layout, sweep, of),
+        against: match layout.contenders().len() {
+            0 | 1 => String::new(),
+            _ => format!("at {last}, against the fastest"),
+        },
+    }
+}
+
+/// Whether faint lines mean something: where a client more is one that waits.
+fn slopes(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> bool {
+    let is_time = of.metric == FigureOfMerit::Time.metric();
+    sweep.factor == "clients" && is_time && !layout.is_open()
+}
+
+/// Whether some panel has such lines.
+pub fn has_slopes(layout: &Layout<'_>, sweep: &Sweep) -> bool {
+    sweep.panels.iter().any(|panel| slopes(layout, sweep, panel))
+}
+
+/// "create_issue, strict durability".
+pub fn caption(layout: &Layout<'_>, of: &SweepPanel, without: &[&str]) -> String {
+    let varying = layout.varying.iter().filter(|factor| !without.contains(factor));
+    let levels = varying.filter_map(|factor| Some(words::level(factor, of.levels.get(*factor)?)));
+    std::iter::once(of.operation.clone()).chain(levels).collect::<Vec<_>>().join(", ")
+}
+
+/// The levels; of many, those at the ends and where another becomes fastest have marks.
+fn ticks(sweep: &Sweep, of: &SweepPanel) -> Vec<Tick> {
+    let all = sweep.levels.len();
+    let turns = |level: &str| of.turns.iter().any(|it| it.after == level || it.at == level);
+    let levels = sweep.levels.iter().enumerate();
+    let tick = |(at, it): (usize, &bakeoff_analysis::SweepLevel)| Tick {
+        name: it.level.clone(),
+        value: it.value,
+        marked: all <= MOST_MARKS || at == 0 || at + 1 == all || turns(&it.level),
+    };
+    levels.map(tick).collect()
+}
+
+/// A line of such a name, of a level of the compared factor.
+fn line(
+    layout: &Layout<'_>,
+    (name, level): (String, &str),
+    points: &[SweepPoint],
+    of: &SweepPanel,
+) -> Line {
+    let against = points.last().zip(of.fastest.last());
+    Line {
+        name,
+        style: layout.style(level),
+        source: Source::Ours,
+        shade: None,
+        pale: false,
+        points: points.iter().map(point).collect(),
+        against: against
+            .map_or(NONE.into(), |(point, fastest)| against_fastest(level, point, fastest)),
+    }
+}
+
+/// "fastest", "1.30× as long (1.20–1.50)", or that it can't be told.
+pub fn against_fastest(level: &str, point: &SweepPoint, fastest: &SweepFastest) -> String {
+    let is_first = fastest.levels.first().is_some_and(|first| first == level);
+    if let Some(contrast) = point.against {
+        let ends = words::ends(contrast.ends, contrast.is, contrast.blocks);
+        let ends = ends.map_or(String::new(), |ends| format!(" ({})", ends.replace(" to ", "–")));
+        let close = match contrast.verdict {
+            bakeoff_analysis::Verdict::Slower => String::new(),
+            verdict => format!(", {}", verdict.word()),
+        };
+        return format!(
+            "{}× as long{ends}{close}",
+            words::ratio_or_bound(contrast.ratio, contrast.is)
+        );
+    }
+    match (point.state, fastest.told) {
+        (PointState::Known, Told::Won) if is_first => "fastest".into(),
+        (PointState::Known, Told::TooClose) if is_first => "too close to call".into(),
+        (PointState::Known, Told::Unknown) => "not to be told".into(),
+        (PointState::SetAside, _) => "set aside".into(),
+        (PointState::NotRun, _) => "not run".into(),
+        (PointState::Known, _) => NONE.into(),
+    }
+}
+
+fn point(of: &SweepPoint) -> Point {
+    let why = || of.why.clone().unwrap_or_default();
+    match (of.state, of.value) {
+        (PointState::NotRun, _) => Point::NotRun,
+        (PointState::Known, Some(value)) => Point::Known(Value {
+            value,
+            is: of.value_is.unwrap_or(RatioIs::Exact),
+            ends: (of.low, of.high),
+        }),
+        (PointState::SetAside | PointState::Known, value) => Point::SetAside(value, why()),
+    }
+}
+
+/// Who is fastest at each level.
+fn fastest(layout: &Layout<'_>, of: &SweepPanel, name: &str) -> Fastest {
+    let sign = |it: &SweepFastest| match (it.told, it.levels.first()) {
+        (Told::Won, Some(level)) => Sign::Known(level.clone(), layout.style(level)),
+        (Told::TooClose, _) => Sign::TooClose(it.levels.clone()),
+        (Told::Unknown, _) => Sign::Unknown,
+        (Told::Alone | Told::Won, _) => Sign::Nothing,
+    };
+    Fastest { name: name.to_owned(), signs: of.fastest.iter().map(sign).collect() }
+}

@@ -1,0 +1,83 @@
+//! How each line stands at the ends of the axis, and what its engine lost at worst.
+
+use bakeoff_analysis::{Sweep, SweepFastest, SweepPanel, SweepSeries};
+
+use super::panels::against_fastest;
+use crate::block::{Cell, Column, Kind, Look, Row, Table};
+use crate::layout::{self, Layout};
+use crate::words;
+
+/// A row a line: against the fastest at the first and at the last level, and what power cuts took at
+/// worst. `None` where nothing is compared.
+pub fn table(layout: &Layout<'_>, sweep: &Sweep) -> Option<Table> {
+    let ([first, .., last], 2..) = (&sweep.levels[..], layout.contenders().len()) else {
+        return None;
+    };
+    let others: Vec<&str> =
+        layout.varying.iter().copied().filter(|factor| *factor != sweep.factor).collect();
+    let loss = !layout.document.promises.is_empty();
+    let conditions = std::iter::once("operation").chain(others.iter().copied());
+    let mut columns: Vec<Column> =
+        conditions.map(|name| Column::new(Kind::Condition, name)).collect();
+    columns.push(Column::new(Kind::Name, layout.compare));
+    for level in [first, last] {
+        columns.push(Column::new(
+            Kind::Text,
+            format!("with {}", words::level(&sweep.factor, &level.level)),
+        ));
+    }
+    columns.extend(loss.then(|| Column::new(Kind::Text, "lost at worst")));
+    let rows = sweep.panels.iter().flat_map(|panel| rows(layout, sweep, panel, &others, loss));
+    Some(Table {
+        caption: "Against the fastest (95 % interval)".into(),
+        look: Look::Figures,
+        columns,
+        rows: rows.collect(),
+        ..Table::default()
+    })
+}
+
+fn rows(
+    layout: &Layout<'_>,
+    sweep: &Sweep,
+    panel: &SweepPanel,
+    others: &[&str],
+    loss: bool,
+) -> Vec<Row> {
+    let place = |factor: &&str| words::level(factor, layout::get(&panel.levels, factor));
+    let place: Vec<String> =
+        std::iter::once(panel.operation.clone()).chain(others.iter().map(place)).collect();
+    let ends = [0, sweep.levels.len() - 1];
+    let row = |(number, it): (usize, &SweepSeries)| {
+        let levels = others.iter().map(|factor| layout::get(&panel.levels, factor));
+        let condition = std::iter::once(panel.operation.as_str()).chain(levels).map(Cell::from);
+        let name = Cell { style: Some(layout.style(&it.level)), ..it.level.as_str().into() };
+        let stands = ends.map(|at| {
+            let fastest: &SweepFastest = &panel.fastest[at];
+            Cell::from(against_fastest(&it.level, &it.points[at], fastest))
+        });
+        let lost = loss.then(|| Cell::from(lost(layout, panel, &it.level)));
+        Row {
+            place: (number == 0).then(|| place.join(", ")),
+            repeated: number > 0,
+            ..Row::of(condition.chain([name]).chain(stands).chain(lost))
+        }
+    };
+    panel.series.iter().enumerate().map(row).collect()
+}
+
+/// How many transactions an engine lost in the worst of its power cuts at a panel's durability.
+fn lost(layout: &Layout<'_>, panel: &SweepPanel, level: &str) -> String {
+    let of = |factor: &str| match factor == layout.compare {
+        true => level,
+        false => layout::get(&panel.levels, factor),
+    };
+    let promises = layout.document.promises.iter();
+    let own = promises.filter(|it| it.engine == of("engine") && it.durability == of("durability"));
+    let most = own.flat_map(|it| &it.rules).map(|rule| rule.lost.most).max();
+    match most {
+        None => "not cut".into(),
+        Some(0) => "nothing".into(),
+        Some(most) => words::many(most as usize, "transaction"),
+    }
+}
