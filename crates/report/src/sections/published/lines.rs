@@ -91,9 +91,8 @@ fn panel(
             if !points.iter().any(is_known) {
                 continue;
             }
-            let words = [name.clone(), Some(whose(source).to_owned())];
             lines.push(Line {
-                name: words.into_iter().flatten().collect::<Vec<_>>().join(", "),
+                name: name.clone().unwrap_or_else(|| pair.clone()),
                 style: 0,
                 source,
                 shade: second.is_some().then_some(shade),
@@ -116,13 +115,6 @@ fn panel(
         base: None,
         slopes: false,
         against: String::new(),
-    }
-}
-
-fn whose(source: Source) -> &'static str {
-    match source {
-        Source::Ours => "ours",
-        Source::Published => "published",
     }
 }
 
