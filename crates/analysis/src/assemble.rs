@@ -5,7 +5,8 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
 use crate::{
-    Result, beside, bounds, cells, compare, over_time, priced, promises, series, sweep, warnings,
+    Result, beside, bounds, cells, compare, over_time, priced, promises, series, statements, sweep,
+    warnings,
 };
 
 /// What a run folder has to tell, as it is at this moment.
@@ -37,6 +38,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         promises: promises::promises(&run.run, &cuts),
         cuts,
         other_cuts: Vec::new(),
+        published: None,
         run,
         trials: Vec::new(),
         series: Vec::new(),
@@ -52,6 +54,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     let disturbed = folder.disturbed()?;
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.trials = trials;
+    document.published = statements::view(&document);
     document.sweep = sweep::sweep(&document);
     Ok(document)
 }

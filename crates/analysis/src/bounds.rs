@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bakeoff_results::published::Published;
 use bakeoff_results::{Applied, Cut, Run, TrialSummary};
 
 /// Something that is counted, how much there is of it, and how much there may be.
@@ -11,12 +12,13 @@ type Bound = (&'static str, usize, usize);
 /// What there is more of than in any run, in words; `None` where it is a run's size.
 pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Option<String> {
     let sizes = Sizes::of(run, trials);
-    let lists: [Bound; 5] = [
+    let lists: [Bound; 6] = [
         ("operations", run.operations.len(), 256),
         ("factors", run.factors.len(), 64),
         ("levels", run.factors.iter().map(|(_, levels)| levels.len()).sum(), 2_000),
         ("engines", run.engines.iter().map(|it| it.settings.len() + 1).sum(), 1_000),
         ("terms", run.applied.len(), 2_000),
+        ("published figures", run.published.as_ref().map_or(0, figures), 5_000),
     ];
     let mut bounds = lists.to_vec();
     bounds.extend(sizes.bounds(run, trials));
@@ -86,6 +88,10 @@ impl<'a> Sizes<'a> {
         };
         trials.iter().map(row).fold(0, usize::saturating_add)
     }
+}
+
+fn figures(published: &Published) -> usize {
+    published.tables.iter().map(|table| table.figures.len()).fold(0, usize::saturating_add)
 }
 
 fn texts(levels: &BTreeMap<String, String>) -> usize {

@@ -17,6 +17,7 @@ use crate::open_loop::OpenLoop;
 use crate::over_time::OverTime;
 use crate::priced::PricedView;
 use crate::promises::PromiseView;
+use crate::published::PublishedView;
 use crate::series::TrialSeries;
 use crate::state::{RestartView, SteadyView};
 use crate::sweep::Sweep;
@@ -69,6 +70,10 @@ pub struct Document {
     /// ([`Document::take_cuts`]).
     #[serde(default)]
     pub other_cuts: Vec<OtherCuts>,
+    /// What somebody else measured beside what was measured here; `None` where the experiment has
+    /// nothing of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedView>,
     /// What a reader should know of the run as a whole, the worst first.
     pub warnings: Vec<Warning>,
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 use crate::level::{self, base, each_once};
-use crate::{Bounds, Cuts, EVERY, Factor, HOST, Settings, bounds, keys};
+use crate::{Article, Bounds, Cuts, EVERY, Factor, HOST, Settings, bounds, keys};
 
 /// A workload, its factors and how to measure; every level is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,8 @@ pub struct Experiment {
     pub bounds: Option<Bounds>,
     /// The power cuts that are made after the trials, if any.
     pub cuts: Option<Cuts>,
+    /// What somebody else measured, to be shown beside what is measured here.
+    pub published: Option<Article>,
 }
 
 impl Experiment {
@@ -128,7 +130,25 @@ impl Experiment {
             (engine.clone(), Value::Table(own.collect()))
         });
         put(keys::SETTINGS, settings.collect());
+        let published = self.published.as_ref().map(|article| article.toml.clone());
+        put(keys::PUBLISHED, published.unwrap_or_default());
         toml
+    }
+
+    /// How many figures were published, and how many of these are of levels that are run; `None` where
+    /// the experiment has none.
+    pub fn published_figures(&self) -> Option<(usize, usize)> {
+        let tables = &self.published.as_ref()?.published.tables;
+        let figures = || tables.iter().flat_map(|table| &table.figures);
+        let runs = |factor: &str, level: &String| {
+            let found = self.factors.iter().find(|(known, _)| known.name() == factor);
+            found.is_some_and(|(_, levels)| levels.contains(level))
+        };
+        let is_run = |levels: &BTreeMap<String, String>| {
+            levels.iter().all(|(factor, level)| runs(factor, level))
+        };
+        let run = figures().filter(|figure| is_run(&figure.levels)).count();
+        Some((figures().count(), run))
     }
 
     /// The disk that the power is cut of: the first that is a virtual one.

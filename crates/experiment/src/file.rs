@@ -9,11 +9,13 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::keys::{DISKS, KEYS, Layer, QUICK, SETTINGS};
+use crate::keys::{DISKS, KEYS, Layer, PUBLISHED, QUICK, SETTINGS};
 use crate::message::{Given, Place, Problem, Source};
 use crate::written::{Around, Entry, Value, decimal, items, wrong_type};
 use crate::{Factor, Preset, Vocabulary, WorkloadNames, layer};
 
+mod csv;
+mod published;
 mod settings;
 
 /// How long a file may be; who names another one by mistake is told so at once.
@@ -54,8 +56,9 @@ fn unreadable(preset_or_path: &str, presets: &[Preset], error: &std::io::Error) 
         return Problem::unknown("preset", preset_or_path, &names)
             .help("an experiment of your own is a file: `bakeoff run FILE.toml`");
     }
-    Problem::new(format!("can't read `{preset_or_path}`: {error}"))
-        .help(format!("give the path of a file, or a preset: {}", names.join(", ")))
+    let problem = Problem::new(format!("can't read `{preset_or_path}`: {error}"));
+    let problem = if missing { problem.meant(preset_or_path, &names) } else { problem };
+    problem.help(format!("give the path of a file, or a preset: {}", names.join(", ")))
 }
 
 /// What a file says: by itself, and in its table `[quick]` if it has one. Notes what is wrong.
@@ -89,11 +92,14 @@ pub(crate) fn read(
     if let Some(settings) = table.get_ref().get(SETTINGS) {
         layer.settings = reader.settings(settings);
     }
+    if let Some(published) = table.get_ref().get(PUBLISHED) {
+        layer.published = reader.published(published);
+    }
     for (key, value) in in_order(table.get_ref()) {
-        if key.get_ref() == DISKS || key.get_ref() == SETTINGS {
+        if [DISKS, SETTINGS, PUBLISHED].contains(&key.get_ref().as_ref()) {
             continue;
         } else if key.get_ref() != QUICK {
-            reader.set(&mut layer, key, value, &[QUICK, DISKS, SETTINGS]);
+            reader.set(&mut layer, key, value, &[QUICK, DISKS, SETTINGS, PUBLISHED]);
         } else if let DeValue::Table(table) = value.get_ref() {
             let quick = quick.insert(Layer::default());
             let outer = std::mem::replace(&mut reader.workload, of_quick);

@@ -13,7 +13,7 @@ use clap::Args;
 use crate::layer::{self, Levels, Settings};
 use crate::message::{Given, Problem, one_of};
 use crate::written::{Around, Entry, List, flag_name, of_flag};
-use crate::{Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, bounds, cuts};
+use crate::{Article, Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, bounds, cuts};
 
 /// The table of what makes a run short.
 pub(crate) const QUICK: &str = "quick";
@@ -21,10 +21,12 @@ pub(crate) const QUICK: &str = "quick";
 pub(crate) const DISKS: &str = "disks";
 /// The table of the settings of servers.
 pub(crate) const SETTINGS: &str = "settings";
+/// The table of what somebody else measured.
+pub(crate) const PUBLISHED: &str = "published";
 
 /// Whether the name is a key that is not a factor.
 pub(crate) fn is_key(name: &str) -> bool {
-    KEYS.contains(&name) || [QUICK, DISKS, SETTINGS].contains(&name)
+    KEYS.contains(&name) || [QUICK, DISKS, SETTINGS, PUBLISHED].contains(&name)
 }
 
 /// Makes of the table of keys their names, the fields of a layer, and their flags. A key has the type of
@@ -47,6 +49,7 @@ macro_rules! keys {
             pub(crate) factors: BTreeMap<Factor, Levels>,
             pub(crate) disks: BTreeMap<String, toml::Table>,
             pub(crate) settings: BTreeMap<String, Settings>,
+            pub(crate) published: Option<Article>,
         }
 
         impl Layer {

@@ -98,6 +98,7 @@ impl Experiment {
             planner: planner.name.clone(),
             bounds,
             cuts,
+            published: layer.published,
         };
         let wrong = power::check(&experiment, &layer.factors, asked.as_ref(), workload, vocabulary);
         problems.extend(wrong);

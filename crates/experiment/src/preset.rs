@@ -9,9 +9,35 @@ pub struct Preset {
     pub toml: &'static str,
 }
 
+impl Preset {
+    /// The text of a file beside a built-in preset's own.
+    pub(crate) fn file(&self, name: &str) -> Option<&'static str> {
+        let is_it = |(preset, file, _): &&(&str, &str, _)| (*preset, *file) == (self.name, name);
+        FILES.iter().find(is_it).map(|(.., text)| *text)
+    }
+}
+
+/// The files beside those of the presets: the preset's name, the file's, and its text.
+const FILES: [(&str, &str, &str); 2] = [
+    (
+        "articles/redmine",
+        "redmine-2017.csv",
+        include_str!("../../../experiments/articles/redmine-2017.csv"),
+    ),
+    (
+        "articles/redmine",
+        "redmine-2017-space.csv",
+        include_str!("../../../experiments/articles/redmine-2017-space.csv"),
+    ),
+];
+
 /// The experiments that are built in, in the order in which they are listed.
 pub fn presets() -> &'static [Preset] {
     &[
+        Preset {
+            name: "articles/redmine",
+            toml: include_str!("../../../experiments/articles/redmine.toml"),
+        },
         Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },
         Preset {
             name: "redmine-sweep",

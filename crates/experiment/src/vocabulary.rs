@@ -48,6 +48,8 @@ pub struct WorkloadNames {
     /// The scales that it comes in; the first is the default. At least one where it has the factor
     /// `scale`.
     pub scales: Vec<String>,
+    /// The operations that its clients do.
+    pub operations: Vec<String>,
     /// The factors that it has, at least one, in the order in which they are listed: those of the
     /// lab's own that its target has, and those that its target or itself declares.
     pub factors: Vec<Factor>,

@@ -1,7 +1,10 @@
 //! A factor as it is declared by what is registered: its name, how its levels are written, and the
-//! level that it has where nobody names one; and the figure of merit that is declared beside it.
+//! level that it has where nobody names one; the figure of merit that is declared beside it; and what a
+//! figure is that somebody published for levels of factors.
 //!
 //! It must never know who declares a factor, what a level of it does, or how an experiment is read.
+
+pub mod published;
 
 use std::collections::BTreeMap;
 

@@ -32,6 +32,7 @@ impl Target for Page {
         vec![WorkloadNames {
             name: "articles".into(),
             scales: vec!["small".into()],
+            operations: vec!["get".into()],
             factors: vec![Factor::MEMORY, Factor::CPUS, Factor::CLIENTS, Factor::SCALE],
             reads_back: false,
             cut_by: Err("a page can't say what it was promised".into()),

@@ -76,6 +76,7 @@ impl Target for Many {
         vec![WorkloadNames {
             name: "calls".into(),
             scales: vec!["small".into()],
+            operations: vec!["call".into()],
             factors: vec![Factor::CLIENTS, Factor::SCALE],
             reads_back: false,
             cut_by: Err("it has no files".into()),

@@ -14,6 +14,7 @@ mod over_time;
 mod overview;
 mod priced;
 mod processor;
+mod published;
 mod settings;
 mod space;
 mod states;
@@ -26,6 +27,7 @@ use crate::section::Section;
 pub fn all() -> Vec<Box<dyn Section>> {
     vec![
         Box::new(overview::Overview),
+        Box::new(published::Published),
         Box::new(sweeps::Lines),
         Box::new(operations::Operations),
         Box::new(conditions::Conditions),

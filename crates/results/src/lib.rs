@@ -24,8 +24,8 @@ mod summary;
 mod text;
 mod write;
 
-pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit};
 pub use answers::{Answers, Difference};
+pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit, published};
 pub use calibration::Calibration;
 pub use course::{Course, Courses};
 pub use debts::UNITS as DEBT_UNITS;

@@ -1,6 +1,7 @@
 //! What is recorded of a run as a whole: what is known before its first trial, and how far it came.
 
 use bakeoff_factor::FigureOfMerit;
+use bakeoff_factor::published::Published;
 use serde::{Deserialize, Serialize};
 
 use crate::answers::Answers;
@@ -103,6 +104,9 @@ pub struct Run {
     /// once, of all its blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential: Option<Sequential>,
+    /// What somebody else measured, which the experiment has beside its own; `None` where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
 }
 
 fn is_time(merit: &FigureOfMerit) -> bool {

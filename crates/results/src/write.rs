@@ -330,6 +330,7 @@ mod tests {
             left_out: Vec::new(),
             sequential: None,
             answers: Vec::new(),
+            published: None,
         }
     }
 

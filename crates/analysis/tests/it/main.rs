@@ -11,6 +11,7 @@ mod mixes;
 mod nine_minutes;
 mod open_loop;
 mod others;
+mod published;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
 mod rates;

@@ -2,8 +2,10 @@
 
 use crate::data::{Trials, run};
 use crate::power::cuts;
+use crate::published::{of_engines, published};
 use bakeoff_analysis::{Document, JSON_SCHEMA, document, schedule};
 use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
+use bakeoff_results::published::Value::Exactly;
 use bakeoff_results::{
     Canary, Cut, DEBT_UNITS, EveryByRule, EveryMoment, FirstBroken, LeftOut, RunFolder, Scope,
     Status, Trial,
@@ -21,6 +23,7 @@ fn documents() -> [Value; 3] {
         trials: 2,
         cuts: 0,
     });
+    run.published = Some(published(vec![of_engines(Exactly(1.1))]));
     run.sequential = schedule(&run, 5, Some(3600.0));
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let json = |folder: &RunFolder| serde_json::to_value(document(folder).unwrap()).unwrap();
@@ -206,7 +209,7 @@ fn no_field_can_be_missing_or_of_another_type() {
         *wrong.pointer_mut(&path).unwrap() = json!([[]]);
         assert!(!validator.is_valid(&wrong), "{path} can be anything");
         // A name of the user's, and what cells or records of an older bakeoff don't have.
-        let free = ["levels", "counters"].iter().any(|map| parent.ends_with(map));
+        let free = ["levels", "counters", "base"].iter().any(|map| parent.ends_with(map));
         let rare = [
             "sweep",
             "untrimmed_mean_s",
@@ -215,6 +218,7 @@ fn no_field_can_be_missing_or_of_another_type() {
             "planner",
             "sequential",
             "groups",
+            "published",
         ];
         // Nor does a cut in another state, or that was not the first.
         let of_some_cuts = ["conditioned", "placed", "timed"];

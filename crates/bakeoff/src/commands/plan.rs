@@ -32,7 +32,7 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = planner(registry, experiment);
     let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
-    let left_out = left_out(possible);
+    let left_out = left_out(possible) + &published(experiment);
     format!("{}\n{total}{planner}{lines}{clients}{left_out}{again}", experiment.title)
 }
 
@@ -81,6 +81,18 @@ fn planner(registry: &Registry, experiment: &Experiment) -> String {
     let others = &registry.planners()[1..];
     let other = others.iter().find(|planner| planner.name == experiment.planner);
     other.map_or_else(String::new, |it| format!("planner {}: {}\n", it.name, it.summary))
+}
+
+/// What somebody else measured, and how much of it is of levels that are run.
+fn published(experiment: &Experiment) -> String {
+    let counts = experiment.published.as_ref().zip(experiment.published_figures());
+    counts.map_or_else(String::new, |(article, (all, run))| {
+        let of = &article.published;
+        format!(
+            "beside it: {run} of {all} figures of \u{201c}{}\u{201d} ({}), by shape alone\n",
+            of.source, of.date
+        )
+    })
 }
 
 /// What can't be had, with the reasons.

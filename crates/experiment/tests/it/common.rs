@@ -51,6 +51,7 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
     let workload = |name: &str, scales: &[&str]| WorkloadNames {
         name: name.to_owned(),
         scales: strings(scales),
+        operations: strings(&["create_issue", "process_issues"]),
         factors: Factor::OWN.into(),
         reads_back: name == "ledger",
         cut_by: Ok("ledger".to_owned()),

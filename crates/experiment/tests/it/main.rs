@@ -9,3 +9,4 @@ mod keys;
 mod messages;
 mod options;
 mod plans;
+mod published;

@@ -31,7 +31,7 @@ error: unknown key `neighbors`
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
 max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, quick, \
-disks, settings";
+disks, settings, published";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
 
@@ -482,7 +482,7 @@ fn what_can_not_be_opened_is_named() {
 error: unknown preset `redmin`
  |
  = help: did you mean `redmine`?
- = help: valid: redmine, redmine-sweep, redmine-steady, power-cut, fileio
+ = help: valid: articles/redmine, redmine, redmine-sweep, redmine-steady, power-cut, fileio
  = help: an experiment of your own is a file: `bakeoff run FILE.toml`";
     assert_eq!(open("redmin"), unknown);
     assert!(open("no/such.toml").starts_with("error: can't read `no/such.toml`: No such file"));

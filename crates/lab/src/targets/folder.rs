@@ -102,6 +102,7 @@ impl Target for Folder {
         vec![WorkloadNames {
             name: WORKLOAD.into(),
             scales: SCALES.map(|(name, _)| name.into()).into(),
+            operations: OPERATIONS.iter().map(ToString::to_string).collect(),
             factors: vec![
                 Factor::DISK,
                 Factor::NEIGHBOURS,

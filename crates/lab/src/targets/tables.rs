@@ -125,6 +125,7 @@ impl Target for Tables {
         let names = |workload: &&'static dyn Workload| WorkloadNames {
             name: workload.name().into(),
             scales: workload.scales().iter().map(|scale| scale.name.clone().into()).collect(),
+            operations: workload.operations().into_iter().map(Into::into).collect(),
             factors: factors(*workload),
             reads_back: workload.reads_back(),
             // The power of an engine is cut under clients that can say what they were promised.

@@ -15,6 +15,7 @@ mod over_time;
 mod own;
 mod power;
 mod priced;
+mod published;
 mod rates;
 mod sample;
 mod snapshots;

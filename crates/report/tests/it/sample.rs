@@ -87,6 +87,7 @@ impl Sample {
             cuts: Vec::new(),
             promises: Vec::new(),
             other_cuts: Vec::new(),
+            published: None,
             warnings: Vec::new(),
         };
         document.sweep = bakeoff_analysis::sweep(&document);
@@ -326,6 +327,7 @@ impl Sample {
             left_out: Vec::new(),
             sequential: None,
             answers: Vec::new(),
+            published: None,
             applied: self.applied(),
             cuts: None,
         }

@@ -94,6 +94,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
                 other_answer: "0 rows:".to_owned(),
             }),
         }],
+        published: None,
         applied: vec![Applied {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),

@@ -210,6 +210,12 @@ pub const LAWS: &[Law] = &[
         but: &[
             // The presets, which its head speaks of.
             r#"Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") }"#,
+            r#""articles/redmine""#,
+            r#"include_str!("../../../experiments/articles/redmine.toml")"#,
+            r#"include_str!("../../../experiments/articles/redmine-2017.csv")"#,
+            r#"include_str!("../../../experiments/articles/redmine-2017-space.csv")"#,
+            r#""redmine-2017.csv""#,
+            r#""redmine-2017-space.csv""#,
             r#"name: "redmine-sweep""#,
             r#"include_str!("../../../experiments/redmine-sweep.toml")"#,
             r#"name: "redmine-steady""#,

@@ -159,6 +159,7 @@ fn describe_run(
         left_out: possible.left_out.clone(),
         sequential: None,
         answers: Vec::new(),
+        published: experiment.published.as_ref().map(|article| article.published.clone()),
     };
     if let Some(Bounds { max_repetitions, max_time }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());

@@ -1,0 +1,361 @@
+//! Whether what was published has the same shape here: the one place where that is decided. Page,
+//! terminal, Markdown and JSON take it from here.
+
+use bakeoff_results::published::Value;
+use serde::{Deserialize, Serialize};
+
+use super::Ours;
+use crate::comparison::RatioIs;
+
+/// A ratio nearer to 1 than this is no change.
+const CHANGE: f64 = 1.1;
+/// How far beyond our interval a published ratio may be.
+const BESIDE: f64 = 1.25;
+/// How wide our interval may be, its upper end over its lower one, where *same shape* is said.
+const WIDE: f64 = 1.5;
+
+/// What a published ratio is beside one that was measured here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Shape {
+    /// The same.
+    Same,
+    /// What was said in words fits ours.
+    SameByWords,
+    /// The same direction, and further from 1 here.
+    Stronger,
+    /// The same direction, and nearer to 1 here.
+    Weaker,
+    /// The same direction; how far is open, since one of the two is a bound.
+    SizeOpen,
+    /// Another direction.
+    NotTheSame {
+        /// Where the published ratio goes.
+        theirs: Way,
+        /// Where ours goes.
+        ours: Way,
+    },
+    /// It can't be told.
+    CantTell {
+        /// Why.
+        why: Why,
+    },
+}
+
+/// Where a ratio goes from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Down.
+    Falls,
+    /// Nowhere.
+    Stays,
+    /// Up.
+    Rises,
+}
+
+/// Why it can't be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// No figure was published.
+    Gap,
+    /// No figure of the base cell was published.
+    BaseGap,
+    /// A bound was published of the base cell.
+    BaseIsABound,
+    /// No trial of the cell ended.
+    NotRun,
+    /// No trial of its base cell ended.
+    BaseNotRun,
+    /// One of the two can't be had here.
+    NotPossible,
+    /// No trial of the cell counts.
+    SetAside,
+    /// No trial of its base cell counts.
+    BaseSetAside,
+    /// The two have no trials in the same repetition, or none of the operation.
+    NoPair,
+    /// Operations of both were still running at the end.
+    BothCutOff,
+    /// There is no interval of one pair.
+    OnePair,
+    /// A trial has too few operations.
+    TooFew,
+    /// A trial that was to be steady was not.
+    NeverSteady,
+    /// The interval leaves open which way ours goes, or is too wide for *same shape*.
+    TooWide,
+    /// A bound leaves open which way it goes.
+    BoundIsOpen,
+}
+
+impl Why {
+    /// It in words.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::Gap => "no figure published",
+            Self::BaseGap => "no figure of its base published",
+            Self::BaseIsABound => "a bound published of its base",
+            Self::NotRun => "not run",
+            Self::BaseNotRun => "its base was not run",
+            Self::NotPossible => "not possible here",
+            Self::SetAside => "set aside",
+            Self::BaseSetAside => "its base was set aside",
+            Self::NoPair => "no pair of trials",
+            Self::BothCutOff => "both were cut off",
+            Self::OnePair => "one pair of trials has no interval",
+            Self::TooFew => "too few operations",
+            Self::NeverSteady => "never steady",
+            Self::TooWide => "interval too wide",
+            Self::BoundIsOpen => "a bound leaves it open",
+        }
+    }
+}
+
+impl Way {
+    fn of(ratio: f64) -> Self {
+        match ratio {
+            _ if ratio >= CHANGE => Self::Rises,
+            _ if ratio <= 1.0 / CHANGE => Self::Falls,
+            _ => Self::Stays,
+        }
+    }
+
+    /// It in words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Falls => "falls",
+            Self::Stays => "stays",
+            Self::Rises => "rises",
+        }
+    }
+}
+
+impl Shape {
+    /// Its sign.
+    pub fn sign(&self) -> &'static str {
+        match self {
+            Self::Same | Self::SameByWords => "=",
+            Self::Stronger | Self::Weaker | Self::SizeOpen => "≈",
+            Self::NotTheSame { .. } => "≠",
+            Self::CantTell { .. } => "?",
+        }
+    }
+
+    /// It in words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Same => "same shape".to_owned(),
+            Self::SameByWords => "same shape, by words only".to_owned(),
+            Self::Stronger => "same direction, stronger here".to_owned(),
+            Self::Weaker => "same direction, weaker here".to_owned(),
+            Self::SizeOpen => "same direction, size open".to_owned(),
+            Self::NotTheSame { theirs, ours } => {
+                format!("not the same: theirs {}, ours {}", theirs.word(), ours.word())
+            }
+            Self::CantTell { why } => format!("can’t tell: {}", why.words()),
+        }
+    }
+}
+
+/// What a published ratio is beside ours; each of them, or why there is none.
+///
+/// A change of under 10 % is none. *Same shape*: both go the same way, the published ratio lies within
+/// our interval or 25 % beyond it, and our interval's upper end is at most 1.5 times its lower one.
+/// Beyond that, one of them is stronger. A bound of ours can say which way it goes, and no size.
+pub fn shape(theirs: Result<Value, Why>, ours: Result<Ours, Why>) -> Shape {
+    let judged = theirs.and_then(|theirs| match ours?.ends()? {
+        Ends::Interval { ratio, low, high } => beside_interval(theirs, ratio, low, high),
+        Ends::Bound { way } => beside_bound(theirs, way),
+    });
+    judged.unwrap_or_else(|why| Shape::CantTell { why })
+}
+
+/// What our ratio is known by.
+enum Ends {
+    Interval {
+        ratio: f64,
+        low: f64,
+        high: f64,
+    },
+    /// It goes this way at least.
+    Bound {
+        way: Way,
+    },
+}
+
+impl Ours {
+    fn ends(&self) -> Result<Ends, Why> {
+        if self.pairs < 2 {
+            return Err(Why::OnePair);
+        }
+        let bound = |way: Way, safe: Option<f64>| match safe {
+            None => Err(Why::TooWide),
+            Some(safe) if Way::of(safe) == way => Ok(Ends::Bound { way }),
+            Some(_) => Err(Why::BoundIsOpen),
+        };
+        match (self.ratio_is, self.low, self.high) {
+            (RatioIs::AtLeast, low, _) => bound(Way::Rises, low),
+            (RatioIs::AtMost, _, high) => bound(Way::Falls, high),
+            (RatioIs::Exact, Some(low), Some(high)) => {
+                Ok(Ends::Interval { ratio: self.ratio, low, high })
+            }
+            (RatioIs::Exact, ..) => Err(Why::TooWide),
+        }
+    }
+}
+
+/// The way that a published value goes.
+fn way(theirs: Value) -> Result<Way, Why> {
+    match theirs {
+        Value::Exactly(ratio) => Ok(Way::of(ratio)),
+        // What lies between the two, in the middle of their logarithms.
+        Value::Between(low, high) => Ok(Way::of((low * high).sqrt())),
+        Value::AtLeast(least) if Way::of(least) == Way::Rises => Ok(Way::Rises),
+        Value::AtMost(most) if Way::of(most) == Way::Falls => Ok(Way::Falls),
+        Value::AtLeast(_) | Value::AtMost(_) => Err(Why::BoundIsOpen),
+    }
+}
+
+fn beside_bound(theirs: Value, ours: Way) -> Result<Shape, Why> {
+    let theirs = way(theirs)?;
+    Ok(if theirs == ours { Shape::SizeOpen } else { Shape::NotTheSame { theirs, ours } })
+}
+
+fn beside_interval(theirs: Value, ratio: f64, low: f64, high: f64) -> Result<Shape, Why> {
+    let goes = way(theirs)?;
+    let possible = Way::of(low)..=Way::of(high);
+    let (least, most) = match theirs {
+        Value::Exactly(ratio) => (ratio, ratio),
+        Value::Between(least, most) => (least, most),
+        Value::AtLeast(least) => (least, f64::INFINITY),
+        Value::AtMost(most) => (0.0, most),
+    };
+    // Two ratios of which one has just changed and the other just has not are no two shapes.
+    let apart = (least / ratio).max(ratio / most);
+    if !possible.contains(&goes) && apart >= CHANGE {
+        return Ok(Shape::NotTheSame { theirs: goes, ours: Way::of(ratio) });
+    }
+    let is_beside = least <= high * BESIDE && most >= low / BESIDE;
+    if !is_beside && possible.start() == possible.end() {
+        // Further from 1 than all that was published, or nearer.
+        let further = match goes {
+            Way::Falls => ratio < least,
+            Way::Stays | Way::Rises => ratio > most,
+        };
+        return Ok(if further { Shape::Stronger } else { Shape::Weaker });
+    }
+    if !is_beside || high > low * WIDE {
+        return Err(Why::TooWide);
+    }
+    Ok(match theirs {
+        Value::Exactly(_) => Shape::Same,
+        Value::Between(..) => Shape::SameByWords,
+        Value::AtLeast(_) | Value::AtMost(_) => Shape::SizeOpen,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exact(low: f64, high: f64) -> Ours {
+        let (low, high) = (Some(low), Some(high));
+        let ratio = (low.unwrap_or(1.0) * high.unwrap_or(1.0)).sqrt();
+        Ours { ratio, ratio_is: RatioIs::Exact, low, high, pairs: 5 }
+    }
+
+    fn at_least(low: f64) -> Ours {
+        let (low, high) = (Some(low), None);
+        Ours { ratio: 11.0, ratio_is: RatioIs::AtLeast, low, high, pairs: 5 }
+    }
+
+    fn words(theirs: Value, ours: Ours) -> String {
+        shape(Ok(theirs), Ok(ours)).words()
+    }
+
+    #[test]
+    fn each_word_has_its_case() {
+        use Value::{AtLeast, AtMost, Between, Exactly};
+        for (theirs, ours, expected) in [
+            (Exactly(2.0), exact(1.8, 2.2), "same shape"),
+            // 25 % beyond the interval, and no more.
+            (Exactly(2.74), exact(1.8, 2.2), "same shape"),
+            (Exactly(2.76), exact(1.8, 2.2), "same direction, weaker here"),
+            (Exactly(1.45), exact(1.8, 2.2), "same shape"),
+            (Exactly(1.43), exact(1.8, 2.2), "same direction, stronger here"),
+            (Exactly(0.5), exact(0.2, 0.25), "same direction, stronger here"),
+            (Exactly(0.2), exact(0.5, 0.6), "same direction, weaker here"),
+            (Exactly(1.05), exact(0.97, 1.03), "same shape"),
+            (Exactly(3.0), exact(0.98, 1.02), "not the same: theirs rises, ours stays"),
+            (Exactly(0.5), exact(1.5, 1.6), "not the same: theirs falls, ours rises"),
+            (Exactly(1.0), exact(1.9, 2.1), "not the same: theirs stays, ours rises"),
+            // One has just changed, the other just has not.
+            (Exactly(1.12), exact(1.06, 1.09), "same shape"),
+            (Exactly(9.7), at_least(10.5), "same direction, size open"),
+            (Exactly(1.0), at_least(10.5), "not the same: theirs stays, ours rises"),
+            (Exactly(9.7), at_least(0.9), "can’t tell: a bound leaves it open"),
+            (AtLeast(10.0), exact(11.0, 12.0), "same direction, size open"),
+            (AtLeast(10.0), exact(2.0, 2.2), "same direction, weaker here"),
+            (AtLeast(10.0), exact(0.98, 1.02), "not the same: theirs rises, ours stays"),
+            (AtLeast(0.9), exact(0.98, 1.02), "can’t tell: a bound leaves it open"),
+            (AtMost(0.5), exact(0.4, 0.5), "same direction, size open"),
+            (Between(6.0, 7.0), exact(6.3, 6.7), "same shape, by words only"),
+            (Between(6.0, 7.0), exact(3.0, 3.2), "same direction, weaker here"),
+            (Between(6.0, 7.0), exact(12.0, 13.0), "same direction, stronger here"),
+        ] {
+            assert_eq!(words(theirs, ours), expected, "{theirs:?} {ours:?}");
+        }
+    }
+
+    #[test]
+    fn a_wide_interval_is_no_reason_to_say_same() {
+        assert_eq!(words(Value::Exactly(2.0), exact(1.7, 2.5)), "same shape");
+        assert_eq!(words(Value::Exactly(2.0), exact(1.6, 2.5)), "can’t tell: interval too wide");
+        // Whatever it is, it is far from what was published.
+        assert_eq!(words(Value::Exactly(20.0), exact(1.6, 2.9)), "same direction, weaker here");
+        assert_eq!(words(Value::Exactly(3.0), exact(1.05, 1.3)), "can’t tell: interval too wide");
+        let open = Ours { high: None, ..exact(1.6, 2.5) };
+        assert_eq!(words(Value::Exactly(2.0), open), "can’t tell: interval too wide");
+    }
+
+    #[test]
+    fn without_one_of_the_two_nothing_is_told() {
+        let one = Ours { pairs: 1, ..exact(1.9, 2.1) };
+        assert_eq!(
+            words(Value::Exactly(2.0), one),
+            "can’t tell: one pair of trials has no interval"
+        );
+        for why in [Why::Gap, Why::BaseGap, Why::BaseIsABound] {
+            let expected = format!("can’t tell: {}", why.words());
+            assert_eq!(shape(Err(why), Ok(exact(1.9, 2.1))).words(), expected);
+        }
+        for why in [Why::NotRun, Why::BaseNotRun, Why::SetAside, Why::BaseSetAside, Why::TooFew] {
+            let told = shape(Ok(Value::Exactly(2.0)), Err(why.clone()));
+            assert_eq!((told.sign(), told), ("?", Shape::CantTell { why }));
+        }
+    }
+
+    #[test]
+    fn what_is_turned_around_says_the_same() {
+        let turned = |value: Value, ours: Ours| {
+            let inverse = |it: Option<f64>| it.map(|it| 1.0 / it);
+            let ours = Ours {
+                ratio: 1.0 / ours.ratio,
+                low: inverse(ours.high),
+                high: inverse(ours.low),
+                ..ours
+            };
+            let Value::Exactly(ratio) = value else { unreachable!("all are exact") };
+            shape(Ok(Value::Exactly(1.0 / ratio)), Ok(ours)).sign()
+        };
+        for theirs in [1.05, 1.3, 2.0, 3.1, 9.0] {
+            for (low, high) in [(0.97, 1.04), (1.2, 1.5), (1.9, 2.1), (1.0, 3.0), (8.0, 9.0)] {
+                let (theirs, ours) = (Value::Exactly(theirs), exact(low, high));
+                let told = shape(Ok(theirs), Ok(ours)).sign();
+                assert_eq!(told, turned(theirs, ours), "{theirs:?} {ours:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What was measured of a cell over what was measured of its base cell.
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::measure::SPACE;
+use bakeoff_results::published::Quantity;
+use bakeoff_results::{FigureOfMerit, Levels, Scope, TrialSummary};
+use bakeoff_stats::steady::Steadiness;
+use bakeoff_stats::{CONFIDENCE, paired};
+
+use crate::cells;
+use crate::comparison::{Comparison, RatioIs, Verdict};
+use crate::document::Document;
+use crate::open_loop::OpenLoop;
+use crate::published::{Ours, Why};
+use crate::steady::rounds;
+use crate::verdict::ENOUGH;
+
+/// The trials of a run by their cells.
+pub(super) struct Measured<'a> {
+    document: &'a Document,
+    /// All that ended, and those that count.
+    cells: BTreeMap<&'a Levels, [Vec<&'a TrialSummary>; 2]>,
+}
+
+/// What one trial has of a cell's figure.
+#[derive(Clone, Copy)]
+struct Figure {
+    value: f64,
+    /// Whether that is a bound, since operations were still running at the end.
+    cut_off: bool,
+}
+
+impl<'a> Measured<'a> {
+    pub(super) fn of(document: &'a Document) -> Self {
+        let mut cells: BTreeMap<&Levels, [Vec<&TrialSummary>; 2]> = BTreeMap::new();
+        for trial in &document.trials {
+            cells.entry(&trial.levels).or_default()[0].push(trial);
+        }
+        for trial in cells::counted(&document.trials) {
+            cells.entry(&trial.levels).or_default()[1].push(trial);
+        }
+        Self { document, cells }
+    }
+
+    /// The ratio of the cell of these levels to the one that has the levels of `base` instead.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn ratio(
+        &self,
+        of: Quantity,
+        operation: Option<&str>,
+        levels: &Levels,
+        base: &Levels,
+    ) -> Result<Ours, Why> {
+        let mut at_base = levels.clone();
+        at_base.extend(base.clone());
+        if [levels, &at_base].iter().any(|levels| self.is_left_out(levels)) {
+            return Err(Why::NotPossible);
+        }
+        let cell = self.trials(levels, Why::NotRun, Why::SetAside)?;
+        let base_cell = self.trials(&at_base, Why::BaseNotRun, Why::BaseSetAside)?;
+        let operation = operation.unwrap_or_default();
+        if of != Quantity::Space {
+            let both = || cell.iter().chain(&base_cell);
+            check(both(), operation)?;
+        }
+        let compare = &self.document.run.run.compare;
+        let compared = match base.get(compare).filter(|_| base.len() == 1 && of == Quantity::Time) {
+            Some(baseline) => self.compared(operation, levels, baseline),
+            None => None,
+        };
+        if let Some(compared) = compared {
+            return compared;
+        }
+        // What else differs is the same in both of a pair, and in the same repetition.
+        let key = |trial: &TrialSummary| {
+            let mut others = trial.levels.clone();
+            others.retain(|factor, _| !base.contains_key(factor));
+            (trial.repetition, others)
+        };
+        let figures = |trials: &[&TrialSummary]| -> BTreeMap<_, Figure> {
+            let figures =
+                trials.iter().filter_map(|it| Some((key(it), figure(it, of, operation)?)));
+            figures.collect()
+        };
+        let (cell, base_cell) = (figures(&cell), figures(&base_cell));
+        let pair = |(key, base): (_, &Figure)| Some((*base, *cell.get(key)?));
+        estimate(&base_cell.iter().filter_map(pair).collect::<Vec<_>>(), of)
+    }
+
+    /// Whether a cell is not in the plan because it can't be had.
+    fn is_left_out(&self, levels: &Levels) -> bool {
+        let within = |(factor, level): (&String, &String)| levels.get(factor) == Some(level);
+        self.document.run.run.left_out.iter().any(|left| left.levels.iter().all(within))
+    }
+
+    /// The trials that count of all cells with these levels.
+    fn trials(
+        &self,
+        levels: &Levels,
+        none: Why,
+        set_aside: Why,
+    ) -> Result<Vec<&'a TrialSummary>, Why> {
+        let within =
+            |cell: &Levels| levels.iter().all(|(factor, level)| cell.get(factor) == Some(level));
+        let cells = || self.cells.iter().filter(|(cell, _)| within(cell)).map(|(_, trials)| trials);
+        let counted: Vec<&TrialSummary> =
+            cells().flat_map(|[_, counted]| counted.iter().copied()).collect();
+        match (counted.is_empty(), cells().next()) {
+            (false, _) => Ok(counted),
+            (true, Some(_)) => Err(set_aside),
+            (true, None) => Err(none),
+        }
+    }
+
+    /// What the run's own comparison of two levels of the compared factor says; `None` where it has
+    /// none of their times.
+    fn compared(
+        &self,
+        operation: &str,
+        levels: &Levels,
+        baseline: &str,
+    ) -> Option<Result<Ours, Why>> {
+        let time = FigureOfMerit::Time.metric();
+        let Document { comparisons, between, .. } = self.document;
+        let fits = |it: &&Comparison| {
+            let same = |(factor, level): (&String, &String)| {
+                *factor == it.factor || it.levels.get(factor) == Some(level)
+            };
+            it.operation == operation && it.metric == time && levels.iter().all(same)
+        };
+        let of = |it: &Comparison| {
+            let level = levels.get(&it.factor)?;
+            match (it.baseline.as_str(), it.level.as_str()) {
+                pair if pair == (baseline, level) => Some(it.clone()),
+                pair if pair == (level, baseline) => Some(it.swapped()),
+                _ => None,
+            }
+        };
+        let found = comparisons.iter().chain(between).filter(fits).find_map(of)?;
+        let Comparison { ratio, ratio_is, low, high, blocks, verdict, .. } = found;
+        Some(match (verdict, ratio, ratio_is, blocks) {
+            (Verdict::TooFew, ..) => Err(Why::TooFew),
+            (Verdict::NeverSteady, ..) => Err(Why::NeverSteady),
+            (_, Some(ratio), Some(ratio_is), pairs) => {
+                Ok(Ours { ratio, ratio_is, low, high, pairs })
+            }
+            (.., 0) => Err(Why::NoPair),
+            _ => Err(Why::BothCutOff),
+        })
+    }
+}
+
+/// Whether anything can be said of an operation of these trials.
+fn check<'t>(
+    trials: impl Iterator<Item = &'t &'t TrialSummary> + Clone,
+    operation: &str,
+) -> Result<(), Why> {
+    let counts = trials.clone().filter_map(|trial| {
+        trial.operations.iter().find(|view| view.name == operation).map(|view| view.count)
+    });
+    if counts.min().ok_or(Why::NoPair)? < ENOUGH {
+        return Err(Why::TooFew);
+    }
+    if trials.clone().any(|trial| rounds(trial) == Some(Steadiness::NotSteady)) {
+        return Err(Why::NeverSteady);
+    }
+    let behind = |trial: &&TrialSummary| OpenLoop::of(trial).is_some_and(|open| !open.kept_up);
+    if trials.clone().any(behind) { Err(Why::NoPair) } else { Ok(()) }
+}
+
+fn figure(trial: &TrialSummary, of: Quantity, operation: &str) -> Option<Figure> {
+    let value = match of {
+        Quantity::Space => {
+            return Some(Figure {
+                value: trial.measures.get(&SPACE, &Scope::Trial)?,
+                cut_off: false,
+            });
+        }
+        Quantity::Time | Quantity::Rate => {
+            trial.operations.iter().find(|view| view.name == operation)?
+        }
+    };
+    let cut_off = value.unfinished > 0;
+    let value = match of {
+        Quantity::Time => value.mean_s?,
+        _ => value.per_second,
+    };
+    Some(Figure { value, cut_off }).filter(|figure| figure.value > 0.0)
+}
+
+/// The ratio of pairs of a base cell's figure and a cell's.
+fn estimate(pairs: &[(Figure, Figure)], of: Quantity) -> Result<Ours, Why> {
+    let cut_off = pairs
+        .iter()
+        .fold((false, false), |cut, (base, cell)| (cut.0 || base.cut_off, cut.1 || cell.cut_off));
+    // Of what was cut off, times are lower bounds, and rates upper ones.
+    let ratio_is = match (cut_off, of) {
+        ((false, false), _) => RatioIs::Exact,
+        ((false, true), Quantity::Rate) | ((true, false), Quantity::Time) => RatioIs::AtMost,
+        ((true, false) | (false, true), _) => RatioIs::AtLeast,
+        ((true, true), _) => return Err(Why::BothCutOff),
+    };
+    let values: Vec<(f64, f64)> =
+        pairs.iter().map(|(base, cell)| (base.value, cell.value)).collect();
+    let estimate = paired::ratio(&values, CONFIDENCE).map_err(|_| Why::NoPair)?;
+    let finite = |end: Option<f64>| end.filter(|end| end.is_finite());
+    Ok(Ours {
+        ratio: estimate.ratio,
+        ratio_is,
+        low: finite(estimate.low).filter(|_| ratio_is != RatioIs::AtMost),
+        high: finite(estimate.high).filter(|_| ratio_is != RatioIs::AtLeast),
+        pairs: estimate.pairs as u32,
+    })
+}

@@ -1,0 +1,255 @@
+//! What somebody else measured beside what was measured here, by shape alone.
+
+mod lines;
+
+use bakeoff_analysis::{Ours, RatioIs, Shape, Statement};
+use bakeoff_results::published::{Figure, Published as Source, Quantity, Table as Figures, Value};
+
+use crate::block::{Block, Cell, Column, Folded, Kind, Row, Table, Tone, Words};
+use crate::figures::NONE;
+use crate::layout::Layout;
+use crate::section::Section;
+use crate::words;
+
+/// Published figures.
+pub struct Published;
+
+/// How the table is read.
+const EXPLAINED: &str = "Each side is divided by its own base, so that neither’s hardware has a part in it; \
+                         seconds are theirs or ours, and are never compared. In brackets: where the true \
+                         ratio lies, 19 times in 20. Same shape: both change the same way (under 10 % is \
+                         no change), and what was published lies within ours or 25 % beyond it.";
+
+/// What is said of space, which is of no operation.
+const SPACE: &str = "space on disk";
+
+impl Section for Published {
+    fn name(&self) -> &str {
+        "published"
+    }
+
+    fn title(&self) -> &str {
+        "Published figures beside ours"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let document = layout.document;
+        let source = document.run.run.published.as_ref();
+        let Some((source, view)) = source.zip(document.published.as_ref()) else {
+            return Vec::new();
+        };
+        let mut blocks = vec![
+            Block::Note(Words::default().stressed(source.question.as_str())),
+            Block::Facts(facts(source)),
+        ];
+        blocks.extend(sentence(layout, &view.statements).map(Block::Note));
+        blocks.push(Block::Note(counts(&view.statements, view.elsewhere).into()));
+        if !view.statements.is_empty() {
+            blocks.extend(lines::lines(layout, &view.statements).map(Block::Sweeps));
+            blocks.push(Block::Lead(EXPLAINED.into()));
+            blocks.push(Block::Table(table(layout, &view.statements)));
+        }
+        blocks.push(all(source));
+        blocks
+    }
+}
+
+/// Where the figures are from, and what differs.
+fn facts(source: &Source) -> Vec<(String, String)> {
+    let url = source.url.iter().map(|url| format!(", {url}"));
+    let article = format!("{}, {}{}", source.source, source.date, url.collect::<String>());
+    let differs = source.differs.iter().flat_map(|it| [("there", &it.there), ("here", &it.here)]);
+    let differs = differs.map(|(name, text)| (name.to_owned(), text.clone()));
+    [("article".to_owned(), article)].into_iter().chain(differs).collect()
+}
+
+/// The least and the most that was published of an operation, with ours; `None` where nothing was
+/// measured of any.
+fn sentence(layout: &Layout<'_>, statements: &[Statement]) -> Option<Words> {
+    let known = || statements.iter().filter_map(|it| Some((it, middle(it.theirs?), it.ours?)));
+    let far = |it: &(&Statement, f64, Ours)| it.1.ln().abs();
+    let most = known().max_by(|one, other| far(one).total_cmp(&far(other)))?;
+    let alike = |it: &(&Statement, f64, Ours)| {
+        it.0.operation == most.0.operation && it.0.of == most.0.of && pair(it.0) == pair(most.0)
+    };
+    let least = known().filter(alike).min_by(|one, other| far(one).total_cmp(&far(other)))?;
+    let times = |ours: &Ours| format!("{} times", words::times(ours.ratio, ours.ratio_is));
+    let what = most.0.operation.as_deref().unwrap_or(SPACE);
+    let one = std::ptr::eq(least.0, most.0);
+    let start = format!("{what}, {}: ours is ", pair(most.0));
+    let mut said = Words::default().plain(start);
+    if !one {
+        said = said.stressed(times(&least.2)).plain(format!("{} and ", place(layout, least.0)));
+    }
+    said = said.stressed(times(&most.2)).plain(format!("{}; published: ", place(layout, most.0)));
+    let [least, most] = [least, most].map(|it| it.0.theirs.map_or(NONE.into(), theirs));
+    Some(said.plain(if one {
+        format!("{most} times.")
+    } else {
+        format!("{least} and {most} times.")
+    }))
+}
+
+/// A published ratio as a number to sort by.
+fn middle(value: Value) -> f64 {
+    match value {
+        Value::Exactly(ratio) | Value::AtLeast(ratio) | Value::AtMost(ratio) => ratio,
+        Value::Between(low, high) => (low * high).sqrt(),
+    }
+}
+
+/// How many statements there are of each kind: none is left out.
+fn counts(statements: &[Statement], elsewhere: u32) -> String {
+    let of = |sign: &str| statements.iter().filter(|it| it.shape.sign() == sign).count();
+    let [same, direction, not, open] = ["=", "≈", "≠", "?"].map(of);
+    let mut said = format!(
+        "{}: same shape {same}, same direction {direction}, not the same {not}, can’t tell {open}.",
+        words::many(statements.len(), "statement"),
+    );
+    if elsewhere > 0 {
+        let more = words::many(elsewhere as usize, "more published figure");
+        let are = if elsewhere == 1 { "is" } else { "are" };
+        said += &format!(" {more} {are} of levels that this run does not have.");
+    }
+    said
+}
+
+/// What is divided by what: `mariadb:innodb ÷ mariadb:rocksdb`.
+fn pair(statement: &Statement) -> String {
+    let side = |level: &dyn Fn(&String) -> Option<String>| {
+        let sides: Vec<String> = statement.base.keys().filter_map(level).collect();
+        sides.join(" and ")
+    };
+    let here =
+        |factor: &String| statement.levels.get(factor).map(|level| words::level(factor, level));
+    let base =
+        |factor: &String| statement.base.get(factor).map(|level| words::level(factor, level));
+    format!("{} ÷ {}", side(&here), side(&base))
+}
+
+/// The levels that vary here and are the same on both sides.
+fn condition(layout: &Layout<'_>, statement: &Statement) -> String {
+    let compare = [layout.compare].into_iter().filter(|_| layout.levels.len() > 1);
+    let varying = compare.chain(layout.varying.iter().copied());
+    let shared = varying.filter(|factor| !statement.base.contains_key(*factor));
+    let level = |factor: &str| {
+        let level = statement.levels.get(factor)?;
+        Some(words::level(factor, level))
+    };
+    shared.filter_map(level).collect::<Vec<_>>().join(", ")
+}
+
+/// The same in a sentence.
+fn place(layout: &Layout<'_>, statement: &Statement) -> String {
+    let condition = condition(layout, statement);
+    if condition.is_empty() { condition } else { format!(" with {condition}") }
+}
+
+/// A row for each statement.
+fn table(layout: &Layout<'_>, statements: &[Statement]) -> Table {
+    let pairs: Vec<String> = statements.iter().map(pair).collect();
+    let one = pairs.iter().all(|it| *it == pairs[0]);
+    let mut columns = vec![Column::new(Kind::Name, "what"), Column::new(Kind::Level, "with")];
+    if !one {
+        columns.push(Column::new(Kind::Level, "ratio"));
+    }
+    columns.push(Column::new(Kind::Number, "published"));
+    columns.push(Column::new(Kind::LongNumber, "ours"));
+    columns.push(Column::new(Kind::Verdict, "same shape?"));
+    let row = |(statement, pair): (&Statement, &String)| {
+        let what = statement.operation.as_deref().unwrap_or(SPACE);
+        let place = match statement.of {
+            Quantity::Space => String::new(),
+            _ => condition(layout, statement),
+        };
+        let mut cells: Vec<Cell> = vec![what.into(), place.into()];
+        if !one {
+            cells.push(pair.as_str().into());
+        }
+        cells.push(statement.theirs.map_or(NONE.into(), theirs).into());
+        cells.push(statement.ours.as_ref().map_or(NONE.into(), ours).into());
+        cells.push(said(&statement.shape));
+        Row { cells, ..Row::default() }
+    };
+    let caption = if one { pairs[0].clone() } else { String::new() };
+    Table {
+        caption: caption.into(),
+        columns,
+        rows: statements.iter().zip(&pairs).map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// The word, with its sign.
+fn said(shape: &Shape) -> Cell {
+    let tone = match shape.sign() {
+        "=" => Tone::Good,
+        "?" => Tone::Open,
+        _ => Tone::Plain,
+    };
+    Cell { tone, ..format!("{} {}", shape.sign(), shape.words()).into() }
+}
+
+/// A published ratio.
+fn theirs(value: Value) -> String {
+    match value {
+        Value::Exactly(ratio) => words::ratio(ratio),
+        Value::AtLeast(ratio) => words::ratio_or_bound(ratio, RatioIs::AtLeast),
+        Value::AtMost(ratio) => words::ratio_or_bound(ratio, RatioIs::AtMost),
+        Value::Between(low, high) => format!("{} to {}", words::ratio(low), words::ratio(high)),
+    }
+}
+
+/// A ratio of ours with its interval.
+fn ours(it: &Ours) -> String {
+    let ratio = words::ratio_or_bound(it.ratio, it.ratio_is);
+    match words::ends((it.low, it.high), it.ratio_is, it.pairs) {
+        Some(ends) => format!("{ratio} ({ends})"),
+        None => ratio,
+    }
+}
+
+/// All that was published, as it was.
+fn all(source: &Source) -> Block {
+    let blocks = source.tables.iter().map(|table| Block::Table(as_published(table)));
+    Block::Folded(Folded {
+        summary: "All published figures, as they were published".into(),
+        blocks: blocks.collect(),
+        long: true,
+    })
+}
+
+fn as_published(table: &Figures) -> Table {
+    let mut factors: Vec<&str> = Vec::new();
+    for factor in table.figures.iter().flat_map(|figure| figure.levels.keys()) {
+        if !factors.contains(&factor.as_str()) {
+            factors.push(factor);
+        }
+    }
+    let mut columns = vec![Column::new(Kind::Name, "what")];
+    columns.extend(factors.iter().map(|factor| Column::new(Kind::Level, *factor)));
+    columns.push(Column::new(Kind::Number, "published"));
+    let row = |figure: &Figure| {
+        let level = |factor: &&str| figure.levels.get(*factor).map_or(NONE, String::as_str);
+        let what = figure.operation.as_deref().unwrap_or(SPACE);
+        let value = figure.value.map_or(NONE.into(), |value| {
+            let number = match value {
+                Value::Exactly(value) => words::digits(value),
+                Value::AtLeast(value) => format!("≥ {}", words::digits(value)),
+                Value::AtMost(value) => format!("≤ {}", words::digits(value)),
+                Value::Between(low, high) => {
+                    format!("{} to {}", words::digits(low), words::digits(high))
+                }
+            };
+            format!("{number} {}", figure.unit)
+        });
+        let levels: Vec<&str> = factors.iter().map(level).collect();
+        Row::of([what].into_iter().chain(levels).chain([value.as_str()]))
+    };
+    Table {
+        caption: table.file.as_str().into(),
+        columns,
+        rows: table.figures.iter().map(row).collect(),
+        ..Table::default()
+    }
+}

@@ -1,0 +1,165 @@
+//! Published figures beside a run's own, in every format.
+
+use bakeoff_analysis::{Ours, PublishedView, RatioIs, Shape, Statement, Way, Why};
+use bakeoff_results::published::{Difference, Figure, Published, Quantity, Table, Value};
+
+use crate::formats::text;
+use crate::sample::Sample;
+
+fn levels(levels: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
+    levels.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned())).collect()
+}
+
+fn statement(clients: &str, theirs: Option<f64>, ours: Option<f64>, shape: Shape) -> Statement {
+    let of = |ratio: f64| Ours {
+        ratio,
+        ratio_is: RatioIs::Exact,
+        low: Some(ratio * 0.9),
+        high: Some(ratio * 1.1),
+        pairs: 5,
+    };
+    let cell = levels(&[("engine", "lmdb"), ("clients", clients), ("neighbours", "0")]);
+    Statement {
+        operation: Some("create_issue".into()),
+        of: Quantity::Time,
+        levels: cell,
+        base: levels(&[("engine", "sqlite")]),
+        theirs: theirs.map(Value::Exactly),
+        ours: ours.map(of),
+        shape,
+    }
+}
+
+/// A document with a statement of each kind.
+fn document() -> bakeoff_analysis::Document {
+    let mut document = Sample::default().document();
+    let unlike = Shape::NotTheSame { theirs: Way::Rises, ours: Way::Stays };
+    document.published = Some(PublishedView {
+        statements: vec![
+            statement("1", Some(1.25), Some(1.2), Shape::Same),
+            statement("4", Some(9.7), Some(4.0), Shape::Weaker),
+            statement("4", Some(3.0), Some(1.0), unlike),
+            statement("1", Some(2.0), None, Shape::CantTell { why: Why::NotRun }),
+        ],
+        elsewhere: 60,
+    });
+    let figure = Figure {
+        operation: Some("create_issue".into()),
+        levels: levels(&[("engine", "lmdb"), ("clients", "4")]),
+        unit: "ms".into(),
+        value: Some(Value::AtLeast(226.0)),
+    };
+    let gap = Figure { value: None, ..figure.clone() };
+    document.run.run.published = Some(Published {
+        question: "Is <it> so?".into(),
+        source: "A paper".into(),
+        date: "2017".into(),
+        url: Some("https://paper.example".into()),
+        differs: vec![Difference { there: "a mirror".into(), here: "a modelled disk".into() }],
+        tables: vec![Table {
+            file: "paper.csv".into(),
+            of: Quantity::Time,
+            base: levels(&[("engine", "sqlite")]),
+            figures: vec![figure, gap],
+        }],
+    });
+    document
+}
+
+#[test]
+fn every_format_says_what_is_the_same_and_what_is_not() {
+    let document = document();
+    for format in ["html", "md", "term"] {
+        let shown = text(&document, format);
+        for said in [
+            "A paper, 2017",
+            "a mirror",
+            "a modelled disk",
+            "4 statements: same shape 1, same direction 1, not the same 1, can’t tell 1.",
+            "60 more published figures are of levels that this run does not have",
+            "1.20 times",
+            "4.00 times",
+            "published: 1.25 and 9.70 times",
+        ] {
+            let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+            let flat = flat.replace("<strong>", "").replace("</strong>", "").replace("**", "");
+            assert!(flat.contains(said), "{format}: {said}\n{shown}");
+        }
+    }
+    for format in ["html", "md"] {
+        let shown = text(&document, format);
+        for said in [
+            "= same shape",
+            "≈ same direction, weaker here",
+            "≠ not the same: theirs rises, ours stays",
+            "? can’t tell: not run",
+            "1.20 (1.08 to 1.32)",
+            "≥ 226 ms",
+        ] {
+            assert!(shown.contains(said), "{format}: {said}\n{shown}");
+        }
+    }
+    assert!(!text(&document, "html").contains("Is <it> so?"), "texts are escaped");
+}
+
+#[test]
+fn no_report_judges_who_was_right() {
+    for format in ["html", "md", "term", "json"] {
+        let shown = text(&document(), format).to_lowercase();
+        for word in ["reproduced", "confirmed", "refuted"] {
+            assert!(!shown.contains(word), "{format}: {word}");
+        }
+    }
+}
+
+#[test]
+fn a_terminal_keeps_its_width() {
+    for line in text(&document(), "term").lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn a_run_without_published_figures_says_nothing_of_any() {
+    let plain = Sample::default().document();
+    for format in ["html", "md", "term", "json"] {
+        assert!(!text(&plain, format).to_lowercase().contains("published figures"), "{format}");
+    }
+}
+
+#[test]
+fn lines_over_a_numeric_factor_have_hollow_marks_for_what_was_published() {
+    let factors = vec![("clients", vec!["1", "2", "4"])];
+    let mut document = Sample { factors, ..Sample::default() }.document();
+    let source = self::document().run.run.published;
+    document.run.run.published = source;
+    let mut statements = vec![
+        statement("1", Some(1.25), Some(1.2), Shape::Same),
+        statement("2", None, Some(1.5), Shape::CantTell { why: Why::Gap }),
+        statement("4", Some(9.7), None, Shape::CantTell { why: Why::NotRun }),
+    ];
+    statements.iter_mut().for_each(|it| drop(it.levels.remove("neighbours")));
+    document.published = Some(PublishedView { statements: statements.clone(), elsewhere: 0 });
+    let html = text(&document, "html");
+    let section = html.split("Published figures beside ours").last().expect("the section");
+    let chart = section.split("<svg").nth(1).expect("a chart");
+    for said in ["lmdb ÷ sqlite", "published", "ours"] {
+        assert!(section.contains(said), "{said}");
+    }
+    assert!(chart.contains("mark hollow"), "{chart}");
+    // In a terminal, with a gap on either side.
+    let term = text(&document, "term");
+    let row = |name: &str| {
+        let of = |line: &&str| line.trim_start().starts_with(name);
+        let found = term.lines().find(of);
+        found.unwrap_or_else(|| panic!("{name}\n{term}")).split_whitespace().collect::<Vec<_>>()
+    };
+    assert_eq!(row("lmdb ÷ sqlite, published")[4..], ["1.25", "–", "9.70"], "{term}");
+    assert_eq!(row("lmdb ÷ sqlite, ours")[4..], ["1.20", "1.50", "–"], "{term}");
+    // A base of the axis's own factor has no panel.
+    for statement in &mut statements {
+        statement.base = levels(&[("clients", "1")]);
+    }
+    document.published = Some(PublishedView { statements, elsewhere: 0 });
+    assert!(!text(&document, "html").contains("Hollow marks"));
+}
