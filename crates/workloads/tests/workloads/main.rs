@@ -11,6 +11,7 @@ mod conditioning;
 mod rows;
 mod statements;
 mod text;
+mod text_oltp;
 
 /// The generated text of one seed, made once.
 fn text() -> Arc<Text> {
