@@ -16,6 +16,7 @@ use crate::document::{Attempts, CellView};
 use crate::open_loop::OpenLoop;
 use crate::priced::PricedView;
 use crate::state::{RestartView, SteadyView};
+use crate::total::CellTotal;
 
 /// Where levels stand in the plan's factors: what cells and comparisons are sorted by. Names that
 /// the plan does not know come last.
@@ -115,6 +116,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> C
         levels: levels.clone(),
         trials: trials.len() as u32,
         operations: together.operations.iter().map(operation).collect(),
+        total: CellTotal::of_cell(trials),
         space_bytes: median(&space).map(|bytes| bytes as u64),
         cpu_s: Cpu {
             client: mean_of(&CPU, &Scope::Clients),
@@ -178,7 +180,7 @@ fn operation(Merged { window, views }: &Merged<'_>) -> OperationSummary {
 
 /// exp(mean of ln x): what is twice too slow weighs as much as what is twice too fast, and one
 /// trial that stalled does not make the cell.
-fn geometric_mean(values: &[f64]) -> Option<f64> {
+pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     mean(&logarithms).map(f64::exp)
 }

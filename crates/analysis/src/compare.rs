@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
+use bakeoff_results::{FigureOfMerit, Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::serial::{self, Serial};
 use bakeoff_stats::steady::Steadiness;
 
 use crate::cells::{Rank, rank};
 use crate::comparison::{Comparison, Verdict};
-use crate::open_loop::OpenLoop;
+use crate::open_loop::{OpenLoop, is_open};
 use crate::steady::rounds;
+use crate::total::{ALL_OPERATIONS, seconds_a_unit};
 use crate::verdict::{Case, Figure, Rule, judge};
 
 /// The figures of a trial's operation that are compared.
@@ -22,6 +23,9 @@ struct Group<'a> {
     levels: BTreeSet<(Rank, &'a str)>,
     /// For each block, the trials that count, by level.
     blocks: BTreeMap<u32, BTreeMap<&'a str, &'a TrialSummary>>,
+    /// Whether operations were due at a rate in some trial: then that rate is given, and only their times
+    /// can be compared.
+    is_open: bool,
     /// For each block, its latest attempt and the levels that ended in it, well or not.
     ended: BTreeMap<u32, (u32, BTreeSet<&'a str>)>,
 }
@@ -48,10 +52,26 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// What its levels are compared by.
+    fn merit(&self, run: &Run) -> FigureOfMerit {
+        if self.is_open { FigureOfMerit::Time } else { run.figure_of_merit }
+    }
+
+    /// What its levels are compared at: each operation by its time, or all together by a rate.
+    fn subjects(&self, run: &'a Run) -> Vec<Subject<'a>> {
+        let merit = self.merit(run);
+        let operations = run.operations.iter().map(|operation| Subject { operation, merit });
+        match (&run.operations[..], merit.is_rate()) {
+            (_, false) | ([_], true) => operations.collect(),
+            (_, true) => vec![Subject { operation: ALL_OPERATIONS, merit }],
+        }
+    }
+
     /// Whether trials of a level count, and an operation is among what their clients did.
     fn has(&self, level: &str, operation: &str) -> bool {
         let mut trials = self.blocks.values().filter_map(|block| block.get(level));
-        trials.any(|trial| trial.operations.iter().any(|view| view.name == operation))
+        let has = |view: &OperationSummary| view.name == operation || operation == ALL_OPERATIONS;
+        trials.any(|trial| trial.operations.iter().any(has))
     }
 
     /// Whether trials of a level count, and an operation is in none of them: there is nothing to hold
@@ -93,6 +113,33 @@ pub(crate) struct Compared {
     pub serial: Vec<(Levels, Serial)>,
 }
 
+/// What levels are compared at, and by.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    /// An operation, or all of them.
+    operation: &'a str,
+    merit: FigureOfMerit,
+}
+
+impl Subject<'_> {
+    /// What one trial has of it.
+    fn figure(self, row: &TrialSummary, mean: Mean) -> Option<Figure> {
+        let never_steady = rounds(row) == Some(Steadiness::NotSteady);
+        let figure = |cost_s: Option<f64>, (count, unfinished)| {
+            let cost_s = cost_s.filter(|cost| *cost > 0.0)?;
+            Some(Figure { cost_s, count, cut_off: unfinished > 0, never_steady })
+        };
+        if self.merit.is_rate() {
+            let sums = row.operations.iter().fold((0, 0), |sum: (u64, u64), view| {
+                (sum.0.saturating_add(view.count), sum.1.saturating_add(view.unfinished))
+            });
+            return figure(seconds_a_unit(row, self.merit, mean), sums);
+        }
+        let view = row.operations.iter().find(|view| view.name == self.operation)?;
+        figure(mean(view), (view.count, view.unfinished))
+    }
+}
+
 /// What two levels are held against each other for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
@@ -124,16 +171,12 @@ pub(crate) fn all(
     let noise = noise(run, &groups, mean);
     let floors = Floors::of(&noise);
     let mut cases: Vec<(Purpose, Case)> = Vec::new();
-    for operation in &run.operations {
-        for ((_, others), group) in &groups {
-            let floor = floors.at(operation, others);
-            for (purpose, baseline, level) in pairings(run, group, operation) {
-                let comparison = Comparison {
-                    noise_floor: floor,
-                    ..blank(run, operation, others, baseline, level)
-                };
-                cases.push((purpose, Case::of(comparison, group, mean)));
-            }
+    for (subject, others, group) in subjects(run, &groups) {
+        let floor = floors.at(subject.operation, others);
+        for (purpose, baseline, level) in pairings(run, group, subject.operation) {
+            let comparison =
+                Comparison { noise_floor: floor, ..blank(run, subject, others, baseline, level) };
+            cases.push((purpose, Case::of(comparison, subject, group, mean)));
         }
     }
     let (harness, contenders): (Vec<_>, Vec<_>) =
@@ -159,24 +202,39 @@ fn sort(run: &Run, comparisons: &mut [Comparison]) {
         let mut levels = it.levels.clone();
         let others = rank(run, &levels);
         levels.insert(it.factor.clone(), it.level.clone());
-        let operation = run.operations.iter().position(|name| *name == it.operation);
-        (operation, others, it.levels.clone(), rank(run, &levels))
+        (position(run, &it.operation), others, it.levels.clone(), rank(run, &levels))
     });
+}
+
+/// Where an operation stands in the workload; all of them together come last.
+fn position(run: &Run, operation: &str) -> usize {
+    run.operations.iter().position(|name| name == operation).unwrap_or(usize::MAX)
+}
+
+/// What is compared where, in the order of the workload's operations, then of the groups.
+fn subjects<'a>(
+    run: &'a Run,
+    groups: &'a BTreeMap<(Rank, Levels), Group<'a>>,
+) -> Vec<(Subject<'a>, &'a Levels, &'a Group<'a>)> {
+    let of = |((_, others), group): (&'a (Rank, Levels), &'a Group<'a>)| {
+        group.subjects(run).into_iter().map(move |subject| (subject, others, group))
+    };
+    let mut all: Vec<_> = groups.iter().flat_map(of).collect();
+    all.sort_by_key(|(subject, ..)| position(run, subject.operation));
+    all
 }
 
 /// Each level that was entered twice against itself.
 fn noise(run: &Run, groups: &BTreeMap<(Rank, Levels), Group>, mean: Mean) -> Vec<Comparison> {
     let mut noise = Vec::new();
-    for operation in &run.operations {
-        for ((_, others), group) in groups {
-            for (_, level) in &group.levels {
-                let Some(base) = run.alias(&run.compare, level) else { continue };
-                if [base, *level].iter().any(|level| group.lacks(level, operation)) {
-                    continue;
-                }
-                let comparison = blank(run, operation, others, base, level);
-                noise.extend(judge(vec![Case::of(comparison, group, mean)], Rule::Once));
+    for (subject, others, group) in subjects(run, groups) {
+        for (_, level) in &group.levels {
+            let Some(base) = run.alias(&run.compare, level) else { continue };
+            if [base, *level].iter().any(|level| group.lacks(level, subject.operation)) {
+                continue;
             }
+            let comparison = blank(run, subject, others, base, level);
+            noise.extend(judge(vec![Case::of(comparison, subject, group, mean)], Rule::Once));
         }
     }
     noise
@@ -200,10 +258,16 @@ impl<'a> Floors<'a> {
 }
 
 /// A comparison of which nothing is known.
-fn blank(run: &Run, operation: &str, others: &Levels, baseline: &str, level: &str) -> Comparison {
+fn blank(
+    run: &Run,
+    subject: Subject<'_>,
+    others: &Levels,
+    baseline: &str,
+    level: &str,
+) -> Comparison {
     Comparison {
-        operation: operation.to_owned(),
-        metric: "mean_s".to_owned(),
+        operation: subject.operation.to_owned(),
+        metric: subject.merit.metric().to_owned(),
         factor: run.compare.clone(),
         levels: others.clone(),
         baseline: baseline.to_owned(),
@@ -283,6 +347,7 @@ fn groups<'a>(
             let place = rank(run, &row.levels);
             let group = groups.entry(key(row)).or_default();
             group.levels.insert((place, level));
+            group.is_open |= is_open(row);
             group.end(row, level);
         }
     }
@@ -302,14 +367,8 @@ fn groups<'a>(
 
 impl Case {
     /// With the figures of the baseline and of the level in every block that has both.
-    fn of(comparison: Comparison, group: &Group, mean: Mean) -> Self {
-        let of = |row: &TrialSummary| {
-            let operations = &row.operations;
-            let found = operations.iter().find(|view| view.name == comparison.operation)?;
-            let mean_s = mean(found).filter(|mean| *mean > 0.0)?;
-            let never_steady = rounds(row) == Some(Steadiness::NotSteady);
-            Some(Figure { mean_s, count: found.count, cut_off: found.unfinished > 0, never_steady })
-        };
+    fn of(comparison: Comparison, subject: Subject<'_>, group: &Group, mean: Mean) -> Self {
+        let of = |row: &TrialSummary| subject.figure(row, mean);
         let pair = |block: &BTreeMap<&str, &TrialSummary>| {
             let baseline = of(block.get(comparison.baseline.as_str())?)?;
             Some((baseline, of(block.get(comparison.level.as_str())?)?))
@@ -320,7 +379,7 @@ impl Case {
 
     /// How the ratios of successive blocks hang together.
     fn serial(&self) -> Option<(Levels, Serial)> {
-        let log = |(baseline, level): &(Figure, Figure)| (level.mean_s / baseline.mean_s).ln();
+        let log = |(baseline, level): &(Figure, Figure)| (level.cost_s / baseline.cost_s).ln();
         let serial = serial::lag1(&self.pairs.iter().map(log).collect::<Vec<_>>())?;
         let Comparison { levels, factor, level, .. } = &self.comparison;
         let mut levels = levels.clone();

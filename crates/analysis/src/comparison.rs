@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Two levels of the compared factor against each other, all other levels equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The operation.
+    /// The operation; of a rate, all of them together: [`crate::ALL_OPERATIONS`], or the only one's name.
     pub operation: String,
-    /// What is compared.
+    /// What is compared: [`bakeoff_results::FigureOfMerit::metric`].
     pub metric: String,
     /// The compared factor.
     pub factor: String,
@@ -19,8 +19,9 @@ pub struct Comparison {
     pub baseline: String,
     /// The level.
     pub level: String,
-    /// The level's mean over the baseline's: above 1 is slower. `None` without a pair, and where
-    /// trials of both were cut off.
+    /// How many times slower the level is: of a time the level's mean over the baseline's, of a rate the
+    /// baseline's over the level's. Above 1 is slower. `None` without a pair, and where trials of both
+    /// were cut off.
     pub ratio: Option<f64>,
     /// What the ratio is; `None` without one.
     #[serde(default)]

@@ -17,6 +17,7 @@ use crate::over_time::OverTime;
 use crate::priced::PricedView;
 use crate::promises::PromiseView;
 use crate::state::{RestartView, SteadyView};
+use crate::total::CellTotal;
 use crate::warning::Warning;
 
 /// The version of the document's form.
@@ -75,6 +76,9 @@ pub struct CellView {
     /// The geometric mean, so that the ratio of two cells is the ratio of their pairs where both
     /// have trials in the same blocks: exp(mean of ln a) / exp(mean of ln b) = exp(mean of ln a/b).
     pub operations: Vec<OperationSummary>,
+    /// What all operations together come to a second; `None` where it is not known.
+    #[serde(default)]
+    pub total: Option<CellTotal>,
     /// Median size on disk; `None` where the files are somebody else's.
     pub space_bytes: Option<u64>,
     /// Mean processor seconds a trial.

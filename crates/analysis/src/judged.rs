@@ -87,11 +87,19 @@ pub fn schedule(run: &Run, max_repetitions: u32, max_time_s: Option<f64>) -> Opt
     let pairs = of(contenders(run).count()).max(1);
     let others = run.factors.iter().filter(|(factor, _)| *factor != run.compare);
     let conditions = others.map(|(_, levels)| levels.len()).fold(1, usize::saturating_mul);
-    let comparisons = pairs.saturating_mul(conditions).saturating_mul(run.operations.len().max(1));
+    let comparisons = pairs.saturating_mul(conditions).saturating_mul(subjects(run));
     let comparisons = u32::try_from(comparisons).unwrap_or(u32::MAX);
     let looks = sequential::looks(max_repetitions);
     let confidence = sequential::confidence(&looks, comparisons)?;
     Some(Sequential { looks, confidence, comparisons, max_time_s, used_s: 0.0 })
+}
+
+/// At how many figures two levels are compared: at each operation's time, or at one rate of all of them.
+/// Where operations are due at a rate it is their times.
+fn subjects(run: &Run) -> usize {
+    let rates = run.factors.iter().filter(|(factor, _)| factor == "rate");
+    let closed = rates.flat_map(|(_, levels)| levels).all(|level| level.starts_with("closed"));
+    if run.figure_of_merit.is_rate() && closed { 1 } else { run.operations.len().max(1) }
 }
 
 /// The levels that are held against each other, without those that measure the harness.

@@ -24,6 +24,7 @@ mod promises;
 mod replay;
 mod state;
 mod steady;
+mod total;
 mod verdict;
 mod warning;
 mod warnings;
@@ -43,6 +44,7 @@ pub use promises::{Found, PromiseView, RuleView};
 pub use replay::{Replayed, Word, replay};
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
+pub use total::{ALL_OPERATIONS, CellTotal, Total};
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;
 

@@ -14,12 +14,12 @@ pub(crate) const ENOUGH: u64 = 20;
 /// What one block has of an operation at one level.
 #[derive(Clone, Copy)]
 pub(crate) struct Figure {
-    /// The trial's mean, in seconds.
-    pub mean_s: f64,
+    /// What is compared, in seconds: the trial's mean, or the inverse of its rate. Less is better.
+    pub cost_s: f64,
     /// How many operations that is of.
     pub count: u64,
-    /// Whether some of them were still running when the trial was cut off, so that the mean is a
-    /// lower bound.
+    /// Whether some of them were still running when the trial was cut off, so that it is a lower
+    /// bound.
     pub cut_off: bool,
     /// Whether its trial was to be steady and was not.
     pub never_steady: bool,
@@ -154,7 +154,7 @@ fn measure(case: &mut Case, rule: Rule) -> Option<Estimate> {
     let figures = || pairs.iter().flat_map(|(baseline, level)| [baseline, level]);
     comparison.blocks = pairs.len() as u32;
     comparison.fewest_operations = figures().map(|figure| figure.count).min();
-    let means: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (a.mean_s, b.mean_s)).collect();
+    let means: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (a.cost_s, b.cost_s)).collect();
     let ratio_is = match (pairs.iter().any(|it| it.0.cut_off), pairs.iter().any(|it| it.1.cut_off))
     {
         (false, false) => RatioIs::Exact,

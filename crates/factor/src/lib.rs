@@ -1,11 +1,15 @@
 //! A factor as it is declared by what is registered: its name, how its levels are written, and the
-//! level that it has where nobody names one.
+//! level that it has where nobody names one; and the figure of merit that is declared beside it.
 //!
 //! It must never know who declares a factor, what a level of it does, or how an experiment is read.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+mod merit;
+
+pub use merit::{Counts, FigureOfMerit};
 
 /// The level of an option that is not given: an engine or a disk then has what it has by itself.
 pub const DEFAULT: &str = "default";

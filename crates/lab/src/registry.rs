@@ -12,7 +12,7 @@ use bakeoff_devices::models::{Models, RegisterError};
 use bakeoff_engines::{Engine, Home, Level};
 use bakeoff_experiment::{
     ArrivalNames, Disks, EngineNames, Engines, Judge, PlannerNames, Preset, Reader, Standing,
-    Variant, Vocabulary, presets,
+    Variant, Vocabulary, WorkloadNames, presets,
 };
 use bakeoff_load::{ARRIVALS, Arrivals};
 use bakeoff_workloads::Workload;
@@ -123,6 +123,7 @@ impl Registry {
         problems.extend(twice("planners", self.planners.iter().map(|it| it.name)));
         problems.extend(self.refused.iter().map(ToString::to_string));
         problems.extend(vocabulary.problems());
+        problems.extend(self.targets().flat_map(uncounted));
         problems
     }
 
@@ -228,6 +229,21 @@ fn twice<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let again: BTreeSet<&str> = names.filter(|name| !seen.insert(*name)).collect();
     let problem = |name| format!("two {kind} are registered by the name `{name}`; rename one");
     again.into_iter().map(problem).collect()
+}
+
+/// Figures of merit of a target's workloads that can't be worked out.
+fn uncounted(target: &dyn Target) -> Vec<String> {
+    let problem = |names: WorkloadNames| {
+        let about = target.about(&names.name)?;
+        let what = about.figure_of_merit.lacks(about.counts)?;
+        Some(format!(
+            "the figure of merit of the workload `{}` is {}, and its clients count no {what}: have them \
+             count {what} and say so (`counts`), or give it another figure of merit",
+            names.name,
+            about.figure_of_merit.words(),
+        ))
+    };
+    target.workloads().into_iter().filter_map(problem).collect()
 }
 
 /// Reads levels of these engines, with options that factors give them.

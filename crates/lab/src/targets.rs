@@ -15,7 +15,7 @@ use bakeoff_engines::{self as engines, Claim, Debt};
 use bakeoff_experiment::{Cell, Cpus, Experiment, Factor, Memory, WorkloadNames};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::{AppliedSetting, Measures};
-use bakeoff_workloads::{Claims, Findings, Name};
+use bakeoff_workloads::{Claims, Counts, FigureOfMerit, Findings, Name};
 use serde_json::Value;
 
 use crate::TrialError;
@@ -102,6 +102,10 @@ pub struct About {
     pub summary: String,
     /// What its clients may do, whatever the levels, in the order in which results have it.
     pub operations: Vec<Name>,
+    /// What its readers speak of.
+    pub figure_of_merit: FigureOfMerit,
+    /// What its drivers count of each operation beside its time ([`bakeoff_load::Done::work`]).
+    pub counts: Counts,
     /// Its scales from small to large, each with what it holds.
     pub scales: Vec<(Name, String)>,
 }

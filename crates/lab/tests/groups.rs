@@ -4,6 +4,7 @@ use bakeoff_experiment::{Changes, Cpus, Experiment, Factor, Memory, WorkloadName
 use bakeoff_lab::place::images::Recipe;
 use bakeoff_lab::targets::{About, GroupLimit, GroupSetup, Home, Setup, Subject, Target, Wanted};
 use bakeoff_lab::{Possible, Preflight, Refusal, Registry, TrialError};
+use bakeoff_workloads::{Counts, FigureOfMerit};
 use serde_json::Value;
 
 /// A web stack in groups of these names, of which nothing can be had but its plan.
@@ -26,7 +27,13 @@ impl Target for Page {
 
     fn about(&self, workload: &str) -> Option<About> {
         let operations = vec!["get".into()];
-        let about = About { summary: "pages".into(), operations, scales: Vec::new() };
+        let about = About {
+            summary: "pages".into(),
+            operations,
+            figure_of_merit: FigureOfMerit::Requests,
+            counts: Counts::default(),
+            scales: Vec::new(),
+        };
         (workload == "articles").then_some(about)
     }
 

@@ -13,7 +13,7 @@ use crate::recorder::{Batch, Sample};
 use crate::schedule::Begun;
 use crate::slot::{self, Slot, histogram};
 use crate::window::Window;
-use crate::{Clock, Nanos, cpu};
+use crate::{Clock, Nanos, Work, cpu};
 
 /// How often progress is shown, in nanoseconds.
 const EVERY: Nanos = 200_000_000;
@@ -58,6 +58,8 @@ pub(crate) struct Cell {
     /// In an open loop alone.
     pub service: Option<Histogram<u64>>,
     pub unfinished: u64,
+    /// What those that had ended at the cap did.
+    pub work: Work,
     /// How many have ended, those that failed among them.
     ended: u64,
     /// How many of these before the time was over.
@@ -70,6 +72,7 @@ impl Cell {
             latency: histogram(),
             service: open.then(histogram),
             unfinished: 0,
+            work: Work::default(),
             ended: 0,
             in_time: 0,
         }
@@ -89,6 +92,7 @@ impl Cell {
             sum.add(more).expect(GROWS);
         }
         self.unfinished += other.unfinished;
+        self.work += other.work;
         self.ended += other.ended;
     }
 }
@@ -287,7 +291,7 @@ impl Collector {
 
     /// Takes a sample that counts.
     fn count(&mut self, sample: &Sample) {
-        let Sample { kind, failed, intended, started, ended } = *sample;
+        let Sample { kind, failed, intended, started, ended, work } = *sample;
         let undecided = self.window.end.is_none() && intended >= self.window.until;
         let cells = if undecided { &mut self.later } else { &mut self.kept };
         let cell = &mut cells[kind as usize];
@@ -299,6 +303,9 @@ impl Collector {
         // What came after the cap came too late to be measured: it took that long at least.
         let by = ended.min(self.window.cap);
         cell.unfinished += u64::from(ended > by);
+        if ended == by {
+            cell.work += work;
+        }
         cell.take(by.saturating_sub(intended), by.saturating_sub(started));
         if cell.service.is_some() {
             let delays = if undecided { &mut self.later_delay } else { &mut self.start_delay };

@@ -309,6 +309,7 @@ fn gather(collector: &Collector, runs: &[Run], pace: &Begun, halt: &Halt<'_>) ->
             kept: cell.latency.clone(),
             service: cell.service.clone(),
             unfinished: cell.unfinished,
+            work: cell.work,
             slots: collector.slots(number, ran),
             errors: tallies.clone().map(|tally| tally.errors).sum(),
             errors_time: Duration::from_nanos(tallies.clone().map(|it| it.errors_time).sum()),

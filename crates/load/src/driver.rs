@@ -54,8 +54,26 @@ pub struct Operation {
 pub struct Done {
     /// How often a part of it had to be run again; that time is inside its latency.
     pub retries: u64,
+    /// How much it did; of one that failed it doesn't count.
+    pub work: Work,
     /// Why it failed, if it did.
     pub error: Option<String>,
+}
+
+/// How much operations did, in units that only their driver knows how to count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Work {
+    fn add_assign(&mut self, more: Self) {
+        self.rows = self.rows.saturating_add(more.rows);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
 }
 
 /// One user, who waits for each operation to end.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::Work;
 use crate::slot::{Slot, merged};
 
 /// What the drivers did.
@@ -38,6 +39,8 @@ pub struct Kind {
     pub service: Option<Histogram<u64>>,
     /// How many of these had not ended at the cap.
     pub unfinished: u64,
+    /// What the others did.
+    pub work: Work,
     /// Every slot, in order. An operation belongs to the slot in which it ended; one that failed
     /// belongs to none.
     pub slots: Vec<Slot>,
@@ -77,14 +80,54 @@ impl Outcome {
             return self.kinds.iter().map(|kind| kind.kept.len() as f64 / length).collect();
         }
         let started = |kind: &Kind| (kind.count() + kind.errors) as f64;
+        self.kinds.iter().map(|kind| self.cycles(in_flight) * started(kind)).collect()
+    }
+
+    /// What all kinds together come to a second, without what failed. Where an operation had not ended
+    /// at the cap, these are upper bounds: the clients' cycles were longer than was seen.
+    ///
+    /// An operation that failed is none of these, and its time is in the others' way: in a closed loop
+    /// of one kind without failures the rate is `in_flight` over the mean time.
+    pub fn totals(&self, in_flight: usize) -> Totals {
+        let length = self.window_s.1 - self.window_s.0;
+        let mut totals = Totals::default();
+        for kind in &self.kinds {
+            let rate = match &self.open {
+                Some(_) => kind.kept.len() as f64 / length,
+                None => self.cycles(in_flight) * kind.count() as f64,
+            };
+            totals.operations += rate;
+            // Those that did not end did nothing that could be counted: they are taken to be like the
+            // others of their kind.
+            let ended = kind.kept.len() - kind.unfinished;
+            if ended > 0 {
+                totals.rows += rate * kind.work.rows as f64 / ended as f64;
+                totals.bytes += rate * kind.work.bytes as f64 / ended as f64;
+            }
+        }
+        totals
+    }
+
+    /// How often a second the clients of a closed loop would do what they did on the whole.
+    fn cycles(&self, in_flight: usize) -> f64 {
         let time = |kind: &Kind| {
             let mean = if kind.kept.is_empty() { 0.0 } else { kind.kept.mean() / 1e9 };
             kind.count() as f64 * mean + kind.errors_time.as_secs_f64()
         };
         let busy: f64 = self.kinds.iter().map(time).sum();
-        let rate = |kind| if busy > 0.0 { in_flight as f64 * started(kind) / busy } else { 0.0 };
-        self.kinds.iter().map(rate).collect()
+        if busy > 0.0 { in_flight as f64 / busy } else { 0.0 }
     }
+}
+
+/// What all kinds of operations come to a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Operations that succeeded.
+    pub operations: f64,
+    /// Their rows.
+    pub rows: f64,
+    /// Their bytes.
+    pub bytes: f64,
 }
 
 /// How an open loop's schedule was kept.

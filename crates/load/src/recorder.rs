@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 
 use crate::halt::{Halt, MOST_FAILURES};
 use crate::lanes::Lanes;
-use crate::{Clock, Nanos, Operation, Record};
+use crate::{Clock, Nanos, Operation, Record, Work};
 
 /// How many batches a driver has: it fills one while the others are with the collector.
 pub(crate) const BATCHES: usize = 4;
@@ -30,6 +30,7 @@ pub(crate) struct Sample {
     pub intended: Nanos,
     pub started: Nanos,
     pub ended: Nanos,
+    pub work: Work,
 }
 
 /// What a driver hands over.
@@ -155,14 +156,14 @@ impl Record for Recorder<'_> {
         self.lanes.end(lane);
         self.last = ended;
         self.tallies[kind].retries += operation.done.retries;
-        let failed = error.is_some();
+        let (failed, work) = (error.is_some(), operation.done.work);
         if error.is_none() {
             self.failures = 0;
         }
         if error.is_some_and(|text| !self.fail(&operation, text)) {
             return None;
         }
-        self.samples.push(Sample { kind: kind as u32, failed, intended, started, ended });
+        self.samples.push(Sample { kind: kind as u32, failed, intended, started, ended, work });
         // What had ended when the time was over decides whether the window goes on.
         let time_is_over = ended >= self.until && self.handed_over < self.until;
         let mut free = ended;

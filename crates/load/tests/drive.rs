@@ -53,7 +53,7 @@ fn ok() -> Done {
 }
 
 fn failed(text: &str) -> Done {
-    Done { retries: 0, error: Some(text.to_owned()) }
+    Done { error: Some(text.to_owned()), ..Done::default() }
 }
 
 /// A client with a thread of its own and one kind of operation.
@@ -234,7 +234,7 @@ fn failures_and_retries_are_counted_apart_from_latencies() {
             match turn % 10 {
                 0 => ok(),
                 ninth @ 1..9 => failed(&format!("{ninth} of client {number}")),
-                _ => Done { retries: 3, error: None },
+                _ => Done { retries: 3, ..Done::default() },
             }
         }
     };

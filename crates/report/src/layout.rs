@@ -9,9 +9,6 @@ use crate::chart::STYLES;
 use crate::promises;
 use crate::words;
 
-/// The metric that reports speak of.
-const METRIC: &str = "mean_s";
-
 /// A level for each of the factors that vary beside the compared one, in their order.
 pub type Condition<'a> = Vec<&'a str>;
 
@@ -63,7 +60,7 @@ impl<'a> Layout<'a> {
             .collect();
         let placed = |comparisons: &'a [Comparison]| {
             let mut placed: HashMap<_, Vec<_>> = HashMap::new();
-            for comparison in comparisons.iter().filter(|c| c.metric == METRIC) {
+            for comparison in comparisons {
                 let key = (comparison.operation.as_str(), pick(&comparison.levels, &varying));
                 placed.entry(key).or_default().push(comparison);
             }

@@ -48,6 +48,8 @@ pub enum Scope {
     Neighbours,
     /// The whole machine.
     Machine,
+    /// One operation of the clients', by its name.
+    Operation(Cow<'static, str>),
 }
 
 /// The group of processes that serves a virtual disk.
@@ -73,6 +75,7 @@ impl fmt::Display for Scope {
             Self::Device => "device",
             Self::Neighbours => "neighbours",
             Self::Machine => "machine",
+            Self::Operation(name) => name,
         })
     }
 }
@@ -84,7 +87,8 @@ pub struct Measure {
     pub name: &'static str,
     /// What it counts in.
     pub unit: Unit,
-    /// What it is read of; of a group of processes, `database` stands for any.
+    /// What it is read of; of a group of processes, `database` stands for any, and of an operation,
+    /// `operation`.
     pub scopes: &'static [Scope],
     /// What it says, of each of these.
     pub about: &'static str,
@@ -97,6 +101,9 @@ macro_rules! scope {
     };
     (DiskDaemon) => {
         Scope::DISK_DAEMON
+    };
+    (Operation) => {
+        Scope::Operation(Cow::Borrowed("operation"))
     };
     ($scope:ident) => {
         Scope::$scope
@@ -120,6 +127,18 @@ macro_rules! measures {
 measures! {
     OPERATIONS = "operations", Count, [Clients],
         "operations that ended in the whole trial, those with an error among them";
+    DONE_RATE = "done-rate", PerSecond, [Clients],
+        "operations a second that succeeded, all kinds together: in a closed loop from the mean time of \
+         the clients' cycles, in an open one those that were due in the window over its length; where an \
+         operation was cut off, an upper bound, as the next two";
+    ROWS_RATE = "rows-rate", PerSecond, [Clients],
+        "rows a second that these returned or wrote; only of a workload that counts them, as `rows`";
+    BYTES_RATE = "bytes-rate", PerSecond, [Clients],
+        "bytes a second that these read or wrote; only of a workload that counts them, as `bytes`";
+    ROWS = "rows", Count, [Operation],
+        "rows that the operations of a kind in the window returned to their clients or wrote";
+    BYTES = "bytes", Bytes, [Operation],
+        "bytes that the operations of a kind in the window read or wrote, as their clients see them";
     COMMITS = "commits", Count, [Clients], "transactions that changed a row and were committed";
     PAYLOAD = "payload", Bytes, [Clients],
         "bytes that these transactions wrote as the application sees them: the parameters of their \

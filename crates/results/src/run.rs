@@ -1,5 +1,6 @@
 //! What is recorded of a run as a whole: what is known before its first trial, and how far it came.
 
+use bakeoff_factor::FigureOfMerit;
 use serde::{Deserialize, Serialize};
 
 use crate::power_cut::CutPlan;
@@ -35,6 +36,9 @@ pub struct Run {
     pub workload: String,
     /// The operations of the workload, in its order.
     pub operations: Vec<String>,
+    /// What readers of the workload speak of; the time of its operations in records of an older bakeoff.
+    #[serde(default, skip_serializing_if = "is_time")]
+    pub figure_of_merit: FigureOfMerit,
     /// The compared factor.
     pub compare: String,
     /// The compared factor's level that the others are held against.
@@ -94,6 +98,10 @@ pub struct Run {
     /// once, of all its blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential: Option<Sequential>,
+}
+
+fn is_time(merit: &FigureOfMerit) -> bool {
+    *merit == FigureOfMerit::Time
 }
 
 /// When a run is judged that goes on until its findings are decided: fixed before its first block, since

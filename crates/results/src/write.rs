@@ -293,6 +293,7 @@ mod tests {
             title: String::new(),
             workload: String::new(),
             operations: Vec::new(),
+            figure_of_merit: crate::FigureOfMerit::Time,
             compare: String::new(),
             baseline: String::new(),
             factors: Vec::new(),

@@ -23,7 +23,7 @@ pub mod text;
 mod text_oltp;
 mod vocabulary;
 
-pub use bakeoff_factor::{Declared, Levels};
+pub use bakeoff_factor::{Counts, Declared, FigureOfMerit, Levels};
 pub use declare::{Scales, Statements};
 pub use source::{RowsError, SourceError, Take};
 pub use text::{Text, TextError};
@@ -82,6 +82,17 @@ pub trait Workload: Send + Sync {
     /// All operations that its clients may run, whatever the levels; a client's choice is a number into
     /// these.
     fn operations(&self) -> Vec<Name>;
+
+    /// What its readers speak of, and so what engines are compared by. One that needs rows or bytes is
+    /// refused unless [`Workload::counts`] says that these are counted.
+    fn figure_of_merit(&self) -> FigureOfMerit {
+        FigureOfMerit::Time
+    }
+
+    /// What its clients add to each operation's [`Tally`] beside transactions and retries.
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
 
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
     /// serve them.
@@ -258,6 +269,13 @@ pub struct Tally {
     pub transactions: u64,
     /// Transactions that were run again after a conflict.
     pub retries: u64,
+    /// Rows that the operation's statements returned to the client, and rows that they inserted,
+    /// changed or deleted: what [`Session::run`] returns, added up. A row that an aggregate looks at and
+    /// doesn't return is none. Rows of an attempt that was run again don't count: where there can be one,
+    /// the body of [`transaction`] answers with its rows, and they are added once it has ended.
+    pub rows: u64,
+    /// Bytes that the operation read or wrote, as its client sees them, counted as `rows` are.
+    pub bytes: u64,
 }
 
 /// How often a transaction is tried before its conflict is an error.

@@ -9,8 +9,8 @@ use bakeoff_engines::{Action, Error, Result, Rows, Schema, Session, Statement};
 use rand::RngExt;
 
 use crate::{
-    Client, Name, Parameters, Prepared, Random, RowsError, Scale, Scales, Statements, Take, Tally,
-    Text, Workload, names, stream,
+    Client, Counts, FigureOfMerit, Name, Parameters, Prepared, Random, RowsError, Scale, Scales,
+    Statements, Take, Tally, Text, Workload, names, stream,
 };
 
 /// See the module.
@@ -42,6 +42,14 @@ impl Workload for Point {
 
     fn operations(&self) -> Vec<Name> {
         names(["read"])
+    }
+
+    fn figure_of_merit(&self) -> FigureOfMerit {
+        FigureOfMerit::Operations
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { rows: true, bytes: false }
     }
 
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
@@ -108,11 +116,14 @@ impl Client for Reader {
         0
     }
 
-    fn perform(&mut self, _: usize, session: &mut dyn Session, _: &mut Tally) -> Result<()> {
+    fn perform(&mut self, _: usize, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
         let id = self.random.random_range(1..=self.count);
         match session.run(self.read, &[id.into()], &mut self.rows)? {
             0 => Err(Error::engine(format!("point {id} is missing"))),
-            _ => Ok(()),
+            rows => {
+                tally.rows += rows;
+                Ok(())
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames};
 use bakeoff_load::{Blocking, Driver, Share};
-use bakeoff_workloads::{Claims, Name};
+use bakeoff_workloads::{Claims, Counts, FigureOfMerit, Name};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,8 @@ impl Target for Folder {
         (workload == WORKLOAD).then(|| About {
             summary: "reads blocks of a file at random, around the page cache".into(),
             operations: OPERATIONS.to_vec(),
+            figure_of_merit: FigureOfMerit::Operations,
+            counts: Counts { rows: false, bytes: true },
             scales: SCALES.map(scale).into(),
         })
     }

@@ -16,7 +16,7 @@ use bakeoff_engines::{
 use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
 use bakeoff_factor::Levels;
 use bakeoff_load::{
-    Blocking, Client, Done, Driver, Interleaved, MOST_FAILURES, Pacer, Record, Share,
+    Blocking, Client, Done, Driver, Interleaved, MOST_FAILURES, Pacer, Record, Share, Work,
 };
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_results::{AppliedSetting, Measures};
@@ -142,6 +142,8 @@ impl Target for Tables {
         Some(About {
             summary: workload.summary().into(),
             operations: workload.operations(),
+            figure_of_merit: workload.figure_of_merit(),
+            counts: workload.counts(),
             scales: scales.map(|it| (it.name.clone(), it.summary.clone().into())).collect(),
         })
     }
@@ -526,7 +528,8 @@ impl Client for &mut Bound<'_> {
         let operation = kinds.operation(kind);
         let perform = |session: &mut dyn Session| client.perform(operation, session, &mut tally);
         let error = session.operation(perform).err().map(|error| error.to_string());
-        Done { retries: tally.retries, error }
+        let work = Work { rows: tally.rows, bytes: tally.bytes };
+        Done { retries: tally.retries, work, error }
     }
 }
 

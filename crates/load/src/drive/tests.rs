@@ -28,7 +28,7 @@ fn in_turn(first: usize, milliseconds: &[u64]) -> impl FnMut(usize) -> Work {
 }
 
 fn failing(takes: Nanos, text: &str) -> Work {
-    Work { done: Done { retries: 0, error: Some(text.into()) }, ..Work::of(0, takes) }
+    Work { done: Done { error: Some(text.into()), ..Done::default() }, ..Work::of(0, takes) }
 }
 
 /// Whether two latencies are the same to 3 digits, as a histogram has them.
@@ -347,7 +347,7 @@ fn start_delays_are_of_what_counts() {
     let mut collector = Collector::new(&plan, true);
     let sample = |intended: Nanos| {
         let (intended, started, ended) = (intended * MS, (intended + 1) * MS, (intended + 2) * MS);
-        Sample { kind: 0, failed: false, intended, started, ended }
+        Sample { kind: 0, failed: false, intended, started, ended, work: crate::Work::default() }
     };
     collector.take(Batch { driver: 0, samples: vec![sample(50), sample(110)] }, &shared);
     collector.turn(120 * MS, &shared, &mut |_| (), &mut |_| ());

@@ -16,8 +16,8 @@ use bakeoff_analysis::{
 use bakeoff_report::{Options, Reports};
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, AppliedSetting, EngineFact, Levels, Machine, OperationSummary, Run, RunState, Status,
-    TrialSummary,
+    Applied, AppliedSetting, EngineFact, FigureOfMerit, Levels, Machine, OperationSummary, Run,
+    RunState, Status, TrialSummary,
 };
 
 /// A report with all that is built in.
@@ -151,6 +151,7 @@ impl Sample {
             levels: levels.clone(),
             trials: self.blocks,
             operations,
+            total: None,
             space_bytes: Some(48_000_000 + engine * 21_000_000 + 1_500_000 * clients as u64),
             cpu_s: Cpu {
                 client: 0.4,
@@ -295,6 +296,7 @@ impl Sample {
             title: "Which embedded engine serves an issue tracker best? (synthetic sample)".into(),
             workload: "redmine".into(),
             operations: self.operations.iter().map(|name| (*name).into()).collect(),
+            figure_of_merit: FigureOfMerit::Time,
             compare: "engine".into(),
             baseline: self.engines[0].into(),
             factors,

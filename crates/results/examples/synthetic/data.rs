@@ -3,8 +3,8 @@
 
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Applied, AppliedSetting, CutPlan, Debts, EngineFact, FileSystem, Levels, Machine, Measured,
-    Operation, OwedSeries, PaymentSeries, Run, Slot, Trial, histogram,
+    Applied, AppliedSetting, CutPlan, Debts, EngineFact, FigureOfMerit, FileSystem, Levels,
+    Machine, Measured, Operation, OwedSeries, PaymentSeries, Run, Slot, Trial, histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -33,6 +33,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         title: "Synthetic test data: no engine was run".to_owned(),
         workload: "none".to_owned(),
         operations: names(&KINDS.map(|(name, _)| name)),
+        figure_of_merit: FigureOfMerit::Time,
         compare: "engine".to_owned(),
         baseline: "alpha".to_owned(),
         factors: vec![

@@ -223,7 +223,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         of: "results",
-        on: &["stats", "trust"],
+        on: &["factor", "stats", "trust"],
         never: &[
             never("figure means", &["statrs"], &["ratio", "better", "worse"]),
             never("trial is run", &["fuser", "libc"], &["fuse", "cgroup"]),

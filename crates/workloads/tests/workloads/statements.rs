@@ -218,7 +218,7 @@ fn creating_an_issue_sends_what_redmine_sends() {
     with_redmine(|recorder, client| {
         for _ in 0..20 {
             let (sent, tally) = recorder.record(client, 0);
-            assert_eq!(tally, Tally { transactions: 11, retries: 0 });
+            assert_eq!(tally, Tally { transactions: 11, retries: 0, ..Tally::default() });
             let as_redmine = joined(&sent);
             let saves = saves(&as_redmine);
             assert_eq!(saves.len(), 11);
@@ -241,7 +241,7 @@ fn processing_issues_sends_what_redmine_sends() {
     with_redmine(|recorder, client| {
         for _ in 0..20 {
             let (sent, tally) = recorder.record(client, 1);
-            assert_eq!(tally, Tally { transactions: 20, retries: 0 });
+            assert_eq!(tally, Tally { transactions: 20, retries: 0, ..Tally::default() });
             let as_redmine = joined(&sent);
             let lists = trace(&as_redmine).matches("open issues assigned to user").count();
             let (list, rest) = as_redmine.split_at(2 * lists);
@@ -336,7 +336,7 @@ fn a_conflict_repeats_the_transaction_only_and_counts() {
     with_redmine(|recorder, client| {
         recorder.conflicts = 2;
         let (sent, tally) = recorder.record(client, 0);
-        assert_eq!(tally, Tally { transactions: 11, retries: 2 });
+        assert_eq!(tally, Tally { transactions: 11, retries: 2, ..Tally::default() });
         let first = saves(&sent)[0];
         let count = |name: &str| first.iter().filter(|s| **s == Sent::Run(name.into())).count();
         assert_eq!(count("first status"), 1);
@@ -349,7 +349,7 @@ fn a_save_of_an_older_version_is_repeated_from_its_first_look_up_and_counts() {
     with_redmine(|recorder, client| {
         recorder.stale = 2;
         let (sent, tally) = recorder.record(client, 1);
-        assert_eq!(tally, Tally { transactions: 20, retries: 2 });
+        assert_eq!(tally, Tally { transactions: 20, retries: 2, ..Tally::default() });
         let as_redmine = joined(&sent);
         let start = as_redmine.iter().position(|sent| *sent == Sent::Run("issue by id".into()));
         let first = trace(saves(&as_redmine[start.unwrap()..])[0]);

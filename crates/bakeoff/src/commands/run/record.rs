@@ -130,6 +130,7 @@ fn describe_run(
         title: experiment.title.clone(),
         workload: experiment.workload.clone(),
         operations: about.operations.into_iter().map(Into::into).collect(),
+        figure_of_merit: about.figure_of_merit,
         compare: experiment.compare.name().into(),
         baseline: experiment.factors[&experiment.compare][0].clone(),
         factors: experiment

@@ -198,6 +198,7 @@ fn of_clients(
     let names = running.operations();
     let mut measures = Measures::default();
     in_all(&mut measures, running.concurrency(drive.clients), outcome, tally);
+    put_work(&mut measures, running.concurrency(drive.clients), outcome, names);
     let window_s = outcome.window_s;
     if let Some(slope) = slope(outcome) {
         measures.set(&measure::RISE, Scope::Trial, slope.rise);
@@ -245,6 +246,26 @@ fn in_all(measures: &mut Measures, concurrency: usize, outcome: &Outcome, tally:
     measures.set(&measure::NOT_STARTED, scope(), open.not_started as f64);
     measures.set(&measure::BACKLOG, scope(), open.most_waiting as f64);
     measures.set_some(&measure::START_DELAY_P99, scope(), open.start_delay_p99_s());
+}
+
+/// What the operations did, by their kinds and on the whole. What no operation did is not counted.
+fn put_work(measures: &mut Measures, concurrency: usize, outcome: &Outcome, names: &[Name]) {
+    let totals = outcome.totals(concurrency);
+    measures.set(&measure::DONE_RATE, Scope::Clients, totals.operations);
+    let of = |work: fn(&load::Work) -> u64| outcome.kinds.iter().map(move |kind| work(&kind.work));
+    let counted = [
+        (&measure::ROWS, of(|work| work.rows), (&measure::ROWS_RATE, totals.rows)),
+        (&measure::BYTES, of(|work| work.bytes), (&measure::BYTES_RATE, totals.bytes)),
+    ];
+    for (what, each, (total, rate)) in counted {
+        if each.clone().all(|number| number == 0) {
+            continue;
+        }
+        measures.set(total, Scope::Clients, rate);
+        for (name, number) in names.iter().zip(each) {
+            measures.set(what, Scope::Operation(name.clone()), number as f64);
+        }
+    }
 }
 
 /// How long the threads of each group of processes had to wait for a processor. Those of a driver

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
-use bakeoff_load::{Client, Done};
+use bakeoff_load::{Client, Done, Work};
 
 use super::file::{Blocks, Buffers, DataFile};
 
@@ -29,6 +29,7 @@ impl Client for Reader<'_> {
     fn operate(&mut self, _: usize) -> Done {
         let offset = self.blocks.next_offset();
         let read = self.file.file.read_exact_at(self.buffer.block(0), offset);
-        Done { error: read.err().map(|error| error.to_string()), ..Done::default() }
+        let work = Work { bytes: self.file.block as u64, ..Work::default() };
+        Done { error: read.err().map(|error| error.to_string()), work, ..Done::default() }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use bakeoff_load::{Clock, Done, Driver, Nanos, Operation, Pacer, Record};
+use bakeoff_load::{Clock, Done, Driver, Nanos, Operation, Pacer, Record, Work};
 use io_uring::{IoUring, opcode, types};
 
 use super::file::{Blocks, Buffers, DataFile};
@@ -139,7 +139,8 @@ impl<'a> Ring<'a> {
                 }
                 errno => Some(io::Error::from_raw_os_error(-errno).to_string()),
             };
-            let done = Done { error, ..Done::default() };
+            let work = Work { bytes: self.file.block as u64, ..Work::default() };
+            let done = Done { error, work, ..Done::default() };
             let ended = clock.now();
             match record.record(Operation { lane: slot, kind: 0, intended, started, ended, done }) {
                 Some(since) => free.push_back((slot, since)),
