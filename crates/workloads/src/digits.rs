@@ -8,6 +8,7 @@ use crate::Random;
 const GROUP: usize = 11;
 /// Groups of a `c`, which is 119 characters long, and of a `pad`, which is 59.
 pub const OF_C: usize = 10;
+pub const OF_PAD: usize = 5;
 
 /// Puts such a text of so many groups into `text`, in place of what was there.
 pub fn write(random: &mut Random, groups: usize, text: &mut String) {
@@ -41,6 +42,8 @@ mod tests {
                 times[usize::from(digit - b'0')] += 1;
             }
         }
+        write(&mut random, OF_PAD, &mut text);
+        assert_eq!(text.len(), 59);
         assert!(times.iter().all(|times| (10_500..11_500).contains(times)), "{times:?}");
     }
 }

@@ -15,6 +15,7 @@ mod declare;
 mod digits;
 mod keys;
 pub mod ledger;
+mod oltp;
 mod point;
 mod redmine;
 mod sent;
@@ -349,7 +350,7 @@ fn back_off(tries: u32) {
 
 /// Every workload, in the order in which they are listed.
 pub static WORKLOADS: &[&dyn Workload] =
-    &[&redmine::Redmine, &text_oltp::TextOltp, &ledger::Ledger, &point::Point];
+    &[&redmine::Redmine, &oltp::Oltp, &text_oltp::TextOltp, &ledger::Ledger, &point::Point];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

@@ -68,12 +68,15 @@ fn scales_hold_what_they_say() {
     assert_eq!(count(&*giant, "issues"), 100_000);
     assert_eq!(count(&*prepare("point", "small"), "points"), 10_000);
     assert_eq!(count(&*prepare("text-oltp", "small"), "articles"), 10_000);
+    assert_eq!(count(&*prepare("oltp", "100k"), "sbtest1"), 100_000);
 }
 
 #[test]
 fn rows_keep_the_schema_and_come_in_the_order_of_their_keys() {
-    for name in ["redmine", "point", "text-oltp"] {
-        let prepared = prepare(name, "small");
+    for (name, scale) in
+        [("redmine", "small"), ("point", "small"), ("text-oltp", "small"), ("oltp", "10k")]
+    {
+        let prepared = prepare(name, scale);
         for (number, table) in prepared.schema().tables.iter().enumerate() {
             let mut last = None;
             prepared
@@ -113,9 +116,11 @@ fn digest(prepared: &dyn Prepared) -> u64 {
 
 #[test]
 fn the_same_seed_gives_the_same_rows_and_another_gives_others() {
-    for name in ["redmine", "point", "text-oltp"] {
+    for (name, scale) in
+        [("redmine", "small"), ("point", "small"), ("text-oltp", "small"), ("oltp", "10k")]
+    {
         let workload = bakeoff_workloads::find(name).unwrap();
-        let of_seed = |seed| digest(&*workload.prepare(&Parameters::new("small", seed, text())));
+        let of_seed = |seed| digest(&*workload.prepare(&Parameters::new(scale, seed, text())));
         assert_eq!(of_seed(1), of_seed(1), "{name}");
         assert_ne!(of_seed(1), of_seed(2), "{name}");
     }
