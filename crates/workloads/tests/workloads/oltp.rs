@@ -146,7 +146,7 @@ fn logged(administrator: &mut Conn, work: impl FnOnce()) -> Vec<String> {
 /// The first parameter of each point select.
 fn ids(log: &[String]) -> Vec<i64> {
     let point = |text: &String| {
-        let text = text.replace('`', "").replace(' ', "");
+        let text = text.replace(['`', ' '], "");
         text.strip_prefix("SELECTcFROMsbtest1WHEREid=").and_then(|id| id.parse().ok())
     };
     log.iter().filter_map(point).collect()
