@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{FigureOfMerit, Levels, OperationSummary, Run, TrialSummary};
+use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::serial::{self, Serial};
 use bakeoff_stats::steady::Steadiness;
 
@@ -10,7 +10,7 @@ use crate::cells::{Rank, rank};
 use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::{OpenLoop, is_open};
 use crate::steady::rounds;
-use crate::total::{ALL_OPERATIONS, seconds_a_unit};
+use crate::total::seconds_a_unit;
 use crate::verdict::{Case, Figure, Rule, judge};
 
 /// The figures of a trial's operation that are compared.

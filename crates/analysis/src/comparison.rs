@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Two levels of the compared factor against each other, all other levels equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The operation; of a rate, all of them together: [`crate::ALL_OPERATIONS`], or the only one's name.
+    /// The operation; of a rate, all of them together: [`ALL_OPERATIONS`](bakeoff_results::ALL_OPERATIONS), or the only one's name.
     pub operation: String,
     /// What is compared: [`bakeoff_results::FigureOfMerit::metric`].
     pub metric: String,

@@ -44,10 +44,11 @@ pub use promises::{Found, PromiseView, RuleView};
 pub use replay::{Replayed, Word, replay};
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
-pub use total::{ALL_OPERATIONS, CellTotal, Total};
+pub use total::{CellTotal, Total};
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;
 
+pub use bakeoff_results::ALL_OPERATIONS;
 /// At how many blocks of a condition a run is looked at first that goes on until it is decided.
 pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;

@@ -4,9 +4,6 @@ use bakeoff_results::measure::{BYTES_RATE, DONE_RATE, ROWS_RATE};
 use bakeoff_results::{FigureOfMerit, OperationSummary, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
 
-/// The name of all operations together in comparisons and reports, where a workload has several.
-pub const ALL_OPERATIONS: &str = "all operations";
-
 /// What all kinds of operations of a trial come to a second, without those that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Total {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 mod merit;
 
-pub use merit::{Counts, FigureOfMerit};
+pub use merit::{ALL_OPERATIONS, Counts, FigureOfMerit};
 
 /// The level of an option that is not given: an engine or a disk then has what it has by itself.
 pub const DEFAULT: &str = "default";

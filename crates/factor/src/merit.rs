@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The name of all operations of a workload together, where it has several: no operation's own.
+pub const ALL_OPERATIONS: &str = "all operations";
+
 /// What readers of a workload speak of, and so what its levels are compared by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

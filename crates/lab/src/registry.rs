@@ -14,6 +14,7 @@ use bakeoff_experiment::{
     ArrivalNames, Disks, EngineNames, Engines, Judge, PlannerNames, Preset, Reader, Standing,
     Variant, Vocabulary, WorkloadNames, presets,
 };
+use bakeoff_factor::ALL_OPERATIONS;
 use bakeoff_load::{ARRIVALS, Arrivals};
 use bakeoff_workloads::Workload;
 
@@ -231,10 +232,17 @@ fn twice<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     again.into_iter().map(problem).collect()
 }
 
-/// Figures of merit of a target's workloads that can't be worked out.
+/// Figures of merit of a target's workloads that can't be worked out, or told from an operation's.
 fn uncounted(target: &dyn Target) -> Vec<String> {
     let problem = |names: WorkloadNames| {
         let about = target.about(&names.name)?;
+        if about.operations.iter().any(|name| name == ALL_OPERATIONS) {
+            return Some(format!(
+                "an operation of the workload `{}` is named `{ALL_OPERATIONS}`, which stands for all of \
+                 them together; rename it",
+                names.name
+            ));
+        }
         let what = about.figure_of_merit.lacks(about.counts)?;
         Some(format!(
             "the figure of merit of the workload `{}` is {}, and its clients count no {what}: have them \
@@ -275,11 +283,72 @@ fn standing(engines: Vec<&'static dyn Engine>) -> Judge {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_workloads::{Counts, FigureOfMerit, Name, Parameters, Prepared, Scale};
+
     use super::*;
 
     #[test]
     fn what_is_built_in_goes_together() {
         assert_eq!(Registry::standard().problems(), Vec::<String>::new());
+    }
+
+    /// A workload that speaks of what it may not count.
+    struct Speaks(&'static str, FigureOfMerit, Counts);
+
+    impl Workload for Speaks {
+        fn name(&self) -> &str {
+            "speaks"
+        }
+
+        fn summary(&self) -> &str {
+            "speaks of a rate"
+        }
+
+        fn scales(&self) -> &[Scale] {
+            bakeoff_workloads::WORKLOADS[0].scales()
+        }
+
+        fn operations(&self) -> Vec<Name> {
+            bakeoff_workloads::names([self.0])
+        }
+
+        fn figure_of_merit(&self) -> FigureOfMerit {
+            self.1
+        }
+
+        fn counts(&self) -> Counts {
+            self.2
+        }
+
+        fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
+            panic!("nothing of it is run")
+        }
+    }
+
+    #[test]
+    fn a_figure_of_merit_that_is_not_counted_is_told_with_what_is_missing() {
+        static ROWS: Speaks =
+            Speaks("read", FigureOfMerit::Rows, Counts { rows: false, bytes: true });
+        static BYTES: Speaks =
+            Speaks("read", FigureOfMerit::Megabytes, Counts { rows: true, bytes: false });
+        static COUNTED: Speaks =
+            Speaks("read", FigureOfMerit::Rows, Counts { rows: true, bytes: false });
+        static NAMED: Speaks =
+            Speaks(ALL_OPERATIONS, FigureOfMerit::Operations, Counts { rows: false, bytes: false });
+        let problems = |workload: &'static Speaks| {
+            Registry::standard().with_workloads([workload as &dyn Workload]).problems()
+        };
+        let lacks = |rate: &str, what: &str| {
+            format!(
+                "the figure of merit of the workload `speaks` is {rate}, and its clients count no {what}: \
+                 have them count {what} and say so (`counts`), or give it another figure of merit"
+            )
+        };
+        assert_eq!(problems(&ROWS), [lacks("rows a second", "rows")]);
+        assert_eq!(problems(&BYTES), [lacks("MB a second", "bytes")]);
+        assert_eq!(problems(&COUNTED), Vec::<String>::new());
+        let [named] = &problems(&NAMED)[..] else { panic!("one problem") };
+        assert!(named.contains("is named `all operations`"), "{named}");
     }
 
     #[test]

@@ -6,7 +6,9 @@
 use std::fmt::Write;
 
 use bakeoff_analysis::RatioIs;
+use bakeoff_results::FigureOfMerit;
 
+use crate::amount::{self, Amount};
 use crate::scale::{Linear, Log, tick_label};
 use crate::words;
 
@@ -31,22 +33,25 @@ pub struct Grouped {
     pub baseline: String,
     /// What the bars are, as `mean time`.
     pub metric: &'static str,
+    /// What they are figures of.
+    pub merit: FigureOfMerit,
 }
 
 /// Bars that stand together.
 pub struct Group {
     /// A label for each of the chart's factors.
     pub labels: Vec<String>,
-    /// A bar for each series: seconds, and their ratio to the baseline.
+    /// A bar for each series: a figure, and its ratio to the baseline's.
     pub bars: Vec<Bar>,
 }
 
 /// One bar, and the point over it.
 #[derive(Clone, Copy, Default)]
 pub struct Bar {
-    /// Mean seconds; `None` when no trial counts.
-    pub seconds: Option<f64>,
-    /// Whether operations were cut off, so that the mean is a lower bound: the bar has an open end.
+    /// Mean seconds, or so much a second; `None` when no trial counts.
+    pub amount: Option<f64>,
+    /// Whether operations were cut off, so that a mean is a lower bound and a rate an upper one: the bar
+    /// has an open end.
     pub cut_off: bool,
     /// The ratio to the baseline; `None` for the baseline itself.
     pub ratio: Option<Ratio>,
@@ -129,13 +134,17 @@ impl Grouped {
     }
 
     fn draw_bars(&self, out: &mut String, frame: &Frame) {
-        let most = self.bars().filter_map(|bar| bar.seconds).fold(0.0, f64::max);
-        let (scale, unit) = words::second_unit(most);
+        let most = self.bars().filter_map(|bar| bar.amount).fold(0.0, f64::max);
+        let (scale, unit) = amount::unit(self.merit, most);
         // Above a bar with an open end stand an arrow and its text.
         let room = if self.bars().any(|bar| bar.cut_off) { 1.15 } else { 1.0 };
         let axis = Linear::up_to(most * scale * room);
         let y = |value: f64| frame.base - axis.place(value) * BAR_BAND;
-        text(out, "axis-title", LEFT, frame.bars_top - 12.0, &format!("{}, {unit}", self.metric));
+        let title = match self.merit.is_rate() {
+            true => self.metric.to_owned(),
+            false => format!("{}, {unit}", self.metric),
+        };
+        text(out, "axis-title", LEFT, frame.bars_top - 12.0, &title);
         for tick in &axis.ticks {
             line(out, "grid", (LEFT, y(*tick)), (frame.right(), y(*tick)));
             text(out, "tick end", LEFT - 8.0, y(*tick) + 4.0, &tick_label(*tick));
@@ -143,21 +152,23 @@ impl Grouped {
         for (g, group) in self.groups.iter().enumerate() {
             for (s, (bar, (name, style))) in group.bars.iter().zip(&self.series).enumerate() {
                 let x = frame.center(g, s, self.series.len());
-                let Some(seconds) = bar.seconds else {
+                let Some(value) = bar.amount else {
                     text(out, "missing", x, frame.base - 5.0, "×");
                     continue;
                 };
                 // A bar too small to see is still a line.
-                let height = (frame.base - y(seconds * scale)).max(1.0);
-                let words = format!("{name}: {}", words::seconds_or_more(seconds, bar.cut_off));
+                let height = (frame.base - y(value * scale)).max(1.0);
+                let amount = Amount { merit: self.merit, value, is_bound: bar.cut_off };
+                let words = format!("{name}: {}", amount.text());
                 draw_bar(out, frame, *style, (x, height), &words);
                 let top = frame.base - height;
                 if bar.cut_off {
                     line(out, &format!("whisker open c{style}"), (x, top), (x, top - 11.0));
-                    arrow(out, *style, x, top - 11.0, -1.0);
+                    // Up where it is longer, down where it is lower.
+                    let tip = if self.merit.is_rate() { (top, 1.0) } else { (top - 11.0, -1.0) };
+                    arrow(out, *style, x, tip.0, tip.1);
                 }
-                let over = if bar.cut_off { words::OVER } else { "" };
-                let label = format!("{over}{}", words::digits(seconds * scale));
+                let label = format!("{}{}", amount.sign(), words::digits(value * scale));
                 // That it is no more than a bound must be read at any width.
                 if bar.cut_off || frame.bar >= 6.4 * label.chars().count() as f64 {
                     text(out, "value", x, top - if bar.cut_off { 15.0 } else { 5.0 }, &label);
@@ -171,7 +182,8 @@ impl Grouped {
         let axis = Log::around(self.ratio_extent());
         let bottom = TOP + RATIO_BAND;
         let y = |ratio: f64| bottom - axis.place(ratio) * RATIO_BAND;
-        let title = format!("time ÷ {}’s", self.baseline);
+        let what = if self.merit.is_rate() { self.metric } else { "time" };
+        let title = format!("{what} ÷ {}’s", self.baseline);
         text(out, "axis-title", LEFT, TOP - 12.0, &title);
         for tick in &axis.ticks {
             let class = if (tick - 1.0).abs() < 1e-9 { "one" } else { "grid" };

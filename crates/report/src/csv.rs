@@ -53,11 +53,14 @@ struct Facts<'a> {
 
 use Says::{Follows, Measure as Of};
 
-static FACTS: [(&str, Says); 63] = [
+static FACTS: [(&str, Says); 66] = [
     ("space_bytes", Of(&SPACE, Scope::Trial)),
     ("cpu_client_s", Of(&CPU, Scope::Clients)),
     ("cpu_engine_s", Of(&CPU, Scope::DATABASE)),
     ("operations", Of(&OPERATIONS, Scope::Clients)),
+    ("done_per_second", Of(&DONE_RATE, Scope::Clients)),
+    ("rows_per_second", Of(&ROWS_RATE, Scope::Clients)),
+    ("bytes_per_second", Of(&BYTES_RATE, Scope::Clients)),
     ("commits", Of(&COMMITS, Scope::Clients)),
     ("application_bytes", Of(&PAYLOAD, Scope::Clients)),
     ("device_bytes", Of(&WORK_WRITTEN, Scope::Trial)),

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bakeoff_analysis::{CellView, Comparison, Document};
-use bakeoff_results::{Applied, Levels, OperationSummary, TrialSummary};
+use bakeoff_analysis::{ALL_OPERATIONS, CellView, Comparison, Document};
+use bakeoff_results::{Applied, FigureOfMerit, Levels, OperationSummary, TrialSummary};
 
+use crate::amount::Amount;
 use crate::chart::STYLES;
 use crate::promises;
 use crate::words;
@@ -70,10 +71,64 @@ impl<'a> Layout<'a> {
         Self { document, compare, levels, varying, conditions, cells, comparisons, between }
     }
 
-    /// The workload's operations, where anything was to be timed.
+    /// What there are figures of: the workload's operations, where anything was to be timed. Where levels
+    /// are compared by a rate, all of them together come first.
     pub fn operations(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        let timed = is_timed(self.document);
-        self.document.run.run.operations.iter().map(String::as_str).filter(move |_| timed)
+        let (timed, run) = (is_timed(self.document), &self.document.run.run);
+        let together = self.has_rate() && run.operations.len() > 1;
+        let all = together.then_some(ALL_OPERATIONS);
+        all.into_iter().chain(run.operations.iter().map(String::as_str)).filter(move |_| timed)
+    }
+
+    /// Whether levels are compared by a rate in some cell.
+    fn has_rate(&self) -> bool {
+        let closed = |cell: &CellView| cell.open_loop.is_none();
+        self.document.run.run.figure_of_merit.is_rate() && self.document.cells.iter().any(closed)
+    }
+
+    /// What the levels are compared by at an operation and a condition, if they are. Where operations
+    /// are due at a rate, that is given, and it is their times.
+    pub fn merit(&self, operation: &str, condition: &Condition<'a>) -> Option<FigureOfMerit> {
+        let run = &self.document.run.run;
+        let is_open = |level: &&'a str| {
+            self.cell(condition, level).is_some_and(|cell| cell.open_loop.is_some())
+        };
+        let by_rate = run.figure_of_merit.is_rate() && !self.levels.iter().any(is_open);
+        let together = operation == ALL_OPERATIONS;
+        match (by_rate, together || run.operations.len() == 1) {
+            (true, true) => Some(run.figure_of_merit),
+            (true, false) => None,
+            (false, _) => (!together).then_some(FigureOfMerit::Time),
+        }
+    }
+
+    /// What the levels are compared by at an operation wherever they are: `None` where they are nowhere,
+    /// or not everywhere by the same.
+    pub fn only_merit(&self, operation: &str) -> Option<FigureOfMerit> {
+        let mut merits =
+            self.conditions.iter().filter_map(|condition| self.merit(operation, condition));
+        let first = merits.next()?;
+        merits.all(|merit| merit == first).then_some(first)
+    }
+
+    /// A cell's figure of merit at an operation; of one that is not compared its mean time.
+    pub fn amount(
+        &self,
+        operation: &str,
+        condition: &Condition<'a>,
+        level: &'a str,
+    ) -> Option<Amount> {
+        let merit = self.merit(operation, condition).unwrap_or(FigureOfMerit::Time);
+        if !merit.is_rate() {
+            let figures = self.figures(operation, condition, level)?;
+            return Some(Amount {
+                merit,
+                value: figures.mean_s?,
+                is_bound: figures.unfinished > 0,
+            });
+        }
+        let total = self.cell(condition, level)?.total.as_ref()?.typical;
+        Some(Amount { merit, value: total.rate(merit)?, is_bound: total.at_most })
     }
 
     /// The levels that compete: all but the one that measures the harness.
@@ -108,7 +163,7 @@ impl<'a> Layout<'a> {
         self.is_open() && self.document.cells.iter().any(|cell| cell.open_loop.is_none())
     }
 
-    /// What is compared, in words.
+    /// The time of an operation, in words.
     pub fn metric(&self) -> &'static str {
         if self.is_open() { "mean response time" } else { "mean time" }
     }

@@ -6,6 +6,7 @@
 //! A report is made of [`Section`]s, which say what they have to say in [`block`]s; an [`Exporter`]
 //! writes the blocks in a format. [`Reports`] has both, and takes others' of either kind.
 
+mod amount;
 mod behind;
 pub mod block;
 mod cell_rows;

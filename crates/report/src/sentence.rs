@@ -4,8 +4,10 @@ mod caveats;
 
 use std::collections::BTreeMap;
 
-use bakeoff_analysis::Document;
+use bakeoff_analysis::{ALL_OPERATIONS, CellTotal, Document};
+use bakeoff_results::FigureOfMerit;
 
+use crate::amount;
 use crate::behind;
 use crate::layout::{self, Layout};
 use crate::promises;
@@ -15,7 +17,7 @@ use crate::words;
 /// One honest sentence for the whole run: which level of the compared factor is fastest, by how
 /// much and how sure that is; or that it depends, and on what; or that nothing is decided.
 ///
-/// It goes by mean times and never claims more than the 95 % intervals allow.
+/// It goes by the figure of merit and never claims more than the 95 % intervals allow.
 pub fn verdict(document: &Document) -> String {
     let told = verdict_parts(document);
     told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -105,11 +107,23 @@ fn without_cases(layout: &Layout<'_>) -> String {
              cut off"
                 .into()
         }
+        _ if is_uncounted(layout) => {
+            let merit = layout.document.run.run.figure_of_merit;
+            format!("Nothing is compared: {} were not counted", amount::counted(merit))
+        }
         _ if do_other_things(layout) => {
             "Nothing is compared: no two levels have an operation in common".into()
         }
         _ => "Nothing is compared: no two levels have trials in the same block".into(),
     }
+}
+
+/// Whether levels would be compared by a rate, and no cell has it.
+fn is_uncounted(layout: &Layout<'_>) -> bool {
+    let merit = layout.document.run.run.figure_of_merit;
+    let rate = |total: &CellTotal| total.typical.rate(merit);
+    let mut cells = layout.document.cells.iter().filter(|cell| cell.open_loop.is_none());
+    merit.is_rate() && cells.all(|cell| cell.total.as_ref().and_then(rate).is_none())
 }
 
 /// Whether there are levels beside each other, and no operation that two of them do.
@@ -121,7 +135,10 @@ fn do_other_things(layout: &Layout<'_>) -> bool {
         beside |= cells.len() > 1;
         let does = |name: &str| {
             let all = cells.iter().flat_map(|cell| &cell.operations);
-            all.filter(|operation| operation.name == name).count()
+            match name {
+                ALL_OPERATIONS => cells.len(),
+                _ => all.filter(|operation| operation.name == name).count(),
+            }
         };
         if layout.operations().any(|name| does(name) > 1) {
             return false;
@@ -139,10 +156,12 @@ fn alone<'a>(layout: &Layout<'a>, only: &'a str) -> String {
     let means: Vec<String> = layout
         .operations()
         .filter_map(|operation| {
-            let figures = layout.figures(operation, condition, only)?;
-            let over = if figures.unfinished > 0 { "over " } else { "" };
-            let mean = words::seconds(figures.mean_s?);
-            Some(format!("{operation} takes {over}{mean} on average"))
+            let amount = layout.amount(operation, condition, only)?;
+            let text = if amount.is_bound { amount.bound() } else { amount.text() };
+            Some(match amount.merit.is_rate() {
+                true => format!("it serves {text} on average"),
+                false => format!("{operation} takes {text} on average"),
+            })
         })
         .collect();
     if means.is_empty() { String::new() } else { format!("; {}", words::list(&means)) }
@@ -156,7 +175,7 @@ fn one_winner<'a>(
 ) -> String {
     let name = words::contender(layout.compare, leader);
     if cases.len() == 1 {
-        return format!("{name} is fastest: {}", example(layout, won[0]));
+        return format!("{name} is fastest: {}", it(&name, &example(layout, won[0])));
     }
     let open = format!(" ({}{})", rest(cases), open(layout, cases));
     let scope = if won.len() == cases.len() {
@@ -165,13 +184,53 @@ fn one_winner<'a>(
         format!("in {} of {} comparisons{open}", won.len(), cases.len())
     };
     let Some(range) = range(won) else {
-        return format!("{name} is fastest {scope}: {}", example(layout, won[0]));
+        return format!("{name} is fastest {scope}: {}", it(&name, &example(layout, won[0])));
     };
     let which = if won.len() == 2 { "at the least" } else { "in the middle case" };
     let example = example(layout, middle(won));
-    format!(
-        "{name} is fastest {scope}: the next best takes {range} times as long, and {which} {example}"
-    )
+    let lead = lead(rate_of(layout, won), &range);
+    format!("{name} is fastest {scope}: {lead}, and {which} {example}")
+}
+
+/// What is said of a level that was named just before: "it serves" where its name would stand once more.
+fn it(name: &str, text: &str) -> String {
+    match text.strip_prefix(name) {
+        Some(rest) if rest.starts_with(" serves ") => format!("it{rest}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The rate that cases were decided by, if it is the same one of all of them.
+fn rate_of<'a>(layout: &Layout<'a>, cases: &[&Case<'a>]) -> Option<FigureOfMerit> {
+    let mut merits = cases.iter().map(|case| layout.merit(case.operation, &case.condition));
+    let first = merits.next()?.filter(|merit| merit.is_rate())?;
+    merits.all(|merit| merit == Some(first)).then_some(first)
+}
+
+/// "the next best takes 1.90 to 2.40 times as long": the winner's leads.
+fn lead(rate: Option<FigureOfMerit>, range: &str) -> String {
+    match rate {
+        None => format!("the next best takes {range} times as long"),
+        Some(merit) => {
+            let what = amount::counted(merit);
+            format!("it serves {range} times as many {what} a second as the next best")
+        }
+    }
+}
+
+/// "create_issue takes sqlite 2.10 times as long"; by a rate "lmdb serves 2.10 times as many rows a second
+/// as sqlite".
+fn contrast<'a>(layout: &Layout<'a>, case: &Case<'a>, than: &str) -> String {
+    let next = words::contender(layout.compare, case.next);
+    let ratio = words::times(case.contrast.ratio, case.contrast.is);
+    match rate_of(layout, &[case]) {
+        None => format!("{} takes {next} {ratio} times as long{than}", case.operation),
+        Some(merit) => {
+            let leader = words::contender(layout.compare, case.leader);
+            let what = amount::counted(merit);
+            format!("{leader} serves {ratio} times as many {what} a second as {next}")
+        }
+    }
 }
 
 /// ", all with strict durability": where the cases are that nobody won.
@@ -236,14 +295,9 @@ fn middle<'b, 'a>(won: &[&'b Case<'a>]) -> &'b Case<'a> {
 
 /// "create_issue takes sqlite 2.10 times as long (1.90 to 2.40, 5 blocks) with 4 clients".
 fn example<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
-    let next = words::contender(layout.compare, case.next);
-    let ratio = words::times(case.contrast.ratio, case.contrast.is);
     let place = layout.place(&case.condition);
-    format!(
-        "{} takes {next} {ratio} times as long on average ({}){place}",
-        case.operation,
-        backing(layout, case)
-    )
+    let contrast = contrast(layout, case, " on average");
+    format!("{contrast} ({}){place}", backing(layout, case))
 }
 
 /// "95 % interval 1.90 to 2.40, 5 blocks"; before it, of what was cut off, how long that took.
@@ -251,9 +305,9 @@ fn backing<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
     let Contrast { is, ends, blocks, .. } = case.contrast;
     let number = words::many(blocks as usize, "block");
     let over = layout
-        .figures(case.operation, &case.condition, case.next)
-        .filter(|figures| figures.unfinished > 0)
-        .and_then(|figures| Some(format!("over {}; ", words::seconds(figures.mean_s?))))
+        .amount(case.operation, &case.condition, case.next)
+        .filter(|amount| amount.is_bound)
+        .map(|amount| format!("{}; ", amount.bound()))
         .unwrap_or_default();
     match words::ends(ends, is, blocks) {
         Some(ends) => format!("{over}95 % interval {ends}, {number}"),
@@ -315,7 +369,8 @@ fn no_winner<'a>(
         let place = shared(layout, won, cases);
         let place = if place.is_empty() { place } else { format!(" ({place})") };
         shares.push(format!("{name}{is} in {}{of}{place}", won.len()));
-        clearest.push(format!("{name}’s clearest lead: {}", example(layout, strongest(won))));
+        let example = it(&name, &example(layout, strongest(won)));
+        clearest.push(format!("{name}’s clearest lead: {example}"));
     }
     let rest = rest(cases);
     let rest = if rest.is_empty() { rest } else { format!("; {rest}") };
@@ -380,7 +435,11 @@ fn part<'a>(layout: &Layout<'a>, factor: &str, level: &str, group: &[&Case<'a>])
         some => format!(", in {} of {some} comparisons", won.len()),
     };
     let lead = match range(&won) {
-        Some(range) => format!("the next best takes {range} times as long"),
+        Some(range) => lead(rate_of(layout, &won), &range),
+        None if rate_of(layout, &[first]).is_some() => {
+            let contrast = it(&leader, &contrast(layout, first, ""));
+            format!("{contrast}, {}", backing(layout, first))
+        }
         None => {
             let next = words::contender(layout.compare, first.next);
             let ratio = words::times(first.contrast.ratio, first.contrast.is);
@@ -430,7 +489,6 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     }
     let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();
     let closest = if all.is_empty() { &cases[0] } else { middle(&all) };
-    let next = words::contender(layout.compare, closest.next);
     let leader = words::contender(layout.compare, closest.leader);
     let tally = if cases.len() > 1 {
         format!("{}; in the middle case ", rest(cases))
@@ -438,9 +496,8 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
         String::new()
     };
     format!(
-        "{tally}{} takes {next} {} times as long as {leader} ({}){}",
-        closest.operation,
-        words::times(closest.contrast.ratio, closest.contrast.is),
+        "{tally}{} ({}){}",
+        contrast(layout, closest, &format!(" as {leader}")),
         backing(layout, closest),
         layout.place(&closest.condition)
     )

@@ -2,6 +2,7 @@
 
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{Comparison, Document, RatioIs};
+use bakeoff_results::FigureOfMerit;
 
 use crate::layout::{Condition, Layout};
 
@@ -30,6 +31,17 @@ impl Contrast {
             blocks: comparison.blocks,
             verdict: comparison.verdict,
         })
+    }
+
+    /// The same as tables and charts show it: of a time the level's over the baseline's, and of a rate,
+    /// too, so that above 1 is faster.
+    pub fn shown(comparison: &Comparison) -> Option<Self> {
+        let merit = FigureOfMerit::of_metric(&comparison.metric);
+        if !merit.is_some_and(FigureOfMerit::is_rate) {
+            return Self::of(comparison);
+        }
+        let turned = Self::of(&comparison.swapped())?;
+        Some(Self { verdict: comparison.verdict, ..turned })
     }
 }
 

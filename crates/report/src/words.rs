@@ -105,6 +105,9 @@ pub fn times(value: f64, is: RatioIs) -> String {
 /// What stands before a time that is a lower bound, in tables and charts.
 pub const OVER: &str = "> ";
 
+/// What stands before a rate that is an upper bound, in tables and charts.
+pub const UNDER: &str = "< ";
+
 /// Seconds, or that it took longer.
 pub fn seconds_or_more(value: f64, cut_off: bool) -> String {
     format!("{}{}", if cut_off { OVER } else { "" }, seconds(value))

@@ -23,7 +23,7 @@ mod summary;
 mod text;
 mod write;
 
-pub use bakeoff_factor::FigureOfMerit;
+pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit};
 pub use calibration::Calibration;
 pub use course::{Course, Courses};
 pub use debts::UNITS as DEBT_UNITS;

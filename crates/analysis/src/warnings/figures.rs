@@ -10,6 +10,7 @@ use super::{Tally, part, part_of, percent, place};
 use crate::compare::{self, Mean};
 use crate::comparison::Comparison;
 use crate::document::CellView;
+use crate::open_loop::is_open;
 use crate::verdict::ENOUGH;
 use crate::warning::{Warning, WarningKind};
 
@@ -137,7 +138,12 @@ fn below(
     so: &str,
     kind: WarningKind,
 ) -> Option<Warning> {
-    let rarest = |trial: &TrialSummary| trial.operations.iter().map(|op| op.count).min();
+    // Where all operations are one figure, they are counted together.
+    let together = |trial: &TrialSummary| run.figure_of_merit.is_rate() && !is_open(trial);
+    let rarest = |trial: &TrialSummary| {
+        let counts = trial.operations.iter().map(|op| op.count);
+        if together(trial) { counts.reduce(u64::saturating_add) } else { counts.min() }
+    };
     let short = |trial: &TrialSummary| rarest(trial).is_some_and(|rarest| rarest < wanted);
     // What has to be waited for, at the pace of the trial itself, which may have run on for the sake
     // of a few operations.
@@ -156,8 +162,9 @@ fn below(
         None => "longer trials (--seconds) show how many there are".into(),
     };
     let text = format!(
-        "in {} there are fewer than {wanted} operations of a kind, {so}; the fewest ({}) at {}",
+        "in {} there are fewer than {wanted} operations{}, {so}; the fewest ({}) at {}",
         part(few.len(), counted.len()),
+        if together(slowest) { "" } else { " of a kind" },
         rarest(slowest).unwrap_or_default(),
         place(run, &slowest.levels)
     );

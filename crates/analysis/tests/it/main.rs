@@ -11,6 +11,7 @@ mod open_loop;
 mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
+mod rates;
 mod schema;
 mod sequential;
 mod verdicts;

@@ -108,7 +108,14 @@ fn engines(registry: &Registry) -> Table {
 }
 
 fn workloads(registry: &Registry) -> Table {
-    let header = ["workload", "what it stands for", "operations", "scales", "its own factors"];
+    let header = [
+        "workload",
+        "what it stands for",
+        "operations",
+        "compared by",
+        "scales",
+        "its own factors",
+    ];
     let mut table = table(&header);
     for target in registry.targets() {
         for workload in target.workloads() {
@@ -119,6 +126,7 @@ fn workloads(registry: &Registry) -> Table {
                 &workload.name,
                 &about.summary,
                 &about.operations.join("\n"),
+                about.figure_of_merit.words(),
                 &scales.join("\n"),
                 &declared(&workload),
             ]);

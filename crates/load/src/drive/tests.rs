@@ -125,6 +125,49 @@ fn the_window_waits_for_enough_of_the_slowest_kind() {
     assert!((a / b - 1.0).abs() < 0.2 && (b - 1.0 / 0.17).abs() < 0.6, "{a} and {b}");
 }
 
+/// With one kind of operation and no failure a rate is what is in flight over the mean time.
+#[test]
+fn the_total_of_one_kind_is_the_inverse_of_its_mean() {
+    let rows = |turn: usize| crate::Work { rows: 1 + turn as u64 % 2, bytes: 4096 };
+    let client = |_| {
+        move |turn: usize| Work {
+            done: Done { work: rows(turn), ..Done::default() },
+            ..Work::of(0, if turn % 5 == 0 { 30 * MS } else { 10 * MS })
+        }
+    };
+    let outcome = simulated(&plan(3, 1, 2000), client).outcome;
+    let (kind, totals) = (&outcome.kinds[0], outcome.totals(3));
+    let inverse = 3.0 / (kind.kept.mean() / 1e9);
+    assert!((totals.operations / inverse - 1.0).abs() < 1e-9, "{totals:?} {inverse}");
+    assert_eq!(kind.work.bytes, 4096 * kind.kept.len());
+    assert!((totals.bytes / (4096.0 * totals.operations) - 1.0).abs() < 1e-9, "{totals:?}");
+    // One row and two in turn.
+    assert!((totals.rows / (1.5 * totals.operations) - 1.0).abs() < 0.05, "{totals:?}");
+}
+
+/// Rates of several kinds are one; what failed is in none of them, though it took its time.
+#[test]
+fn a_total_is_over_all_kinds_and_leaves_failures_out() {
+    let client = |_| {
+        move |turn: usize| match turn % 3 {
+            0 => failing(20 * MS, "no"),
+            1 => Work {
+                done: Done { work: crate::Work { rows: 7, bytes: 0 }, ..Done::default() },
+                ..Work::of(0, 10 * MS)
+            },
+            _ => Work::of(1, 30 * MS),
+        }
+    };
+    let outcome = simulated(&plan(1, 2, 6000), client).outcome;
+    let totals = outcome.totals(1);
+    // Two that succeed in each 60 ms.
+    assert!((totals.operations * 0.030 - 1.0).abs() < 0.02, "{totals:?}");
+    let all: f64 = outcome.rates(1).iter().sum();
+    assert!(all > 1.4 * totals.operations, "the others count what failed: {all}");
+    assert!((totals.rows / (3.5 * totals.operations) - 1.0).abs() < 0.02, "{totals:?}");
+    assert_eq!(totals.bytes, 0.0);
+}
+
 #[test]
 fn what_has_not_ended_at_the_cap_took_that_long_at_least() {
     let plan = Plan { least: 3, cap: Duration::from_millis(700), ..plan(2, 2, 200) };

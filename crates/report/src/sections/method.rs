@@ -1,6 +1,6 @@
 //! How it was measured, on what machine, and by what command.
 
-use bakeoff_results::Run;
+use bakeoff_results::{FigureOfMerit, Run};
 
 use crate::block::{Block, Words};
 use crate::layout::{self, Layout};
@@ -122,10 +122,25 @@ fn verdicts(run: &Run) -> Words {
              is the noise floor; a difference below it is *within noise*. Where operations were still \
              running when a trial was cut off, they count with the time that they had taken by then: > \
              stands before such times, ≥ or ≤ before ratios; there is no ratio where both levels were cut \
-             off. The verdict goes by mean times; two levels other than ",
+             off. The verdict goes by ",
         )
+        .plain(judged_by(run))
+        .marked("; two levels other than ")
         .plain(&run.baseline)
         .marked(" are held against each other by their own pairs of trials.")
+}
+
+/// What the verdict goes by.
+fn judged_by(run: &Run) -> String {
+    match run.figure_of_merit {
+        FigureOfMerit::Time => "mean times".into(),
+        rate => format!(
+            "{}, all operations together and those that failed left out; above 1 is faster, and < stands \
+             before a rate that was cut off. Where operations are due at a rate, that is given, and the \
+             verdict goes by mean times",
+            rate.words()
+        ),
+    }
 }
 
 /// How many comparisons at once are dealt with.

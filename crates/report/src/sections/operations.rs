@@ -2,9 +2,10 @@
 
 mod bars;
 
-use bakeoff_analysis::{Comparison, Document};
-use bakeoff_results::OperationSummary;
+use bakeoff_analysis::{ALL_OPERATIONS, Comparison, Document};
+use bakeoff_results::{FigureOfMerit, OperationSummary};
 
+use crate::amount::Amount;
 use crate::block::{Block, Cell, Charts, Column, Kind, Look, Row, Table, Tone, Words};
 use crate::cell_rows;
 use crate::figures::{NONE, latency_or_more};
@@ -17,12 +18,14 @@ use crate::words;
 pub struct Operations;
 
 /// The columns that a cell can have.
-const COLUMNS: [(&str, Kind); 12] = [
+const COLUMNS: [(&str, Kind); 13] = [
     ("mean", Kind::Main),
     ("ratio", Kind::Main),
     ("95 % interval", Kind::Number),
     ("verdict", Kind::Verdict),
     ("ratio, engine alone", Kind::Number),
+    // Beside a rate.
+    ("mean time", Kind::Number),
     ("per second", Kind::Number),
     ("p50", Kind::Number),
     ("p95", Kind::Number),
@@ -34,6 +37,9 @@ const COLUMNS: [(&str, Kind); 12] = [
 
 /// What is said where the clients of a cell never do the operation.
 const NOT_OF_IT: &str = "not done here";
+
+/// What is said where a rate was not counted, as in runs of an older bakeoff.
+const NOT_COUNTED: &str = "not counted";
 
 impl Section for Operations {
     fn name(&self) -> &str {
@@ -58,18 +64,19 @@ fn sign(layout: &Layout<'_>, level: &str) -> Cell {
 
 /// How the charts of an operation are read.
 fn explained(layout: &Layout<'_>, operation: &str, charts: usize) -> Words {
-    let mut text = format!(
-        "Bars: {}, the typical (geometric) mean of the trials; shorter is better.",
-        layout.metric()
-    );
-    if layout.levels.len() > 1 {
+    let rate = bars::merit(layout, operation).filter(|merit| merit.is_rate());
+    let (what, better) = rate.map_or((layout.metric(), "shorter"), |it| (it.words(), "taller"));
+    let mut text =
+        format!("Bars: {what}, the typical (geometric) mean of the trials; {better} is better.");
+    if layout.levels.len() > 1 && bars::merit(layout, operation).is_some() {
+        let (what, faster) = rate.map_or(("time", "below"), |it| (it.words(), "above"));
         text += &format!(
-            " Above them: time as a multiple of {}’s, with its 95 % interval; below 1 is faster.",
+            " Above them: {what} as a multiple of {}’s, with its 95 % interval; {faster} 1 is faster.",
             layout.document.run.run.baseline
         );
     }
     if is_cut_off(layout.document, operation) {
-        text += bars::OPEN;
+        text += if rate.is_some() { bars::CLOSED } else { bars::OPEN };
     }
     if charts > 1 {
         text += " Each chart has its own scale.";
@@ -86,18 +93,18 @@ fn explained(layout: &Layout<'_>, operation: &str, charts: usize) -> Words {
 /// Whether an operation was still running anywhere when its trial was cut off.
 fn is_cut_off(document: &Document, operation: &str) -> bool {
     let all = document.cells.iter().flat_map(|cell| &cell.operations);
-    all.filter(|it| it.name == operation).any(|it| it.unfinished > 0)
+    all.filter(|it| operation == ALL_OPERATIONS || it.name == operation).any(|it| it.unfinished > 0)
 }
 
 /// A row for each condition and level.
 fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
     let mut columns = cell_rows::names(layout);
     columns.extend(COLUMNS.map(|(name, kind)| Column::new(kind, name)));
-    if layout.is_open() {
-        columns[layout.varying.len() + 1].name = "mean response".into();
+    if let Some(name) = heading(layout, operation) {
+        columns[layout.varying.len() + 1].name = name.into();
     }
     let mut rows = Vec::new();
-    for condition in &layout.conditions {
+    for condition in conditions(layout, operation) {
         for (number, level) in layout.levels.iter().enumerate() {
             let marks = cell_rows::marks(layout, condition, level);
             let cells = cells(layout, operation, condition, level).into_iter();
@@ -120,6 +127,28 @@ fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
     table.without_empty_columns(|row| charted.contains(&row.cells[name].text.as_str()))
 }
 
+/// The heading of the figures that are compared, where it is not that of mean times.
+fn heading(layout: &Layout<'_>, operation: &str) -> Option<&'static str> {
+    match bars::merit(layout, operation) {
+        Some(merit) if merit.is_rate() => Some(merit.words()),
+        _ if layout.is_open() && layout.only_merit(operation).is_some() => Some("mean response"),
+        _ if layout.is_open() => Some("compared"),
+        _ => None,
+    }
+}
+
+/// The conditions that there can be figures of an operation at: a rate of all of them is none where it
+/// is given.
+fn conditions<'b, 'a>(
+    layout: &'b Layout<'a>,
+    operation: &'b str,
+) -> impl Iterator<Item = &'b Condition<'a>> {
+    let has = move |condition: &&Condition<'a>| {
+        operation != ALL_OPERATIONS || layout.merit(operation, condition).is_some()
+    };
+    layout.conditions.iter().filter(has)
+}
+
 /// A text for each of [`COLUMNS`].
 fn cells<'a>(
     layout: &Layout<'a>,
@@ -130,17 +159,24 @@ fn cells<'a>(
     let figures = layout.figures(operation, condition, level);
     let comparison = layout.against_baseline(operation, condition, level);
     let comparison = comparison.filter(|_| !layout.is_harness(level));
+    let amount = layout.amount(operation, condition, level);
+    let rate = amount.filter(|amount| amount.merit.is_rate());
     let cut_off = figures.is_some_and(|figures| figures.unfinished > 0);
     let quantile =
         |of: fn(&OperationSummary) -> Option<f64>| latency_or_more(figures.and_then(of), cut_off);
+    // A rate of one kind of operation is not told twice.
+    let is_told = rate.is_some_and(|rate| {
+        matches!(rate.merit, FigureOfMerit::Operations | FigureOfMerit::Requests)
+    });
     [
-        quantile(|f| f.mean_s),
+        amount.map_or(NONE.into(), |it| it.in_column()),
         comparison.map_or(NONE.into(), ratio),
         comparison.map_or(NONE.into(), interval),
-        standing(layout, condition, level, figures, comparison).into(),
+        standing(layout, (operation, condition, level), amount, comparison).into(),
         comparison.and_then(|it| it.engine_only_ratio).map_or(NONE.into(), words::ratio),
-        figures.map_or(NONE.into(), |f| {
-            let at_most = if f.unfinished > 0 { "< " } else { "" };
+        rate.map_or(NONE.into(), |_| quantile(|f| f.mean_s)),
+        figures.filter(|_| !is_told).map_or(NONE.into(), |f| {
+            let at_most = if f.unfinished > 0 { words::UNDER } else { "" };
             format!("{at_most}{}", words::digits(f.per_second))
         }),
         quantile(|f| f.p50_s),
@@ -155,31 +191,46 @@ fn cells<'a>(
 /// What is said of a level beside its figures.
 fn standing<'a>(
     layout: &Layout<'a>,
-    condition: &Condition<'a>,
-    level: &'a str,
-    figures: Option<&OperationSummary>,
+    (operation, condition, level): (&str, &Condition<'a>, &'a str),
+    amount: Option<Amount>,
     comparison: Option<&Comparison>,
 ) -> &'static str {
-    match (figures, comparison) {
-        (None, _) if layout.cell(condition, level).is_some() => NOT_OF_IT,
-        (None, _) => "no trial",
-        (Some(figures), _) if figures.mean_s.is_none() => "no operation",
+    let figures = layout.figures(operation, condition, level);
+    match (amount, comparison) {
+        (None, _) if layout.cell(condition, level).is_none() => "no trial",
+        (None, _) if figures.is_none() && operation != ALL_OPERATIONS => NOT_OF_IT,
+        (None, _) if is_uncounted(layout, operation, condition, level) => NOT_COUNTED,
+        (None, _) => "no operation",
         _ if layout.is_harness(level) => "harness",
         (Some(_), Some(comparison)) if comparison.blocks == 0 => "no pair",
         (Some(_), Some(comparison)) => comparison.verdict.word(),
+        // Figures that nothing is compared by.
+        _ if layout.merit(operation, condition).is_none() => "",
         _ if level == layout.document.run.run.baseline && layout.levels.len() > 1 => "baseline",
         _ => "",
     }
 }
 
+/// Whether levels are compared by a rate there, and a cell that has operations has none.
+fn is_uncounted<'a>(
+    layout: &Layout<'a>,
+    operation: &str,
+    condition: &Condition<'a>,
+    level: &'a str,
+) -> bool {
+    let by_rate = layout.merit(operation, condition).is_some_and(FigureOfMerit::is_rate);
+    let cell = layout.cell(condition, level).filter(|_| by_rate);
+    cell.is_some_and(|cell| cell.operations.iter().any(|it| it.mean_s.is_some()))
+}
+
 /// "2.10", "≥ 31.0", or that there is none.
 fn ratio(comparison: &Comparison) -> String {
-    Contrast::of(comparison).map_or(NONE.into(), |it| words::ratio_or_bound(it.ratio, it.is))
+    Contrast::shown(comparison).map_or(NONE.into(), |it| words::ratio_or_bound(it.ratio, it.is))
 }
 
 /// "1.90 to 2.40", "from 28.0", that it is wide, or that there is none.
 fn interval(comparison: &Comparison) -> String {
-    let contrast = Contrast::of(comparison);
+    let contrast = Contrast::shown(comparison);
     let text = contrast.and_then(|it| words::ends(it.ends, it.is, it.blocks));
     text.unwrap_or_else(|| NONE.into())
 }
@@ -194,16 +245,22 @@ fn compact<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
         Row::of(condition.iter().map(|level| (*level).into()).chain(cells))
     };
     let baseline = &layout.document.run.run.baseline;
-    let metric = layout.metric();
+    let merit = bars::merit(layout, operation);
+    let rate = merit.filter(|merit| merit.is_rate());
+    let metric = rate.map_or(layout.metric(), FigureOfMerit::words);
     let shown = match layout.levels.len() {
         0 | 1 => metric.to_owned(),
-        _ => format!("{metric}, and its ratio to {baseline}’s (95 % interval)"),
+        _ if merit.is_none() => metric.to_owned(),
+        _ => {
+            let whose = if rate.is_some() { "their" } else { "its" };
+            format!("{metric}, and {whose} ratio to {baseline}’s (95 % interval)")
+        }
     };
     let service = if layout.is_open() { "; below, mean service time" } else { "" };
     Table {
         caption: format!("{shown}{service}").into(),
         columns: condition.chain(levels).collect(),
-        rows: layout.conditions.iter().map(row).collect(),
+        rows: conditions(layout, operation).map(row).collect(),
         note: harness(layout, operation),
         ..Table::default()
     }
@@ -212,9 +269,15 @@ fn compact<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
 /// What an operation takes where nothing is done, in a line.
 fn harness(layout: &Layout<'_>, operation: &str) -> Option<String> {
     let line = |level: &&str| {
-        let mean = |condition| layout.figures(operation, condition, level)?.mean_s;
-        let most = layout.conditions.iter().filter_map(mean).reduce(f64::max)?;
-        Some(format!("{level}, the harness alone: at most {}", words::seconds(most)))
+        let amounts = layout.conditions.iter();
+        let amounts = amounts.filter_map(|condition| layout.amount(operation, condition, level));
+        let is_slower = |one: &Amount, than: &Amount| match one.merit.is_rate() {
+            true => one.value < than.value,
+            false => one.value > than.value,
+        };
+        let slowest = amounts.reduce(|a, b| if is_slower(&b, &a) { b } else { a })?;
+        let end = if slowest.merit.is_rate() { "least" } else { "most" };
+        Some(format!("{level}, the harness alone: at {end} {}", slowest.text()))
     };
     let lines: Vec<String> = layout.hidden().iter().filter_map(line).collect();
     (!lines.is_empty()).then(|| lines.join("; "))
@@ -229,10 +292,11 @@ fn compact_cell<'a>(
 ) -> Cell {
     let figures = layout.figures(operation, condition, level);
     let comparison = layout.against_baseline(operation, condition, level);
-    let standing = standing(layout, condition, level, figures, comparison);
-    let Some(mean) = figures.and_then(|f| f.mean_s) else { return Cell::verdict(standing) };
+    let amount = layout.amount(operation, condition, level);
+    let standing = standing(layout, (operation, condition, level), amount, comparison);
+    let Some(amount) = amount else { return Cell::verdict(standing) };
     let cut_off = figures.is_some_and(|f| f.unfinished > 0);
-    let mean = words::seconds_or_more(mean, cut_off);
+    let mean = amount.text();
     let text = match comparison.filter(|comparison| comparison.ratio.is_some()) {
         Some(comparison) => format!("{mean} {standing}\n{}", against(comparison)),
         None if standing.is_empty() => mean,
@@ -240,13 +304,16 @@ fn compact_cell<'a>(
     };
     let service = figures.and_then(|f| f.service_mean_s);
     let service = service.map(|mean| format!("{} service", words::seconds_or_more(mean, cut_off)));
-    // Of a disk people ask how much it serves.
-    let rate = figures.filter(|_| !layout.has_engines());
-    let rate = rate.map(|f| format!("{}/s", words::digits(f.per_second)));
+    // Of a disk people ask how much it serves and how fast.
+    let other = figures.filter(|_| !layout.has_engines() || amount.merit.is_rate());
+    let other = other.and_then(|f| match amount.merit.is_rate() {
+        true => Some(format!("{} each", words::seconds_or_more(f.mean_s?, cut_off))),
+        false => Some(format!("{}/s", words::digits(f.per_second))),
+    });
     let marks = cell_rows::marks(layout, condition, level);
     let wrong = marks.iter().map(|mark| mark.text.to_owned());
     let lines: Vec<String> =
-        [text].into_iter().chain(service).chain(rate).chain(wrong.clone()).collect();
+        [text].into_iter().chain(service).chain(other).chain(wrong.clone()).collect();
     let words = wrong.map(|text| (text, Tone::Bad));
     Cell {
         words: words.chain([(standing.to_owned(), Tone::of(standing))]).collect(),

@@ -51,6 +51,9 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
     );
     let mut facts = vec![("machine", machine(&run.machine)), ("date", words::date(run.started_s))];
     let fixed = fixed(run);
+    if run.figure_of_merit.is_rate() {
+        facts.push(("compared by", run.figure_of_merit.words().into()));
+    }
     if !fixed.is_empty() {
         facts.push(("all else equal", fixed.join(", ")));
     }

@@ -1,9 +1,10 @@
 //! Every trial.
 
-use bakeoff_analysis::{Attempts, OpenLoop, Steadiness, steadiness};
+use bakeoff_analysis::{Attempts, OpenLoop, Steadiness, Total, steadiness};
 use bakeoff_results::measure::*;
-use bakeoff_results::{OperationSummary, TrialSummary};
+use bakeoff_results::{FigureOfMerit, OperationSummary, TrialSummary};
 
+use crate::amount::Amount;
 use crate::behind::BEHIND;
 use crate::block::{Block, Column, Folded, Kind, Look, Row, Table};
 use crate::figures;
@@ -68,13 +69,19 @@ fn trial_columns(layout: &Layout<'_>) -> Vec<Column> {
     let mut columns: Vec<Column> = ["block", "order"].map(str::to_owned).map(number).into();
     let factors = layout.varying.iter().copied().chain([layout.compare]);
     columns.extend(factors.map(|factor| Column::new(Kind::Text, factor)));
-    for operation in layout.operations() {
+    for operation in &layout.document.run.run.operations {
         let figures = ["mean, ms", "p99, ms", "service, ms", "per s"];
         columns.extend(figures.map(|figure| number(format!("{operation} {figure}"))));
     }
+    columns.extend(rate(layout).map(|merit| number(merit.words().into())));
     columns.extend(REST.map(str::to_owned).map(number));
     columns.push(Column::new(Kind::Remark, "note"));
     columns
+}
+
+/// The rate that levels are compared by, if they are.
+fn rate(layout: &Layout<'_>) -> Option<FigureOfMerit> {
+    Some(layout.document.run.run.figure_of_merit).filter(|merit| merit.is_rate())
 }
 
 /// The columns after those of the operations.
@@ -100,8 +107,8 @@ fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
     for factor in layout.varying.iter().copied().chain([layout.compare]) {
         cells.push(layout::get(&trial.levels, factor).into());
     }
-    for name in layout.operations() {
-        let operation = trial.operations.iter().find(|o| o.name == name);
+    for name in &layout.document.run.run.operations {
+        let operation = trial.operations.iter().find(|o| o.name == *name);
         let cut_off = operation.is_some_and(|o| o.unfinished > 0);
         for of in [
             |o: &OperationSummary| o.mean_s,
@@ -112,6 +119,12 @@ fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
         }
         cells.push(figure(operation.map(|o| o.per_second)));
     }
+    cells.extend(rate(layout).map(|merit| {
+        let total = Total::of(trial);
+        let value = total.and_then(|total| total.rate(merit));
+        let is_bound = total.is_some_and(|total| total.at_most);
+        value.map_or(figures::NONE.into(), |value| Amount { merit, value, is_bound }.in_column())
+    }));
     let sum = |of: fn(&OperationSummary) -> u64| {
         let all = trial.operations.iter().map(of);
         words::count(all.fold(0, u64::saturating_add))

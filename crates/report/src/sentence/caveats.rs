@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_analysis::{Attempts, Comparison, ConditionState, Document, RatioIs};
+use bakeoff_analysis::{ALL_OPERATIONS, Attempts, Comparison, ConditionState, Document, RatioIs};
 use bakeoff_results::Status;
 
 use crate::layout::{self, Condition, Layout};
@@ -20,8 +20,9 @@ pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
     let mut cells = BTreeSet::new();
     for operation in layout.operations() {
         for condition in &layout.conditions {
-            let case =
-                cases.iter().find(|it| it.operation == operation && it.condition == *condition);
+            // Where a rate of all operations is compared, that says it of each.
+            let is_of = |it: &&Case| it.operation == operation || it.operation == ALL_OPERATIONS;
+            let case = cases.iter().find(|it| is_of(it) && it.condition == *condition);
             let told = |level: &str| {
                 case.is_some_and(|it| it.outcome == Outcome::Won && it.leader != level)
             };

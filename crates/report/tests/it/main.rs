@@ -12,6 +12,7 @@ mod over_time;
 mod own;
 mod power;
 mod priced;
+mod rates;
 mod sample;
 mod snapshots;
 mod states;

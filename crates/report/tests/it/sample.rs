@@ -6,6 +6,7 @@ pub mod cut_off;
 pub mod files;
 pub mod noise;
 pub mod over_time;
+pub mod rate;
 
 use std::collections::BTreeMap;
 

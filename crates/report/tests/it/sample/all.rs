@@ -1,9 +1,9 @@
 //! The samples that are looked at, and held against their snapshots.
 
 use bakeoff_analysis::{Document, Warning, WarningKind};
-use bakeoff_results::Levels;
+use bakeoff_results::{FigureOfMerit, Levels};
 
-use super::{Sample, broken, cut_off, files, noise, over_time};
+use super::{Sample, broken, cut_off, files, noise, over_time, rate};
 
 /// Every sample that is small enough to be kept as text, and its name.
 pub fn all() -> Vec<(&'static str, Document)> {
@@ -20,6 +20,7 @@ pub fn all() -> Vec<(&'static str, Document)> {
         ("cuts", broken::broken("torn", "client 1: 3 is torn")),
         ("files", files::files()),
         ("over-time", over_time::over_time(20)),
+        ("rate", rate::rate(pairs4(), FigureOfMerit::Rows)),
     ]
 }
 

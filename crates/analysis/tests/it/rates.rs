@@ -1,0 +1,178 @@
+//! Runs whose levels are compared by a rate of all operations together.
+
+use crate::data::{ENGINES, Trials, run};
+use bakeoff_analysis::{ALL_OPERATIONS, Comparison, Document, RatioIs, Total, Verdict, schedule};
+use bakeoff_results::measure::*;
+use bakeoff_results::{FigureOfMerit, Run, RunFolder, Trial, histogram};
+
+/// Rows of each operation.
+const ROWS: f64 = 30.0;
+
+/// Whose operations take how many milliseconds each, at one client.
+fn trials(blocks: u32, take: impl Fn(u32, &str) -> [f64; 2]) -> Vec<Trial> {
+    let mut generator = Trials::new(5, 1);
+    let mut trials: Vec<Trial> =
+        (0..blocks).flat_map(|block| generator.block(block, block, ["1", "0"])).collect();
+    for trial in &mut trials {
+        let take = take(trial.block, trial.levels["engine"].trim_end_matches("@again"));
+        let measured = trial.measured.as_mut().unwrap();
+        for (operation, milliseconds) in measured.operations.iter_mut().zip(take) {
+            operation.slots.clear();
+            operation.kept = histogram::empty();
+            operation.kept.record_n((milliseconds * 1e6) as u64, 100).unwrap();
+        }
+        // The client does one of the one and one of the other.
+        let rate = 2e3 / (take[0] + take[1]);
+        measured.operations.iter_mut().for_each(|it| it.per_second = rate / 2.0);
+        measured.measures.set(&DONE_RATE, Scope::Clients, rate);
+        measured.measures.set(&ROWS_RATE, Scope::Clients, ROWS * rate);
+    }
+    trials
+}
+
+/// beta takes twice as long, by a ripple.
+fn slower(block: u32, level: &str) -> [f64; 2] {
+    let ripple = 1.0 + 0.01 * f64::from(block % 3);
+    if level == "beta" { [20.0 * ripple, 40.0] } else { [10.0, 20.0] }
+}
+
+fn of(merit: FigureOfMerit) -> Run {
+    Run { figure_of_merit: merit, ..run(&["1"], &["0"], 40) }
+}
+
+fn document(run: &Run, trials: &[Trial]) -> Document {
+    let dir = tempfile::tempdir().unwrap();
+    let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
+    trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+    bakeoff_analysis::document(&folder).unwrap()
+}
+
+fn beta(document: &Document) -> &Comparison {
+    let all = document.comparisons.iter().filter(|it| it.level == "beta");
+    let [beta] = all.collect::<Vec<_>>()[..] else { panic!("one comparison") };
+    beta
+}
+
+#[test]
+fn what_has_the_lower_rate_is_slower_and_all_operations_are_one_comparison() {
+    let document = document(&of(FigureOfMerit::Rows), &trials(6, slower));
+    let beta = beta(&document);
+    assert_eq!((&*beta.operation, &*beta.metric), (ALL_OPERATIONS, "rows_per_second"));
+    assert_eq!(beta.verdict, Verdict::Slower);
+    assert!(beta.ratio.is_some_and(|ratio| (2.0..2.02).contains(&ratio)), "{beta:?}");
+    assert!(beta.low > Some(1.9) && beta.high < Some(2.1), "{beta:?}");
+    // Of both kinds together.
+    assert_eq!(beta.fewest_operations, Some(200));
+    let pairs = document.comparisons.len() + document.between.len();
+    assert_eq!(pairs, 3, "three levels, one figure each");
+    assert_eq!(document.noise.len(), 1);
+    let turned = beta.swapped();
+    assert_eq!(turned.verdict, Verdict::Faster);
+}
+
+/// The cells' rates stand to each other as the pairs do.
+#[test]
+fn the_quotient_of_two_cells_is_that_of_their_pairs() {
+    let document = document(&of(FigureOfMerit::Operations), &trials(6, slower));
+    let total = |engine: &str| {
+        let cell = document.cells.iter().find(|cell| cell.levels["engine"] == engine).unwrap();
+        cell.total.clone().unwrap()
+    };
+    let (alpha, of_beta) = (total("alpha"), total("beta"));
+    let quotient = alpha.typical.operations_per_second / of_beta.typical.operations_per_second;
+    assert!((quotient / beta(&document).ratio.unwrap() - 1.0).abs() < 1e-9, "{quotient}");
+    let rows = alpha.typical.rows_per_second.unwrap();
+    assert!((rows / alpha.typical.operations_per_second - ROWS).abs() < 1e-9, "{rows}");
+    assert_eq!(of_beta.each.len(), 6);
+    assert!(of_beta.each[0].operations_per_second > of_beta.each[1].operations_per_second);
+    assert_eq!(alpha.typical.bytes_per_second, None, "nobody counted them");
+}
+
+/// With one kind of operation in a closed loop a rate says what the mean says.
+#[test]
+fn with_one_kind_of_operation_rates_and_means_have_one_ratio() {
+    let one = |merit| {
+        let mut run = of(merit);
+        run.operations.truncate(1);
+        let mut trials = trials(6, |block, level| [slower(block, level)[0]; 2]);
+        for trial in &mut trials {
+            trial.measured.as_mut().unwrap().operations.truncate(1);
+        }
+        document(&run, &trials)
+    };
+    let (time, rate) = (one(FigureOfMerit::Time), one(FigureOfMerit::Requests));
+    let (time, rate) = (beta(&time), beta(&rate));
+    assert_eq!((&*time.metric, &*rate.metric), ("mean_s", "requests_per_second"));
+    assert_eq!((&rate.operation, rate.verdict), (&time.operation, time.verdict));
+    for (by_rate, by_time) in
+        [(rate.ratio, time.ratio), (rate.low, time.low), (rate.high, time.high)]
+    {
+        // A histogram has three digits.
+        let (by_rate, by_time) = (by_rate.unwrap(), by_time.unwrap());
+        assert!((by_rate / by_time - 1.0).abs() < 2e-3, "{by_rate} {by_time}");
+    }
+}
+
+#[test]
+fn where_operations_are_due_at_a_rate_their_times_are_compared() {
+    let mut trials = trials(6, slower);
+    for trial in &mut trials {
+        let measures = &mut trial.measured.as_mut().unwrap().measures;
+        measures.set(&OFFERED, Scope::Clients, 20.0);
+        measures.set(&DUE, Scope::Clients, 200.0);
+        measures.set(&NOT_STARTED, Scope::Clients, 0.0);
+    }
+    let document = document(&of(FigureOfMerit::Rows), &trials);
+    assert!(document.comparisons.iter().all(|it| it.metric == "mean_s"), "{document:?}");
+    assert_eq!(document.comparisons.len(), 2 * 2, "each operation of two levels");
+}
+
+/// What was cut off served no more than that.
+#[test]
+fn a_rate_of_trials_that_were_cut_off_is_an_upper_bound() {
+    let mut trials = trials(6, slower);
+    for trial in trials.iter_mut().filter(|trial| trial.levels["engine"] == "beta") {
+        trial.measured.as_mut().unwrap().operations[1].unfinished = 1;
+    }
+    let document = document(&of(FigureOfMerit::Operations), &trials);
+    let beta = beta(&document);
+    assert_eq!((beta.ratio_is, beta.verdict), (Some(RatioIs::AtLeast), Verdict::Slower));
+    assert_eq!(beta.high, None);
+    let at_most = |engine: &str| {
+        let cell = document.cells.iter().find(|cell| cell.levels["engine"] == engine).unwrap();
+        cell.total.as_ref().unwrap().typical.at_most
+    };
+    assert!(at_most("beta") && !at_most("alpha"));
+}
+
+/// Earlier records have the rates of kinds, those that failed among them.
+#[test]
+fn what_was_not_counted_is_no_figure() {
+    let mut old = trials(2, slower);
+    for trial in &mut old {
+        trial.measured.as_mut().unwrap().measures = Measures::default();
+    }
+    let rows = document(&of(FigureOfMerit::Rows), &old);
+    let comparison = beta(&rows);
+    assert_eq!((comparison.ratio, comparison.blocks), (None, 0));
+    assert_eq!(comparison.verdict, Verdict::Undecided);
+    let operations = document(&of(FigureOfMerit::Operations), &old);
+    assert!(beta(&operations).ratio.is_some_and(|ratio| ratio > 1.9));
+    old[0].measured.as_mut().unwrap().operations[0].errors = 1;
+    let failed = document(&of(FigureOfMerit::Operations), &old);
+    let trial = &failed.trials[0];
+    assert_eq!(Total::of(trial), None, "its rate counts what failed");
+}
+
+/// A run until decided has one comparison where it would have one for each operation.
+#[test]
+fn a_run_until_decided_counts_the_comparisons_that_there_are() {
+    let levels = ENGINES.len() as u32 - 1;
+    let pairs = levels * (levels - 1) / 2;
+    let comparisons = |run: &Run| schedule(run, 20, None).unwrap().comparisons;
+    assert_eq!(comparisons(&of(FigureOfMerit::Time)), 2 * pairs);
+    assert_eq!(comparisons(&of(FigureOfMerit::Rows)), pairs);
+    let mut open = of(FigureOfMerit::Rows);
+    open.factors.push(("rate".into(), vec!["closed".into(), "100/s".into()]));
+    assert_eq!(comparisons(&open), 2 * 2 * pairs);
+}
