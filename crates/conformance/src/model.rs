@@ -197,6 +197,11 @@ impl Model {
                 let values: BTreeSet<&Cell> = found.iter().map(|row| &row[*column]).collect();
                 values.into_iter().map(|cell| vec![cell.clone()]).collect()
             }
+            Yield::Sorted(column) => {
+                let mut values: Vec<&Cell> = found.iter().map(|row| &row[*column]).collect();
+                values.sort();
+                values.into_iter().map(|cell| vec![cell.clone()]).collect()
+            }
         };
         Answer { count: rows.len() as u64, rows }
     }

@@ -162,10 +162,11 @@ fn yields(table: &Table, genes: &mut Genes<'_>) -> Yield {
         .copied()
         .filter(|column| table.columns[*column].name.starts_with(SMALL))
         .collect();
-    match genes.below(5) {
+    match genes.below(6) {
         0 if !small.is_empty() => Yield::Sum(*genes.pick(&small)),
         1 => Yield::Distinct(*genes.pick(&all)),
-        2 => Yield::Columns(vec![*genes.pick(&all), *genes.pick(&all)]),
+        2 => Yield::Sorted(*genes.pick(&all)),
+        3 => Yield::Columns(vec![*genes.pick(&all), *genes.pick(&all)]),
         _ => Yield::Columns(all),
     }
 }

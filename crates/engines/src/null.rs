@@ -65,7 +65,9 @@ fn plan(schema: &Schema, action: &Action) -> Answer {
         Action::Read(read) => {
             let columns = match &read.yields {
                 Yield::Columns(columns) => columns.as_slice(),
-                Yield::Sum(column) | Yield::Distinct(column) => std::slice::from_ref(column),
+                Yield::Sum(column) | Yield::Distinct(column) | Yield::Sorted(column) => {
+                    std::slice::from_ref(column)
+                }
             };
             Answer::Rows {
                 rows: u64::from(read.limit.unwrap_or(1)),

@@ -74,6 +74,9 @@ pub enum Yield {
     /// The distinct values of a column, ascending, one a row; null is one of them, the first. A
     /// limit counts the rows that are looked at.
     Distinct(usize),
+    /// The values of a column, ascending, one a row, equal ones each; nulls come first. A limit counts
+    /// the rows that are looked at.
+    Sorted(usize),
 }
 
 /// A read of one table along one path.

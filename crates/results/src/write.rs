@@ -129,7 +129,8 @@ impl RunFolder {
     /// [`Error::Full`], [`Error::CannotWrite`].
     pub fn note_answers(&mut self, answers: &Answers) -> Result<()> {
         let mut run = self.run()?;
-        run.answers.retain(|known| known.image != answers.image);
+        run.answers
+            .retain(|known| (&known.image, &known.levels) != (&answers.image, &answers.levels));
         run.answers.push(answers.clone());
         self.describe(&run)
     }

@@ -12,12 +12,17 @@ use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statemen
 use rand::SeedableRng;
 
 mod declare;
+mod digits;
+mod keys;
 pub mod ledger;
+mod oltp;
 mod on;
 mod point;
 mod redmine;
+mod sent;
 mod source;
 pub mod text;
+mod text_oltp;
 mod vocabulary;
 
 pub use bakeoff_factor::{Counts, Declared, FigureOfMerit, Levels};
@@ -68,6 +73,13 @@ pub trait Workload: Send + Sync {
     /// The factors that it adds to the lab's own, in the order in which they are listed.
     fn factors(&self) -> Vec<&'static Declared> {
         Vec::new()
+    }
+
+    /// Whether its rows depend on the level of one of [`Workload::factors`]. Where they don't, all levels of
+    /// that factor start from the same loaded bytes.
+    fn shapes_rows(&self, factor: &Declared) -> bool {
+        let _ = factor;
+        true
     }
 
     /// All operations that its clients may run, whatever the levels; a client's choice is a number into
@@ -303,26 +315,40 @@ pub fn transaction<T>(
     tally: &mut Tally,
     mut body: impl FnMut(&mut dyn Session) -> Result<End<T>>,
 ) -> Result<T> {
-    for tries in 1.. {
-        let attempt = session.begin(Access::Write).and_then(|()| match body(session)? {
+    let mut committed = false;
+    let answer = again(session, tally, |session| {
+        session.begin(Access::Write)?;
+        match body(session)? {
             End::Commit(answer) => session.commit().map(|()| {
-                tally.transactions += 1;
+                committed = true;
                 answer
             }),
             End::Rollback(answer) => session.rollback().map(|()| answer),
-        });
-        match attempt {
-            Ok(answer) => return Ok(answer),
-            Err(error) => {
-                // What the rollback itself says adds nothing to why it was needed.
-                let _ = session.rollback();
-                if !matches!(error, Error::Conflict(_)) || tries == MOST_TRIES {
-                    return Err(error);
-                }
-                tally.retries += 1;
-                back_off(tries);
-            }
         }
+    });
+    tally.transactions += u64::from(committed);
+    answer
+}
+
+/// Makes an attempt again and again while it ends in a conflict, as [`transaction`] does, and counts the
+/// retries. What an attempt that failed has begun is rolled back.
+fn again<T>(
+    session: &mut dyn Session,
+    tally: &mut Tally,
+    mut attempt: impl FnMut(&mut dyn Session) -> Result<T>,
+) -> Result<T> {
+    for tries in 1.. {
+        let error = match attempt(session) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        // What the rollback itself says adds nothing to why it was needed.
+        let _ = session.rollback();
+        if !matches!(error, Error::Conflict(_)) || tries == MOST_TRIES {
+            return Err(error);
+        }
+        tally.retries += 1;
+        back_off(tries);
     }
     unreachable!("the loop ends by returning")
 }
@@ -335,7 +361,8 @@ fn back_off(tries: u32) {
 }
 
 /// Every workload, in the order in which they are listed.
-pub static WORKLOADS: &[&dyn Workload] = &[&redmine::Redmine, &ledger::Ledger, &point::Point];
+pub static WORKLOADS: &[&dyn Workload] =
+    &[&redmine::Redmine, &oltp::Oltp, &text_oltp::TextOltp, &ledger::Ledger, &point::Point];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

@@ -11,9 +11,9 @@ mod mixes;
 mod nine_minutes;
 mod open_loop;
 mod others;
-mod published;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
+mod published;
 mod rates;
 mod schema;
 mod sequential;

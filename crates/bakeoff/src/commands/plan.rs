@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Home;
-use bakeoff_experiment::{Block, Bounds, Cpus, Cuts, Experiment, Factor, PlannedTrial, State};
+use bakeoff_experiment::{
+    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State,
+};
 use bakeoff_lab::possible::line as refused;
+use bakeoff_lab::targets::GroupLimit;
 use bakeoff_lab::{Estimate, Possible, Registry, spec};
 
 use crate::progress::span;
@@ -32,8 +35,9 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = planner(registry, experiment);
     let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
+    let shares = shares(registry, experiment, possible);
     let left_out = left_out(possible) + &published(experiment);
-    format!("{}\n{total}{planner}{lines}{clients}{left_out}{again}", experiment.title)
+    format!("{}\n{total}{planner}{lines}{clients}{shares}{left_out}{again}", experiment.title)
 }
 
 /// Which engines' quota of processors their clients share, if any does, and what that means.
@@ -54,6 +58,28 @@ pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String
             names.join(", ") + if names.len() == 1 { " works" } else { " work" }
         )
     })
+}
+
+/// How many bytes of memory are meant by each share of the data, as far as the size of the data is known
+/// before they are loaded.
+fn shares(registry: &Registry, experiment: &Experiment, possible: &Possible) -> String {
+    let Ok(target) = registry.target_of(&experiment.workload) else { return String::new() };
+    let blocks = possible.plan.blocks.iter();
+    let cells =
+        blocks.flat_map(|block| block.trials.iter().map(|trial| (block.number, &trial.cell)));
+    let line = |(block, cell): (u32, &Cell)| {
+        let memory @ Memory::Share(_) = cell.memory() else { return None };
+        let (trial, _) = bakeoff_lab::resolve(registry, experiment, cell, block).ok()?;
+        let rows = target.size(&trial.setup.subject)?.rows;
+        let limit = GroupLimit { memory, cpus: Cpus::Unlimited }.of(rows).memory_bytes?;
+        let megabytes = |bytes: u64| bytes as f64 / 1e6;
+        Some(format!(
+            "memory {memory}: about {:.1} MB, for {:.1} MB of rows\n",
+            megabytes(limit),
+            megabytes(rows)
+        ))
+    };
+    cells.filter_map(line).collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 /// What a run comes to at most that goes on until it is decided.

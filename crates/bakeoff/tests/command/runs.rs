@@ -283,3 +283,25 @@ fn the_users_own_text_is_what_is_stored() {
     let text = place.json("r")["run"]["text"].as_str().unwrap().to_owned();
     assert!(text.contains("mine.txt"), "{text}");
 }
+
+#[test]
+fn a_share_of_the_data_is_told_in_bytes_before_anything_is_loaded() {
+    let place = Place::new();
+    place.write(
+        "mine.toml",
+        "workload = \"point\"\nscale = \"large\"\nengine = [\"sqlite\", \"lmdb\"]\n",
+    );
+    let told = |memory: &str| {
+        let plan = place.run(&["run", "mine.toml", "--memory", memory, "--dry-run"]).out();
+        let lines = plan.lines().filter(|line| line.starts_with("memory "));
+        (plan.contains("can't be limited"), lines.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (impossible, lines) = told("200%,50%,64M,unlimited");
+    if impossible {
+        bakeoff_testkit::skip("memory can't be limited here");
+        return;
+    }
+    let half = "memory 50%: about 52.5 MB, for 105.0 MB of rows";
+    assert_eq!(lines, ["memory 200%: about 210.0 MB, for 105.0 MB of rows", half]);
+    assert_eq!(told("unlimited").1, [""; 0]);
+}

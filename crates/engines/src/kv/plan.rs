@@ -164,7 +164,7 @@ fn plan_read(layout: &Layout, read: &Read) -> std::result::Result<ReadPlan, &'st
     }
     let answer = match &read.yields {
         Yield::Columns(columns) => columns.clone(),
-        Yield::Sum(column) | Yield::Distinct(column) => vec![*column],
+        Yield::Sum(column) | Yield::Distinct(column) | Yield::Sorted(column) => vec![*column],
     };
     let mut wanted = answer.clone();
     wanted.extend(read.filters.iter().map(|filter| filter.column));

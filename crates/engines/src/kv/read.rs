@@ -15,10 +15,10 @@ pub struct Buffers {
     to: Vec<u8>,
     cells: Cells,
     list: Keys,
-    distinct: Keys,
+    values: Keys,
 }
 
-/// A set of keys that sorts itself: for lists of keys and for distinct values.
+/// Keys that sort themselves: for lists of keys and for values in their order.
 #[derive(Debug, Default)]
 struct Keys {
     bytes: Vec<u8>,
@@ -44,9 +44,21 @@ impl Keys {
         Ok(())
     }
 
+    /// Adds what `push` adds to the bytes, once more if it was added before.
+    fn add_again(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let start = self.bytes.len();
+        push(&mut self.bytes)?;
+        self.ends.push((start, self.bytes.len()));
+        Ok(())
+    }
+
     fn sort(&mut self) {
         let Self { bytes, ends } = self;
         ends.sort_unstable_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
+    }
+
+    fn dedup(&mut self) {
+        let Self { bytes, ends } = self;
         ends.dedup_by(|a, b| bytes[a.0..a.1] == bytes[b.0..b.1]);
     }
 
@@ -68,10 +80,10 @@ pub fn read<R: Reader>(
     rows: &mut Rows,
 ) -> Result<u64> {
     rows.reset(plan.answer.len());
-    let Buffers { from, to, cells, list, distinct } = buffers;
-    distinct.clear();
+    let Buffers { from, to, cells, list, values } = buffers;
+    values.clear();
     let path = Path { reader, layout, plan };
-    let mut answer = Answer { layout, plan, parameters, rows, found: 0, sum: 0, distinct };
+    let mut answer = Answer { layout, plan, parameters, rows, found: 0, sum: 0, values };
     match plan.scope {
         _ if plan.limit == Some(0) => {}
         Scope::Among(count) => {
@@ -111,6 +123,7 @@ impl<R: Reader> Path<'_, R> {
             list.add(|bytes| self.push(0, *value, bytes))?;
         }
         list.sort();
+        list.dedup();
         Ok(())
     }
 
@@ -244,7 +257,8 @@ struct Answer<'a> {
     rows: &'a mut Rows,
     found: u64,
     sum: i64,
-    distinct: &'a mut Keys,
+    /// Of a read that answers with the values of a column in their order.
+    values: &'a mut Keys,
 }
 
 impl Answer<'_> {
@@ -267,7 +281,12 @@ impl Answer<'_> {
             Yield::Distinct(number) => {
                 let column = &self.layout.table.columns[number];
                 let value = cells.get(number, row)?;
-                self.distinct.add(|bytes| push_key(column, value, bytes))?;
+                self.values.add(|bytes| push_key(column, value, bytes))?;
+            }
+            Yield::Sorted(number) => {
+                let column = &self.layout.table.columns[number];
+                let value = cells.get(number, row)?;
+                self.values.add_again(|bytes| push_key(column, value, bytes))?;
             }
         }
         self.found += 1;
@@ -281,9 +300,12 @@ impl Answer<'_> {
         match self.plan.yields {
             Yield::Columns(_) => return Ok(self.found),
             Yield::Sum(_) => self.rows.push(Value::Int(self.sum)),
-            Yield::Distinct(column) => {
-                self.distinct.sort();
-                for key in self.distinct.iter() {
+            Yield::Distinct(column) | Yield::Sorted(column) => {
+                self.values.sort();
+                if matches!(self.plan.yields, Yield::Distinct(_)) {
+                    self.values.dedup();
+                }
+                for key in self.values.iter() {
                     cells.reset(self.layout.table.columns.len());
                     cells.decode_key(&self.layout.table.columns, &[column], key)?;
                     self.rows.push(cells.get(column, &[])?);

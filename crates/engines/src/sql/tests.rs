@@ -139,6 +139,13 @@ fn rows_are_locked_inside_of_what_is_computed_from_them() {
         "SELECT DISTINCT \"project\" FROM \"members\" WHERE \"id\" = $1 \
          ORDER BY \"project\" NULLS FIRST"
     );
+    let sorted = Yield::Sorted(2);
+    let sorted = Read { yields: sorted, limit: Some(3), ..Read::by_key(0, 1, &[]) };
+    assert_eq!(
+        text(Dialect::MySql, &Action::Read(sorted)),
+        "SELECT `project` FROM (SELECT `project` FROM `members` WHERE `id` = ? LIMIT 3) AS found \
+         ORDER BY `project`"
+    );
 }
 
 #[test]

@@ -100,7 +100,9 @@ impl<'a> Text<'a> {
         }
         let columns = match &read.yields {
             Yield::Columns(columns) => self.names(columns),
-            Yield::Sum(column) | Yield::Distinct(column) => self.column(*column),
+            Yield::Sum(column) | Yield::Distinct(column) | Yield::Sorted(column) => {
+                self.column(*column)
+            }
         };
         let rows =
             format!("FROM {}{}", self.name(), self.condition(path, &read.scope, &read.filters));
@@ -120,6 +122,10 @@ impl<'a> Text<'a> {
             Yield::Distinct(column) => {
                 let nulls = self.dialect.nulls(self.table, column, false);
                 format!("SELECT DISTINCT {columns} {source} ORDER BY {columns}{nulls}")
+            }
+            Yield::Sorted(column) => {
+                let nulls = self.dialect.nulls(self.table, column, false);
+                format!("SELECT {columns} {source} ORDER BY {columns}{nulls}")
             }
         })
     }

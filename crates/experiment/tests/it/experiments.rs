@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::common::{GOOD, OF_FILES, load, load_with, trusting, vocabulary, vocabulary_with};
 use bakeoff_experiment::{
-    Bounds, Changes, Cuts, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames, base,
-    engine, presets,
+    Bounds, Changes, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames,
+    base, engine, presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -111,12 +111,23 @@ fn the_noise_floor_is_the_first_level_once_more() {
     assert_eq!(levels("\"lmdb@again\""), ["lmdb@again", "lmdb"]);
 }
 
+/// The factors that a preset names of its workload.
+static OF_TESTS: [Declared; 3] = [plain("test"), plain("transaction"), plain("keys")];
+
+const fn plain(name: &'static str) -> Declared {
+    let canonical = |text: &str| Ok(text.to_owned());
+    Declared { name, summary: "", syntax: "", default: "any", canonical }
+}
+
 #[test]
 fn presets_are_right_and_as_long_as_they_say() {
     let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres"];
     let mut vocabulary = vocabulary_with(&[&["sqlite", "lmdb", "fjall"], &servers[..]].concat());
     let files = vocabulary.workload("files").expect("a workload").clone();
     vocabulary.workloads.push(WorkloadNames { name: "fileio".to_owned(), ..files });
+    let tables = vocabulary.workload("redmine").expect("a workload").clone();
+    let factors = Factor::OWN.into_iter().chain(OF_TESTS.iter().map(Factor::Declared)).collect();
+    vocabulary.workloads.push(WorkloadNames { name: "text-oltp".to_owned(), factors, ..tables });
     for preset in presets() {
         for quick in [false, true] {
             let changes = Changes { quick, ..Changes::default() };

@@ -127,7 +127,7 @@ pub fn answered(schema: &Schema, action: &Action) -> Vec<Option<Column>> {
         Action::Read(read) => match &read.yields {
             Yield::Columns(columns) => columns.iter().map(|it| Some((read.table, *it))).collect(),
             Yield::Sum(_) => vec![None],
-            Yield::Distinct(column) => vec![Some((read.table, *column))],
+            Yield::Distinct(column) | Yield::Sorted(column) => vec![Some((read.table, *column))],
         },
         Action::Insert { table } => vec![Some((*table, schema.tables[*table].key[0]))],
         Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => Vec::new(),

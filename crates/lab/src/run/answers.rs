@@ -25,8 +25,9 @@ use crate::{LabError, TrialError};
 /// Tells the seed of what is asked from others of the run.
 const ASKED: u64 = 7;
 
-/// An image that can be asked, with the levels that tell its cells.
-type Image = (Setup, Levels);
+/// What can be asked: an image, and the levels that tell its cells. An image may be asked more than once:
+/// of some factors of a workload every level starts from the same rows, and asks something else.
+type Asked = (Recipe, Levels);
 
 impl Runner<'_> {
     /// Asks the images of these blocks that were not asked before.
@@ -40,9 +41,12 @@ impl Runner<'_> {
     ) -> Result<(), LabError> {
         let images = self.images(blocks);
         let known = self.folder.run()?.answers;
-        let is_known = |recipe: &Recipe| known.iter().any(|it| it.image == recipe.key);
+        let is_known = |(recipe, levels): &Asked| {
+            known.iter().any(|it| it.image == recipe.key && it.levels == *levels)
+        };
         let mut told = BTreeMap::new();
-        for (recipe, (setup, levels)) in images.iter().filter(|(recipe, _)| !is_known(recipe)) {
+        for (asked, setup) in images.iter().filter(|(asked, _)| !is_known(asked)) {
+            let (recipe, levels) = asked;
             stage.go_on()?;
             // One that can't be loaded is its trials' failure.
             if stage.images.get(recipe).is_none_or(Result::is_err) {
@@ -56,7 +60,7 @@ impl Runner<'_> {
             let mut answers = record(recipe, levels, &answer);
             if let Ok(mine) = answer {
                 answers.difference = self.differs(stage, &answers, &mine, (&images, &mut told))?;
-                told.insert(recipe.key.clone(), mine);
+                told.insert(asked.clone(), mine);
             }
             tracing::info!(?answers, "answered");
             self.folder.note_answers(&answers)?;
@@ -66,7 +70,7 @@ impl Runner<'_> {
     }
 
     /// The images of these blocks that can be asked.
-    fn images(&self, blocks: &[&Due]) -> BTreeMap<Recipe, Image> {
+    fn images(&self, blocks: &[&Due]) -> BTreeMap<Asked, Setup> {
         let mut images = BTreeMap::new();
         for Due { block, .. } in blocks {
             for planned in &block.trials {
@@ -74,8 +78,8 @@ impl Runner<'_> {
                 let setup = trial.setup;
                 let target = self.registry.target(setup.target);
                 if target.is_some_and(|target| target.can_be_asked(&setup.subject)) {
-                    let levels = || self.levels(&planned.cell);
-                    images.entry(setup.recipe.clone()).or_insert_with(|| (setup, levels()));
+                    let asked = (setup.recipe.clone(), self.levels(&planned.cell));
+                    images.entry(asked).or_insert(setup);
                 }
             }
         }
@@ -101,7 +105,7 @@ impl Runner<'_> {
         stage: &mut Stage<'_>,
         answers: &Answers,
         mine: &Told,
-        (images, told): (&BTreeMap<Recipe, Image>, &mut BTreeMap<String, Told>),
+        (images, told): (&BTreeMap<Asked, Setup>, &mut BTreeMap<Asked, Told>),
     ) -> Result<Option<Difference>, LabError> {
         let known = self.folder.run()?.answers;
         let Some(first) = known.into_iter().find(|it| it.work == answers.work) else {
@@ -110,14 +114,17 @@ impl Runner<'_> {
         if first.digest == answers.digest {
             return Ok(None);
         }
+        let is_first = |(it, levels): &Asked| it.key == first.image && *levels == first.levels;
+        let Some((asked, setup)) = images.iter().find(|(asked, _)| is_first(asked)) else {
+            return Ok(None);
+        };
         // What it answered in an earlier sitting is known by its digest alone.
-        if !told.contains_key(&first.image)
-            && let Some((_, (setup, _))) = images.iter().find(|(it, _)| it.key == first.image)
+        if !told.contains_key(asked)
             && let Ok(theirs) = self.ask(stage, setup)
         {
-            told.insert(first.image.clone(), theirs);
+            told.insert(asked.clone(), theirs);
         }
-        Ok(told.get(&first.image).and_then(|theirs| mine.difference(&first.engine, theirs)))
+        Ok(told.get(asked).and_then(|theirs| mine.difference(&first.engine, theirs)))
     }
 
     /// What an image answers.

@@ -171,8 +171,9 @@ impl Target for Tables {
         };
         // What is set for an engine holds for each of its levels.
         let own = experiment.settings.get(engine_name(name)).into_iter().flatten();
+        let shaping = workload.factors().into_iter().filter(|factor| workload.shapes_rows(factor));
         let declared: String =
-            levels.iter().map(|(name, level)| format!(" {name}={level}")).collect();
+            shaping.map(|factor| format!(" {}={}", factor.name, levels.of(factor))).collect();
         let resolved = Resolved {
             engine: name.into(),
             url: urls::url(name).cloned(),

@@ -8,9 +8,11 @@ use bakeoff_workloads::{Parameters, Prepared, Text};
 
 mod books;
 mod conditioning;
+mod oltp;
 mod rows;
 mod statements;
 mod text;
+mod text_oltp;
 
 /// The generated text of one seed, made once.
 fn text() -> Arc<Text> {

@@ -1,0 +1,278 @@
+//! The workload `oltp`: the tests of sysbench 1.0.20 on its table, statement for statement, with its
+//! defaults.
+
+use std::sync::LazyLock;
+
+use bakeoff_engines::schema::{Table, Type};
+use bakeoff_engines::statement::{Bound, Path, Read, Scope, Set, Yield};
+use bakeoff_engines::{Access, Action, Schema, Statement};
+
+use crate::digits::{self, OF_C, OF_PAD};
+use crate::keys::{self, Keys, Picker};
+use crate::sent::one_of;
+use crate::{
+    Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError, Scale,
+    Scales, Statements, Take, Workload, names, stream,
+};
+
+use client::Connection;
+
+mod client;
+
+/// See the module.
+pub struct Oltp;
+
+/// The scales, and their rows.
+static SCALES: LazyLock<Scales<i64, 4>> = LazyLock::new(|| {
+    Scales::new([
+        (Scale::new("10k", "10,000 rows of 194 bytes", 1_940_000), 10_000),
+        (Scale::new("100k", "100,000 rows of 194 bytes", 19_400_000), 100_000),
+        (Scale::new("1M", "1,000,000 rows of 194 bytes", 194_000_000), 1_000_000),
+        (Scale::new("10M", "10,000,000 rows of 194 bytes", 1_940_000_000), 10_000_000),
+    ])
+});
+
+/// The keys that `select_random_points` reads by.
+const POINTS: usize = 10;
+
+/// What clients do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Test {
+    PointSelect,
+    ReadOnly,
+    ReadWrite,
+    WriteOnly,
+    UpdateIndex,
+    UpdateNonIndex,
+    Insert,
+    Delete,
+    RandomPoints,
+}
+
+impl Test {
+    /// All of them, by the names of sysbench's scripts without `oltp_`.
+    const ALL: [(&str, Self); 9] = [
+        ("point_select", Self::PointSelect),
+        ("read_only", Self::ReadOnly),
+        ("read_write", Self::ReadWrite),
+        ("write_only", Self::WriteOnly),
+        ("update_index", Self::UpdateIndex),
+        ("update_non_index", Self::UpdateNonIndex),
+        ("insert", Self::Insert),
+        ("delete", Self::Delete),
+        ("select_random_points", Self::RandomPoints),
+    ];
+
+    fn of(levels: &Levels) -> Self {
+        let name = levels.of(&TEST);
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.expect("a checked level").1
+    }
+
+    /// The transaction that a test with several statements begins.
+    fn access(self) -> Option<Access> {
+        match self {
+            Self::ReadOnly => Some(Access::Read),
+            Self::ReadWrite | Self::WriteOnly => Some(Access::Write),
+            Self::PointSelect
+            | Self::UpdateIndex
+            | Self::UpdateNonIndex
+            | Self::Insert
+            | Self::Delete
+            | Self::RandomPoints => None,
+        }
+    }
+}
+
+static TEST: Declared = Declared {
+    name: "test",
+    summary: "what clients do: sysbench's scripts",
+    syntax: "point_select, read_only, read_write, write_only, update_index, update_non_index, \
+             insert, delete or select_random_points",
+    default: "read_write",
+    canonical: |text| one_of("a test", text, &Test::ALL.map(|(name, _)| name)),
+};
+
+/// The opposite of sysbench's `--skip-trx`.
+static TRANSACTION: Declared = Declared {
+    name: "transaction",
+    summary: "whether the statements of read_only, read_write and write_only are one transaction \
+              together",
+    syntax: "on or off",
+    default: "on",
+    canonical: |text| one_of("a way to send statements", text, &["on", "off"]),
+};
+
+/// sysbench 1.0.20's `--rand-type`.
+static KEYS: Declared = Declared {
+    name: "keys",
+    summary: "how clients pick keys, and how the column k is filled",
+    syntax: keys::SYNTAX,
+    default: "special",
+    canonical: keys::canonical,
+};
+
+impl Workload for Oltp {
+    fn name(&self) -> &str {
+        "oltp"
+    }
+
+    fn summary(&self) -> &str {
+        "the tests of sysbench 1.0.20, statement for statement"
+    }
+
+    fn scales(&self) -> &[Scale] {
+        SCALES.all()
+    }
+
+    fn factors(&self) -> Vec<&'static Declared> {
+        vec![&TEST, &TRANSACTION, &KEYS]
+    }
+
+    fn shapes_rows(&self, factor: &Declared) -> bool {
+        factor.name == KEYS.name
+    }
+
+    /// What sysbench calls a transaction, whether or not it is one for the database: all statements of a
+    /// test, once.
+    fn operations(&self) -> Vec<Name> {
+        names(["transaction"])
+    }
+
+    fn figure_of_merit(&self) -> FigureOfMerit {
+        FigureOfMerit::Operations
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { rows: true, bytes: false }
+    }
+
+    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+        let keys = Keys::parse(parameters.levels.of(&KEYS)).expect("a checked level");
+        let mut statements = Statements::default();
+        let numbers = Numbers::declare(&mut statements);
+        Box::new(Rows {
+            count: SCALES.of(parameters.scale),
+            seed: parameters.seed,
+            schema: Schema { tables: vec![table()] },
+            statements: statements.into_vec(),
+            numbers,
+            test: Test::of(&parameters.levels),
+            in_transactions: parameters.levels.of(&TRANSACTION) == "on",
+            keys,
+        })
+    }
+}
+
+/// sysbench's table.
+fn table() -> Table {
+    Table::new("sbtest1")
+        .generated_key("id")
+        .column("k", Type::Int)
+        .column("c", Type::Text { most: 120 })
+        .column("pad", Type::Text { most: 60 })
+        .index(&["k"])
+}
+
+/// The numbers of the statements, by the names that sysbench's scripts give them.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    point_selects: usize,
+    simple_ranges: usize,
+    sum_ranges: usize,
+    order_ranges: usize,
+    distinct_ranges: usize,
+    index_updates: usize,
+    non_index_updates: usize,
+    deletes: usize,
+    inserts: usize,
+    random_points: usize,
+}
+
+impl Numbers {
+    fn declare(statements: &mut Statements) -> Self {
+        let inclusive = Some(Bound::Inclusive);
+        let between = Scope::Range { equal: 0, from: inclusive, to: inclusive };
+        let range = |yields| {
+            let all = Read::range(0, Path::Key, 0, &[]);
+            Action::Read(Read { scope: between, yields, ..all })
+        };
+        let update = |set| Action::Update { table: 0, set: vec![set], only_if: Vec::new() };
+        let whole = Read::range(0, Path::Index(0), 0, &[0, 1, 2, 3]);
+        let points = Read { scope: Scope::Among(POINTS), ..whole };
+        let mut add = |name, action| statements.add(name, action);
+        Self {
+            point_selects: add("point_selects", Action::Read(Read::by_key(0, 1, &[2]))),
+            simple_ranges: add("simple_ranges", range(Yield::Columns(vec![2]))),
+            sum_ranges: add("sum_ranges", range(Yield::Sum(1))),
+            order_ranges: add("order_ranges", range(Yield::Sorted(2))),
+            distinct_ranges: add("distinct_ranges", range(Yield::Distinct(2))),
+            index_updates: add("index_updates", update(Set::Add(1))),
+            non_index_updates: add("non_index_updates", update(Set::To(2))),
+            deletes: add("deletes", Action::Delete { table: 0 }),
+            inserts: add("inserts", Action::Insert { table: 0 }),
+            random_points: add("random_points", Action::Read(points)),
+        }
+    }
+}
+
+/// The table at a scale, and what is done with it.
+struct Rows {
+    count: i64,
+    seed: u64,
+    schema: Schema,
+    statements: Vec<Statement>,
+    numbers: Numbers,
+    test: Test,
+    in_transactions: bool,
+    keys: Keys,
+}
+
+impl Rows {
+    /// A client's picks among all keys.
+    fn ids(&self) -> Picker {
+        Picker::new(self.keys, 1, self.count)
+    }
+
+    /// The picks of client `number` of `clients` in `select_random_points`: each has a segment of its own,
+    /// and the end of it is the beginning of the next one's.
+    fn segment(&self, number: usize, clients: usize) -> Picker {
+        let length = self.count as f64 / clients as f64;
+        let first = length * (number % clients) as f64;
+        Picker::new(self.keys, first as i64, (first + length) as i64)
+    }
+}
+
+impl Prepared for Rows {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
+        let (mut random, ids) = (stream(self.seed, 0), self.ids());
+        let (mut c, mut pad) = (String::new(), String::new());
+        (1..=self.count).try_for_each(|id| {
+            let k = ids.pick(&mut random);
+            digits::write(&mut random, OF_C, &mut c);
+            digits::write(&mut random, OF_PAD, &mut pad);
+            row(&[id.into(), k.into(), (&*c).into(), (&*pad).into()])
+        })?;
+        Ok(())
+    }
+
+    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+        let random = stream(seed, number as u64);
+        Box::new(Connection::new(self, self.test, self.segment(number, clients), random))
+    }
+
+    /// Reads put nothing off, and inserts and deletes alone change how much there is: what conditions is
+    /// `write_only`, whatever is measured.
+    fn conditioner(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+        let random = stream(seed, number as u64);
+        Box::new(Connection::new(self, Test::WriteOnly, self.segment(number, clients), random))
+    }
+}

@@ -1,0 +1,240 @@
+//! The workload `text-oltp`: rows of text under the four tests of TerarkDB's comparison of 2017, which
+//! added two tests of a secondary index to sysbench's.
+
+use std::sync::{Arc, LazyLock};
+
+use bakeoff_engines::schema::{Table, Type};
+use bakeoff_engines::statement::{Bound, Order, Path, Read, Scope, Set};
+use bakeoff_engines::{Access, Action, Schema, Statement};
+use rand::RngExt;
+
+use crate::keys::{Keys, Picker, UNIFORM};
+use crate::sent::{TRANSACTION, one_of};
+use crate::{
+    Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, Random, RowsError,
+    Scale, Scales, Statements, Take, Text, Workload, names, stream,
+};
+
+use client::Reader;
+
+mod client;
+
+/// See the module.
+pub struct TextOltp;
+
+/// The scales, and their rows.
+static SCALES: LazyLock<Scales<i64, 3>> = LazyLock::new(|| {
+    Scales::new([
+        (Scale::new("small", "10,000 articles of 2.4 kB", 24_400_000), 10_000),
+        (Scale::new("large", "100,000 articles of 2.4 kB", 244_000_000), 100_000),
+        (Scale::new("giant", "1,000,000 articles of 2.4 kB", 2_440_000_000), 1_000_000),
+    ])
+});
+
+/// Bytes of a title: at least, and at most.
+const TITLE: (usize, usize) = (8, 80);
+/// A text has up to `SHORTEST << n` bytes and less than twice as many, for each `n` below `DOUBLINGS` as
+/// often: 256 bytes to 8 kB. The articles of Wikipedia that the tests were made for had 2.6 kB on average.
+const SHORTEST: usize = 256;
+const DOUBLINGS: u32 = 5;
+
+/// The keys that a read of several names, and the rows that a read of a range is limited to.
+const KEYS: usize = 100;
+/// The statements of a transaction of single rows.
+const STATEMENTS: usize = 100;
+
+/// What clients do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Test {
+    /// 100 times the title of a row, by id.
+    PointSelect,
+    /// 90 times that, then 10 new titles.
+    PointSelectUpdate,
+    /// Whole rows of 100 values of `k`.
+    RandomPoints,
+    /// 100 times the titles of 100 rows, from a value of `k` on.
+    RandomLimit,
+}
+
+impl Test {
+    const ALL: [Self; 4] =
+        [Self::PointSelect, Self::PointSelectUpdate, Self::RandomPoints, Self::RandomLimit];
+
+    /// The names by the order of [`Test::ALL`]: those of the article.
+    const NAMES: [&str; 4] = [
+        "point_select",
+        "point_select90_update10",
+        "secondary_random_points100",
+        "secondary_random_limit100",
+    ];
+
+    fn of(levels: &Levels) -> Self {
+        let name = levels.of(&TEST);
+        let found = Self::NAMES.iter().position(|known| *known == name);
+        Self::ALL[found.expect("a checked level")]
+    }
+}
+
+static TEST: Declared = Declared {
+    name: "test",
+    summary: "what clients do",
+    syntax: "point_select, point_select90_update10, secondary_random_points100 or \
+             secondary_random_limit100",
+    default: Test::NAMES[0],
+    canonical: |text| one_of("a test", text, &Test::NAMES),
+};
+
+impl Workload for TextOltp {
+    fn name(&self) -> &str {
+        "text-oltp"
+    }
+
+    fn summary(&self) -> &str {
+        "titles and texts, read by id and by a secondary index as a comparison of 2017 did"
+    }
+
+    fn scales(&self) -> &[Scale] {
+        SCALES.all()
+    }
+
+    fn factors(&self) -> Vec<&'static Declared> {
+        vec![&TEST, &TRANSACTION, &UNIFORM]
+    }
+
+    fn shapes_rows(&self, _: &Declared) -> bool {
+        false
+    }
+
+    /// What sysbench calls a transaction, whether or not it is one for the database: all statements of a
+    /// test, once.
+    fn operations(&self) -> Vec<Name> {
+        names(["transaction"])
+    }
+
+    fn figure_of_merit(&self) -> FigureOfMerit {
+        FigureOfMerit::Rows
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { rows: true, bytes: false }
+    }
+
+    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+        let count = SCALES.of(parameters.scale);
+        let keys = Keys::parse(parameters.levels.of(&UNIFORM)).expect("a checked level");
+        let test = Test::of(&parameters.levels);
+        let access = match test {
+            Test::PointSelectUpdate => Access::Write,
+            Test::PointSelect | Test::RandomPoints | Test::RandomLimit => Access::Read,
+        };
+        let mut statements = Statements::default();
+        let numbers = Numbers::declare(&mut statements);
+        Box::new(Articles {
+            count,
+            seed: parameters.seed,
+            text: Arc::clone(&parameters.text),
+            schema: Schema { tables: vec![table()] },
+            statements: statements.into_vec(),
+            numbers,
+            test,
+            together: (parameters.levels.of(&TRANSACTION) == "on").then_some(access),
+            picker: Picker::new(keys, 1, count),
+        })
+    }
+}
+
+/// The article's table.
+fn table() -> Table {
+    Table::new("articles")
+        .generated_key("id")
+        .column("k", Type::Int)
+        .column("c", Type::Text { most: 512 })
+        .column("pad", Type::MediumText)
+        .index(&["k"])
+}
+
+/// The numbers of the statements.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    title: usize,
+    new_title: usize,
+    points: usize,
+    limit: usize,
+}
+
+impl Numbers {
+    fn declare(statements: &mut Statements) -> Self {
+        let by_k = Read::range(0, Path::Index(0), 0, &[2]);
+        let points =
+            Read { scope: Scope::Among(KEYS), ..Read::range(0, Path::Index(0), 0, &[0, 1, 2, 3]) };
+        // In the order of the index, or an engine might answer from any rows that it has at hand: the first
+        // half of the table answers half of all these.
+        let limit = Read {
+            scope: Scope::Range { equal: 0, from: Some(Bound::Inclusive), to: None },
+            order: Order::Ascending,
+            limit: Some(KEYS as u32),
+            ..by_k
+        };
+        let new_title = Action::Update { table: 0, set: vec![Set::To(2)], only_if: Vec::new() };
+        Self {
+            title: statements.add("title by id", Action::Read(Read::by_key(0, 1, &[2]))),
+            new_title: statements.add("new title", new_title),
+            points: statements.add("articles among k", Action::Read(points)),
+            limit: statements.add("titles from k on", Action::Read(limit)),
+        }
+    }
+}
+
+/// The table at a scale, and what is done with it.
+struct Articles {
+    count: i64,
+    seed: u64,
+    text: Arc<Text>,
+    schema: Schema,
+    statements: Vec<Statement>,
+    numbers: Numbers,
+    test: Test,
+    /// The transaction that an operation's statements are together; `None` where each is one.
+    together: Option<Access>,
+    picker: Picker,
+}
+
+impl Prepared for Articles {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
+        let mut random = stream(self.seed, 0);
+        (1..=self.count).try_for_each(|id| {
+            let k = random.random_range(1..=self.count);
+            let longest = random.random_range(TITLE.0..=TITLE.1);
+            let title = self.text.cut_line(&mut random, longest);
+            let text = body(&self.text, &mut random);
+            row(&[id.into(), k.into(), title.into(), text.into()])
+        })?;
+        Ok(())
+    }
+
+    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
+        Box::new(Reader::new(self, self.test, self.together, stream(seed, number as u64)))
+    }
+
+    /// Reads put nothing off: what conditions is the test that writes, whatever is measured.
+    fn conditioner(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
+        let together = self.together.map(|_| Access::Write);
+        let random = stream(seed, number as u64);
+        Box::new(Reader::new(self, Test::PointSelectUpdate, together, random))
+    }
+}
+
+/// The text of an article.
+fn body<'a>(text: &'a Text, random: &mut Random) -> &'a str {
+    let least = SHORTEST << random.random_range(0..DOUBLINGS);
+    let longest = random.random_range(least..2 * least);
+    text.cut(random, longest)
+}

@@ -1,0 +1,88 @@
+//! A client of `text-oltp`: one test, again and again.
+
+use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
+
+use super::{Articles, KEYS, STATEMENTS, Test};
+use crate::sent::{Sender, send};
+use crate::{Client, Random, Tally, digits};
+
+/// New titles of the test that writes; the rest of its statements read.
+const UPDATES: usize = 10;
+
+/// See the module.
+pub(super) struct Reader<'a> {
+    articles: &'a Articles,
+    test: Test,
+    together: Option<Access>,
+    random: Random,
+    rows: Rows,
+    title: String,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        articles: &'a Articles,
+        test: Test,
+        together: Option<Access>,
+        random: Random,
+    ) -> Self {
+        Self { articles, test, together, random, rows: Rows::new(), title: String::new() }
+    }
+
+    fn key(&mut self) -> i64 {
+        self.articles.picker.pick(&mut self.random)
+    }
+
+    fn statements(&mut self, sender: &mut Sender<'_>) -> Result<()> {
+        let numbers = self.articles.numbers;
+        match self.test {
+            Test::PointSelect => self.titles(sender, STATEMENTS),
+            Test::PointSelectUpdate => {
+                self.titles(sender, STATEMENTS - UPDATES)?;
+                (0..UPDATES).try_for_each(|_| self.new_title(sender))
+            }
+            Test::RandomPoints => {
+                let keys: [Value<'_>; KEYS] = std::array::from_fn(|_| self.key().into());
+                sender.read(numbers.points, &keys, &mut self.rows).map(drop)
+            }
+            Test::RandomLimit => (0..STATEMENTS).try_for_each(|_| {
+                let from = self.key();
+                sender.read(numbers.limit, &[from.into()], &mut self.rows).map(drop)
+            }),
+        }
+    }
+
+    fn titles(&mut self, sender: &mut Sender<'_>, count: usize) -> Result<()> {
+        (0..count).try_for_each(|_| {
+            let id = self.key();
+            let found = sender.read(self.articles.numbers.title, &[id.into()], &mut self.rows)?;
+            there(id, found)
+        })
+    }
+
+    fn new_title(&mut self, sender: &mut Sender<'_>) -> Result<()> {
+        let id = self.key();
+        digits::write(&mut self.random, digits::OF_C, &mut self.title);
+        let values = [(&*self.title).into(), id.into()];
+        let changed = sender.write(self.articles.numbers.new_title, &values, &mut self.rows)?;
+        there(id, changed)
+    }
+}
+
+/// No row is ever removed.
+fn there(id: i64, rows: u64) -> Result<()> {
+    match rows {
+        0 => Err(Error::engine(format!("article {id} is missing"))),
+        _ => Ok(()),
+    }
+}
+
+impl Client for Reader<'_> {
+    fn choose(&mut self) -> usize {
+        0
+    }
+
+    fn perform(&mut self, _: usize, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+        send(session, tally, self.together, |sender| self.statements(sender))
+    }
+}

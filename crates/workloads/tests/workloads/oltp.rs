@@ -1,0 +1,240 @@
+//! What the tests of `oltp` send, held against what sysbench sends to the same server.
+
+use std::path::Path;
+use std::process::Command;
+
+use bakeoff_engines::{Access, Database, Result, Rows, Session, Value};
+use bakeoff_testkit::needs;
+use bakeoff_workloads::{Levels, Parameters, Prepared, Tally};
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+
+use crate::{load, text};
+
+/// It at these levels, with 10,000 rows.
+fn prepare(levels: &[(&str, &str)]) -> Box<dyn Prepared> {
+    let levels: Levels =
+        levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
+    let workload = bakeoff_workloads::find("oltp").unwrap();
+    workload.prepare(&Parameters { levels, ..Parameters::new("10k", 1, text()) })
+}
+
+/// Does so many transactions as the only client.
+fn work(prepared: &dyn Prepared, session: &mut dyn Session, transactions: usize) -> Tally {
+    let (mut client, mut tally) = (prepared.client(0, 1, 3), Tally::default());
+    for _ in 0..transactions {
+        let operation = client.choose();
+        client.perform(operation, session, &mut tally).unwrap();
+    }
+    tally
+}
+
+/// A session that notes what is sent.
+struct Notes<'a> {
+    inner: Box<dyn Session + 'a>,
+    names: Vec<String>,
+    sent: Vec<String>,
+}
+
+impl Session for Notes<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.sent.push("begin".into());
+        self.inner.begin(access)
+    }
+
+    fn run(&mut self, number: usize, values: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+        self.sent.push(self.names[number].clone());
+        self.inner.run(number, values, rows)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.sent.push("commit".into());
+        self.inner.commit()
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.sent.push("rollback".into());
+        self.inner.rollback()
+    }
+}
+
+const READS: &str = "point_selects point_selects point_selects point_selects point_selects \
+    point_selects point_selects point_selects point_selects point_selects simple_ranges sum_ranges \
+    order_ranges distinct_ranges";
+const WRITES: &str = "index_updates non_index_updates deletes inserts";
+
+#[test]
+fn each_test_sends_the_statements_of_its_script() {
+    let both = format!("{READS} {WRITES}");
+    for (test, statements, several) in [
+        ("point_select", "point_selects", false),
+        ("read_only", READS, true),
+        ("read_write", &*both, true),
+        ("write_only", WRITES, true),
+        ("update_index", "index_updates", false),
+        ("update_non_index", "non_index_updates", false),
+        ("insert", "inserts", false),
+        ("delete", "deletes", false),
+        ("select_random_points", "random_points", false),
+    ] {
+        for transaction in ["on", "off"] {
+            let prepared = prepare(&[("test", test), ("transaction", transaction)]);
+            let folder = tempfile::tempdir().unwrap();
+            let database = load("lmdb", folder.path(), &*prepared, Vec::new());
+            let names = prepared.statements().iter().map(|it| it.name.clone()).collect();
+            let inner = database.session().unwrap();
+            let mut notes = Notes { inner, names, sent: Vec::new() };
+            let tally = work(&*prepared, &mut notes, 1);
+            let sent = notes.sent.join(" ");
+            match several && transaction == "on" {
+                true => assert_eq!(sent, format!("begin {statements} commit")),
+                false => assert_eq!(sent, statements, "{test}"),
+            }
+            assert_eq!(tally.retries, 0, "{test}");
+        }
+    }
+}
+
+/// A statement without what may differ: quotes, spaces, how a transaction begins, how a range is
+/// written, numbers and texts.
+fn normal(statement: &str) -> String {
+    let mut text = String::new();
+    let mut characters = statement.chars().peekable();
+    let mut last = ' ';
+    while let Some(character) = characters.next() {
+        let in_a_name = last.is_ascii_alphanumeric();
+        last = character;
+        match character {
+            '\'' => {
+                characters.by_ref().take_while(|next| *next != '\'').for_each(drop);
+                text.push('?');
+            }
+            '0'..='9' if !in_a_name => {
+                while characters.next_if(char::is_ascii_digit).is_some() {}
+                text.push('?');
+            }
+            '`' | ' ' | '\n' => {}
+            other => text.push(other.to_ascii_lowercase()),
+        }
+    }
+    let same = [
+        ("starttransactionwithconsistentsnapshot,readonly", "begin"),
+        ("starttransaction", "begin"),
+        ("id>=?andid<=?", "idbetween?and?"),
+        ("cast(coalesce(sum(k),?)assigned)", "sum(k)"),
+        // The number that the server is to give.
+        ("values(null,", "values(?,"),
+    ];
+    same.iter().fold(text, |text, (ours, theirs)| text.replace(ours, theirs))
+}
+
+/// What clients have a server execute, in order, while `work` runs. Nobody else is at work.
+fn logged(administrator: &mut Conn, work: impl FnOnce()) -> Vec<String> {
+    let mut ask = |text: &str| administrator.query_drop(text).unwrap();
+    ask("SET GLOBAL log_output = 'TABLE'");
+    ask("TRUNCATE mysql.general_log");
+    ask("SET GLOBAL general_log = ON");
+    work();
+    ask("SET GLOBAL general_log = OFF");
+    let all = "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log \
+               WHERE command_type IN ('Query', 'Execute') AND thread_id <> CONNECTION_ID()";
+    let all: Vec<String> = administrator.query(all).unwrap();
+    let first = |text: &String| text.starts_with("SET ") || text.starts_with("SELECT @@");
+    all.into_iter().filter(|text| !first(text)).collect()
+}
+
+/// The first parameter of each point select.
+fn ids(log: &[String]) -> Vec<i64> {
+    let point = |text: &String| {
+        let text = text.replace(['`', ' '], "");
+        text.strip_prefix("SELECTcFROMsbtest1WHEREid=").and_then(|id| id.parse().ok())
+    };
+    log.iter().filter_map(point).collect()
+}
+
+fn sysbench(socket: &Path, test: &str, keys: &str, events: usize) {
+    let script = if test.starts_with("select_") { test.into() } else { format!("oltp_{test}") };
+    let output = Command::new("sysbench")
+        .args([&*script, "--threads=1", "--time=0", "--tables=1", "--table-size=10000"])
+        .args([format!("--events={events}"), format!("--rand-type={keys}")])
+        .args(["--mysql-user=root", "--mysql-db=bakeoff"])
+        .args([format!("--mysql-socket={}", socket.display()), "run".into()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// Pearson's statistic of two samples in 50 parts of the keys, by its degrees of freedom: about 1 where
+/// both come from one distribution.
+fn misfit(ours: &[i64], theirs: &[i64]) -> f64 {
+    assert_eq!(ours.len(), theirs.len());
+    let parts = |ids: &[i64]| {
+        let mut parts = [0.0; 50];
+        ids.iter().for_each(|id| parts[(*id as usize - 1) * 50 / 10_000] += 1.0);
+        parts
+    };
+    let both = std::iter::zip(parts(ours), parts(theirs)).filter(|(one, other)| one + other > 9.0);
+    let each = both.map(|(one, other)| (one - other) * (one - other) / (one + other));
+    let each: Vec<f64> = each.collect();
+    each.iter().sum::<f64>() / (each.len() as f64 - 1.0)
+}
+
+/// Has both work on one server, and hands their logs over.
+fn side_by_side(levels: &[(&str, &str)], transactions: usize) -> Option<[Vec<String>; 2]> {
+    let there =
+        Command::new("sysbench").arg("--version").output().is_ok_and(|it| it.status.success());
+    needs(there.then_some(()).ok_or("sysbench is missing: apt-get install sysbench"))?;
+    needs(bakeoff_engines::find("mariadb:innodb").unwrap().available())?;
+    let (prepared, folder) = (prepare(levels), tempfile::tempdir().unwrap());
+    let database: Box<dyn Database> = load("mariadb:innodb", folder.path(), &*prepared, Vec::new());
+    let socket = folder.path().join("server/socket");
+    let options = OptsBuilder::new().socket(Some(socket.display().to_string())).user(Some("root"));
+    let mut administrator = Conn::new(options).unwrap();
+    let level = |wanted: &str| levels.iter().find(|(name, _)| *name == wanted).unwrap().1;
+    let theirs = logged(&mut administrator, || {
+        sysbench(&socket, level("test"), level("keys"), transactions)
+    });
+    let ours = logged(&mut administrator, || {
+        work(&*prepared, &mut *database.session().unwrap(), transactions);
+    });
+    Some([ours, theirs])
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn a_server_is_sent_what_sysbench_sends() {
+    for test in [
+        "point_select",
+        "read_only",
+        "read_write",
+        "write_only",
+        "update_index",
+        "update_non_index",
+        "insert",
+        "delete",
+        "select_random_points",
+    ] {
+        let Some(logs) = side_by_side(&[("test", test), ("keys", "special")], 5) else { return };
+        let [ours, theirs] = logs.map(|log| log.iter().map(|it| normal(it)).collect::<Vec<_>>());
+        assert!(theirs.len() >= 5, "{test}: {theirs:?}");
+        assert_eq!(ours, theirs, "{test}");
+    }
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn keys_are_spread_as_those_of_sysbench() {
+    let mut all = Vec::new();
+    for keys in ["special", "uniform", "gaussian", "pareto"] {
+        let Some(logs) = side_by_side(&[("test", "point_select"), ("keys", keys)], 10_000) else {
+            return;
+        };
+        let [ours, theirs] = logs.map(|log| ids(&log));
+        assert_eq!(ours.len(), 10_000, "{keys}");
+        let misfit = misfit(&ours, &theirs);
+        assert!(misfit < 1.8, "{keys}: {misfit}");
+        all.push(theirs);
+    }
+    // Distributions that differ are told apart.
+    assert!(misfit(&all[0], &all[1]) > 10.0);
+}
