@@ -11,12 +11,14 @@ type Bound = (&'static str, usize, usize);
 /// What there is more of than in any run, in words; `None` where it is a run's size.
 pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Option<String> {
     let sizes = Sizes::of(run, trials);
-    let lists: [Bound; 5] = [
+    let lists: [Bound; 6] = [
         ("operations", run.operations.len(), 256),
         ("factors", run.factors.len(), 64),
         ("levels", run.factors.iter().map(|(_, levels)| levels.len()).sum(), 2_000),
         ("engines", run.engines.iter().map(|it| it.settings.len() + 1).sum(), 1_000),
         ("terms", run.applied.len(), 2_000),
+        // Each is held against all others.
+        ("answers", run.answers.len(), 500),
     ];
     let mut bounds = lists.to_vec();
     bounds.extend(sizes.bounds(run, trials));
