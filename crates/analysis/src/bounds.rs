@@ -19,6 +19,8 @@ pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Opti
         ("engines", run.engines.iter().map(|it| it.settings.len() + 1).sum(), 1_000),
         ("terms", run.applied.len(), 2_000),
         ("published figures", run.published.as_ref().map_or(0, figures), 5_000),
+        // Each is held against all others.
+        ("answers", run.answers.len(), 500),
     ];
     let mut bounds = lists.to_vec();
     bounds.extend(sizes.bounds(run, trials));

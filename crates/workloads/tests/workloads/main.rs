@@ -8,6 +8,7 @@ use bakeoff_workloads::{Parameters, Prepared, Text};
 
 mod books;
 mod conditioning;
+mod invariants;
 mod oltp;
 mod rows;
 mod statements;

@@ -1,0 +1,58 @@
+//! What rows must be whatever clients did: it holds after their work, and a row that is otherwise is found.
+
+use bakeoff_engines::statement::Set;
+use bakeoff_engines::{Action, Database, Rows, Statement, Value};
+use bakeoff_workloads::{Prepared, Tally};
+
+use super::{load, prepare};
+
+/// A workload, what one row is damaged in (table, column), the row's key, and what is said then.
+const DAMAGES: [(&str, (&str, &str), i64, &str); 4] = [
+    ("redmine", ("issues", "root_id"), 7, "the ids of all issues add up to "),
+    ("redmine", ("issues", "rgt"), 7, "the sum of `lft`"),
+    (
+        "ledger",
+        ("accounts", "balance"),
+        7,
+        "the accounts hold 64000001 together instead of 64000000",
+    ),
+    ("point", ("points", "id"), 7, "the ids of its rows add up to 50004993 instead of 50005000"),
+];
+
+/// Has a client work for a while.
+fn work(prepared: &dyn Prepared, database: &dyn Database) {
+    let mut client = prepared.client(0, 1, 3);
+    let mut session = database.session().unwrap();
+    for _ in 0..20 {
+        let operation = client.choose();
+        client.perform(operation, &mut *session, &mut Tally::default()).unwrap();
+    }
+}
+
+#[test]
+fn invariants_hold_after_clients_have_worked_and_tell_of_a_row_that_is_otherwise() {
+    for (workload, (table, column), key, wanted) in DAMAGES {
+        let prepared = prepare(workload, "small");
+        let tables = &prepared.schema().tables;
+        let table = tables.iter().position(|it| it.name == table).unwrap();
+        let column = tables[table].column_number(column);
+        // A key can't be changed, but its row can be removed.
+        let is_key = tables[table].key.contains(&column);
+        let action = match is_key {
+            true => Action::Delete { table },
+            false => Action::Update { table, set: vec![Set::Add(column)], only_if: Vec::new() },
+        };
+        let damage = Statement { name: "damage".into(), action };
+        let folder = tempfile::tempdir().unwrap();
+        let database = load("sqlite", folder.path(), &*prepared, vec![damage]);
+        work(&*prepared, &*database);
+        assert_eq!(prepared.invariants(&*database).unwrap(), [""; 0], "{workload}");
+        let number = prepared.statements().len();
+        let values = [Value::Int(1), Value::Int(key)];
+        let values = if is_key { &values[1..] } else { &values[..] };
+        let changed = database.session().unwrap().run(number, values, &mut Rows::new()).unwrap();
+        assert_eq!(changed, 1, "{workload}");
+        let broken = prepared.invariants(&*database).unwrap();
+        assert!(broken.len() == 1 && broken[0].contains(wanted), "{workload}: {broken:?}");
+    }
+}
