@@ -9,9 +9,9 @@ mod guide;
 mod mixes;
 mod open_loop;
 mod others;
-mod published;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
+mod published;
 mod schema;
 mod sequential;
 mod verdicts;

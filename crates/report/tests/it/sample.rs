@@ -322,7 +322,7 @@ impl Sample {
             planner: None,
             left_out: Vec::new(),
             sequential: None,
-        published: None,
+            published: None,
             applied: self.applied(),
             cuts: None,
         }
