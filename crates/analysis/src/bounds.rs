@@ -12,7 +12,7 @@ type Bound = (&'static str, usize, usize);
 /// What there is more of than in any run, in words; `None` where it is a run's size.
 pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Option<String> {
     let sizes = Sizes::of(run, trials);
-    let lists: [Bound; 6] = [
+    let lists: [Bound; 7] = [
         ("operations", run.operations.len(), 256),
         ("factors", run.factors.len(), 64),
         ("levels", run.factors.iter().map(|(_, levels)| levels.len()).sum(), 2_000),
