@@ -68,7 +68,12 @@ fn facts(source: &Source) -> Vec<(String, String)> {
 fn sentence(layout: &Layout<'_>, statements: &[Statement]) -> Option<Words> {
     let known = || statements.iter().filter_map(|it| Some((it, middle(it.theirs?), it.ours?)));
     let far = |it: &(&Statement, f64, Ours)| it.1.ln().abs();
-    let most = known().max_by(|one, other| far(one).total_cmp(&far(other)))?;
+    // What operations take comes before what their data take.
+    let weight = |it: &(&Statement, f64, Ours)| (it.0.of != Quantity::Space, far(it));
+    let most = known().max_by(|one, other| {
+        let ((is, one), (other_is, other)) = (weight(one), weight(other));
+        is.cmp(&other_is).then(one.total_cmp(&other))
+    })?;
     let alike = |it: &(&Statement, f64, Ours)| {
         it.0.operation == most.0.operation && it.0.of == most.0.of && pair(it.0) == pair(most.0)
     };
