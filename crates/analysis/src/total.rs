@@ -66,7 +66,7 @@ impl CellTotal {
             trials.iter().map(|trial| Total::of(trial)).collect::<Option<_>>()?;
         let typical = |of: fn(&Total) -> Option<f64>| {
             let all: Vec<f64> = each.iter().map(of).collect::<Option<_>>()?;
-            crate::cells::geometric_mean(&all)
+            geometric_mean(&all)
         };
         Some(Self {
             typical: Total {
@@ -94,4 +94,11 @@ pub(crate) fn seconds_a_unit(
     };
     let window = time(|view| view.mean_s);
     (window > 0.0).then(|| time(mean) / window / rate)
+}
+
+/// exp(mean of ln x): what is twice too slow weighs as much as what is twice too fast, and one
+/// trial that stalled does not make the cell.
+pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
 }
