@@ -4,7 +4,7 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
-use crate::{Result, beside, bounds, cells, compare, over_time, priced, promises, sweep, warnings};
+use crate::{Result, beside, bounds, cells, compare, over, over_time, priced, promises, warnings};
 
 /// What a run folder has to tell, as it is at this moment.
 ///
@@ -49,6 +49,6 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     let disturbed = folder.disturbed()?;
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.trials = trials;
-    document.sweep = sweep::sweep(&document);
+    document.sweep = over::sweep(&document);
     Ok(document)
 }
