@@ -46,16 +46,6 @@ pub fn rate(mut document: Document, merit: FigureOfMerit) -> Document {
     document
 }
 
-/// Cuts the trials of an engine off.
-pub fn cut_off(document: &mut Document, engine: &str) {
-    super::cut_off::cut_off(document, engine);
-    for cell in document.cells.iter_mut().filter(|cell| cell.levels["engine"] == engine) {
-        let total = cell.total.as_mut().expect("a total");
-        total.typical.at_most = true;
-        total.each.iter_mut().for_each(|total| total.at_most = true);
-    }
-}
-
 fn total(operations: &[OperationSummary]) -> Total {
     let share = operations.len() as f64;
     let rate: f64 = operations.iter().map(|operation| operation.per_second / share).sum();
