@@ -5,7 +5,7 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
 use crate::{
-    Result, beside, bounds, cells, compare, over_time, priced, promises, series, statements, sweep,
+    Result, beside, bounds, cells, compare, over, over_time, priced, promises, series, statements,
     warnings,
 };
 
@@ -55,7 +55,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.trials = trials;
     document.published = statements::view(&document);
-    document.sweep = sweep::sweep(&document);
+    document.sweep = over::sweep(&document);
     Ok(document)
 }
 

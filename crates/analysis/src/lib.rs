@@ -21,6 +21,7 @@ mod leader;
 mod littles_law;
 mod open_loop;
 mod others;
+mod over;
 mod over_time;
 mod priced;
 mod promises;
@@ -47,6 +48,7 @@ pub use judged::{Judged, schedule};
 pub use leader::{Contrast, Leader, Outcome};
 pub use littles_law::{concurrency, littles_law};
 pub use open_loop::OpenLoop;
+pub use over::sweep;
 pub use over_time::{OverTime, OwedOverTime, Piece};
 pub use priced::{PriceRatio, PricedView};
 pub use promises::{Found, PromiseView, RuleView};
@@ -57,7 +59,7 @@ pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
 pub use sweep::{
     PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint, SweepSeries,
-    Told, Turn, sweep,
+    Told, Turn,
 };
 pub use total::{CellTotal, Total};
 pub use warning::{Warning, WarningKind, Weight};

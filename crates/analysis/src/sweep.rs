@@ -1,16 +1,11 @@
 //! Lines over a numeric factor: how long operations take at each of its levels, who is fastest at each,
 //! and where another becomes so.
 
-mod build;
-mod level;
-
 use bakeoff_results::Levels;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::RatioIs;
 use crate::leader::Contrast;
-
-pub use build::sweep;
 
 /// Lines over a numeric factor: one whose levels are all numbers, three of them at least.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

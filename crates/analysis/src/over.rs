@@ -1,21 +1,23 @@
 //! From a document to its lines over a numeric factor.
 
+mod level;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, Run, TrialSummary};
 use bakeoff_stats::{CONFIDENCE, paired};
 
-use super::level::numbers;
-use super::{
-    PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint, SweepSeries,
-    Told, Turn,
-};
 use crate::cells::{counted, rank};
 use crate::comparison::{Comparison, RatioIs};
 use crate::document::Document;
 use crate::leader::{Leader, Outcome};
 use crate::open_loop::{OpenLoop, is_open};
+use crate::sweep::{
+    PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint, SweepSeries,
+    Told, Turn,
+};
 use crate::total::Total;
+use level::numbers;
 
 /// The factors of which more makes work easier.
 const MORE_IS_EASIER: [&str; 2] = ["memory", "cpus"];
