@@ -132,7 +132,7 @@ fn the_total_of_one_kind_is_the_inverse_of_its_mean() {
     let client = |_| {
         move |turn: usize| Work {
             done: Done { work: rows(turn), ..Done::default() },
-            ..Work::of(0, if turn % 5 == 0 { 30 * MS } else { 10 * MS })
+            ..Work::of(0, if turn.is_multiple_of(5) { 30 * MS } else { 10 * MS })
         }
     };
     let outcome = simulated(&plan(3, 1, 2000), client).outcome;
