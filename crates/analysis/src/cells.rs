@@ -16,7 +16,7 @@ use crate::document::{Attempts, CellView};
 use crate::open_loop::OpenLoop;
 use crate::priced::PricedView;
 use crate::state::{RestartView, SteadyView};
-use crate::total::CellTotal;
+use crate::total::{CellTotal, geometric_mean};
 
 /// Where levels stand in the plan's factors: what cells and comparisons are sorted by. Names that
 /// the plan does not know come last.
@@ -176,13 +176,6 @@ fn operation(Merged { window, views }: &Merged<'_>) -> OperationSummary {
         retries: sum(|view| view.retries),
         ..OperationSummary::of_histograms(name, &window.kept, window.service.as_ref())
     }
-}
-
-/// exp(mean of ln x): what is twice too slow weighs as much as what is twice too fast, and one
-/// trial that stalled does not make the cell.
-pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
-    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    mean(&logarithms).map(f64::exp)
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

@@ -66,7 +66,7 @@ impl CellTotal {
             trials.iter().map(|trial| Total::of(trial)).collect::<Option<_>>()?;
         let typical = |of: fn(&Total) -> Option<f64>| {
             let all: Vec<f64> = each.iter().map(of).collect::<Option<_>>()?;
-            crate::cells::geometric_mean(&all)
+            geometric_mean(&all)
         };
         Some(Self {
             typical: Total {
@@ -94,4 +94,12 @@ pub(crate) fn seconds_a_unit(
     };
     let window = time(|view| view.mean_s);
     (window > 0.0).then(|| time(mean) / window / rate)
+}
+
+/// exp(mean of ln x): what is twice too slow weighs as much as what is twice too fast, and one
+/// trial that stalled does not make the cell.
+pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let number = logarithms.len() as f64;
+    (number > 0.0).then(|| (logarithms.iter().sum::<f64>() / number).exp())
 }
