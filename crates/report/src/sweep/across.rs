@@ -21,7 +21,8 @@ impl Across {
     /// Of these levels, which rise or fall from left to right.
     pub fn of(ticks: &[Tick]) -> Self {
         let positive = || ticks.iter().map(|tick| tick.value).filter(|value| *value > 0.0);
-        let (first, last) = (positive().next().unwrap_or(1.0), positive().last().unwrap_or(1.0));
+        let (first, last) =
+            (positive().next().unwrap_or(1.0), positive().next_back().unwrap_or(1.0));
         let zero = ticks.iter().position(|tick| tick.value <= 0.0);
         // What is left for the others.
         let (from, to) = match zero {

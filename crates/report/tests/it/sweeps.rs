@@ -2,9 +2,9 @@
 
 use bakeoff_analysis::Document;
 use bakeoff_report::{Options, verdict};
-use bakeoff_results::Levels;
+use bakeoff_results::{FigureOfMerit, Levels};
 
-use crate::sample::{Sample, render, sweep};
+use crate::sample::{Sample, rate, render, sweep};
 
 fn text(document: &Document, format: &str) -> String {
     render(document, format, &Options::default()).expect("a report")
@@ -119,7 +119,8 @@ fn of_more_than_seven_engines_each_has_a_panel_before_the_others() {
 
 #[test]
 fn a_rate_has_one_panel_and_higher_is_faster() {
-    let document = sweep::rate();
+    let mut document = rate::rate(sweep::crossing(), FigureOfMerit::Rows);
+    document.sweep = bakeoff_analysis::sweep(&document);
     let page = section(&document);
     assert_eq!(page.matches("<figure>").count(), 1, "all operations together: {page}");
     for part in [

@@ -1,7 +1,6 @@
 //! Runs over a numeric factor.
 
 use bakeoff_analysis::{Document, RatioIs};
-use bakeoff_results::FigureOfMerit;
 
 use super::Sample;
 
@@ -63,13 +62,6 @@ pub fn eventful() -> Document {
             (it.ratio_is, it.low) = (Some(RatioIs::AtMost), None);
         }
     }
-    document.sweep = bakeoff_analysis::sweep(&document);
-    document
-}
-
-/// The first by rows a second.
-pub fn rate() -> Document {
-    let mut document = super::rate::rate(crossing(), FigureOfMerit::Rows);
     document.sweep = bakeoff_analysis::sweep(&document);
     document
 }
