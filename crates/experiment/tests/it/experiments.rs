@@ -451,14 +451,14 @@ fn rows_come_from_a_file_where_the_workload_takes_them() {
         std::fs::write(&path, text).expect("a file");
         Experiment::load(path.to_str().expect("UTF-8"), &Changes::default(), &vocabulary())
     };
-    let good = "workload = \"reads\"\nengine = \"lmdb\"\nrows_from = \"a/rows.tsv\"\n";
+    let good = "workload = \"redmine\"\nengine = \"lmdb\"\nrows_from = \"a/rows.tsv\"\n";
     let experiment = load(good).expect("it is right");
     assert_eq!(experiment.rows_from, Some(folder.path().join("a/rows.tsv")));
     assert_eq!(load(&experiment.to_toml()).expect("it is right"), experiment);
     let wrong = |text: &str| load(text).expect_err("it is wrong").to_string();
-    let other = wrong(&good.replace("reads", "redmine"));
-    assert!(other.contains("`redmine` makes its rows itself"), "{other}");
-    assert!(other.contains("rows from a file: reads"), "{other}");
+    let other = wrong(&good.replace("redmine", "reads"));
+    assert!(other.contains("`reads` makes its rows itself"), "{other}");
+    assert!(other.contains("rows from a file: redmine"), "{other}");
     let both = wrong(&format!("{good}text = \"b.txt\"\n"));
     assert!(both.contains("`text` and `rows_from` both"), "{both}");
     assert!(wrong(&good.replace("a/rows.tsv", "")).contains("`rows_from` names no file"));

@@ -684,8 +684,9 @@ mod tests {
     fn a_size_is_that_of_the_levels() {
         let sqlite = bakeoff_engines::find("sqlite").expect("an engine");
         let point = bakeoff_workloads::find("point").expect("a workload");
-        let tables = Tables::new(vec![sqlite], vec![&Wide, point]);
-        let size = |workload: &str, scale: &str, levels: Levels| {
+        let text_oltp = bakeoff_workloads::find("text-oltp").expect("a workload");
+        let tables = Tables::new(vec![sqlite], vec![&Wide, point, text_oltp]);
+        let sized = |workload: &str, scale: &str, levels: Levels, rows: Option<RowsFile>| {
             let resolved = Resolved {
                 engine: "sqlite".into(),
                 url: None,
@@ -693,7 +694,7 @@ mod tests {
                 scale: scale.into(),
                 seed: 1,
                 text: None,
-                rows: None,
+                rows,
                 durability: Durability::Strict,
                 settings: Vec::new(),
                 levels,
@@ -701,11 +702,20 @@ mod tests {
             let subject = serde_json::to_value(&resolved).expect("plain data");
             tables.size(&subject).expect("it is known")
         };
+        let size = |workload: &str, scale: &str, levels| sized(workload, scale, levels, None);
         let wide = |width: &str| Levels::from_iter([("width".to_owned(), width.to_owned())]);
         assert_eq!(size("wide", "only", Levels::default()).rows, 100);
         let large = size("wide", "only", wide("1000000"));
         assert_eq!(large.rows, 10_000_000);
         assert_eq!(large.disk, EMBEDDED_BYTES + 3 * 10_000_000);
         assert_eq!(size("point", "large", Levels::default()).rows, 105_000_000);
+
+        // Of a file it is the mean of its rows, as often as the scale has rows.
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.tsv");
+        std::fs::write(&path, "Ape\tAn ape.\nBee\tA bee, a small one.\n").expect("a file");
+        let rows = RowsFile::survey(&path).expect("it is right");
+        let of_file = sized("text-oltp", "small", Levels::default(), Some(rows));
+        assert_eq!(of_file.rows, 16 * 10_000);
     }
 }
