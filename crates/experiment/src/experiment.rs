@@ -20,6 +20,8 @@ pub struct Experiment {
     pub workload: String,
     /// Where the workload's text comes from, an absolute path; `None` for text that is made up.
     pub text: Option<PathBuf>,
+    /// The file that the workload's rows come from, an absolute path; `None` for a workload's own rows.
+    pub rows_from: Option<PathBuf>,
     /// The compared factor; its first level is what the others are held against.
     pub compare: Factor,
     /// The levels of every factor that the workload has, canonical, in the order in which they were
@@ -84,6 +86,9 @@ impl Experiment {
         put("workload", self.workload.as_str().into());
         if let Some(text) = &self.text {
             put("text", text.to_string_lossy().as_ref().into());
+        }
+        if let Some(file) = &self.rows_from {
+            put("rows_from", file.to_string_lossy().as_ref().into());
         }
         put("compare", self.compare.name().into());
         for (factor, levels) in &self.factors {

@@ -138,6 +138,11 @@ keys! {
         #[arg(long, value_name = "FILE")]
         text: PathBuf => PathBuf, |path: PathBuf, around| layer::text(around.folder, &path);
 
+        /// Take the workload's rows from this file: title TAB text a line, or .csv or .jsonl; plain, gzip
+        /// or zstd
+        #[arg(long, value_name = "FILE")]
+        rows_from: PathBuf => PathBuf, |path: PathBuf, around| layer::rows_from(around.folder, &path);
+
         /// The factor whose levels are compared (engine, if the workload has it)
         #[arg(long, value_name = "FACTOR", display_order = 1)]
         compare: String => Factor,

@@ -95,10 +95,23 @@ pub(crate) fn text(folder: &Path, path: &Path) -> Result<PathBuf, Problem> {
         return Err(Problem::new("`text` names no file")
             .help("give the path of a text file, or leave it out for text that is made up"));
     }
+    absolute(folder, path, "text file")
+}
+
+/// The absolute path of a file of rows; `folder` is where a relative path starts.
+pub(crate) fn rows_from(folder: &Path, path: &Path) -> Result<PathBuf, Problem> {
+    if path.as_os_str().is_empty() {
+        return Err(Problem::new("`rows_from` names no file")
+            .help("give the path of a file of titles and texts, or leave it out for rows that are made up"));
+    }
+    absolute(folder, path, "file of rows")
+}
+
+fn absolute(folder: &Path, path: &Path, what: &str) -> Result<PathBuf, Problem> {
     let path = std::path::absolute(folder.join(path))
         .map_err(|error| Problem::new(format!("can't tell where the file is: {error}")))?;
     if path.to_str().is_none() {
-        return Err(Problem::new("the path of the text file is not UTF-8").help(
+        return Err(Problem::new(format!("the path of the {what} is not UTF-8")).help(
             "the run folder keeps the path in TOML, which has to be UTF-8: rename the file or the \
              folder above it",
         ));

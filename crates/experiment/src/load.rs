@@ -19,6 +19,7 @@ mod decided;
 mod options;
 mod power;
 mod priced;
+mod rows;
 
 /// How many trials a plan may have.
 pub const MOST_TRIALS: u64 = 100_000;
@@ -86,6 +87,7 @@ impl Experiment {
             name,
             workload: workload.name.clone(),
             text: value(&layer.text),
+            rows_from: value(&layer.rows_from),
             compare,
             factors,
             disks: layer.disks,
@@ -106,6 +108,7 @@ impl Experiment {
         problems.extend(options::check(&layer.factors, &experiment, vocabulary));
         problems.extend(decided::nothing_to_decide(&experiment));
         problems.extend(priced::check(&experiment));
+        problems.extend(rows::check(&experiment, workload, vocabulary));
         if experiment.trials() > MOST_TRIALS {
             problems.push(too_many(&experiment));
         }

@@ -56,6 +56,8 @@ pub struct WorkloadNames {
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
     /// serve it.
     pub reads_back: bool,
+    /// Whether it takes its rows from a file where an experiment names one.
+    pub takes_rows: bool,
     /// The workload whose clients are at work when the power is cut under this one; that takes the
     /// factors `engine`, `durability`, `disk` and `clients`. Or why the power can't be cut: a clause
     /// in the first line, and how to mend it in the lines after that.

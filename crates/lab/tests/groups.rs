@@ -35,6 +35,7 @@ impl Target for Page {
             operations: vec!["get".into()],
             factors: vec![Factor::MEMORY, Factor::CPUS, Factor::CLIENTS, Factor::SCALE],
             reads_back: false,
+            takes_rows: false,
             cut_by: Err("a page can't say what it was promised".into()),
         }]
     }

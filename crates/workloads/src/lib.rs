@@ -19,6 +19,7 @@ mod oltp;
 mod on;
 mod point;
 mod redmine;
+mod rows_file;
 mod sent;
 mod source;
 pub mod text;
@@ -28,6 +29,7 @@ mod vocabulary;
 pub use bakeoff_factor::{Counts, Declared, FigureOfMerit, Levels};
 pub use declare::{Scales, Statements};
 pub use on::{On, Reads, Updates, on};
+pub use rows_file::{RowsFile, TakeArticle};
 pub use source::{RowsError, SourceError, Take};
 pub use text::{Text, TextError};
 
@@ -73,6 +75,12 @@ pub trait Workload: Send + Sync {
     /// The factors that it adds to the lab's own, in the order in which they are listed.
     fn factors(&self) -> Vec<&'static Declared> {
         Vec::new()
+    }
+
+    /// How many rows it takes from a file of titles and texts at a scale; `None` where it makes its own.
+    fn rows_from_file(&self, scale: &str) -> Option<u64> {
+        let _ = scale;
+        None
     }
 
     /// Whether its rows depend on the level of one of [`Workload::factors`]. Where they don't, all levels of
@@ -126,6 +134,8 @@ pub struct Parameters<'a> {
     pub seed: u64,
     /// Where its text comes from.
     pub text: Arc<Text>,
+    /// The file that its rows come from, where [`Workload::rows_from_file`] takes them from one.
+    pub rows: Option<RowsFile>,
     /// The levels of [`Workload::factors`].
     pub levels: Levels,
 }
@@ -133,7 +143,7 @@ pub struct Parameters<'a> {
 impl<'a> Parameters<'a> {
     /// A scale, a seed and a text; every factor of the workload's own at its default.
     pub fn new(scale: &'a str, seed: u64, text: Arc<Text>) -> Self {
-        Self { scale, seed, text, levels: Levels::default() }
+        Self { scale, seed, text, rows: None, levels: Levels::default() }
     }
 }
 

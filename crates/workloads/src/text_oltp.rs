@@ -12,7 +12,7 @@ use crate::keys::{Keys, Picker, UNIFORM};
 use crate::sent::{TRANSACTION, one_of};
 use crate::{
     Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, Random, RowsError,
-    Scale, Scales, Statements, Take, Text, Workload, names, stream,
+    RowsFile, Scale, Scales, Statements, Take, Text, Workload, names, stream,
 };
 
 use client::Reader;
@@ -101,6 +101,10 @@ impl Workload for TextOltp {
         vec![&TEST, &TRANSACTION, &UNIFORM]
     }
 
+    fn rows_from_file(&self, scale: &str) -> Option<u64> {
+        Some(SCALES.of(scale) as u64)
+    }
+
     fn shapes_rows(&self, _: &Declared) -> bool {
         false
     }
@@ -133,6 +137,7 @@ impl Workload for TextOltp {
             count,
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
+            file: parameters.rows.clone(),
             schema: Schema { tables: vec![table()] },
             statements: statements.into_vec(),
             numbers,
@@ -190,6 +195,8 @@ struct Articles {
     count: i64,
     seed: u64,
     text: Arc<Text>,
+    /// Where titles and texts come from; made of the text where there is none.
+    file: Option<RowsFile>,
     schema: Schema,
     statements: Vec<Statement>,
     numbers: Numbers,
@@ -210,6 +217,14 @@ impl Prepared for Articles {
 
     fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         let mut random = stream(self.seed, 0);
+        if let Some(file) = &self.file {
+            let mut id = 0;
+            return file.each(self.count as u64, &mut |title, text| {
+                id += 1;
+                let k = random.random_range(1..=self.count);
+                row(&[id.into(), k.into(), title.into(), text.into()])
+            });
+        }
         (1..=self.count).try_for_each(|id| {
             let k = random.random_range(1..=self.count);
             let longest = random.random_range(TITLE.0..=TITLE.1);

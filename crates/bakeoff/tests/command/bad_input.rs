@@ -47,6 +47,17 @@ fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
         (&["redmine", "--text", "empty.txt"], &["empty.txt", "empty"]),
         (&["redmine", "--text", "latin.txt"], &["latin.txt", "UTF-8"]),
         (&["redmine", "--text", "nowhere.txt"], &["nowhere.txt"]),
+        (
+            &["text-oltp", "--rows-from", "empty.txt"],
+            &["empty.txt", "it is empty", "title TAB text"],
+        ),
+        (&["text-oltp", "--rows-from", "latin.txt"], &["latin.txt", "no row", "1 not UTF-8"]),
+        (&["text-oltp", "--rows-from", "nowhere.txt"], &["nowhere.txt"]),
+        (
+            &["redmine", "--rows-from", "latin.txt"],
+            &["`redmine` makes its rows itself", "text-oltp"],
+        ),
+        (&["text-oltp", "--rows-from", "a", "--text", "b"], &["`text` and `rows_from` both"]),
         (&["nowhere.toml"], &["nowhere.toml"]),
         (&["redmine", "--cuts", "-1"], &["--cuts", "0 to 10000"]),
         (&["redmine", "--cuts", "10001"], &["--cuts 10001", "0 to 10000"]),

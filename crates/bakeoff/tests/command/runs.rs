@@ -1,5 +1,7 @@
 //! Runs that go to their end, and the reports of them.
 
+use std::io::Write;
+
 use bakeoff_engines::ENGINES;
 use bakeoff_results::measure::*;
 
@@ -282,6 +284,37 @@ fn the_users_own_text_is_what_is_stored() {
     place.run(&arguments).code(0);
     let text = place.json("r")["run"]["text"].as_str().unwrap().to_owned();
     assert!(text.contains("mine.txt"), "{text}");
+}
+
+#[test]
+fn rows_come_from_a_file_in_its_order() {
+    let place = Place::new();
+    let lines: String =
+        (1..=10_002).map(|n| format!("Title {n}\tThe text of article {n}.\n")).collect();
+    let file = std::fs::File::create(place.path("mine.tsv.gz")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+    packed.write_all(format!("\n{lines}").as_bytes()).unwrap();
+    packed.finish().unwrap();
+    let arguments = |scale, out| {
+        let from =
+            ["run", "text-oltp", "--quick", "--rows-from", "mine.tsv.gz", "--engine", "sqlite"];
+        let short = ["--seconds", "0.5", "--repetitions", "1", "--noise-floor", "false"];
+        let one =
+            ["--clients", "1", "--memory", "unlimited", "--durability", "none", "--state", "warm"];
+        let test = ["--factor", "test=point_select", "--scale", scale, "--out", out];
+        [&from[..], &short, &one, &test].concat()
+    };
+    place.run(&arguments("small", "r")).code(0).says(&["10002 rows, 1 line skipped (1 empty)"]);
+    let run = &place.json("r")["run"];
+    let text = run["text"].as_str().unwrap();
+    assert!(text.contains("mine.tsv.gz") && text.contains("fingerprint"), "{text}");
+    // The rows that are made up come to 24 MB, those of the file to half of one.
+    for trial in place.json("r")["trials"].as_array().unwrap() {
+        assert!(measured(trial).get(&SPACE, &Scope::Trial).unwrap() < 4e6, "{trial}");
+    }
+    let failed = place.run(&arguments("large", "none"));
+    failed.says(&["it holds 10002 rows", "100000 are needed"]);
+    assert!(!place.path("none").exists(), "nothing was begun");
 }
 
 #[test]

@@ -54,6 +54,7 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
         operations: strings(&["create_issue", "process_issues"]),
         factors: Factor::OWN.into(),
         reads_back: name == "ledger",
+        takes_rows: name == "redmine",
         cut_by: Ok("ledger".to_owned()),
     };
     let files = WorkloadNames {

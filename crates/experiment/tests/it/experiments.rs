@@ -270,8 +270,8 @@ prop_compose! {
         let own = BTreeMap::from([("max_connections".to_owned(), value)]);
         let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
-            name, title, workload, text, compare, factors, disks, settings, seconds, repetitions,
-            seed, noise_floor, priced: false, planner, bounds, cuts, published: None,
+            name, title, workload, text, rows_from: None, compare, factors, disks, settings, seconds,
+            repetitions, seed, noise_floor, priced: false, planner, bounds, cuts, published: None,
         }
     }
 }
@@ -441,4 +441,25 @@ fn a_device_of_ones_own_is_named_by_file_quick_and_flags() {
     assert_eq!(levels, ["mine", "ebs-gp2:100G", "ebs-gp2:7G"]);
     let error = load(GOOD, &flags).expect_err("only the file knows it").to_string();
     assert!(error.contains("unknown disk `mine`"), "{error}");
+}
+
+#[test]
+fn rows_come_from_a_file_where_the_workload_takes_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("e.toml");
+    let load = |text: &str| {
+        std::fs::write(&path, text).expect("a file");
+        Experiment::load(path.to_str().expect("UTF-8"), &Changes::default(), &vocabulary())
+    };
+    let good = "workload = \"redmine\"\nengine = \"lmdb\"\nrows_from = \"a/rows.tsv\"\n";
+    let experiment = load(good).expect("it is right");
+    assert_eq!(experiment.rows_from, Some(folder.path().join("a/rows.tsv")));
+    assert_eq!(load(&experiment.to_toml()).expect("it is right"), experiment);
+    let wrong = |text: &str| load(text).expect_err("it is wrong").to_string();
+    let other = wrong(&good.replace("redmine", "reads"));
+    assert!(other.contains("`reads` makes its rows itself"), "{other}");
+    assert!(other.contains("rows from a file: redmine"), "{other}");
+    let both = wrong(&format!("{good}text = \"b.txt\"\n"));
+    assert!(both.contains("`text` and `rows_from` both"), "{both}");
+    assert!(wrong(&good.replace("a/rows.tsv", "")).contains("`rows_from` names no file"));
 }

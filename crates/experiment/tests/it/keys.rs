@@ -16,9 +16,10 @@ struct Flags {
 
 /// What a file says beside the key, a line for the key, the flag that says the same, and another line
 /// for the key.
-const SAID: [(&str, &str, &str, &str); 17] = [
+const SAID: [(&str, &str, &str, &str); 18] = [
     ("", "compare = \"disk\"", "--compare=disk", "compare = \"engine\""),
     ("", "text = \"/all.txt\"", "--text=/all.txt", "text = \"/none.txt\""),
+    ("", "rows_from = \"/all.tsv\"", "--rows-from=/all.tsv", "rows_from = \"/none.tsv\""),
     ("", "seconds = 2.5", "--seconds=2.5", "seconds = 7"),
     ("", "repetitions = 7", "--repetitions=7", "repetitions = 8"),
     ("", "seed = 9", "--seed= 9", "seed = 10"),

@@ -13,14 +13,18 @@ use bakeoff_engines::urls::{self, Secret};
 use bakeoff_engines::{
     Claim, Database, Debt, Durability, Engine, Home, Session, Terms, find_among,
 };
-use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
+use bakeoff_experiment::{
+    Cell, Declared, Experiment, Factor, WorkloadNames, engine as engine_name,
+};
 use bakeoff_factor::Levels;
 use bakeoff_load::{
     Blocking, Client, Done, Driver, Interleaved, MOST_FAILURES, Pacer, Record, Share, Work,
 };
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_results::{AppliedSetting, Measures};
-use bakeoff_workloads::{self as workloads, Claims, Name, Parameters, Prepared, Text, Workload};
+use bakeoff_workloads::{
+    self as workloads, Claims, Name, Parameters, Prepared, RowsFile, SourceError, Text, Workload,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -69,6 +73,8 @@ struct Resolved {
     seed: u64,
     /// A file to take text from; made up when there is none.
     text: Option<PathBuf>,
+    /// The file that its rows come from, and which state of it.
+    rows: Option<RowsFile>,
     durability: Durability,
     /// Settings of the user's own, by name.
     settings: Vec<(String, String)>,
@@ -105,6 +111,23 @@ fn factors(workload: &dyn Workload) -> Vec<Factor> {
     Factor::OWN.into_iter().chain(declared).collect()
 }
 
+/// The file that a workload's rows come from at a scale, where the experiment names one and the workload takes
+/// them from it.
+///
+/// # Errors
+/// What is wrong with the file, or that it holds too few rows.
+fn rows_file(
+    experiment: &Experiment,
+    workload: &dyn Workload,
+    scale: &str,
+) -> Result<Option<RowsFile>, SourceError> {
+    let count = workload.rows_from_file(scale);
+    let (Some(path), Some(count)) = (&experiment.rows_from, count) else { return Ok(None) };
+    let file = RowsFile::survey(path)?;
+    file.holds(count)?;
+    Ok(Some(file))
+}
+
 /// A cell's levels of the factors that its workload declares.
 fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
     let level = |factor: &'static Declared| {
@@ -128,6 +151,7 @@ impl Target for Tables {
             operations: workload.operations().into_iter().map(Into::into).collect(),
             factors: factors(*workload),
             reads_back: workload.reads_back(),
+            takes_rows: workload.rows_from_file(&workload.scales()[0].name).is_some(),
             // The power of an engine is cut under clients that can say what they were promised.
             cut_by: if workload.is_audited() {
                 Ok(workload.name().into())
@@ -174,6 +198,10 @@ impl Target for Tables {
         let shaping = workload.factors().into_iter().filter(|factor| workload.shapes_rows(factor));
         let declared: String =
             shaping.map(|factor| format!(" {}={}", factor.name, levels.of(factor))).collect();
+        let rows = rows_file(experiment, workload, scale)
+            .map_err(|error| Refusal::of(cell, &[Factor::SCALE], error.to_string()))?;
+        let from = rows.as_ref().map(|file| format!(" rows {:016x}", file.fingerprint()));
+        let declared = declared + &from.unwrap_or_default();
         let resolved = Resolved {
             engine: name.into(),
             url: urls::url(name).cloned(),
@@ -181,6 +209,7 @@ impl Target for Tables {
             scale: scale.into(),
             seed: experiment.seed,
             text: experiment.text.clone(),
+            rows,
             durability,
             settings: own.map(|(name, value)| (name.clone(), value.clone())).collect(),
             levels,
@@ -202,7 +231,10 @@ impl Target for Tables {
     fn size(&self, subject: &Value) -> Option<Size> {
         let (resolved, engine) = self.parts(subject).ok()?;
         let workload = self.workload(&resolved.workload).ok()?;
-        let rows = workload.size(&resolved.scale, &resolved.levels);
+        let rows = match (&resolved.rows, workload.rows_from_file(&resolved.scale)) {
+            (Some(file), Some(count)) => file.bytes_of(count),
+            _ => workload.size(&resolved.scale, &resolved.levels),
+        };
         let empty = match engine.home() {
             Home::Process => EMBEDDED_BYTES,
             Home::Server => SERVER_BYTES,
@@ -231,6 +263,7 @@ impl Target for Tables {
             scale: &resolved.scale,
             seed: resolved.seed,
             text: Arc::new(text),
+            rows: resolved.rows.clone(),
             levels: resolved.levels.clone(),
         });
         let writing = written::writing(prepared.statements());
@@ -651,8 +684,9 @@ mod tests {
     fn a_size_is_that_of_the_levels() {
         let sqlite = bakeoff_engines::find("sqlite").expect("an engine");
         let point = bakeoff_workloads::find("point").expect("a workload");
-        let tables = Tables::new(vec![sqlite], vec![&Wide, point]);
-        let size = |workload: &str, scale: &str, levels: Levels| {
+        let text_oltp = bakeoff_workloads::find("text-oltp").expect("a workload");
+        let tables = Tables::new(vec![sqlite], vec![&Wide, point, text_oltp]);
+        let sized = |workload: &str, scale: &str, levels: Levels, rows: Option<RowsFile>| {
             let resolved = Resolved {
                 engine: "sqlite".into(),
                 url: None,
@@ -660,6 +694,7 @@ mod tests {
                 scale: scale.into(),
                 seed: 1,
                 text: None,
+                rows,
                 durability: Durability::Strict,
                 settings: Vec::new(),
                 levels,
@@ -667,11 +702,20 @@ mod tests {
             let subject = serde_json::to_value(&resolved).expect("plain data");
             tables.size(&subject).expect("it is known")
         };
+        let size = |workload: &str, scale: &str, levels| sized(workload, scale, levels, None);
         let wide = |width: &str| Levels::from_iter([("width".to_owned(), width.to_owned())]);
         assert_eq!(size("wide", "only", Levels::default()).rows, 100);
         let large = size("wide", "only", wide("1000000"));
         assert_eq!(large.rows, 10_000_000);
         assert_eq!(large.disk, EMBEDDED_BYTES + 3 * 10_000_000);
         assert_eq!(size("point", "large", Levels::default()).rows, 105_000_000);
+
+        // Of a file it is the mean of its rows, as often as the scale has rows.
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.tsv");
+        std::fs::write(&path, "Ape\tAn ape.\nBee\tA bee, a small one.\n").expect("a file");
+        let rows = RowsFile::survey(&path).expect("it is right");
+        let of_file = sized("text-oltp", "small", Levels::default(), Some(rows));
+        assert_eq!(of_file.rows, 16 * 10_000);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use bakeoff_engines::{Access, Result, Rows, Session, Value};
-use bakeoff_workloads::{Levels, Parameters, Prepared, Tally};
+use bakeoff_workloads::{Levels, Parameters, Prepared, RowsFile, Tally};
 
 use crate::{load, text};
 
@@ -205,4 +205,32 @@ fn no_two_rows_are_alike_and_titles_are_short() {
     assert_eq!(seen.len(), 10_000);
     // Of so many uniform draws 1 - 1/e are different.
     assert!((6_200..6_450).contains(&ks.len()), "{}", ks.len());
+}
+
+#[test]
+fn rows_of_a_file_come_in_its_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.csv");
+    let lines: String = (1..=10_001).map(|n| format!("\"Title {n}\",Text {n}\n")).collect();
+    std::fs::write(&path, lines).unwrap();
+    let workload = bakeoff_workloads::find("text-oltp").unwrap();
+    let rows = Some(RowsFile::survey(&path).unwrap());
+    let prepared = workload.prepare(&Parameters { rows, ..Parameters::new("small", 1, text()) });
+    let (mut next, mut keys) = (1, HashSet::new());
+    let given = prepared.rows(0, &mut |row| {
+        let [id, Value::Int(k), title, text] = *row else { panic!("{row:?}") };
+        assert_eq!(id, Value::Int(next));
+        assert_eq!(title, Value::Text(&format!("Title {next}")));
+        assert_eq!(text, Value::Text(&format!("Text {next}")));
+        assert!((1..=10_000).contains(&k));
+        keys.insert(k);
+        next += 1;
+        Ok(())
+    });
+    given.unwrap();
+    assert_eq!(next, 10_001);
+    assert!(keys.len() > 5000, "{} values of k", keys.len());
+    // Every scale says how many rows it takes.
+    let takes = |scale| workload.rows_from_file(scale);
+    assert_eq!([takes("small"), takes("giant")], [Some(10_000), Some(1_000_000)]);
 }

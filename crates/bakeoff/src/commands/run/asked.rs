@@ -5,7 +5,7 @@ use std::path::Path;
 use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Vocabulary, base};
 use bakeoff_lab::Registry;
 use bakeoff_report::Reports;
-use bakeoff_workloads::Text;
+use bakeoff_workloads::{RowsFile, Text};
 
 use super::usage;
 use crate::cli;
@@ -31,7 +31,10 @@ impl Asked<'_> {
         };
         let experiment =
             self.load(name, &self.arguments.changes(), self.arguments.trust_experiment)?;
-        text(&experiment)?;
+        let text = text(&experiment)?;
+        if experiment.rows_from.is_some() {
+            say(text);
+        }
         Ok(experiment)
     }
 
@@ -116,10 +119,14 @@ fn virtual_disks(experiment: &Experiment) -> Option<String> {
     (!real).then(|| levels.join(", "))
 }
 
-/// The text that the experiment names, or makes up.
-pub fn text(experiment: &Experiment) -> Result<Text, Failure> {
-    match &experiment.text {
-        Some(path) => Text::from_file(path).map_err(usage),
-        None => Ok(Text::generated(experiment.seed)),
+/// Where the experiment's texts come from, as a report says it: a file of rows or of text, or made up.
+pub fn text(experiment: &Experiment) -> Result<String, Failure> {
+    if let Some(path) = &experiment.rows_from {
+        return RowsFile::survey(path).map(|file| file.describe()).map_err(usage);
     }
+    let text = match &experiment.text {
+        Some(path) => Text::from_file(path).map_err(usage)?,
+        None => Text::generated(experiment.seed),
+    };
+    Ok(text.describe())
 }

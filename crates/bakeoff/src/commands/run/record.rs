@@ -152,7 +152,7 @@ fn describe_run(
         harness_s: bakeoff_lab::harness_cost().as_secs_f64(),
         load: bakeoff_lab::machine::load(),
         neighbour_alone_per_second: None,
-        text: text.describe(),
+        text,
         applied: Vec::new(),
         cuts: None,
         estimated_s: Some(Estimate::of(registry, experiment, possible).total_s()),
@@ -180,6 +180,9 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     }
     if let Some(text) = &arguments.keys.text {
         command.extend(["--text".into(), quote(&text.to_string_lossy())]);
+    }
+    if let Some(file) = &arguments.keys.rows_from {
+        command.extend(["--rows-from".into(), quote(&file.to_string_lossy())]);
     }
     let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
     let scale = experiment.levels(Factor::SCALE);

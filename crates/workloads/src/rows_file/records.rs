@@ -1,0 +1,311 @@
+//! Titles and texts out of lines: title TAB text, CSV as RFC 4180 has it, JSON Lines.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use bakeoff_engines::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::{RowsError, SourceError};
+
+/// The most characters of a title, and the most bytes of a text: what the columns take.
+const LONGEST_TITLE: usize = 512;
+const LONGEST_TEXT: usize = (1 << 24) - 1;
+/// The most bytes of a record that are held: quotes and escapes make it longer than its text.
+const LONGEST_RECORD: usize = 64 << 20;
+
+/// How records are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A title, a TAB and a text a line.
+    Tabs,
+    /// Two columns, or those that a first line names `title` and `text`.
+    Csv,
+    /// An object with `title` and `text` a line.
+    JsonLines,
+}
+
+impl Format {
+    /// By the ending of a file's name, that of a packing left out.
+    pub fn of(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let packings = [".gz", ".zst"].iter();
+        let plain = packings.filter_map(|ending| name.strip_suffix(ending)).next().unwrap_or(&name);
+        match plain.rsplit_once('.') {
+            Some((_, "csv")) => Self::Csv,
+            Some((_, "jsonl")) => Self::JsonLines,
+            _ => Self::Tabs,
+        }
+    }
+}
+
+/// How many records are left out, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Without a title or a text.
+    pub empty: u64,
+    /// A title or a text longer than its column.
+    pub too_long: u64,
+    /// Not UTF-8.
+    pub not_utf8: u64,
+}
+
+impl Skipped {
+    /// `, 3 lines skipped (1 empty, 2 not UTF-8)`; nothing where none are.
+    pub fn in_words(&self) -> String {
+        let all =
+            [(self.empty, "empty"), (self.too_long, "too long"), (self.not_utf8, "not UTF-8")];
+        let reasons = all.iter().filter(|(count, _)| *count > 0);
+        let reasons: Vec<String> = reasons.map(|(count, why)| format!("{count} {why}")).collect();
+        match all.iter().map(|(count, _)| count).sum::<u64>() {
+            0 => String::new(),
+            1 => format!(", 1 line skipped ({})", reasons.join(", ")),
+            sum => format!(", {sum} lines skipped ({})", reasons.join(", ")),
+        }
+    }
+}
+
+/// Gives the records of a source in their order, until `take` answers that it wants no more, and says what
+/// was skipped.
+///
+/// # Errors
+/// What can't be read, or is no text or no record, with its line; whatever `take` returns.
+pub fn records(
+    source: impl Read,
+    format: Format,
+    take: &mut dyn FnMut(&str, &str) -> Result<bool>,
+) -> std::result::Result<Skipped, RowsError> {
+    let mut lines = Lines::of(source);
+    let mut columns = None;
+    let mut skipped = Skipped::default();
+    while lines.record(format == Format::Csv)? {
+        let here = |what: String| SourceError::new(what).at_line(lines.first);
+        if lines.too_long {
+            skipped.too_long += 1;
+            continue;
+        }
+        let line = match std::str::from_utf8(&lines.held) {
+            Ok(line) => line,
+            Err(error) if lines.cut_off && error.error_len().is_none() => {
+                let what = "the file ends in the middle of a character: it was cut off";
+                return Err(here(what.into()).into());
+            }
+            Err(_) => {
+                skipped.not_utf8 += 1;
+                continue;
+            }
+        };
+        let line = if lines.first == 1 { line.trim_start_matches('\u{feff}') } else { line };
+        if line.trim().is_empty() {
+            skipped.empty += 1;
+            continue;
+        }
+        let article = match format {
+            Format::Tabs => tabs(line).map(Some),
+            Format::Csv => csv(line, &mut columns),
+            Format::JsonLines => json(line).map(Some),
+        };
+        let Some((title, text)) = article.map_err(here)? else { continue };
+        if title.contains('\0') || text.contains('\0') {
+            return Err(here(NUL.into()).into());
+        }
+        if title.chars().count() > LONGEST_TITLE || text.len() > LONGEST_TEXT {
+            skipped.too_long += 1;
+        } else if title.trim().is_empty() || text.trim().is_empty() {
+            skipped.empty += 1;
+        } else if !take(&title, &text)? {
+            break;
+        }
+    }
+    Ok(skipped)
+}
+
+const NUL: &str =
+    "a NUL byte, which no text has: the file is binary, or UTF-16; convert it with `iconv`";
+
+/// The lines of a source, with no more of one in memory than may be used.
+struct Lines<R> {
+    source: BufReader<R>,
+    /// The record, without what ends it.
+    held: Vec<u8>,
+    /// Whether there is more of it than is held.
+    too_long: bool,
+    /// Whether the source ended before the line did.
+    cut_off: bool,
+    /// The lines that were read.
+    read: u64,
+    /// The line where the record began, from 1.
+    first: u64,
+}
+
+impl<R: Read> Lines<R> {
+    fn of(source: R) -> Self {
+        let source = BufReader::with_capacity(1 << 16, source);
+        Self { source, held: Vec::new(), too_long: false, cut_off: false, read: 0, first: 0 }
+    }
+
+    /// Reads the next record: a line, or with quotes as many lines as its quotes need. `false` at the end.
+    fn record(&mut self, quotes: bool) -> std::result::Result<bool, SourceError> {
+        self.held.clear();
+        self.too_long = false;
+        self.first = self.read + 1;
+        let mut open = false;
+        loop {
+            let Some(odd) = self.line()? else {
+                if open {
+                    let what = "a quote is opened here and not closed until the file ends";
+                    return Err(SourceError::new(what).at_line(self.first));
+                }
+                return Ok(false);
+            };
+            open ^= quotes && odd;
+            if !open {
+                break;
+            }
+            self.hold(b"\n");
+        }
+        if self.held.ends_with(b"\r") {
+            self.held.pop();
+        }
+        Ok(true)
+    }
+
+    /// Adds a line to the record, and says whether its quotes are odd in number; `None` at the end.
+    fn line(&mut self) -> std::result::Result<Option<bool>, SourceError> {
+        let number = self.read + 1;
+        let (mut quotes, mut any) = (0, false);
+        loop {
+            let buffer = self.source.fill_buf().map_err(|error| {
+                SourceError::new(format!("it can't be read on: {error}")).at_line(number)
+            })?;
+            if buffer.is_empty() {
+                self.cut_off = any;
+                self.read += u64::from(any);
+                return Ok(any.then_some(quotes % 2 == 1));
+            }
+            any = true;
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let piece = &buffer[..end.unwrap_or(buffer.len())];
+            if piece.contains(&0) {
+                return Err(SourceError::new(NUL).at_line(number));
+            }
+            quotes += piece.iter().filter(|byte| **byte == b'"').count();
+            let used = piece.len() + usize::from(end.is_some());
+            let room = LONGEST_RECORD.saturating_sub(self.held.len());
+            self.too_long |= piece.len() > room;
+            self.held.extend_from_slice(&piece[..piece.len().min(room)]);
+            self.source.consume(used);
+            if end.is_some() {
+                self.read += 1;
+                return Ok(Some(quotes % 2 == 1));
+            }
+        }
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.held.len() + bytes.len() > LONGEST_RECORD {
+            self.too_long = true;
+        } else {
+            self.held.extend_from_slice(bytes);
+        }
+    }
+}
+
+type Article = (String, String);
+
+fn tabs(line: &str) -> std::result::Result<Article, String> {
+    let (title, text) = line.split_once('\t').ok_or(
+        "no TAB between a title and a text; a .csv or .jsonl file has an ending that says so",
+    )?;
+    Ok((title.into(), text.into()))
+}
+
+fn json(line: &str) -> std::result::Result<Article, String> {
+    #[derive(Deserialize)]
+    struct Object {
+        title: String,
+        text: String,
+    }
+    let wrong = |error: serde_json::Error| {
+        let error = error.to_string();
+        // There is a single line as far as the parser knows.
+        let what = error.rsplit_once(" at line ").map_or(&*error, |(what, _)| what);
+        format!("no JSON object with a `title` and a `text`, both strings: {what}")
+    };
+    let object: Object = serde_json::from_str(line).map_err(wrong)?;
+    Ok((object.title, object.text))
+}
+
+/// Where the title and the text are among how many columns.
+#[derive(Clone, Copy)]
+struct Columns {
+    title: usize,
+    text: usize,
+    of: usize,
+}
+
+/// A record's title and text; `None` of a first one that names the columns, which are noted.
+fn csv(
+    record: &str,
+    columns: &mut Option<Columns>,
+) -> std::result::Result<Option<Article>, String> {
+    let mut fields = fields(record)?;
+    let Some(Columns { title, text, of }) = *columns else {
+        let column = |name: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(name));
+        let of = fields.len();
+        if let (Some(title), Some(text)) = (column("title"), column("text")) {
+            *columns = Some(Columns { title, text, of });
+            return Ok(None);
+        }
+        if of != 2 {
+            return Err(format!(
+                "{of} columns, where two are needed: a title and a text, or more with a first line that \
+                 names `title` and `text`"
+            ));
+        }
+        *columns = Some(Columns { title: 0, text: 1, of });
+        return csv(record, columns);
+    };
+    if fields.len() != of {
+        return Err(format!("{} columns, where the first line has {of}", fields.len()));
+    }
+    Ok(Some((std::mem::take(&mut fields[title]), std::mem::take(&mut fields[text]))))
+}
+
+/// The fields of a CSV record whose quotes are even in number.
+fn fields(record: &str) -> std::result::Result<Vec<String>, String> {
+    let mut fields = Vec::new();
+    let mut rest = record;
+    loop {
+        let mut field = String::new();
+        if let Some(quoted) = rest.strip_prefix('"') {
+            rest = quoted;
+            loop {
+                let (piece, after) = rest.split_once('"').ok_or("a quote is not closed")?;
+                field.push_str(piece);
+                rest = after;
+                let Some(after) = rest.strip_prefix('"') else { break };
+                field.push('"');
+                rest = after;
+            }
+        } else {
+            let end = rest.find(',').unwrap_or(rest.len());
+            field.push_str(&rest[..end]);
+            rest = &rest[end..];
+            if field.contains('"') {
+                return Err(
+                    "a quote inside a field that does not begin with one: put the whole field \
+                            between quotes, and write a quote in it twice"
+                        .into(),
+                );
+            }
+        }
+        fields.push(field);
+        if rest.is_empty() {
+            return Ok(fields);
+        }
+        rest = rest
+            .strip_prefix(',')
+            .ok_or("something follows a closing quote, and it is no comma")?;
+    }
+}
