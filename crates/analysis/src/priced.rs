@@ -55,9 +55,9 @@ pub struct PricedView {
 pub struct PriceRatio {
     /// The geometric mean over the blocks.
     pub ratio: f64,
-    /// The 95 % interval's ends; `None` with a single block.
+    /// The lower end of the 95 % interval; `None` with a single block.
     pub low: Option<f64>,
-    /// See there.
+    /// The upper end, likewise.
     pub high: Option<f64>,
     /// How many blocks.
     pub blocks: u32,

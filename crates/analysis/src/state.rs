@@ -34,9 +34,9 @@ pub struct SteadyView {
     pub followed_others: u32,
     /// Mean size on disk when the clients started, in bytes.
     pub space_at_start_bytes: Option<f64>,
-    /// How many trials were steady, and how many were not; of the rest it can't be told.
+    /// How many trials were steady.
     pub steady: u32,
-    /// See there.
+    /// How many were not; of those that are left it can't be told.
     pub never_steady: u32,
     /// The largest range of a trial's five rounds, as a share of their mean; `None` where a trial had
     /// too few operations for rounds.

@@ -18,7 +18,7 @@ impl Preset {
 }
 
 /// The files beside those of the presets: the preset's name, the file's, and its text.
-const FILES: [(&str, &str, &str); 2] = [
+const FILES: [(&str, &str, &str); 3] = [
     (
         "articles/redmine",
         "redmine-2017.csv",
@@ -29,6 +29,11 @@ const FILES: [(&str, &str, &str); 2] = [
         "redmine-2017-space.csv",
         include_str!("../../../experiments/articles/redmine-2017-space.csv"),
     ),
+    (
+        "articles/text-oltp",
+        "text-oltp-2017.csv",
+        include_str!("../../../experiments/articles/text-oltp-2017.csv"),
+    ),
 ];
 
 /// The experiments that are built in, in the order in which they are listed.
@@ -37,6 +42,10 @@ pub fn presets() -> &'static [Preset] {
         Preset {
             name: "articles/redmine",
             toml: include_str!("../../../experiments/articles/redmine.toml"),
+        },
+        Preset {
+            name: "articles/text-oltp",
+            toml: include_str!("../../../experiments/articles/text-oltp.toml"),
         },
         Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },
         Preset {

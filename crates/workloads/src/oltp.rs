@@ -19,7 +19,7 @@ use client::Connection;
 
 mod client;
 
-/// See the module.
+/// The tests of sysbench.
 pub struct Oltp;
 
 /// The scales, and their rows.

@@ -19,7 +19,7 @@ use client::Reader;
 
 mod client;
 
-/// See the module.
+/// Articles under the tests of the comparison.
 pub struct TextOltp;
 
 /// The scales, and their rows.

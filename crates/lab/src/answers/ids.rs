@@ -13,7 +13,7 @@ const FIRST: i64 = 1 << 56;
 /// A column: its table and its number in it.
 pub type Column = (usize, usize);
 
-/// See the module.
+/// The generated keys of one client, and the stand-ins that it was given for them.
 #[derive(Default)]
 pub struct Ids {
     /// The table and the engine's own key of each, in the order in which they came.

@@ -13,7 +13,7 @@ const POINT_SELECTS: usize = 10;
 /// Rows of a range (`--range-size`).
 const RANGE_SIZE: i64 = 100;
 
-/// See the module.
+/// One client.
 pub(super) struct Connection<'a> {
     table: &'a Rows,
     test: Test,

@@ -9,7 +9,7 @@ use crate::{Client, Random, Tally, digits};
 /// New titles of the test that writes; the rest of its statements read.
 const UPDATES: usize = 10;
 
-/// See the module.
+/// One client.
 pub(super) struct Reader<'a> {
     articles: &'a Articles,
     test: Test,
