@@ -44,8 +44,9 @@ fn statements(
         if at_base == figure.levels {
             continue;
         }
-        let cells = [&figure.levels, &at_base].map(|levels| cells(document, table.of, levels));
-        if cells.iter().any(Vec::is_empty) {
+        // Where the plan has the cell and not its base, that is the reason why nothing can be told.
+        let cells = cells(document, table.of, &figure.levels);
+        if cells.is_empty() {
             view.elsewhere += 1;
             continue;
         }
@@ -55,7 +56,6 @@ fn statements(
             (false, None) => Err(Why::BaseGap),
             (false, Some(base)) => divide(figure.value, base.value, &figure.unit, &base.unit),
         };
-        let [cells, _] = cells;
         for levels in cells {
             if view.statements.len() >= MOST {
                 view.elsewhere += 1;

@@ -82,9 +82,10 @@ pub enum Command {
 }
 
 /// `bakeoff run`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Run {
-    /// A preset (see `bakeoff list presets`) or a TOML file; not needed with --resume
+    /// A preset (see `bakeoff list presets`), `articles` for all presets of articles one after the other
+    /// and a page of them, or a TOML file; not needed with --resume
     #[arg(value_name = "PRESET|FILE.toml")]
     pub experiment: Option<String>,
 

@@ -1,8 +1,8 @@
 //! What asks a run to stop: a signal, or that nobody can see it any more.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -17,12 +17,19 @@ use crate::exit::{Exit, Failure};
 /// removed by the next bakeoff. A closed terminal sets it, too, as often as it is told: the kernel
 /// and the shell both send SIGHUP. So does a reader of standard output or standard error that has
 /// gone.
+///
+/// One flag is for the whole process, however many runs it makes: who asks the first to stop wants no
+/// other.
 pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
+    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    if let Some(stop) = FLAG.get() {
+        return Ok(Arc::clone(stop));
+    }
     let stop = Arc::new(AtomicBool::new(false));
     heed_signals(&stop)
         .and_then(|()| heed_closing(&stop))
         .map_err(|error| Failure::new(Exit::Failed, format!("signals: {error}")))?;
-    Ok(stop)
+    Ok(Arc::clone(FLAG.get_or_init(|| stop)))
 }
 
 fn heed_signals(stop: &Arc<AtomicBool>) -> io::Result<()> {

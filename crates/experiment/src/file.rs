@@ -56,6 +56,15 @@ fn unreadable(preset_or_path: &str, presets: &[Preset], error: &std::io::Error) 
         return Problem::unknown("preset", preset_or_path, &names)
             .help("an experiment of your own is a file: `bakeoff run FILE.toml`");
     }
+    // Of a name such as `articles/NAME`, those that begin alike are what can be meant.
+    let group = |name: &str| name.split_once('/').map(|(group, _)| group.to_owned());
+    let asked = group(preset_or_path).filter(|_| missing);
+    let alike = names.iter().filter(|name| asked.is_some() && group(name) == asked);
+    let alike: Vec<&str> = alike.copied().collect();
+    if !alike.is_empty() && Path::new(preset_or_path).extension().is_none() {
+        return Problem::unknown("preset", preset_or_path, &alike)
+            .help("a file of your own ends in .toml: `bakeoff run FILE.toml`");
+    }
     let problem = Problem::new(format!("can't read `{preset_or_path}`: {error}"));
     let problem = if missing { problem.meant(preset_or_path, &names) } else { problem };
     problem.help(format!("give the path of a file, or a preset: {}", names.join(", ")))

@@ -45,6 +45,8 @@ pub enum Block {
     Folded(Folded),
     /// A command that can be copied.
     Command(String),
+    /// Another file.
+    Link(Link),
 }
 
 /// The sentence of the whole run.
@@ -130,6 +132,15 @@ pub struct Finding {
     pub log: Option<(String, String)>,
     /// The command that shows it again.
     pub again: Option<String>,
+}
+
+/// A link to another file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Link {
+    /// What it is.
+    pub text: String,
+    /// Its path from the folder that holds the report, with `/` between folders.
+    pub path: String,
 }
 
 /// Details that a reader can open.

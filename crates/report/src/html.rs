@@ -38,27 +38,34 @@ impl Exporter for Html {
         let layout = Layout::new(document);
         let mut parts = sections.iter().map(|section| section::parts(section.as_ref(), &layout));
         let run = &document.run.run;
-        let page = Page {
+        Page {
             title: &run.title,
             name: &run.name,
             version: &run.version,
             first: parts.next().unwrap_or_default(),
             parts: parts.flatten().collect(),
-        };
-        Ok(environment()?.get_template("report.html")?.render(Serde(page))?)
+        }
+        .write()
     }
 }
 
 /// What the template shows.
 #[derive(Serialize)]
-struct Page<'a> {
-    title: &'a str,
-    name: &'a str,
-    version: &'a str,
+pub(crate) struct Page<'a> {
+    pub title: &'a str,
+    pub name: &'a str,
+    pub version: &'a str,
     /// The first screen.
-    first: Vec<Part<'a>>,
+    pub first: Vec<Part<'a>>,
     /// The rest.
-    parts: Vec<Part<'a>>,
+    pub parts: Vec<Part<'a>>,
+}
+
+impl Page<'_> {
+    /// The page's text.
+    pub fn write(&self) -> Result<String> {
+        Ok(environment()?.get_template("report.html")?.render(Serde(self))?)
+    }
 }
 
 fn environment() -> Result<Environment<'static>> {

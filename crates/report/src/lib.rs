@@ -7,6 +7,7 @@
 //! writes the blocks in a format. [`Reports`] has both, and takes others' of either kind.
 
 mod amount;
+mod articles;
 mod behind;
 pub mod block;
 mod cell_rows;
@@ -33,6 +34,7 @@ mod timeline;
 mod verdict;
 mod words;
 
+pub use articles::{Article, articles};
 pub use exporter::Exporter;
 pub use layout::{Condition, Layout};
 pub use reports::Reports;

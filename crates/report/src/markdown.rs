@@ -78,6 +78,7 @@ fn block(block: &Block) -> String {
             text => format!("### {}\n{text}", escape(&folded.summary)),
         },
         Block::Command(command) => code(command),
+        Block::Link(link) => format!("{}: {}", escape(&link.text), escape(&link.path)),
     }
 }
 

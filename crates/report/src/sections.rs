@@ -21,13 +21,15 @@ mod states;
 mod sweeps;
 mod trials;
 
+pub use published::{Published, tally};
+
 use crate::section::Section;
 
 /// The built-in sections in the order of a page; the first is the first screen.
 pub fn all() -> Vec<Box<dyn Section>> {
     vec![
         Box::new(overview::Overview),
-        Box::new(published::Published),
+        Box::new(Published),
         Box::new(sweeps::Lines),
         Box::new(operations::Operations),
         Box::new(conditions::Conditions),

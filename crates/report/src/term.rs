@@ -92,6 +92,7 @@ impl Lines {
             Block::Sweeps(of) => self.sweeps(of),
             Block::Findings(findings) => findings.iter().map(|it| self.finding(it)).collect(),
             Block::Command(command) => format!("  {command}\n"),
+            Block::Link(link) => format!("{}: {}\n", link.text, link.path),
             Block::Lead(_) | Block::Prose(_) | Block::Charts(_) | Block::Folded(_) => String::new(),
         }
     }

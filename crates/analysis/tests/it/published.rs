@@ -117,6 +117,13 @@ fn why_it_cannot_be_told_is_told() {
     };
     assert_eq!(why(of(table(), 0, |_| {}, |_| {})), Why::NotRun);
     assert_eq!(why(of(table(), 1, |_| {}, |_| {})), Why::OnePair);
+    let at = |clients| {
+        figure(&[("engine", "beta"), ("clients", clients)], "s", Some(Value::Exactly(2.0)))
+    };
+    let no_base = self::table(Quantity::Time, &[("clients", "8")], vec![at("1"), at("8")]);
+    let no_base = of(published(vec![no_base]), 3, |_| {}, |_| {});
+    assert_eq!(no_base.published.as_ref().map(|view| view.elsewhere), Some(0));
+    assert_eq!(why(no_base), Why::BaseNotRun);
     let set_aside = |folder: &mut RunFolder| folder.invalidate(0, 0, "disturbed").unwrap();
     assert_eq!(why(of(table(), 1, |_| {}, set_aside)), Why::SetAside);
     let left_out = |run: &mut bakeoff_results::Run| {

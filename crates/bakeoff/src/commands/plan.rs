@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Home;
 use bakeoff_experiment::{
-    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State,
+    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
 };
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::targets::GroupLimit;
 use bakeoff_lab::{Estimate, Possible, Registry, spec};
+use bakeoff_results::published::Published;
 
 use crate::progress::span;
 
@@ -115,10 +116,28 @@ fn published(experiment: &Experiment) -> String {
     counts.map_or_else(String::new, |(article, (all, run))| {
         let of = &article.published;
         format!(
-            "beside it: {run} of {all} figures of \u{201c}{}\u{201d} ({}), by shape alone\n",
-            of.source, of.date
+            "beside it: {run} of {all} figures of \u{201c}{}\u{201d} ({}), by shape alone\n{}",
+            of.source,
+            of.date,
+            bases_not_run(experiment, of)
         )
     })
+}
+
+/// Levels that published figures are divided by and that are not run.
+fn bases_not_run(experiment: &Experiment, of: &Published) -> String {
+    let line = |(name, level): (&String, &String)| {
+        let (_, levels) = experiment.factors.iter().find(|(factor, _)| factor.name() == name)?;
+        let is_run = levels.iter().any(|it| base(it) == level);
+        (!is_run).then(|| {
+            format!(
+                "the base of published figures, {name} {level}, is not run, so that nothing can be said of \
+                 them: add it to the levels of {name}\n"
+            )
+        })
+    };
+    let bases = of.tables.iter().flat_map(|table| &table.base);
+    bases.filter_map(line).collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 /// What can't be had, with the reasons.

@@ -1,5 +1,6 @@
 //! `bakeoff run`: an experiment, from its file to its report.
 
+mod articles;
 mod asked;
 mod record;
 mod time;
@@ -23,8 +24,19 @@ use crate::output::{by_own_name, print, say, write_here};
 use crate::progress::Progress;
 use crate::stop;
 
-/// Runs an experiment, or goes on with one.
+/// The page of a run, in its folder.
+const REPORT: &str = "report.html";
+
+/// Runs an experiment or the articles, or goes on with a run.
 pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
+    match articles::asked_for(lab, arguments) {
+        Some(presets) => articles::run(lab, arguments, &presets),
+        None => one(lab, arguments),
+    }
+}
+
+/// Runs an experiment, or goes on with one.
+fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let registry = &lab.registry;
     let asked = Asked { registry, reports: &lab.reports, arguments };
     let (experiment, resumed) = match &arguments.resume {
@@ -171,7 +183,7 @@ fn show(
     document: &Document,
     quiet: bool,
 ) -> Result<(), Failure> {
-    let path = folder.dir().join("report.html");
+    let path = folder.dir().join(REPORT);
     write_here(&path, &report::render(reports, document, ("html", None), false)?)?;
     if quiet {
         return print(&format!("{}\n", bakeoff_report::verdict(document)));

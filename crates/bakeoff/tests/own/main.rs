@@ -5,6 +5,7 @@
 //! `cargo test -p bakeoff --test own [NAME…]` runs the tests whose names contain one of these.
 
 mod answers;
+mod articles;
 mod engines;
 mod planner;
 mod rows;
@@ -28,6 +29,9 @@ const TESTS: &[Test] = &[
     ("an_image_that_was_asked_is_not_asked_again", answers::resumed),
     ("what_a_trial_leaves_broken_is_found_once_a_cell", answers::broken),
     ("rows_that_cannot_be_had_are_no_fault_of_an_engine", rows_that_cannot_be_had),
+    ("all_articles_are_one_page", articles::one_page),
+    ("articles_are_planned_one_after_the_other", articles::plans),
+    ("what_is_wrong_with_articles_leaves_nothing_behind", articles::refused),
     ("a_planner_may_run_more_than_the_plan", planner::runs_more),
     ("a_run_goes_on_with_its_planner_where_it_was_cut_short", planner::goes_on),
 ];
@@ -36,6 +40,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| COMMANDS.contains(&&**first)) {
         let lab = Lab::standard().planner(&planner::ONE_MORE);
+        let lab = articles::ALL.iter().fold(lab, |lab, preset| lab.preset(*preset));
         let lab = rows::ALL.iter().fold(lab, |lab, workload| lab.workload(workload));
         return engines::ALL.iter().fold(lab, |lab, engine| lab.engine(engine)).main();
     }

@@ -148,7 +148,9 @@ impl Reader<'_> {
         };
         if rows.is_empty() {
             let title = format!("`{}` has the names of columns and no figures", source.name);
-            return self.wrong(value, Problem::new(title));
+            let help =
+                "each line after the names has figures, or an empty field where there is none";
+            return self.wrong(value, Problem::new(title).help(help));
         }
         let plan = self.plan(table, value, &source, head)?;
         let figures = self.figures(&plan, &source, head, rows)?;

@@ -127,7 +127,8 @@ fn presets_are_right_and_as_long_as_they_say() {
     vocabulary.workloads.push(WorkloadNames { name: "fileio".to_owned(), ..files });
     let tables = vocabulary.workload("redmine").expect("a workload").clone();
     let factors = Factor::OWN.into_iter().chain(OF_TESTS.iter().map(Factor::Declared)).collect();
-    vocabulary.workloads.push(WorkloadNames { name: "text-oltp".to_owned(), factors, ..tables });
+    let (name, operations) = ("text-oltp".to_owned(), vec!["transaction".to_owned()]);
+    vocabulary.workloads.push(WorkloadNames { name, factors, operations, ..tables });
     for preset in presets() {
         for quick in [false, true] {
             let changes = Changes { quick, ..Changes::default() };

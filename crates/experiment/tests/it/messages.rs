@@ -485,6 +485,14 @@ error: unknown preset `redmin`
  = help: valid: articles/redmine, articles/text-oltp, redmine, redmine-sweep, redmine-steady, text-oltp, power-cut, fileio
  = help: an experiment of your own is a file: `bakeoff run FILE.toml`";
     assert_eq!(open("redmin"), unknown);
+    let article = "\
+error: unknown preset `articles/redmin`
+ |
+ = help: did you mean `articles/redmine`?
+ = help: valid: articles/redmine, articles/text-oltp
+ = help: a file of your own ends in .toml: `bakeoff run FILE.toml`";
+    assert_eq!(open("articles/redmin"), article);
+    assert!(open("articles/redmin.toml").starts_with("error: can't read `articles/redmin.toml`"));
     assert!(open("no/such.toml").starts_with("error: can't read `no/such.toml`: No such file"));
     let folder = tempfile::tempdir().expect("a temporary folder");
     assert!(open(folder.path().to_str().expect("UTF-8")).contains("Is a directory"));

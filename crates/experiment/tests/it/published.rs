@@ -141,6 +141,7 @@ fn a_table_without_figures_or_that_is_no_text_is_told() {
     }
     let text = wrong(TOML, "what,clients,theirs\n");
     assert!(text.contains("has the names of columns and no figures"), "{text}");
+    assert!(text.contains("each line after the names has figures"), "{text}");
     let text = load(TOML, b"what,clients\xff").expect_err("it is no text");
     assert!(text.contains("`paper.csv` is not UTF-8 text: byte 12"), "{text}");
     let text = wrong(&with("paper.csv", "other.csv"), CSV);

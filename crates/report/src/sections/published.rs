@@ -103,10 +103,15 @@ fn middle(value: Value) -> f64 {
     }
 }
 
+/// How many statements say: same shape, same direction, not the same, can’t tell.
+pub fn tally(statements: &[Statement]) -> [usize; 4] {
+    let of = |sign: &str| statements.iter().filter(|it| it.shape.sign() == sign).count();
+    ["=", "≈", "≠", "?"].map(of)
+}
+
 /// How many statements there are of each kind: none is left out.
 fn counts(statements: &[Statement], elsewhere: u32) -> String {
-    let of = |sign: &str| statements.iter().filter(|it| it.shape.sign() == sign).count();
-    let [same, direction, not, open] = ["=", "≈", "≠", "?"].map(of);
+    let [same, direction, not, open] = tally(statements);
     let mut said = format!(
         "{}: same shape {same}, same direction {direction}, not the same {not}, can’t tell {open}.",
         words::many(statements.len(), "statement"),

@@ -1,6 +1,7 @@
 //! Published figures beside a run's own, in every format.
 
 use bakeoff_analysis::{Ours, PublishedView, RatioIs, Shape, Statement, Way, Why};
+use bakeoff_report::{Article, articles};
 use bakeoff_results::published::{Difference, Figure, Published, Quantity, Table, Value};
 
 use crate::formats::text;
@@ -162,4 +163,32 @@ fn lines_over_a_numeric_factor_have_hollow_marks_for_what_was_published() {
     }
     document.published = Some(PublishedView { statements, elsewhere: 0 });
     assert!(!text(&document, "html").contains("Hollow marks"));
+}
+
+#[test]
+fn a_page_of_several_articles_has_each_with_its_own_figures() {
+    let document = document();
+    let plain = Sample::default().document();
+    let article = |name, found, report| Article { name, found, report };
+    let page = articles(&[
+        article("articles/one", Ok(&document), Some("one/report.html")),
+        article("articles/two", Ok(&plain), None),
+        article("articles/three", Err("Not run: <no> engine."), None),
+    ]);
+    let page = page.expect("a page");
+    // Each statement is of another shape.
+    let row = page.split("<th scope=\"row\">articles&#x2f;one</th>").nth(1).expect("its row");
+    let row = row.split("</tr>").next().expect("its end");
+    assert_eq!(row.matches(">1</td>").count(), 4, "{row}");
+    let two = page.split("<section id=\"articles&#x2f;two\">").nth(1).expect("the second");
+    assert!(two.split("</section>").next().is_some_and(|it| it.contains("no published figures")));
+    for said in [
+        "<section id=\"articles&#x2f;one\">",
+        "<a href=\"one&#x2f;report.html\">The whole report of this run</a>",
+        "4 statements: same shape 1",
+        "Is &lt;it&gt; so?",
+        "Not run: &lt;no&gt; engine.",
+    ] {
+        assert!(page.contains(said), "{said}\n{page}");
+    }
 }

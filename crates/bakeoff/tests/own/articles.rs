@@ -1,0 +1,180 @@
+//! Presets of articles, and `bakeoff run articles`.
+
+use std::path::Path;
+use std::process::Output;
+
+use bakeoff::experiment::Preset;
+
+use super::command;
+
+/// Two of a workload that has the scale `10k`, as that of the lab's own article has not.
+pub static ALL: [Preset; 2] = [
+    Preset {
+        name: "articles/b-lines",
+        toml: "\
+workload = 'oltp'
+test = 'point_select'
+scale = '10k'
+engine = ['sqlite', 'lmdb']
+clients = [1, 2, 3]
+seconds = 0.5
+repetitions = 1
+
+[published]
+question = 'Is <LMDB> quicker?'
+source = 'A paper of B'
+date = '2017'
+
+[[published.table]]
+csv = '''
+clients,operation,slow,quick
+1,transaction,2,1
+2,transaction,4,1
+4,transaction,8,1
+'''
+base = { engine = 'sqlite' }
+
+[published.table.columns]
+clients = 'clients'
+operation = 'operation'
+slow = { unit = 's', engine = 'sqlite' }
+quick = { unit = 's', engine = 'lmdb' }
+",
+    },
+    Preset {
+        name: "articles/c-lines",
+        toml: "\
+workload = 'oltp'
+test = 'point_select'
+scale = '10k'
+engine = ['sqlite', 'lmdb']
+clients = [1, 2, 3]
+seconds = 0.5
+repetitions = 1
+
+[published]
+question = 'And is it so with more clients?'
+source = 'A paper of C'
+date = '2018'
+
+[[published.table]]
+csv = '''
+clients,operation,slow,quick
+1,transaction,3,1
+2,transaction,3,1
+3,transaction,3,1
+'''
+base = { engine = 'sqlite' }
+
+[published.table.columns]
+clients = 'clients'
+operation = 'operation'
+slow = { unit = 's', engine = 'sqlite' }
+quick = { unit = 's', engine = 'lmdb' }
+",
+    },
+];
+
+/// The folder of articles.
+const MADE: &str = "bakeoff-articles-1";
+
+fn run(place: &Path, more: &[&str]) -> (Output, String) {
+    let arguments: Vec<&str> = ["run", "articles"].iter().chain(more).copied().collect();
+    let done = command(place, &arguments).output().unwrap();
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
+    (done, said)
+}
+
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// All others are run though the first can't be; the page has each with its own figures, and every name of a
+/// chart once.
+pub fn one_page() {
+    let place = place();
+    let (done, said) = run(place.path(), &["--scale", "10k", "--quiet"]);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    let folder = place.path().join(MADE);
+    assert!(!folder.join("redmine").exists(), "{said}");
+    for name in ["b-lines", "c-lines"] {
+        for file in ["run.sqlite", "experiment.toml", "report.html"] {
+            assert!(folder.join(name).join(file).is_file(), "{name}/{file}: {said}");
+        }
+    }
+    let page = std::fs::read_to_string(folder.join("articles.html")).unwrap();
+    for wanted in [
+        "<section id=\"articles&#x2f;b-lines\">",
+        "Is &lt;LMDB&gt; quicker?",
+        "A paper of B, 2017",
+        "2 statements: same shape",
+        "1 more published figure is of levels that this run does not have",
+        "And is it so with more clients?",
+        "A paper of C, 2018",
+        "3 statements: same shape",
+        "Not run: unknown scale `10k`</p>",
+        "href=\"c-lines&#x2f;report.html\"",
+        "href=\"b-lines&#x2f;report.html\"",
+    ] {
+        assert!(page.contains(wanted), "{wanted}\n{page}");
+    }
+    let mut ids: Vec<&str> =
+        page.split(" id=\"").skip(1).filter_map(|it| it.split('"').next()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "a name stands twice");
+    assert!(ids.iter().any(|id| id.starts_with("article1published")), "{ids:?}");
+    assert!(ids.iter().any(|id| id.starts_with("article2published")), "{ids:?}");
+    assert!(said.contains("The page of all articles: bakeoff-articles-1/articles.html"), "{said}");
+    // Each is an ordinary run.
+    let report = command(&folder, &["report", "c-lines"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&report.stdout).contains("A paper of C"));
+}
+
+/// A plan of each, and nothing is made.
+pub fn plans() {
+    let place = place();
+    let (done, said) = run(place.path(), &["--dry-run", "--scale", "10k"]);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    for name in ["redmine", "b-lines", "c-lines"] {
+        assert!(said.contains(&format!("articles/{name}\n")), "{said}");
+    }
+    assert!(said.contains("beside it: 4 of 6 figures of \u{201c}A paper of B\u{201d}"), "{said}");
+    assert!(!place.path().join(MADE).exists());
+    assert!(!said.contains("is not run"), "{said}");
+    let one = ["run", "articles/b-lines", "--dry-run", "--engine", "lmdb,fjall"];
+    let done = command(place.path(), &one).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(said.contains("the base of published figures, engine sqlite, is not run"), "{said}");
+}
+
+/// What can't be run leaves nothing behind, and an article that there is none of is told with those that
+/// there are.
+pub fn refused() {
+    let place = place();
+    let (done, said) = run(place.path(), &["--engine", "nonsense"]);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    for name in ["redmine", "b-lines", "c-lines"] {
+        assert!(said.contains(&format!("articles/{name}: error: ")), "{said}");
+    }
+    assert!(!place.path().join(MADE).exists(), "{said}");
+
+    let unknown = command(place.path(), &["run", "articles/nonsense"]).output().unwrap();
+    let said = String::from_utf8_lossy(&unknown.stderr);
+    assert_eq!(unknown.status.code(), Some(2), "{said}");
+    assert!(said.contains("valid: articles/redmine, "), "{said}");
+    assert!(said.contains("articles/b-lines, articles/c-lines\n"), "{said}");
+    assert!(!said.contains("power-cut"), "{said}");
+
+    std::fs::create_dir(place.path().join("full")).unwrap();
+    std::fs::write(place.path().join("full/mine"), "").unwrap();
+    let (done, said) = run(place.path(), &["--out", "full"]);
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("full exists and is not empty"), "{said}");
+    assert_eq!(std::fs::read_dir(place.path().join("full")).unwrap().count(), 1, "{said}");
+}
