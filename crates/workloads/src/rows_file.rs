@@ -169,7 +169,7 @@ impl RowsFile {
     /// What a report says of it.
     pub fn describe(&self) -> String {
         format!(
-            "rows from {} ({} bytes, fingerprint {:016x}): {} rows{}",
+            "rows from {} ({} bytes, fingerprint {:016x}): the scale's first of its {} rows{}",
             self.path.display(),
             self.state.bytes,
             self.fingerprint,

@@ -173,7 +173,7 @@ fn cells<'a>(
         comparison.map_or(NONE.into(), ratio),
         comparison.map_or(NONE.into(), interval),
         standing(layout, (operation, condition, level), amount, comparison).into(),
-        comparison.and_then(|it| it.engine_only_ratio).map_or(NONE.into(), words::ratio),
+        comparison.and_then(|it| engine_only(it, rate.is_some())).map_or(NONE.into(), words::ratio),
         rate.map_or(NONE.into(), |_| quantile(|f| f.mean_s)),
         figures.filter(|_| !is_told).map_or(NONE.into(), |f| {
             let at_most = if f.unfinished > 0 { words::UNDER } else { "" };
@@ -186,6 +186,13 @@ fn cells<'a>(
         quantile(|f| f.service_p99_s),
         layout.cell(condition, level).map_or(0, |cell| cell.trials).to_string(),
     ]
+}
+
+/// The ratio without the harness's own time, in the direction of the ratio beside it: of a rate, above 1 is
+/// faster.
+fn engine_only(comparison: &Comparison, by_rate: bool) -> Option<f64> {
+    let slower = comparison.engine_only_ratio?;
+    Some(if by_rate { 1.0 / slower } else { slower })
 }
 
 /// What is said of a level beside its figures.

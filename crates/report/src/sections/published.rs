@@ -18,7 +18,8 @@ pub struct Published;
 const EXPLAINED: &str = "Each side is divided by its own base, so that neither’s hardware has a part in it; \
                          seconds are theirs or ours, and are never compared. In brackets: where the true \
                          ratio lies, 19 times in 20. Same shape: both change the same way (under 10 % is \
-                         no change), and what was published lies within ours or 25 % beyond it.";
+                         no change), and what was published lies within ours or 25 % beyond it, and \
+                         ours is narrow: its upper end at most 1.5 times its lower one.";
 
 /// What is said of space, which is of no operation.
 const SPACE: &str = "space on disk";
@@ -63,17 +64,22 @@ fn facts(source: &Source) -> Vec<(String, String)> {
     [("article".to_owned(), article)].into_iter().chain(differs).collect()
 }
 
-/// The least and the most that was published of an operation, with ours; `None` where nothing was
-/// measured of any.
+/// The least and the most that was published of an operation, with ours, of what can be told; that nothing
+/// can where that is so. `None` where no published figure is of a cell of the plan.
 fn sentence(layout: &Layout<'_>, statements: &[Statement]) -> Option<Words> {
-    let known = || statements.iter().filter_map(|it| Some((it, middle(it.theirs?), it.ours?)));
+    let told = || statements.iter().filter(|it| it.shape.sign() != "?");
+    let known = || told().filter_map(|it| Some((it, middle(it.theirs?), it.ours?)));
     let far = |it: &(&Statement, f64, Ours)| it.1.ln().abs();
     // What operations take comes before what their data take.
     let weight = |it: &(&Statement, f64, Ours)| (it.0.of != Quantity::Space, far(it));
     let most = known().max_by(|one, other| {
         let ((is, one), (other_is, other)) = (weight(one), weight(other));
         is.cmp(&other_is).then(one.total_cmp(&other))
-    })?;
+    });
+    let Some(most) = most else {
+        let nothing = "Nothing can be told of any figure here; the table says why.";
+        return (!statements.is_empty()).then(|| Words::default().plain(nothing));
+    };
     let alike = |it: &(&Statement, f64, Ours)| {
         it.0.operation == most.0.operation && it.0.of == most.0.of && pair(it.0) == pair(most.0)
     };
