@@ -22,7 +22,7 @@ const QUICK: Duration = Duration::from_secs(2);
 
 /// Asks an engine again and again what it owes, from a thread of its own, while sessions write: it
 /// never fails and takes no time to speak of, and what it counts never falls. After a drain, too, it
-/// answers.
+/// answers, and counts what it says that its cache lacked.
 pub fn says_what_it_owes_while_others_work(engine: &dyn Engine) {
     let folder = folder::of(engine);
     let database =
@@ -60,6 +60,9 @@ pub fn says_what_it_owes_while_others_work(engine: &dyn Engine) {
     assert!(median < QUICK, "half of the looks take {median:?} or longer");
     database.drain().expect("a drain");
     assert_follows(before.as_ref(), looked(&*database).as_ref());
+    let counted: Vec<&str> = database.counters().into_iter().map(|(name, _)| name).collect();
+    let named = database.cache_misses().iter().all(|name| counted.contains(name));
+    assert!(named, "{:?} are not all in {counted:?}", database.cache_misses());
 }
 
 fn looked(database: &dyn Database) -> Option<Debt> {

@@ -431,6 +431,13 @@ pub trait Database: Send + Sync {
     fn writes_back(&self) -> &'static [&'static str] {
         &[]
     }
+
+    /// Those of its counters that grow when it does not find a page or a block in its own cache: the page
+    /// cache of the system may still have it. Empty where it has no cache of its own, or does not count
+    /// this.
+    fn cache_misses(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// A bulk load of one table.

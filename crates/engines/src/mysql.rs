@@ -326,4 +326,8 @@ impl Database for MariaDbDatabase {
     fn writes_back(&self) -> &'static [&'static str] {
         upkeep::writes_back(self.storage)
     }
+
+    fn cache_misses(&self) -> &'static [&'static str] {
+        upkeep::cache_misses(self.storage)
+    }
 }

@@ -365,6 +365,10 @@ impl Database for PostgresDatabase {
             "blocks written by clients",
         ]
     }
+
+    fn cache_misses(&self) -> &'static [&'static str] {
+        &["blocks read into shared buffers"]
+    }
 }
 
 /// A connection for all but a session.

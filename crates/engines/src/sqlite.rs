@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -43,6 +43,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a drain waits for the last reader, or for a checkpoint that is under way.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The counter of what sessions did not find in their caches (`SQLITE_DBSTATUS_CACHE_MISS`,
+/// sqlite.org/c3ref/c_dbstatus_options.html).
+const MISSES: &str = "pages not in a session's cache";
 
 /// What a session prepares after the declared statements, in this order.
 const CONTROL: [&str; 4] = ["BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"];
@@ -200,6 +204,8 @@ struct SqliteDatabase {
     gate: Gate,
     /// How many sessions there are: they share the cache.
     sessions: AtomicUsize,
+    /// Pages that sessions which have ended did not find in their caches.
+    misses: AtomicU64,
     /// Run until they are dropped.
     checkpoints: Option<Checkpoints>,
     /// Keeps the log in place while sessions come and go, and drains and checks.
@@ -238,6 +244,7 @@ impl SqliteDatabase {
             terms: terms.clone(),
             gate: Gate::default(),
             sessions: AtomicUsize::new(0),
+            misses: AtomicU64::new(0),
             checkpoints,
             log: Log::of(&path, &keeper)?,
             keeper: Mutex::new(keeper),
@@ -303,8 +310,11 @@ impl Database for SqliteDatabase {
         Some(Address::Files(self.path.clone()))
     }
 
+    /// A session hands its own in when it ends.
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.log.counters()
+        let mut counters = self.log.counters();
+        counters.push((MISSES, self.misses.load(Ordering::Relaxed)));
+        counters
     }
 
     fn debt(&self) -> Result<Option<Debt>> {
@@ -313,6 +323,10 @@ impl Database for SqliteDatabase {
 
     fn writes_back(&self) -> &'static [&'static str] {
         &log::COUNTERS
+    }
+
+    fn cache_misses(&self) -> &'static [&'static str] {
+        &[MISSES]
     }
 
     fn warm(&self) -> Result<()> {
@@ -448,6 +462,18 @@ fn set_cache(connection: &Connection, bytes: u64) -> Result<()> {
     // A negative size is in KiB; a positive one would be in pages.
     let kib = i64::try_from(bytes / 1024).unwrap_or(i64::MAX).max(1);
     Ok(connection.pragma_update(None, "cache_size", -kib)?)
+}
+
+/// How many pages a connection has not found in its cache; `None` where SQLite does not tell.
+fn misses(connection: &Connection) -> Option<u64> {
+    let (mut count, mut most) = (0, 0);
+    // SAFETY: the connection is open while it is borrowed, no other thread has it, and both integers
+    // outlive the call.
+    let answer = unsafe {
+        let status = ffi::SQLITE_DBSTATUS_CACHE_MISS;
+        ffi::sqlite3_db_status(connection.handle(), status, &mut count, &mut most, 0)
+    };
+    if answer == ffi::SQLITE_OK { u64::try_from(count).ok() } else { None }
 }
 
 /// Where a session stands.
@@ -593,6 +619,8 @@ impl Drop for Client<'_> {
     fn drop(&mut self) {
         // Closing the connection undoes the transaction too, but the pass must outlast it.
         let _ = self.rollback();
+        let misses = misses(self.statements.borrow_owner()).unwrap_or(0);
+        self.database.misses.fetch_add(misses, Ordering::Relaxed);
         self.database.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }

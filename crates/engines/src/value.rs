@@ -45,6 +45,8 @@ pub struct Rows {
     width: usize,
     cells: Vec<Cell>,
     text: String,
+    /// How many of the cells are integers.
+    integers: u64,
 }
 
 impl Rows {
@@ -58,13 +60,17 @@ impl Rows {
         self.width = width;
         self.cells.clear();
         self.text.clear();
+        self.integers = 0;
     }
 
     /// Adds one cell: rows are filled cell by cell, from left to right.
     pub fn push(&mut self, value: Value<'_>) {
         let cell = match value {
             Value::Null => Cell::Null,
-            Value::Int(int) => Cell::Int(int),
+            Value::Int(int) => {
+                self.integers += 1;
+                Cell::Int(int)
+            }
             Value::Text(text) => {
                 let start = self.text.len();
                 self.text.push_str(text);
@@ -77,6 +83,12 @@ impl Rows {
     /// The number of complete rows.
     pub fn len(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// Bytes of all cells as an application holds them: an integer is 8 bytes, a text its own and a null
+    /// none.
+    pub fn bytes(&self) -> u64 {
+        8 * self.integers + self.text.len() as u64
     }
 
     /// Whether there is no row.

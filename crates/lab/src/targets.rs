@@ -472,6 +472,12 @@ pub trait Running: Sync {
         &[]
     }
 
+    /// The names of those of its counters that grow when it does not find something in its own cache;
+    /// empty where it has none, or does not count it.
+    fn cache_misses(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What clients did on the whole that have stopped since the last call: a call empties the tally.
     /// `None` for work without transactions that runs on no thread but the target's own.
     fn tally(&self) -> Option<Tally> {
@@ -507,6 +513,8 @@ pub struct Tally {
     pub commits: u64,
     /// Bytes that these wrote, as the application sees them.
     pub bytes: u64,
+    /// Bytes of the rows that clients were returned, as they see them; `None` where nobody counts.
+    pub returned: Option<u64>,
     /// The part of the drivers' processor time that was spent in the target's code, where that runs
     /// on their threads.
     pub inside: f64,

@@ -116,6 +116,8 @@ pub(crate) struct Collector {
     /// Operations that were to start after the window's time was over. They count only if the window
     /// goes on.
     later: Vec<Cell>,
+    /// For each kind of operation what all of them did, whether they count or not.
+    pub in_all: Vec<Work>,
     /// For each slot and kind of operation.
     slots: Vec<Vec<Histogram<u64>>>,
     /// How late operations started that count.
@@ -142,6 +144,7 @@ impl Collector {
             patience: nanoseconds(plan.patience),
             later: kept.clone(),
             kept,
+            in_all: vec![Work::default(); plan.kinds],
             slots: Vec::new(),
             start_delay: histogram(),
             later_delay: histogram(),
@@ -277,8 +280,9 @@ impl Collector {
 
     fn sort(&mut self, batch: &Batch) {
         for sample in &batch.samples {
-            let Sample { kind, failed, intended, ended, .. } = *sample;
+            let Sample { kind, failed, intended, ended, work, .. } = *sample;
             if !failed {
+                self.in_all[kind as usize] += work;
                 let slot = (ended / slot::LENGTH) as usize;
                 while self.slots.len() <= slot {
                     self.slots.push(vec![histogram(); self.kept.len()]);

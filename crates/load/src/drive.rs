@@ -310,6 +310,7 @@ fn gather(collector: &Collector, runs: &[Run], pace: &Begun, halt: &Halt<'_>) ->
             service: cell.service.clone(),
             unfinished: cell.unfinished,
             work: cell.work,
+            work_in_all: collector.in_all[number],
             slots: collector.slots(number, ran),
             errors: tallies.clone().map(|tally| tally.errors).sum(),
             errors_time: Duration::from_nanos(tallies.clone().map(|it| it.errors_time).sum()),

@@ -41,6 +41,8 @@ pub struct Kind {
     pub unfinished: u64,
     /// What the others did.
     pub work: Work,
+    /// What all operations did that did not fail, in the window and outside of it.
+    pub work_in_all: Work,
     /// Every slot, in order. An operation belongs to the slot in which it ended; one that failed
     /// belongs to none.
     pub slots: Vec<Slot>,

@@ -139,6 +139,12 @@ measures! {
         "rows that the operations of a kind in the window returned to their clients or wrote";
     BYTES = "bytes", Bytes, [Operation],
         "bytes that the operations of a kind in the window read or wrote, as their clients see them";
+    WORK_ROWS = "work-rows", Count, [Clients],
+        "rows that all operations returned or wrote that did not fail, in the window or not; only of a \
+         workload that counts rows";
+    RETURNED = "returned", Bytes, [Clients],
+        "bytes of the rows that reading statements returned in the whole trial, an integer being 8 bytes \
+         and a text its own";
     COMMITS = "commits", Count, [Clients], "transactions that changed a row and were committed";
     PAYLOAD = "payload", Bytes, [Clients],
         "bytes that these transactions wrote as the application sees them: the parameters of their \
@@ -174,6 +180,9 @@ measures! {
     WRITTEN_BACK = "written-back", Count, [Trial],
         "put-off work that the engine did while the clients ran, in pages, bytes or tables of its \
          own counters: 0 where it only ran up debts";
+    CACHE_MISSES = "cache-misses", Count, [Trial],
+        "what the engine did not find in its own cache while the clients ran, in pages or blocks, by \
+         those of its counters that it names for this; missing where it has none";
     WARM_UP = "warm-up", Seconds, [Trial],
         "seconds at the start that are unlike the rest by MSER-5; missing where there are none, \
          or MSER-5 can't tell";
@@ -234,6 +243,9 @@ measures! {
     FAULTS = "faults", Count, [Trial],
         "what the engine's own check and its workload found wrong with what was left after the drain; \
          missing where nobody looked: it is done once a cell";
+    LOADED = "loaded", Bytes, [Trial],
+        "bytes of the rows, or of the file, that were loaded before the first trial: a row's columns, \
+         those of its key among them, an integer being 8 bytes, a text its own and a null none";
     SPACE = "space", Bytes, [Trial], "size on disk after the drain";
     SPACE_AT_START = "space-at-start", Bytes, [Trial], "size on disk when the clients started";
     OPENING = "opening", Seconds, [Trial],

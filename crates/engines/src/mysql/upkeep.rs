@@ -179,6 +179,16 @@ pub(super) fn writes_back(storage: Storage) -> &'static [&'static str] {
     }
 }
 
+/// The names of the counters that grow with what its caches lack: of pages in the buffer pool, and of
+/// blocks in the block cache or the page cache.
+pub(super) fn cache_misses(storage: Storage) -> &'static [&'static str] {
+    match storage {
+        Storage::InnoDb => &["Innodb_buffer_pool_reads"],
+        Storage::RocksDb => &["Rocksdb_block_cache_miss"],
+        Storage::Aria => &["Aria_pagecache_reads"],
+    }
+}
+
 /// What the server counts of itself.
 pub(super) fn counters(server: &mut Conn, storage: Storage) -> Result<Vec<(&'static str, u64)>> {
     status(server, counted(storage))

@@ -84,13 +84,44 @@ fn sessions_share_the_cache() {
     assert_eq!(size(&mut first), -8 * 1024, "all of it");
 }
 
+/// Every connection has a cache of its own, empty when it opens; what it holds is not read again.
+#[test]
+fn pages_that_a_session_has_to_fetch_are_counted_when_it_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = open(folder.path(), Durability::None);
+    let mut loader = database.load(0).expect("a load");
+    (0..2000).try_for_each(|id| loader.row(&[id.into(), id.into(), id.into()])).expect("rows");
+    loader.finish().expect("the load's end");
+    let counted = || {
+        let mut counters = database.counters().into_iter();
+        counters.find(|(name, _)| *name == MISSES).expect("its counter").1
+    };
+    assert_eq!(database.cache_misses(), [MISSES]);
+    assert_eq!(counted(), 0);
+    let read = |kinds: &[i64]| {
+        let (mut client, mut rows) = (database.client().expect("a session"), Rows::new());
+        client.begin(Access::Read).expect("begin");
+        for kind in kinds {
+            assert_eq!(client.run(0, &[(*kind).into()], &mut rows).expect("a read"), 1);
+        }
+        client.commit().expect("commit");
+        let before = counted();
+        drop(client);
+        counted() - before
+    };
+    let once = read(&[7]);
+    assert!(once >= 2, "a page of the index and one of the table: {once}");
+    assert_eq!(read(&[7, 7, 7]), once);
+    assert!(read(&[7, 1999]) > once, "another page of each");
+}
+
 /// What it has not written back it owes, and what its log says of that is right.
 #[test]
 fn the_log_tells_what_was_written_back() {
     let dir = tempfile::tempdir().unwrap();
     let terms = Terms::new(Durability::Strict);
     let database = SqliteDatabase::new(dir.path(), &terms, &schema(), &[]).unwrap();
-    let counters = || -> Vec<u64> { database.counters().into_iter().map(|it| it.1).collect() };
+    let counters = || -> Vec<u64> { database.log.counters().into_iter().map(|it| it.1).collect() };
     let keeper = database.keeper.lock().unwrap();
     keeper.execute_batch("CREATE TABLE owed (text)").unwrap();
     let before = counters();

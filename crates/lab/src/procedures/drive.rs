@@ -133,7 +133,10 @@ impl Turns<'_> {
         wanting("removing the trial's folder", place::remove(&files))?;
         match (measured, left) {
             (Err(_), Err(full)) if !stage.stopped() => Err(full.into()),
-            (measured, _) => measured,
+            (measured, _) => measured.map(|mut measured| {
+                measured.measures.set(&measures::LOADED, Scope::Trial, loaded as f64);
+                measured
+            }),
         }
     }
 

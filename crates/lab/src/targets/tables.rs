@@ -565,11 +565,16 @@ impl Running for Open<'_> {
         self.database.writes_back()
     }
 
+    fn cache_misses(&self) -> &'static [&'static str] {
+        self.database.cache_misses()
+    }
+
     fn tally(&self) -> Option<Tally> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         let (split, written) = std::mem::take(&mut *total);
         let inside = split.engine_share();
-        Some(Tally { commits: written.commits, bytes: written.bytes, inside })
+        let Written { commits, bytes, returned } = written;
+        Some(Tally { commits, bytes, returned: Some(returned), inside })
     }
 
     fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {

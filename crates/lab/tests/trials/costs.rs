@@ -10,7 +10,9 @@ use bakeoff_lab::process::{Process, Received};
 use bakeoff_lab::targets::{Setup, Wanted};
 use bakeoff_lab::{Registry, resolve};
 use bakeoff_results as results;
-use bakeoff_results::measure::{CPU, DRAIN_WRITTEN, WRITTEN};
+use bakeoff_results::measure::{
+    CACHE_MISSES, CPU, DRAIN_WRITTEN, OPERATIONS, RETURNED, WORK_ROWS, WRITTEN,
+};
 use bakeoff_results::{Levels, Measured, RunFolder, Scope};
 use bakeoff_testkit::{PATIENCE, needs, open_to_all, skip};
 
@@ -21,6 +23,7 @@ pub const TESTS: &[Test] = &[
     ("a_weaker_level_syncs_less_than_it_commits", a_weaker_level_syncs_less_than_it_commits),
     ("an_engine_that_syncs_is_seen_to_and_a_liar_is_told", a_liar_is_told),
     ("a_write_through_a_synced_descriptor_counts", a_write_through_a_synced_descriptor_counts),
+    ("rows_and_what_they_took_are_of_the_whole_trial", rows_are_of_the_whole_trial),
     ("innodb_is_accounted_for", || accounted_for("mariadb:innodb", "Innodb_os_log_written")),
     ("myrocks_is_accounted_for", || accounted_for("mariadb:rocksdb", "Rocksdb_wal_bytes")),
     ("postgresql_is_accounted_for", || accounted_for("postgres", "transactions committed")),
@@ -157,6 +160,23 @@ fn a_write_through_a_synced_descriptor_counts() {
     }
 }
 
+/// Each operation of `point` returns a row, those outside of the window among them.
+fn rows_are_of_the_whole_trial() {
+    for (engine, has_a_cache) in [("sqlite", true), ("lmdb", false)] {
+        let place = tempfile::tempdir().unwrap();
+        let Measured { measures, operations, .. } =
+            measure_with("point", engine, "relaxed", place.path());
+        let of_clients = |measure| measures.get(measure, &Scope::Clients);
+        let rows = of_clients(&WORK_ROWS).expect("rows are counted");
+        assert_eq!(of_clients(&OPERATIONS), Some(rows), "{engine}: {operations:?}");
+        assert!(rows > operations[0].kept.len() as f64, "{engine}: some are outside the window");
+        assert!(of_clients(&RETURNED) > Some(rows), "{engine}: a text each: {measures:?}");
+        let misses = measures.get(&CACHE_MISSES, &Scope::Trial);
+        assert_eq!(misses.is_some_and(|misses| misses > 0.0), has_a_cache, "{engine}: {misses:?}");
+        assert_eq!(misses.is_some(), has_a_cache, "{engine}: what is not counted is not 0");
+    }
+}
+
 /// A server's processes are accounted for, and not the clients.
 fn accounted_for(name: &str, counter: &str) {
     let engine = bakeoff_engines::find(name).unwrap();
@@ -175,6 +195,7 @@ fn accounted_for(name: &str, counter: &str) {
     assert!(measures.of_database(&WRITTEN) > Some(0.0), "{measures:?}");
     let mut counters = measures.counters();
     assert!(counters.any(|(name, count)| name == counter && count > 0), "{measures:?}");
+    assert!(measures.get(&CACHE_MISSES, &Scope::Trial).is_some(), "{measures:?}");
     if let Some(each) = syncs_per_commit(&measured) {
         // Two clients can share a sync.
         assert!(each > 0.5 / CLIENTS as f64, "{found:?}");

@@ -140,6 +140,8 @@ fn the_total_of_one_kind_is_the_inverse_of_its_mean() {
     let inverse = 3.0 / (kind.kept.mean() / 1e9);
     assert!((totals.operations / inverse - 1.0).abs() < 1e-9, "{totals:?} {inverse}");
     assert_eq!(kind.work.bytes, 4096 * kind.kept.len());
+    assert!(kind.count() > kind.kept.len(), "some are outside of the window");
+    assert_eq!(kind.work_in_all.bytes, 4096 * kind.count());
     assert!((totals.bytes / (4096.0 * totals.operations) - 1.0).abs() < 1e-9, "{totals:?}");
     // One row and two in turn.
     assert!((totals.rows / (1.5 * totals.operations) - 1.0).abs() < 0.05, "{totals:?}");
@@ -166,6 +168,8 @@ fn a_total_is_over_all_kinds_and_leaves_failures_out() {
     assert!(all > 1.4 * totals.operations, "the others count what failed: {all}");
     assert!((totals.rows / (3.5 * totals.operations) - 1.0).abs() < 0.02, "{totals:?}");
     assert_eq!(totals.bytes, 0.0);
+    assert_eq!(outcome.kinds[0].work_in_all.rows, 7 * outcome.kinds[0].count());
+    assert_eq!(outcome.kinds[1].work_in_all, crate::Work::default());
 }
 
 #[test]

@@ -227,6 +227,7 @@ fn in_all(measures: &mut Measures, concurrency: usize, outcome: &Outcome, tally:
     if let Some(tally) = tally {
         measures.set(&measure::COMMITS, scope(), tally.commits as f64);
         measures.set(&measure::PAYLOAD, scope(), tally.bytes as f64);
+        measures.set_some(&measure::RETURNED, scope(), tally.returned.map(|bytes| bytes as f64));
     }
     let counts = [
         (&measure::OPERATIONS, ended),
@@ -252,6 +253,9 @@ fn in_all(measures: &mut Measures, concurrency: usize, outcome: &Outcome, tally:
 fn put_work(measures: &mut Measures, concurrency: usize, outcome: &Outcome, names: &[Name]) {
     let totals = outcome.totals(concurrency);
     measures.set(&measure::DONE_RATE, Scope::Clients, totals.operations);
+    let in_all: u64 = outcome.kinds.iter().map(|kind| kind.work_in_all.rows).sum();
+    let in_all = Some(in_all as f64).filter(|rows| *rows > 0.0);
+    measures.set_some(&measure::WORK_ROWS, Scope::Clients, in_all);
     let of = |work: fn(&load::Work) -> u64| outcome.kinds.iter().map(move |kind| work(&kind.work));
     let counted = [
         (&measure::ROWS, of(|work| work.rows), (&measure::ROWS_RATE, totals.rows)),
@@ -399,15 +403,19 @@ impl Used {
         }
         // What was not there before has begun since.
         let earlier: BTreeMap<&str, u64> = before.counters.counters().collect();
-        let mut written_back = None;
+        let (mut written_back, mut cache_misses) = (None, None);
         for (name, count) in after.counters.counters() {
             let count = count.saturating_sub(earlier.get(name).copied().unwrap_or(0));
             if running.writes_back().contains(&name) {
                 *written_back.get_or_insert(0.0) += count as f64;
             }
+            if running.cache_misses().contains(&name) {
+                *cache_misses.get_or_insert(0.0) += count as f64;
+            }
             measures.count(name.to_owned(), count);
         }
         measures.set_some(&measure::WRITTEN_BACK, Scope::Trial, written_back);
+        measures.set_some(&measure::CACHE_MISSES, Scope::Trial, cache_misses);
     }
 }
 

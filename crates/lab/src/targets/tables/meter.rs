@@ -1,5 +1,5 @@
 //! Splits a client thread's processor time between bakeoff and the engine it calls into, and keeps
-//! count of what it writes.
+//! count of what it writes and reads.
 //!
 //! An embedded engine works on its caller's thread, so the kernel can't tell the two apart. On one
 //! operation in a few the thread's processor clock is read before and after each call into the
@@ -86,7 +86,7 @@ impl<'a> Metered<'a> {
         self.split
     }
 
-    /// What was written so far.
+    /// What was written and read so far.
     pub fn written(&self) -> Written {
         self.writes.written()
     }
@@ -111,7 +111,7 @@ impl Session for Metered<'_> {
 
     fn run(&mut self, statement: usize, values: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
         let count = self.call(|session| session.run(statement, values, rows))?;
-        self.writes.ran(statement, values, count);
+        self.writes.ran(statement, values, count, rows.bytes());
         Ok(count)
     }
 

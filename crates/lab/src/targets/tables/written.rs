@@ -1,21 +1,27 @@
-//! Counts what an application writes through a session: commits that changed something, and the
-//! bytes of their rows as the application sees them.
+//! Counts what an application writes and reads through a session: commits that changed something, the
+//! bytes of their rows as the application sees them, and those of the rows that reads returned.
 
 use bakeoff_engines::{Action, Statement, Value};
 
-/// What was written and committed.
+/// What was written and committed, and what was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Transactions that changed a row.
     pub commits: u64,
     /// Bytes of the parameters of their writing statements.
     pub bytes: u64,
+    /// Bytes of the rows that reading statements returned, whatever became of their transaction.
+    pub returned: u64,
 }
 
 impl Written {
     /// Both together.
     pub fn plus(self, other: Self) -> Self {
-        Self { commits: self.commits + other.commits, bytes: self.bytes + other.bytes }
+        Self {
+            commits: self.commits + other.commits,
+            bytes: self.bytes + other.bytes,
+            returned: self.returned + other.returned,
+        }
     }
 }
 
@@ -24,7 +30,7 @@ pub fn writing(statements: &[Statement]) -> Vec<bool> {
     statements.iter().map(|statement| !matches!(statement.action, Action::Read(_))).collect()
 }
 
-/// What one session writes.
+/// What one session writes and reads.
 pub struct Writes<'a> {
     writing: &'a [bool],
     in_transaction: bool,
@@ -44,9 +50,14 @@ impl<'a> Writes<'a> {
         (self.in_transaction, self.pending) = (true, None);
     }
 
-    /// A statement was run and changed so many rows. Outside a transaction it was one of its own.
-    pub fn ran(&mut self, statement: usize, values: &[Value<'_>], rows: u64) {
-        if rows == 0 || !self.writing[statement] {
+    /// A statement was run: it changed so many rows, or returned rows of so many bytes. Outside a
+    /// transaction it was one of its own.
+    pub fn ran(&mut self, statement: usize, values: &[Value<'_>], rows: u64, returned: u64) {
+        if !self.writing[statement] {
+            self.written.returned += returned;
+            return;
+        }
+        if rows == 0 {
             return;
         }
         *self.pending.get_or_insert(0) += values.iter().map(size).sum::<u64>();
@@ -59,7 +70,7 @@ impl<'a> Writes<'a> {
     pub fn committed(&mut self) {
         self.in_transaction = false;
         if let Some(bytes) = self.pending.take() {
-            self.written = self.written.plus(Written { commits: 1, bytes });
+            self.written = self.written.plus(Written { commits: 1, bytes, returned: 0 });
         }
     }
 
@@ -68,7 +79,7 @@ impl<'a> Writes<'a> {
         (self.in_transaction, self.pending) = (false, None);
     }
 
-    /// What was committed so far.
+    /// What was committed and returned so far.
     pub fn written(&self) -> Written {
         self.written
     }
@@ -92,25 +103,32 @@ mod tests {
     #[test]
     fn only_what_changed_a_row_and_was_committed_counts() {
         let mut writes = Writes::new(&[false, true]);
-        let one = Written { commits: 1, bytes: 22 };
+        let returned = |bytes| Written { returned: bytes, ..Written::default() };
+        let one = Written { commits: 1, bytes: 22, returned: 70 };
         writes.begun();
-        writes.ran(0, &VALUES, 5);
+        writes.ran(0, &VALUES, 5, 60);
         writes.committed();
-        assert_eq!(writes.written(), Written::default(), "it only read");
+        assert_eq!(writes.written(), returned(60), "it only read");
         writes.begun();
-        writes.ran(1, &VALUES, 0);
+        writes.ran(1, &VALUES, 0, 0);
         writes.committed();
-        assert_eq!(writes.written(), Written::default(), "it changed no row");
+        assert_eq!(writes.written(), returned(60), "it changed no row");
         writes.begun();
-        writes.ran(1, &VALUES, 1);
+        writes.ran(1, &VALUES, 1, 0);
+        writes.ran(0, &VALUES, 1, 10);
         writes.undone();
-        assert_eq!(writes.written(), Written::default(), "it was undone");
+        assert_eq!(writes.written(), returned(70), "it was undone, and had read");
         writes.begun();
-        writes.ran(1, &VALUES, 1);
-        writes.ran(1, &VALUES, 1);
+        writes.ran(1, &VALUES, 1, 8);
+        writes.ran(1, &VALUES, 1, 8);
         writes.committed();
-        assert_eq!(writes.written(), one, "two rows, one commit");
-        writes.ran(1, &VALUES, 1);
-        assert_eq!(writes.written(), one.plus(Written { commits: 1, bytes: 11 }));
+        assert_eq!(
+            writes.written(),
+            one,
+            "two rows, one commit; a new key is no row that was read"
+        );
+        writes.ran(1, &VALUES, 1, 8);
+        let two = Written { commits: 1, bytes: 11, returned: 0 };
+        assert_eq!(writes.written(), one.plus(two));
     }
 }
