@@ -16,8 +16,10 @@ use crate::document::{Attempts, CellView};
 use crate::groups::GroupView;
 use crate::open_loop::OpenLoop;
 use crate::priced::PricedView;
+use crate::space::SpaceView;
 use crate::state::{RestartView, SteadyView};
 use crate::total::{CellTotal, geometric_mean};
+use crate::work::WorkView;
 
 /// Where levels stand in the plan's factors: what cells and comparisons are sorted by. Names that
 /// the plan does not know come last.
@@ -112,6 +114,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> C
         trials.iter().filter_map(|trial| trial.measures.get(measure, scope)).collect()
     };
     let space = each(&SPACE, &Scope::Trial);
+    let cost = cost(trials);
     let mean_of = |measure, scope| mean(&each(measure, scope)).unwrap_or_default();
     CellView {
         levels: levels.clone(),
@@ -119,6 +122,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> C
         operations: together.operations.iter().map(operation).collect(),
         total: CellTotal::of_cell(trials),
         space_bytes: median(&space).map(|bytes| bytes as u64),
+        space: SpaceView::of(trials),
         cpu_s: Cpu {
             client: mean_of(&CPU, &Scope::Clients),
             engine: mean_of(&CPU, &Scope::DATABASE),
@@ -134,7 +138,8 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> C
         harness_share: beside::harness_share(trials),
         neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),
         open_loop: OpenLoop::of_cell(trials),
-        cost: cost(trials),
+        work: WorkView::of(trials, cost.as_ref()),
+        cost,
         groups: GroupView::of_cell(trials),
         counters: counters(trials),
     }

@@ -19,10 +19,12 @@ use crate::priced::PricedView;
 use crate::promises::PromiseView;
 use crate::published::PublishedView;
 use crate::series::TrialSeries;
+use crate::space::SpaceView;
 use crate::state::{RestartView, SteadyView};
 use crate::sweep::Sweep;
 use crate::total::CellTotal;
 use crate::warning::Warning;
+use crate::work::WorkView;
 
 /// The version of the document's form.
 pub const SCHEMA: u32 = 4;
@@ -96,6 +98,9 @@ pub struct CellView {
     pub total: Option<CellTotal>,
     /// Median size on disk; `None` where the files are somebody else's.
     pub space_bytes: Option<u64>,
+    /// The size on disk beside that of the rows; `None` where one of them is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<SpaceView>,
     /// Mean processor seconds a trial.
     pub cpu_s: Cpu,
     /// What its trials were after a restart; `None` where they did not begin with one.
@@ -123,6 +128,10 @@ pub struct CellView {
     pub open_loop: Option<OpenLoop>,
     /// What the clients' work cost, all trials together; `None` where it was not counted.
     pub cost: Option<CostView>,
+    /// What each row of the work took, or each operation; `None` where neither rows were counted nor a
+    /// device is modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkView>,
     /// What each group of processes used, and what it was held to, by their names: the engine's own,
     /// `database`, among them. Empty where nobody could look into them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -28,6 +28,7 @@ mod promises;
 mod published;
 mod replay;
 mod series;
+mod space;
 mod state;
 mod statements;
 mod steady;
@@ -36,6 +37,7 @@ mod total;
 mod verdict;
 mod warning;
 mod warnings;
+mod work;
 
 pub use assemble::document;
 pub use comparison::{Comparison, RatioIs, Verdict};
@@ -55,6 +57,7 @@ pub use promises::{Found, PromiseView, RuleView};
 pub use published::{Ours, PublishedView, Shape, Statement, Way, Why, shape};
 pub use replay::{Replayed, Word, replay};
 pub use series::{OperationSeries, SlotView, TrialSeries};
+pub use space::SpaceView;
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
 pub use sweep::{
@@ -64,6 +67,7 @@ pub use sweep::{
 pub use total::{CellTotal, Total};
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;
+pub use work::{Each, Figure, Lack, Unknown, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;
 /// At how many blocks of a condition a run is looked at first that goes on until it is decided.

@@ -11,7 +11,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_analysis::{
-    Cost, CostView, Document, OpenLoop, Steadiness, Syncs, littles_law, steadiness,
+    Cost, CostView, Document, Each, OpenLoop, SpaceView, Steadiness, Syncs, WorkView, littles_law,
+    steadiness,
 };
 use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
@@ -50,12 +51,14 @@ struct Facts<'a> {
     trial: &'a TrialSummary,
     cost: Option<CostView>,
     open_loop: Option<OpenLoop>,
+    work: Option<WorkView>,
+    space: Option<SpaceView>,
     settings: String,
 }
 
 use Says::{Follows, Measure as Of};
 
-static FACTS: [(&str, Says); 66] = [
+static FACTS: [(&str, Says); 77] = [
     ("space_bytes", Of(&SPACE, Scope::Trial)),
     ("cpu_client_s", Of(&CPU, Scope::Clients)),
     ("cpu_engine_s", Of(&CPU, Scope::DATABASE)),
@@ -125,6 +128,20 @@ static FACTS: [(&str, Says); 66] = [
     ("pressure_cpu", Of(&PRESSURE_CPU, Scope::Machine)),
     ("pressure_io", Of(&PRESSURE_IO, Scope::Machine)),
     ("pressure_memory", Of(&PRESSURE_MEMORY, Scope::Machine)),
+    ("work_rows", Of(&WORK_ROWS, Scope::Clients)),
+    ("returned_bytes", Of(&RETURNED, Scope::Clients)),
+    ("cache_misses", Of(&CACHE_MISSES, Scope::Trial)),
+    ("loaded_bytes", Of(&LOADED, Scope::Trial)),
+    ("cache_misses_per_row", Follows(|of| of.per_row(|work| work.cache_misses))),
+    ("device_reads_per_row", Follows(|of| of.per_row(|work| work.device_reads))),
+    ("device_read_bytes_per_row", Follows(|of| of.per_row(|work| work.device_read_bytes))),
+    ("engine_cpu_per_row_s", Follows(|of| of.per_row(|work| work.engine_cpu_s))),
+    ("client_cpu_per_row_s", Follows(|of| of.per_row(|work| work.client_cpu_s))),
+    (
+        "read_amplification",
+        Follows(|of| maybe(of.work.as_ref().and_then(|work| work.read_amplification))),
+    ),
+    ("space_amplification", Follows(|of| maybe(of.space.map(|space| space.amplification)))),
 ];
 
 /// Of an operation in an open loop.
@@ -132,12 +149,21 @@ const SERVICE: [&str; 2] = ["service_mean_s", "service_p99_s"];
 
 impl<'a> Facts<'a> {
     fn of(document: &Document, trial: &'a TrialSummary) -> Self {
+        let cost = Cost::of(&trial.measures).map(CostView::from);
         Self {
             trial,
-            cost: Cost::of(&trial.measures).map(CostView::from),
+            work: WorkView::of(&[trial], cost.as_ref()),
+            space: SpaceView::of(&[trial]),
+            cost,
             open_loop: OpenLoop::of(trial),
             settings: layout::applied(document, &trial.levels).map_or_else(String::new, settings),
         }
+    }
+
+    /// A figure for each row; nothing where rows were not counted.
+    fn per_row(&self, figure: fn(&WorkView) -> Option<f64>) -> String {
+        let of_rows = self.work.as_ref().filter(|work| work.each == Each::Row);
+        maybe(of_rows.and_then(figure))
     }
 
     fn syncs(&self) -> Option<Syncs> {

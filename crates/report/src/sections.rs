@@ -20,6 +20,7 @@ mod space;
 mod states;
 mod sweeps;
 mod trials;
+mod work;
 
 pub use published::{Published, tally};
 
@@ -37,6 +38,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(offered::Offered),
         Box::new(durability::Durability),
         Box::new(every::Every),
+        Box::new(work::Work),
         Box::new(costs::Costs),
         Box::new(states::States),
         Box::new(debts::Debts),

@@ -62,6 +62,12 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
+/// Bytes that need not be whole, as a mean: "0.25 bytes", "4.10 kB".
+pub fn mean_bytes(value: f64) -> String {
+    let (scale, unit) = byte_unit(value);
+    format!("{} {unit}", digits(value * scale))
+}
+
 /// What to multiply bytes of this size with, and the unit that they are then in.
 pub fn byte_unit(value: f64) -> (f64, &'static str) {
     match value {

@@ -20,3 +20,4 @@ mod sequential;
 mod series;
 mod sweep;
 mod verdicts;
+mod work;

@@ -4,7 +4,9 @@ use crate::data::{Trials, run};
 use crate::power::cuts;
 use crate::published::{of_engines, published};
 use bakeoff_analysis::{Document, JSON_SCHEMA, document, schedule};
-use bakeoff_results::measure::{BACKLOG, NOT_STARTED, OFFERED, START_DELAY_P99};
+use bakeoff_results::measure::{
+    BACKLOG, LOADED, NOT_STARTED, OFFERED, READS, START_DELAY_P99, WORK_ROWS,
+};
 use bakeoff_results::published::Value::Exactly;
 use bakeoff_results::{
     Canary, Cut, DEBT_UNITS, EveryByRule, EveryMoment, FirstBroken, LeftOut, RunFolder, Scope,
@@ -44,6 +46,7 @@ fn documents() -> [Value; 3] {
     let mut trials = Trials::new(3, 20);
     for (block, neighbours) in [(0, "0"), (1, "25%")] {
         for mut trial in trials.block(0, block, ["1", neighbours]) {
+            count(&mut trial);
             if trial.order == 1 {
                 trial.measured = None;
                 trial.reason = Some("it crashed".to_owned());
@@ -65,6 +68,7 @@ fn documents() -> [Value; 3] {
     for block in 2..6 {
         for mut trial in trials.block(block, block, ["1", "0"]) {
             open(&mut trial);
+            count(&mut trial);
             folder.commit_trial(&trial).unwrap();
         }
     }
@@ -77,6 +81,14 @@ fn documents() -> [Value; 3] {
     finished.run.run.factors[1].1.push("relaxed".to_owned());
     assert_eq!(finished.take_cuts("cuts", &other), 1);
     [empty, interrupted, serde_json::to_value(finished).unwrap()]
+}
+
+/// Counts the rows of a trial, and what they took.
+fn count(trial: &mut Trial) {
+    let measures = &mut trial.measured.as_mut().unwrap().measures;
+    measures.set(&WORK_ROWS, Scope::Clients, 2000.0);
+    measures.set(&READS, Scope::Disk, 50.0);
+    measures.set(&LOADED, Scope::Trial, 25e6);
 }
 
 /// Makes a trial one in an open loop.
@@ -191,6 +203,11 @@ fn no_field_can_be_missing_or_of_another_type() {
     for line in ["/per_second", "/latency_s", "/owed", "/owed/0/pieces", "/payments"] {
         over_time.pointer_mut(line).expect(line).as_array_mut().expect(line).truncate(1);
     }
+    // The first cell that has it.
+    let work = |cell: &Value| !cell["work"].is_null() && !cell["space"].is_null();
+    assert!(work(&finished["cells"][0]), "{}", finished["cells"][0]);
+    let lacks = finished["cells"][0].pointer_mut("/work/lacks").expect("lacks");
+    lacks.as_array_mut().expect("a list").truncate(1);
     let sweep = &mut finished["sweep"];
     for list in ["/panels", "/panels/0/series"] {
         sweep.pointer_mut(list).expect(list).as_array_mut().expect(list).truncate(1);
@@ -219,6 +236,8 @@ fn no_field_can_be_missing_or_of_another_type() {
             "sequential",
             "groups",
             "published",
+            "space",
+            "work",
         ];
         // Nor does a cut in another state, or that was not the first.
         let of_some_cuts = ["conditioned", "placed", "timed"];

@@ -6,7 +6,7 @@ use bakeoff_analysis::{CellView, CostView, Counter, GroupView};
 
 use crate::block::{Block, Cell, Column, Folded, Kind, Row, Table};
 use crate::cell_rows::{self, Head};
-use crate::figures::{self, NONE};
+use crate::figures::{self, NONE, few};
 use crate::group_rows;
 use crate::layout::{Condition, Layout};
 use crate::section::Section;
@@ -16,10 +16,11 @@ use crate::words;
 pub struct Costs;
 
 /// The columns that a cell can have.
-const COLUMNS: [Head; 4] = [
+const COLUMNS: [Head; 5] = [
     ("device bytes per byte written", Some("device bytes/byte"), Kind::Number),
     ("syncs per commit", Some("syncs/commit"), Kind::Number),
     ("space on disk", Some("space"), Kind::Number),
+    ("space per byte of the rows", Some("space/byte"), Kind::Number),
     ("engine CPU per operation", Some("engine CPU"), Kind::Number),
 ];
 
@@ -27,6 +28,10 @@ const COLUMNS: [Head; 4] = [
 const EXPLAINED: &str = "Over all of a cell’s trials, from their clients’ start to the end of the \
      drain. Device bytes per byte written: what went to the device for each byte of the rows that the \
      application wrote.";
+
+/// What the space is held against, where that is known.
+const OF_SPACE: &str = "Space per byte of the rows: after the drain, for each byte of the rows that were \
+     loaded; a row’s columns count, an integer as 8 bytes, a text as its own, an index as none.";
 
 impl Section for Costs {
     fn name(&self) -> &str {
@@ -48,8 +53,12 @@ impl Section for Costs {
         };
         let table = cell_rows::table(layout, "What it cost: every cell", &COLUMNS, marks, cells);
         let Some(table) = table else { return Vec::new() };
-        let lead = format!("{EXPLAINED} {}", counted_by(layout));
-        let mut blocks = vec![Block::Lead(lead.trim_end().into()), Block::Table(table)];
+        let of_space = layout.document.cells.iter().any(|cell| cell.space.is_some());
+        let of_space = if of_space { OF_SPACE } else { "" };
+        let sentences = [EXPLAINED.to_owned(), of_space.to_owned(), counted_by(layout)];
+        let sentences: Vec<String> = sentences.into_iter().filter(|it| !it.is_empty()).collect();
+        let lead = sentences.join(" ");
+        let mut blocks = vec![Block::Lead(lead.into()), Block::Table(table)];
         blocks.extend(groups(layout));
         let tables: Vec<Block> =
             layout.levels.iter().filter_map(|it| counters(layout, it)).collect();
@@ -68,6 +77,7 @@ fn cells(cell: &CellView) -> Option<[String; COLUMNS.len()]> {
         figures::text(cost.write_amplification, words::digits),
         figures::text(cost.syncs_per_commit, few) + remark(&cost),
         cell.space_bytes.map_or(NONE.into(), words::bytes),
+        figures::text(cell.space.map(|space| space.amplification), words::digits),
         figures::text(cost.engine_cpu_per_operation_s, words::seconds),
     ])
 }
@@ -103,14 +113,6 @@ fn group_cells(group: &GroupView) -> [String; GROUP.len()] {
         bytes(group.written_bytes),
         bytes(group.drain_written_bytes),
     ]
-}
-
-/// A number a commit; one that rounds to nothing is not nothing.
-fn few(number: f64) -> String {
-    if (f64::MIN_POSITIVE..0.001).contains(&number) {
-        return "< 0.001".into();
-    }
-    words::digits(number)
 }
 
 /// That a number of syncs is not the engine's alone.

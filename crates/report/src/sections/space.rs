@@ -2,6 +2,7 @@
 
 use crate::block::{Block, Cell, Chart, Charts, Column, Kind, Row, Table};
 use crate::chart::{self, Size};
+use crate::figures;
 use crate::layout::Layout;
 use crate::panels::{self, Panel};
 use crate::section::Section;
@@ -16,6 +17,8 @@ struct Taken<'a> {
     median: u64,
     least: u64,
     most: u64,
+    /// The median of the bytes on disk for each byte of the rows that were loaded, where that is known.
+    amplification: Option<f64>,
 }
 
 impl Section for Space {
@@ -57,7 +60,14 @@ fn taken<'a>(layout: &Layout<'a>, panel: &Panel<'a>) -> Vec<Taken<'a>> {
         let mut bytes: Vec<u64> = panel.conditions.iter().filter_map(bytes).collect();
         bytes.sort_unstable();
         let (least, most) = (*bytes.first()?, *bytes.last()?);
-        Some(Taken { level, median: bytes[(bytes.len() - 1) / 2], least, most })
+        let of_rows =
+            |condition| Some(layout.cell(condition, level)?.space.as_ref()?.amplification);
+        let mut shares: Vec<f64> = panel.conditions.iter().filter_map(of_rows).collect();
+        shares.sort_by(f64::total_cmp);
+        // A target without an engine has no rows.
+        let middle = shares.get(shares.len().saturating_sub(1) / 2);
+        let amplification = middle.copied().filter(|_| layout.has_engines());
+        Some(Taken { level, median: bytes[(bytes.len() - 1) / 2], least, most, amplification })
     };
     layout.levels.iter().filter_map(of).collect()
 }
@@ -86,18 +96,22 @@ fn table(layout: &Layout<'_>, panels: &[Panel<'_>], taken: &[Vec<Taken<'_>>]) ->
         condition.map(|factor| Column::new(Kind::Condition, factor)).collect();
     columns.push(Column::new(Kind::Name, layout.compare));
     columns.push(Column::new(Kind::Main, "median"));
-    columns.extend(["least", "most"].map(|name| Column::new(Kind::Number, name)));
+    let figures = ["least", "most", "median per byte of the rows"];
+    columns.extend(figures.map(|name| Column::new(Kind::Number, name)));
     let row = |(panel, it): (&Panel, &Taken)| {
         let name = Cell { style: Some(layout.style(it.level)), ..it.level.into() };
         let bytes = [it.median, it.least, it.most].map(|bytes| words::bytes(bytes).into());
-        Row::of(panel.levels.iter().map(|level| (*level).into()).chain([name]).chain(bytes))
+        let share: Cell = figures::text(it.amplification, words::digits).into();
+        let names = panel.levels.iter().map(|level| (*level).into()).chain([name]);
+        Row::of(names.chain(bytes).chain([share]))
     };
     let rows =
         panels.iter().zip(taken).flat_map(|(panel, all)| all.iter().map(move |it| (panel, it)));
-    Table {
+    let table = Table {
         caption: "Over the load’s levels".into(),
         columns,
         rows: rows.map(row).collect(),
         ..Table::default()
-    }
+    };
+    table.without_empty_columns(|_| true)
 }

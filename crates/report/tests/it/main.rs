@@ -22,3 +22,4 @@ mod snapshots;
 mod states;
 mod sweeps;
 mod verdict;
+mod work;

@@ -160,6 +160,7 @@ impl Sample {
             operations,
             total: None,
             space_bytes: Some(48_000_000 + engine * 21_000_000 + 1_500_000 * clients as u64),
+            space: None,
             cpu_s: Cpu {
                 client: 0.4,
                 engine: 3.1 * ripple,
@@ -184,6 +185,7 @@ impl Sample {
             neighbour_per_second: if busy { 1834.0 * ripple } else { 0.0 },
             open_loop: None,
             cost: Some(cost(engine, clients).into()),
+            work: None,
             groups: Vec::new(),
             counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),
         }

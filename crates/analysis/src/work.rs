@@ -1,0 +1,242 @@
+//! What each row of the clients' work took of the engine's cache, of the device and of processors: beside
+//! the rows a second it says why one engine falls off where another does not. Where a workload counts no
+//! rows it is each operation.
+
+use bakeoff_results::measure::{
+    CACHE_MISSES, CPU, OPERATIONS, READ, READS, RETURNED, ROWS, WORK_ROWS,
+};
+use bakeoff_results::{Measure, Measures, Scope, TrialSummary};
+use serde::{Deserialize, Serialize};
+
+use crate::cost::CostView;
+use crate::groups;
+
+/// The counters that tell of a cache's misses, in records of an older bakeoff: engines did not say then
+/// which of theirs does.
+const EARLIER: [&str; 4] = [
+    "Innodb_buffer_pool_reads",
+    "Rocksdb_block_cache_miss",
+    "Aria_pagecache_reads",
+    "blocks read into shared buffers",
+];
+
+/// What figures are for each of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Each {
+    /// A row that was returned or written.
+    Row,
+    /// An operation, those with an error among them: the workload counts no rows.
+    Operation,
+}
+
+/// What the clients' work took while they ran, for each row or operation; the time of the drain is not in
+/// it. Over all trials of a cell together, and `None` where one of them does not know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkView {
+    /// What the figures are for each of.
+    pub each: Each,
+    /// How many there were, all trials together.
+    pub units: u64,
+    /// Pages or blocks that the engine did not find in its own cache.
+    pub cache_misses: Option<f64>,
+    /// Reads that reached the virtual disk's device.
+    pub device_reads: Option<f64>,
+    /// Bytes that were read from storage: by the virtual disk's device, or as the kernel counted them for
+    /// the processes of all groups.
+    pub device_read_bytes: Option<f64>,
+    /// Processor seconds of the engine.
+    pub engine_cpu_s: Option<f64>,
+    /// Processor seconds of bakeoff's own clients.
+    pub client_cpu_s: Option<f64>,
+    /// Read amplification: bytes that were read from storage for each byte of the rows that were returned.
+    pub read_amplification: Option<f64>,
+    /// Which of these, and of the write amplification, are not known, and why.
+    pub lacks: Vec<Lack>,
+}
+
+/// A figure that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lack {
+    /// Which.
+    pub figure: Figure,
+    /// Why.
+    pub why: Unknown,
+}
+
+/// The figures that can be unknown, by their names in the JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// See [`WorkView::cache_misses`].
+    CacheMisses,
+    /// See [`WorkView::device_reads`].
+    DeviceReads,
+    /// See [`WorkView::device_read_bytes`].
+    DeviceReadBytes,
+    /// See [`WorkView::engine_cpu_s`].
+    EngineCpuS,
+    /// See [`WorkView::client_cpu_s`].
+    ClientCpuS,
+    /// See [`crate::Cost::write_amplification`].
+    WriteAmplification,
+    /// See [`WorkView::read_amplification`].
+    ReadAmplification,
+}
+
+/// Why a figure is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unknown {
+    /// None of the engine's counters tells: it has no cache of its own, or keeps no count.
+    NoCounter,
+    /// Only a virtual disk counts it.
+    NoVirtualDisk,
+    /// The engine's processes and files are somebody else's, or nobody could look into them.
+    Elsewhere,
+    /// No row was changed and committed.
+    NothingChanged,
+    /// No row was returned.
+    NothingReturned,
+    /// It was not counted: by a record of an older bakeoff, or by this target.
+    NotCounted,
+}
+
+/// The sums of one or of several trials.
+#[derive(Clone, Copy)]
+struct Sums {
+    each: Each,
+    units: f64,
+    cache_misses: Option<f64>,
+    device_reads: Option<f64>,
+    device_read_bytes: Option<f64>,
+    engine_cpu_s: Option<f64>,
+    client_cpu_s: Option<f64>,
+    returned_bytes: Option<f64>,
+}
+
+impl Sums {
+    fn of(trial: &TrialSummary, each: Each) -> Option<Self> {
+        let measures = &trial.measures;
+        let units = match each {
+            Each::Row => rows(trial),
+            Each::Operation => measures.get(&OPERATIONS, &Scope::Clients),
+        };
+        Some(Self {
+            each,
+            units: units?,
+            cache_misses: measures.get(&CACHE_MISSES, &Scope::Trial).or_else(|| earlier(measures)),
+            device_reads: measures.get(&READS, &Scope::Disk),
+            device_read_bytes: of_device(measures, &READ),
+            engine_cpu_s: measures.of_database(&CPU),
+            client_cpu_s: measures.get(&CPU, &Scope::Clients),
+            returned_bytes: measures.get(&RETURNED, &Scope::Clients),
+        })
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
+        Self {
+            each: self.each,
+            units: self.units + other.units,
+            cache_misses: sum(self.cache_misses, other.cache_misses),
+            device_reads: sum(self.device_reads, other.device_reads),
+            device_read_bytes: sum(self.device_read_bytes, other.device_read_bytes),
+            engine_cpu_s: sum(self.engine_cpu_s, other.engine_cpu_s),
+            client_cpu_s: sum(self.client_cpu_s, other.client_cpu_s),
+            returned_bytes: sum(self.returned_bytes, other.returned_bytes),
+        }
+    }
+
+    fn read_amplification(&self) -> Option<f64> {
+        let returned = self.returned_bytes.filter(|bytes| *bytes > 0.0)?;
+        Some(self.device_read_bytes? / returned)
+    }
+
+    /// Which figures are not known, in the order of [`Figure`].
+    fn lacks(&self, cost: Option<&CostView>) -> Vec<Lack> {
+        let counted = |known: Option<f64>, why| known.is_none().then_some(why);
+        let write = match cost.map(|cost| (cost.write_amplification, cost.sums)) {
+            Some((Some(_), _)) => None,
+            Some((None, sums)) if sums.application_bytes == Some(0) => {
+                Some(Unknown::NothingChanged)
+            }
+            Some((None, sums)) if sums.application_bytes.is_none() => Some(Unknown::NotCounted),
+            Some((None, _)) => Some(Unknown::Elsewhere),
+            None => Some(Unknown::NotCounted),
+        };
+        let read = match (self.returned_bytes, self.device_read_bytes) {
+            (None, _) => Some(Unknown::NotCounted),
+            (Some(0.0), _) => Some(Unknown::NothingReturned),
+            (Some(_), None) => Some(Unknown::Elsewhere),
+            (Some(_), Some(_)) => None,
+        };
+        let all = [
+            (Figure::CacheMisses, counted(self.cache_misses, Unknown::NoCounter)),
+            (Figure::DeviceReads, counted(self.device_reads, Unknown::NoVirtualDisk)),
+            (Figure::DeviceReadBytes, counted(self.device_read_bytes, Unknown::Elsewhere)),
+            (Figure::EngineCpuS, counted(self.engine_cpu_s, Unknown::Elsewhere)),
+            (Figure::ClientCpuS, counted(self.client_cpu_s, Unknown::NotCounted)),
+            (Figure::WriteAmplification, write),
+            (Figure::ReadAmplification, read),
+        ];
+        all.into_iter().filter_map(|(figure, why)| Some(Lack { figure, why: why? })).collect()
+    }
+}
+
+impl WorkView {
+    /// Of trials of one cell, and what they cost; `None` where neither rows were counted nor a device is
+    /// modelled, and where nothing was done.
+    pub fn of(trials: &[&TrialSummary], cost: Option<&CostView>) -> Option<Self> {
+        let all = |each| {
+            let sums: Option<Vec<Sums>> =
+                trials.iter().map(|trial| Sums::of(trial, each)).collect();
+            sums?.into_iter().reduce(Sums::plus).filter(|sums| sums.units > 0.0)
+        };
+        let modelled = |sums: &Sums| sums.device_reads.is_some();
+        let sums = all(Each::Row).or_else(|| all(Each::Operation).filter(modelled))?;
+        let each = |sum: Option<f64>| sum.map(|sum| sum / sums.units);
+        Some(Self {
+            each: sums.each,
+            units: sums.units as u64,
+            cache_misses: each(sums.cache_misses),
+            device_reads: each(sums.device_reads),
+            device_read_bytes: each(sums.device_read_bytes),
+            engine_cpu_s: each(sums.engine_cpu_s),
+            client_cpu_s: each(sums.client_cpu_s),
+            read_amplification: sums.read_amplification(),
+            lacks: sums.lacks(cost),
+        })
+    }
+
+    /// Why a figure is not known; `None` where it is.
+    pub fn why_not(&self, figure: Figure) -> Option<Unknown> {
+        self.lacks.iter().find(|lack| lack.figure == figure).map(|lack| lack.why)
+    }
+}
+
+/// Rows that a trial's operations returned or wrote, those outside of its window among them. A record of
+/// an older bakeoff has only those in the window: where they were all of one kind, the others of that
+/// kind are taken to have had as many each.
+fn rows(trial: &TrialSummary) -> Option<f64> {
+    if let Some(rows) = trial.measures.get(&WORK_ROWS, &Scope::Clients) {
+        return Some(rows);
+    }
+    let [only] = trial.operations.as_slice() else { return None };
+    let scope = Scope::Operation(only.name.clone().into());
+    let ended = only.count.checked_sub(only.unfinished).filter(|ended| *ended > 0)?;
+    let rows = trial.measures.get(&ROWS, &scope)?;
+    let operations = trial.measures.get(&OPERATIONS, &Scope::Clients)?;
+    Some(rows / ended as f64 * (operations - only.errors as f64).max(0.0))
+}
+
+/// What an engine's cache lacked, in a record that does not say it by itself.
+fn earlier(measures: &Measures) -> Option<f64> {
+    let of_cache = measures.counters().filter(|(name, _)| EARLIER.contains(name));
+    of_cache.map(|(_, count)| count as f64).reduce(|sum, count| sum + count)
+}
+
+/// By the virtual disk, or as the kernel counted it for the processes of all groups.
+fn of_device(measures: &Measures, measure: &Measure) -> Option<f64> {
+    measures.get(measure, &Scope::Disk).or_else(|| groups::sum(measures, measure))
+}
