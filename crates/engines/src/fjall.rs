@@ -23,7 +23,7 @@ use fjall::{
 use crate::fair::Share;
 use crate::kv::{self, Visit};
 use crate::{
-    About, Database, Debt, Durability, Engine, Error, Home, Promise, Result, Schema, Setting,
+    About, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Promise, Result, Schema, Setting,
     Signature, Statement, Terms,
 };
 
@@ -96,6 +96,14 @@ impl Engine for Fjall {
         settings(terms)
     }
 
+    fn cache(&self, terms: &Terms) -> Option<Cache> {
+        Some(CACHE.cache("cache_size", terms))
+    }
+
+    fn least_memory(&self) -> Option<Least> {
+        Some(LEAST)
+    }
+
     fn is_log(&self, file: &Path) -> bool {
         file.extension().is_some_and(|extension| extension == "jnl")
     }
@@ -129,9 +137,15 @@ impl Engine for Fjall {
     }
 }
 
+/// The least memory of a trial's process with it.
+const LEAST: Least = Least { engine_mib: 64, client_kib: 512 };
+
 /// Its block cache.
-const CACHE: Share =
-    Share { percent: 25, reason: "it reads through the system's page cache, which has the rest" };
+const CACHE: Share = Share::percent(
+    25,
+    "25 % of a memory limit, within the 20 to 25 % that its documentation advises: it reads through \
+     the system's page cache, which has the rest",
+);
 
 /// What its database gets, each with its reason.
 fn settings(terms: &Terms) -> Vec<Setting> {

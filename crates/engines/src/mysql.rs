@@ -20,8 +20,8 @@ use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::statement::Stored;
 use crate::{
-    About, Address, Database, Debt, Durability, Engine, Error, Home, Listens, Loader, Result,
-    Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
+    About, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Listens, Loader,
+    Result, Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
 };
 
 use debt::Watch;
@@ -147,6 +147,14 @@ impl Engine for MariaDb {
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
         self.served.settings(settings::settings(self.storage, terms), terms)
+    }
+
+    fn cache(&self, terms: &Terms) -> Option<Cache> {
+        Some(settings::cache(self.storage, terms))
+    }
+
+    fn least_memory(&self) -> Option<Least> {
+        self.served.is_usual().then(|| self.storage.least_memory())
     }
 
     /// InnoDB's log, Aria's, and RocksDB's beside its tables.

@@ -22,7 +22,7 @@ use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::statement::Stored;
 use crate::{
-    About, Address, Database, Debt, Durability, Engine, Error, Home, Listens, Loader, Promise,
+    About, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Listens, Loader, Promise,
     Result, Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
 };
 
@@ -145,6 +145,14 @@ impl Engine for Postgres {
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
         self.0.settings(settings::of_server(terms), terms)
+    }
+
+    fn cache(&self, terms: &Terms) -> Option<Cache> {
+        Some(settings::cache(terms))
+    }
+
+    fn least_memory(&self) -> Option<Least> {
+        self.0.is_usual().then_some(settings::LEAST)
     }
 
     fn is_log(&self, file: &Path) -> bool {

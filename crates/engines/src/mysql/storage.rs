@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::error;
 use crate::options::EngineOption;
-use crate::{Durability, Error, Promise, Result};
+use crate::{Durability, Error, Least, Promise, Result};
 
 /// A storage engine of a MariaDB server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,16 @@ impl Storage {
     /// Whether it can undo a transaction.
     pub(super) fn rolls_back(self) -> bool {
         self != Self::Aria
+    }
+
+    /// The least memory of a private server with it.
+    pub(super) fn least_memory(self) -> Least {
+        let (engine_mib, client_kib) = match self {
+            Self::InnoDb => (128, 1024),
+            Self::RocksDb => (160, 1024),
+            Self::Aria => (96, 1024),
+        };
+        Least { engine_mib, client_kib }
     }
 
     /// The options that it has in a level, beside those of every server.

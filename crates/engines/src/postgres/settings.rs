@@ -1,14 +1,22 @@
 //! The settings of PostgreSQL, each with its reason.
 
-use crate::fair::{Setting, Share};
+use crate::fair::{Cache, Least, Setting, Share};
 use crate::{Durability, Terms};
 
 /// Its shared buffers.
-const BUFFERS: Share = Share {
-    percent: 25,
-    reason: "its documentation's advice: it reads through the system's page cache, which has the \
-             rest",
-};
+const BUFFERS: Share = Share::percent(
+    25,
+    "25 % of a memory limit, its documentation's advice: it reads through the system's page cache, \
+     which has the rest",
+);
+
+/// The least memory of a private server.
+pub(super) const LEAST: Least = Least { engine_mib: 40, client_kib: 6 * 1024 };
+
+/// Its shared buffers, as a cache.
+pub(super) fn cache(terms: &Terms) -> Cache {
+    BUFFERS.cache("shared_buffers", terms)
+}
 
 /// What a PostgreSQL session gets, on any server.
 pub(super) fn of_session(terms: &Terms) -> Vec<Setting> {

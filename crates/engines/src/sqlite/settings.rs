@@ -1,11 +1,16 @@
 //! The settings of SQLite, each with its reason.
 
-use crate::fair::{Setting, Share};
+use crate::fair::{Least, Setting, Share};
 use crate::{Durability, Terms};
 
 /// SQLite's page cache, all connections together.
-pub(super) const CACHE: Share =
-    Share { percent: 25, reason: "it reads through the system's page cache, which has the rest" };
+pub(super) const CACHE: Share = Share::percent(
+    25,
+    "25 % of a memory limit: it reads through the system's page cache, which has the rest",
+);
+
+/// The least memory of a trial's process with it.
+pub(super) const LEAST: Least = Least { engine_mib: 12, client_kib: 512 };
 
 /// What SQLite's connections get.
 pub(super) fn settings(terms: &Terms) -> Vec<Setting> {
