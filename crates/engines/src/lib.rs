@@ -518,7 +518,7 @@ pub trait Session {
 pub static ENGINES: &[&dyn Engine] = &[
     &sqlite::Sqlite,
     &lmdb::Lmdb,
-    &fjall::Fjall,
+    &fjall::Fjall::USUAL,
     &mysql::INNODB,
     &mysql::ROCKSDB,
     &mysql::ARIA,

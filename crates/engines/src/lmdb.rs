@@ -17,7 +17,7 @@ use self_cell::self_cell;
 use crate::gate::{Gate, Pass};
 use crate::kv::{self, Visit};
 use crate::{
-    About, Database, Debt, Durability, Engine, Error, Home, Least, Owed, Promise, Result, Schema, Setting,
+    About, Database, Debt, Durability, Engine, Error, Home, Owed, Promise, Result, Schema, Setting,
     Statement, Terms, Unit,
 };
 
@@ -82,10 +82,6 @@ impl Engine for Lmdb {
         settings(terms)
     }
 
-    fn least_memory(&self) -> Option<Least> {
-        Some(LEAST)
-    }
-
     /// It has no other: a commit writes its pages in place, and puts nothing off.
     fn is_log(&self, file: &Path) -> bool {
         file.extension().is_some_and(|extension| extension == "mdb")
@@ -119,9 +115,6 @@ impl Engine for Lmdb {
         kv::open(directory, store, schema, statements)
     }
 }
-
-/// The least memory of a trial's process with it.
-const LEAST: Least = Least { engine_mib: 12, client_kib: 512 };
 
 /// What its environment gets, each with its reason.
 fn settings(terms: &Terms) -> Vec<Setting> {

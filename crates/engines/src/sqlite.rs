@@ -22,8 +22,8 @@ use crate::gate::{Gate, Pass};
 use crate::sql::Dialect;
 use crate::statement::{Action, Stored, Yield};
 use crate::{
-    About, Access, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Loader, Promise,
-    Result, Rows, Schema, Session, Setting, Signature, Statement, Terms, Value,
+    About, Access, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Loader,
+    Promise, Result, Rows, Schema, Session, Setting, Signature, Statement, Terms, Value,
 };
 
 mod log;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Home;
 use bakeoff_experiment::{
-    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
+    Block, Bounds, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
 };
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::targets::GroupLimit;
@@ -85,7 +85,8 @@ fn memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> 
             }
             if let Some(cache) = target.cache(subject, limit) {
                 let engine = cell.base(Factor::ENGINE);
-                caches.insert(format!("cache at memory {memory}: {engine} has {}\n", words(&cache)));
+                caches
+                    .insert(format!("cache at memory {memory}: {engine} has {}\n", words(&cache)));
             }
         }
     }

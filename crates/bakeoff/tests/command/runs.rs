@@ -343,7 +343,8 @@ fn a_share_of_the_data_is_told_in_bytes_before_anything_is_loaded() {
 fn a_limit_that_no_server_starts_in_is_refused_with_the_least_and_caches_are_told() {
     let place = Place::new();
     let plan = |memory: &str| {
-        let run = ["run", "text-oltp", "--engine", "mariadb:innodb,lmdb,sqlite", "--scale", "large"];
+        let run =
+            ["run", "text-oltp", "--engine", "mariadb:innodb,lmdb,sqlite", "--scale", "large"];
         place.run(&[&run[..], &["--memory", memory, "--dry-run"]].concat()).out()
     };
     let told = plan("8%");
@@ -351,7 +352,8 @@ fn a_limit_that_no_server_starts_in_is_refused_with_the_least_and_caches_are_tol
         bakeoff_testkit::skip("memory can't be limited here");
         return;
     }
-    let refused = "not run: engine mariadb:innodb × memory 8% (16 trials): 8% of 244.0 MB of rows is 19.5 MB";
+    let refused =
+        "not run: engine mariadb:innodb × memory 8% (16 trials): 8% of 244.0 MB of rows is 19.5 MB";
     assert!(told.contains(refused), "{told}");
     let least = told.lines().find_map(|line| line.split_once("the least that works is "));
     let (_, least) = least.expect("it is told");

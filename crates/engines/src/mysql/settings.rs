@@ -1,15 +1,16 @@
 //! The settings of a private MariaDB server, each with its reason.
 
 use super::Storage;
+use super::storage::Blocks;
 use crate::fair::{Cache, Setting, Share};
 use crate::{Durability, Terms};
 
-/// What a private server gets with all tables in that storage engine.
-pub(super) fn settings(storage: Storage, terms: &Terms) -> Vec<Setting> {
+/// What a private server gets with all tables in that storage engine; `blocks` are of MyRocks alone.
+pub(super) fn settings(storage: Storage, blocks: Blocks, terms: &Terms) -> Vec<Setting> {
     let durable = storage.durable(terms.durability);
     match storage {
         Storage::InnoDb => innodb(durable, terms),
-        Storage::RocksDb => rocksdb(durable, terms),
+        Storage::RocksDb => rocksdb(durable, blocks, terms),
         Storage::Aria => aria(durable, terms),
     }
 }
@@ -47,10 +48,8 @@ const ARIA: Share = Share::percent(
     "50 % of a memory limit: it reads through the system's page cache, which has the rest",
 );
 
-/// How MyRocks is told to store its tables.
-const ROCKSDB_TABLES: &str = "compression=kLZ4Compression;\
-    bottommost_compression=kZSTDNotFinalCompression;\
-    compaction_pri=kMinOverlappingRatio;\
+/// How MyRocks is told to store its tables, but for their compression.
+const ROCKSDB_TABLES: &str = "compaction_pri=kMinOverlappingRatio;\
     level_compaction_dynamic_level_bytes=true;\
     block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1}";
 
@@ -60,11 +59,12 @@ const MEMORY_TABLE: u64 = 64 << 20;
 /// How MyRocks is told to store its tables under these terms. Beside the memory tables that are not
 /// written yet, RocksDB keeps written ones to find conflicts in: by default as many as make 128 MiB, and
 /// up to one more. Conflicts with what it does not keep are found by reading the files.
-fn rocksdb_tables(terms: &Terms) -> String {
+fn rocksdb_tables(blocks: Blocks, terms: &Terms) -> String {
+    let tables = format!("{};{ROCKSDB_TABLES}", blocks.options());
     let kept = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 8);
     match kept < 2 * MEMORY_TABLE {
-        true => format!("{ROCKSDB_TABLES};max_write_buffer_size_to_maintain={kept}"),
-        false => ROCKSDB_TABLES.to_owned(),
+        true => format!("{tables};max_write_buffer_size_to_maintain={kept}"),
+        false => tables,
     }
 }
 
@@ -102,11 +102,11 @@ fn innodb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
 }
 
 /// What a private MariaDB server gets whose tables are in MyRocks.
-fn rocksdb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+fn rocksdb(durable: &[(&str, &str)], blocks: Blocks, terms: &Terms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
     settings.extend(little_innodb());
     settings.push(little_aria());
-    settings.extend(myrocks(terms));
+    settings.extend(myrocks(blocks, terms));
     settings
 }
 
@@ -136,9 +136,8 @@ fn mariadb(durable: &[(&str, &str)]) -> Vec<Setting> {
 
 /// InnoDB's memory in a server whose tables are elsewhere.
 fn little_innodb() -> [Setting; 2] {
-    let little = |name, bytes: &str| {
-        Setting::new(name, bytes, "no table of the experiment is in InnoDB")
-    };
+    let little =
+        |name, bytes: &str| Setting::new(name, bytes, "no table of the experiment is in InnoDB");
     [little("innodb_buffer_pool_size", "8M"), little("innodb_log_buffer_size", "2M")]
 }
 
@@ -148,15 +147,15 @@ fn little_aria() -> Setting {
 }
 
 /// What MyRocks gets beside its durability.
-fn myrocks(terms: &Terms) -> Vec<Setting> {
+fn myrocks(blocks: Blocks, terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
         Setting::new("rocksdb", "FORCE", "without it the server is not to start"),
         Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.reason),
         Setting::new(
             "rocksdb_default_cf_options",
-            rocksdb_tables(terms),
-            "compressed as MyRocks recommends: LZ4, and ZSTD in the last level; and what its \
+            rocksdb_tables(blocks, terms),
+            "compressed as MyRocks recommends, LZ4, and ZSTD in the last level, or as the level says; and what its \
              maintainer advises to set (smalldatum.blogspot.com/2018/09): a bloom filter, dynamic \
              levels, compactions where they overlap least. Below 1 GiB, an eighth of the limit for \
              memory tables that are kept after they were written: 192 MiB of them do not fit",
@@ -201,7 +200,7 @@ mod tests {
     fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
         let mut own = vec![("innodb_doublewrite".into(), "OFF".into())];
         let kept = |own: &[_], level| {
-            fair::keep_level(&settings(Storage::InnoDb, &Terms::new(level)), own)
+            fair::keep_level(&settings(Storage::InnoDb, Blocks::default(), &Terms::new(level)), own)
         };
         assert!(kept(&own, Durability::Strict).is_ok());
         own.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));
