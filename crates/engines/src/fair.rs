@@ -35,14 +35,59 @@ impl Setting {
 pub struct Share {
     /// Percent of the limit.
     pub percent: u64,
+    /// Bytes of the limit that it leaves to what else the engine holds, as long as an eighth of the limit
+    /// is left for the cache.
+    pub leaves: u64,
     /// Why so much.
     pub reason: &'static str,
 }
 
 impl Share {
+    /// A share of that percentage, whatever the limit.
+    pub const fn percent(percent: u64, reason: &'static str) -> Self {
+        Self { percent, leaves: 0, reason }
+    }
+
+    /// The cache that a setting of that name gives under these terms.
+    pub fn cache(self, setting: &'static str, terms: &Terms) -> Cache {
+        Cache { setting, bytes: self.bytes(terms), reason: self.reason }
+    }
+
     /// Bytes of cache under these terms.
     pub fn bytes(self, terms: &Terms) -> u64 {
-        terms.memory_bytes.map_or(UNLIMITED_CACHE, |limit| limit.saturating_mul(self.percent) / 100)
+        terms.memory_bytes.map_or(UNLIMITED_CACHE, |limit| {
+            let share = limit.saturating_mul(self.percent) / 100;
+            share.min(limit.saturating_sub(self.leaves).max(limit / 8))
+        })
+    }
+}
+
+/// The cache that an engine keeps for itself, and the setting that gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// The setting's name.
+    pub setting: &'static str,
+    /// Its bytes by bakeoff's rule: a setting of the user's own takes its place.
+    pub bytes: u64,
+    /// Why so much.
+    pub reason: &'static str,
+}
+
+/// The least memory that an engine needs, page cache included, to be opened and to serve: measured, with
+/// room. Below that, the kernel ends it or it finds no memory; at that, it works, however slowly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Least {
+    /// MiB that it needs before its first client.
+    pub engine_mib: u64,
+    /// KiB that each client needs more.
+    pub client_kib: u64,
+}
+
+impl Least {
+    /// Bytes that it needs with so many clients: whole MiB.
+    pub fn bytes(self, clients: usize) -> u64 {
+        let clients = (self.client_kib * clients as u64).div_ceil(1024);
+        (self.engine_mib + clients) << 20
     }
 }
 

@@ -15,22 +15,62 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use bakeoff_factor::{DEFAULT, Declared};
+use fjall::config::CompressionPolicy;
 use fjall::{
-    Iter, Keyspace, KeyspaceCreateOptions, OptimisticTxDatabase, OptimisticWriteTx, PersistMode,
-    Readable, Slice, Snapshot,
+    CompressionType, Iter, Keyspace, KeyspaceCreateOptions, OptimisticTxDatabase,
+    OptimisticWriteTx, PersistMode, Readable, Slice, Snapshot,
 };
 
 use crate::fair::Share;
 use crate::kv::{self, Visit};
+use crate::options::{EngineOption, Options};
 use crate::{
-    About, Database, Debt, Durability, Engine, Error, Home, Promise, Result, Schema, Setting,
-    Signature, Statement, Terms,
+    About, Cache, Database, Debt, Durability, Engine, Error, Home, Promise, Result, Schema,
+    Setting, Signature, Statement, Terms,
 };
 
 mod debt;
 
 /// The engine `fjall`.
-pub struct Fjall;
+pub struct Fjall {
+    /// The level's name.
+    name: &'static str,
+    /// How blocks of tables are compressed; `None` as fjall does by itself.
+    compression: Option<CompressionType>,
+}
+
+impl Fjall {
+    /// As it comes.
+    pub const USUAL: Self = Self { name: "fjall", compression: None };
+}
+
+/// How the blocks of tables are compressed.
+const COMPRESSION: EngineOption = EngineOption {
+    factor: &Declared {
+        name: "compression",
+        summary: "how the blocks of all levels of fjall are compressed: data_block_compression_policy; \
+                  none in the levels 0 and 1 and LZ4 below by itself",
+        syntax: "none or lz4",
+        default: DEFAULT,
+        canonical: |text| match compression(text) {
+            Some(_) => Ok(text.to_owned()),
+            None => {
+                Err(format!("`{text}` is not a compression of fjall's blocks\nvalid: none, lz4"))
+            }
+        },
+    },
+    trust: None,
+};
+
+/// The compression of that name.
+fn compression(name: &str) -> Option<CompressionType> {
+    match name {
+        "none" => Some(CompressionType::None),
+        "lz4" => Some(CompressionType::Lz4),
+        _ => None,
+    }
+}
 
 /// fjall doesn't tell its version; a test holds this against the lock file.
 const VERSION: &str = "3.1.13";
@@ -54,7 +94,7 @@ impl Engine for Fjall {
 
     fn about(&self) -> About {
         About {
-            name: "fjall",
+            name: self.name,
             summary: "fjall: log-structured merge trees in Rust, optimistic transactions",
             promises: [
                 Promise::new(
@@ -92,8 +132,30 @@ impl Engine for Fjall {
         VERSION.into()
     }
 
+    fn options(&self) -> Vec<EngineOption> {
+        vec![COMPRESSION]
+    }
+
+    fn with(
+        &self,
+        name: &'static str,
+        options: &Options,
+    ) -> std::result::Result<Box<dyn Engine>, String> {
+        let given = options.get(COMPRESSION.factor.name);
+        Ok(Box::new(Self { name, compression: given.and_then(|name| compression(name)) }))
+    }
+
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        settings(terms)
+        let mut settings = settings(terms);
+        settings.extend(self.compression.map(|all| {
+            let policy = format!("{all:?} in all levels");
+            Setting::new("data_block_compression_policy", policy, "the level says so")
+        }));
+        settings
+    }
+
+    fn cache(&self, terms: &Terms) -> Option<Cache> {
+        Some(CACHE.cache("cache_size", terms))
     }
 
     fn is_log(&self, file: &Path) -> bool {
@@ -112,7 +174,13 @@ impl Engine for Fjall {
             .open()
             .map_err(Error::engine)?;
         let open_space = |name: &String| {
-            let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+            let options = || {
+                let options = KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+                match self.compression {
+                    None => options,
+                    Some(all) => options.data_block_compression_policy(CompressionPolicy::all(all)),
+                }
+            };
             let space = database.keyspace(name, options);
             space.map(|space| space.inner().clone()).map_err(Error::engine)
         };
@@ -130,8 +198,11 @@ impl Engine for Fjall {
 }
 
 /// Its block cache.
-const CACHE: Share =
-    Share { percent: 25, reason: "it reads through the system's page cache, which has the rest" };
+const CACHE: Share = Share::percent(
+    25,
+    "25 % of a memory limit, within the 20 to 25 % that its documentation advises: it reads through \
+     the system's page cache, which has the rest",
+);
 
 /// What its database gets, each with its reason.
 fn settings(terms: &Terms) -> Vec<Setting> {

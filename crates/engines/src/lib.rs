@@ -35,7 +35,7 @@ mod value;
 pub use address::{Address, Listens, ServerAddress};
 pub use bakeoff_servers::{Standing, servers_go_by_path};
 pub use debt::{Debt, FileCall, Owed, Payment, Signature, Turn, Unit};
-pub use fair::Setting;
+pub use fair::{Cache, Least, Setting};
 pub use lookup::{find, find_among, find_with};
 pub use options::{EngineOption, Level, Options};
 pub use schema::Schema;
@@ -325,6 +325,19 @@ pub trait Engine: Send + Sync {
         Vec::new()
     }
 
+    /// The cache that it keeps for itself under these terms, the settings of the user's own left aside;
+    /// `None` where it keeps none, or nobody knows.
+    fn cache(&self, terms: &Terms) -> Option<Cache> {
+        let _ = terms;
+        None
+    }
+
+    /// The least memory that it needs to be opened and to serve; `None` where that isn't known, as with
+    /// settings of the user's own in its level.
+    fn least_memory(&self) -> Option<Least> {
+        None
+    }
+
     /// Who may have it use a setting of that name with that value. An engine without a server of
     /// its own takes none.
     fn standing(&self, name: &str, value: &str) -> Standing {
@@ -512,7 +525,7 @@ pub trait Session {
 pub static ENGINES: &[&dyn Engine] = &[
     &sqlite::Sqlite,
     &lmdb::Lmdb,
-    &fjall::Fjall,
+    &fjall::Fjall::USUAL,
     &mysql::INNODB,
     &mysql::ROCKSDB,
     &mysql::ARIA,

@@ -20,13 +20,14 @@ use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::statement::Stored;
 use crate::{
-    About, Address, Database, Debt, Durability, Engine, Error, Home, Listens, Loader, Result,
-    Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
+    About, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Listens, Loader,
+    Result, Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
 };
 
 use debt::Watch;
 pub use server::MARIADB as SERVER;
 use session::Plan;
+use storage::Blocks;
 pub use storage::Storage;
 use tables::Leftovers;
 
@@ -54,6 +55,8 @@ const DATABASE: &str = "bakeoff";
 /// A private server with all tables in one storage engine.
 pub struct MariaDb {
     storage: Storage,
+    /// How MyRocks compresses its blocks.
+    blocks: Blocks,
     served: Served,
     /// Where its plugins are, once it was asked.
     plugins: OnceLock<PathBuf>,
@@ -68,12 +71,13 @@ pub static ARIA: MariaDb = MariaDb::usual("mariadb:aria", Storage::Aria);
 
 impl MariaDb {
     const fn usual(name: &'static str, storage: Storage) -> Self {
-        Self { storage, served: Served::usual(name, &SERVER), plugins: OnceLock::new() }
+        let served = Served::usual(name, &SERVER);
+        Self { storage, blocks: Blocks::Recommended, served, plugins: OnceLock::new() }
     }
 
     /// Starts a server, and sees to what it is to be told once it runs.
     fn start(&self, directory: &Path, terms: &Terms) -> Result<(OptsBuilder, Private)> {
-        let fair = settings::settings(self.storage, terms);
+        let fair = settings::settings(self.storage, self.blocks, terms);
         let server = self.served.start(directory, terms, fair)?;
         let socket = server.socket().to_string_lossy().into_owned();
         let root = OptsBuilder::new().socket(Some(socket)).user(Some("root"));
@@ -117,8 +121,9 @@ impl Engine for MariaDb {
         name: &'static str,
         options: &Options,
     ) -> std::result::Result<Box<dyn Engine>, String> {
-        let served = self.served.with(name, options, storage::stands_for)?;
-        Ok(Box::new(Self { storage: self.storage, served, plugins: OnceLock::new() }))
+        let (blocks, options) = self.storage.blocks(name, options)?;
+        let served = self.served.with(name, &options, storage::stands_for)?;
+        Ok(Box::new(Self { storage: self.storage, blocks, served, plugins: OnceLock::new() }))
     }
 
     fn available(&self) -> std::result::Result<(), String> {
@@ -132,13 +137,13 @@ impl Engine for MariaDb {
         settings: &[(String, String)],
         _: bool,
     ) -> std::result::Result<(), Vec<String>> {
-        let fair = |terms: &Terms| settings::settings(self.storage, terms);
+        let fair = |terms: &Terms| settings::settings(self.storage, self.blocks, terms);
         let tried = self.available().and_then(|()| self.served.try_settings(settings, fair));
         tried.map_err(|why| vec![why])
     }
 
     fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
-        self.served.gives(&settings::settings(self.storage, &Terms::new(durability)))
+        self.served.gives(&settings::settings(self.storage, self.blocks, &Terms::new(durability)))
     }
 
     fn standing(&self, name: &str, value: &str) -> Standing {
@@ -146,7 +151,15 @@ impl Engine for MariaDb {
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        self.served.settings(settings::settings(self.storage, terms), terms)
+        self.served.settings(settings::settings(self.storage, self.blocks, terms), terms)
+    }
+
+    fn cache(&self, terms: &Terms) -> Option<Cache> {
+        Some(settings::cache(self.storage, terms))
+    }
+
+    fn least_memory(&self) -> Option<Least> {
+        self.storage.least_memory().filter(|_| self.served.is_usual())
     }
 
     /// InnoDB's log, Aria's, and RocksDB's beside its tables.

@@ -22,8 +22,9 @@ use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
 use crate::statement::Stored;
 use crate::{
-    About, Address, Database, Debt, Durability, Engine, Error, Home, Listens, Loader, Promise,
-    Result, Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
+    About, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Listens, Loader,
+    Promise, Result, Schema, ServerAddress, Session, Setting, Signature, Standing, Statement,
+    Terms, files,
 };
 
 use debt::Watch;
@@ -106,7 +107,7 @@ impl Engine for Postgres {
     }
 
     fn options(&self) -> Vec<EngineOption> {
-        vec![PATH]
+        vec![settings::COMPRESSION, PATH]
     }
 
     fn with(
@@ -114,7 +115,7 @@ impl Engine for Postgres {
         name: &'static str,
         options: &Options,
     ) -> std::result::Result<Box<dyn Engine>, String> {
-        Ok(Box::new(Self(self.0.with(name, options, |_, _| Vec::new())?)))
+        Ok(Box::new(Self(self.0.with(name, options, settings::stands_for)?)))
     }
 
     fn available(&self) -> std::result::Result<(), String> {
@@ -145,6 +146,14 @@ impl Engine for Postgres {
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
         self.0.settings(settings::of_server(terms), terms)
+    }
+
+    fn cache(&self, terms: &Terms) -> Option<Cache> {
+        Some(settings::cache(terms))
+    }
+
+    fn least_memory(&self) -> Option<Least> {
+        self.0.is_usual().then_some(settings::LEAST)
     }
 
     fn is_log(&self, file: &Path) -> bool {

@@ -78,12 +78,14 @@ pub struct Served {
     program: &'static Program,
     /// The settings that its options set, by name.
     own: Vec<(String, String)>,
+    /// Whether some of them are settings by their own names, rather than what declared options stand for.
+    set_by_name: bool,
 }
 
 impl Served {
     /// The server that is found where one is usually put, with nothing of a user's own.
     pub const fn usual(name: &'static str, program: &'static Program) -> Self {
-        Self { name, program, own: Vec::new() }
+        Self { name, program, own: Vec::new(), set_by_name: false }
     }
 
     /// The same with options, as the level of that name has it. `stands_for` are the settings that an
@@ -97,7 +99,7 @@ impl Served {
         options: &Options,
         stands_for: fn(&str, &str) -> Vec<(String, String)>,
     ) -> std::result::Result<Self, String> {
-        let mut served = Self { name, program: self.program, own: Vec::new() };
+        let mut served = Self::usual(name, self.program);
         for (option, value) in options {
             if option == PATH.factor.name {
                 let program = Program::in_folder(self.program.kind(), value.into());
@@ -106,6 +108,7 @@ impl Served {
             }
             let mut settings = stands_for(option, value);
             if settings.is_empty() {
+                served.set_by_name = true;
                 settings.push((option.clone(), value.clone()));
             }
             for (setting, value) in settings {
@@ -116,6 +119,11 @@ impl Served {
             }
         }
         Ok(served)
+    }
+
+    /// Whether no setting was given by its name: what the server needs is known then.
+    pub fn is_usual(&self) -> bool {
+        !self.set_by_name
     }
 
     /// The server's program, once it was found.

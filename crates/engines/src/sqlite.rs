@@ -22,8 +22,8 @@ use crate::gate::{Gate, Pass};
 use crate::sql::Dialect;
 use crate::statement::{Action, Stored, Yield};
 use crate::{
-    About, Access, Address, Database, Debt, Durability, Engine, Error, Home, Loader, Promise,
-    Result, Rows, Schema, Session, Setting, Signature, Statement, Terms, Value,
+    About, Access, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Loader,
+    Promise, Result, Rows, Schema, Session, Setting, Signature, Statement, Terms, Value,
 };
 
 mod log;
@@ -108,6 +108,14 @@ impl Engine for Sqlite {
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
         settings::settings(terms)
+    }
+
+    fn cache(&self, terms: &Terms) -> Option<Cache> {
+        Some(settings::CACHE.cache("cache_size", terms))
+    }
+
+    fn least_memory(&self) -> Option<Least> {
+        Some(settings::LEAST)
     }
 
     fn is_log(&self, file: &FilePath) -> bool {

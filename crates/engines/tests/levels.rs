@@ -46,6 +46,13 @@ fn what_is_wrong_with_a_level_is_said_with_what_is_valid() {
         ("mariadb:innodb/compresion=zlib", &["valid: compression=none or zlib; path=FOLDER; any"]),
         ("postgres/pat=/opt", &["unknown option `pat` of `postgres`", "did you mean `path`?"]),
         ("mariadb:innodb/compression=lz4", &["`lz4`", "valid: none, zlib"]),
+        ("mariadb:rocksdb/compression=zlib", &["`zlib`", "valid: none, lz4, zstd"]),
+        ("postgres/compression=zstd", &["`zstd`", "valid: pglz, lz4"]),
+        ("fjall/compression=zstd", &["`zstd`", "valid: none, lz4"]),
+        (
+            "mariadb:rocksdb/compression=lz4/rocksdb_default_cf_options=x",
+            &["two options", "set `rocksdb_default_cf_options`"],
+        ),
         ("postgres/path=opt/pg", &["`opt/pg`", "from the root on"]),
         ("postgres/path=", &["value of the option `path`"]),
         ("postgres/work_mem=1MB\n", &["has to be one line of text"]),
@@ -127,6 +134,70 @@ fn what_a_level_sets_is_the_users_own_and_takes_the_place_of_the_rest() {
     {
         assert!(settings.iter().any(|it| (&*it.name, &*it.value) == (name, value)), "{name}");
     }
+}
+
+#[test]
+fn a_compression_is_in_the_settings_of_its_level_and_leaves_what_the_memory_asks_for() {
+    let limited = Terms { memory_bytes: Some(512 << 20), ..Terms::new(Durability::Strict) };
+    let value = |level: &str, setting: &str| {
+        let settings = find(level).expect("it is right").settings(&limited).into_iter();
+        let found = settings.filter(|it| it.name == setting).map(|it| it.value);
+        let found: Vec<String> = found.collect();
+        assert!(found.len() < 2, "{level}: {found:?}");
+        found.first().cloned()
+    };
+    let family = "rocksdb_default_cf_options";
+    let usual = value("mariadb:rocksdb", family).expect("it is set");
+    let (compression, rest) = usual.split_once(";compaction_pri=").expect("it is told first");
+    let recommended = "compression=kLZ4Compression;bottommost_compression=kZSTDNotFinalCompression";
+    assert_eq!(compression, recommended);
+    for (level, compression) in [
+        ("none", "kNoCompression"),
+        ("lz4", "kLZ4Compression"),
+        ("zstd", "kZSTDNotFinalCompression"),
+    ] {
+        let level = format!("mariadb:rocksdb/compression={level}");
+        let wanted = format!("compression={compression};compaction_pri={rest}");
+        assert_eq!(value(&level, family), Some(wanted));
+    }
+    let toast = "default_toast_compression";
+    assert_eq!(value("postgres", toast), None);
+    assert_eq!(value("postgres/compression=lz4", toast), Some("lz4".into()));
+    let policy = "data_block_compression_policy";
+    assert_eq!(value("fjall", policy), None);
+    assert_eq!(value("fjall/compression=none", policy), Some("None in all levels".into()));
+    assert_eq!(value("fjall/compression=lz4", policy), Some("Lz4 in all levels".into()));
+}
+
+#[test]
+fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
+    const MIB: u64 = 1 << 20;
+    for (level, limit, cache) in [
+        ("mariadb:innodb", 1000 * MIB, 700 * MIB),
+        ("mariadb:innodb", 200 * MIB, 104 * MIB),
+        ("mariadb:innodb", 64 * MIB, 8 * MIB),
+        ("mariadb:rocksdb", 1000 * MIB, 330 * MIB),
+        ("mariadb:rocksdb", 200 * MIB, 56 * MIB),
+        ("mariadb:aria", 1000 * MIB, 500 * MIB),
+        ("postgres", 1000 * MIB, 250 * MIB),
+        ("sqlite", 1000 * MIB, 250 * MIB),
+        ("fjall", 1000 * MIB, 250 * MIB),
+    ] {
+        let engine = find(level).expect("it is registered");
+        let terms = Terms { memory_bytes: Some(limit), ..Terms::new(Durability::Strict) };
+        let told = engine.cache(&terms).expect("it keeps one");
+        assert_eq!(told.bytes, cache, "{level} of {limit}");
+        let settings = engine.settings(&terms);
+        let set = settings.iter().find(|it| it.name == told.setting).expect("it is set");
+        let number: String = set.value.chars().take_while(char::is_ascii_digit).collect();
+        let unit = if number.len() == set.value.len() { 1 } else { 1024 };
+        assert_eq!(number.parse::<u64>().map(|number| number * unit), Ok(cache), "{level}");
+        assert_eq!(set.reason, Some(told.reason), "{level}");
+    }
+    assert_eq!(
+        find("lmdb").expect("it is registered").cache(&Terms::new(Durability::Strict)),
+        None
+    );
 }
 
 #[test]
@@ -214,8 +285,11 @@ proptest! {
 
 #[test]
 fn an_option_of_another_engine_is_no_setting_of_a_server() {
-    let said = wrong("postgres/compression=zlib");
-    assert!(said.starts_with("`postgres` has no option `compression`\nit is one of "), "{said}");
+    let said = wrong("mariadb:aria/compression=zlib");
+    assert!(
+        said.starts_with("`mariadb:aria` has no option `compression`\nit is one of "),
+        "{said}"
+    );
     assert!(said.contains("mariadb:innodb"), "{said}");
     assert_eq!(name("postgres/work_mem=1MB"), "postgres/work_mem=1MB");
 }

@@ -1,7 +1,7 @@
 //! The options of engines and the parameters of disks: what the levels of those two factors declare,
 //! and the factors that it makes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_factor::DEFAULT;
 
@@ -44,7 +44,11 @@ pub(crate) struct Declaration {
 /// The factors that are declared, each name once, in the order of the names.
 pub(crate) fn factors(declarations: impl Iterator<Item = Declaration>) -> Vec<Factor> {
     let mut all: BTreeMap<String, OptionFactor> = BTreeMap::new();
+    let mut defaults: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for Declaration { by, name, summary, syntax, default } in declarations {
+        // What one has that is no single level says nothing of those that lack the option.
+        let of_name = defaults.entry(name.clone()).or_default();
+        of_name.extend((default != DEFAULT).then(|| default.clone()));
         let Some(option) = all.get_mut(&name) else {
             let declared_by = vec![by];
             let option = OptionFactor { name, summary, syntax, default, declared_by };
@@ -56,10 +60,12 @@ pub(crate) fn factors(declarations: impl Iterator<Item = Declaration>) -> Vec<Fa
                 *said = [&**said, &*more].join(OR);
             }
         }
-        if option.default != default {
-            option.default = DEFAULT.to_owned();
-        }
         option.declared_by.push(by);
+    }
+    for (option, defaults) in all.values_mut().zip(defaults.into_values()) {
+        let mut defaults = defaults.into_iter();
+        let one = defaults.next().filter(|_| defaults.next().is_none());
+        option.default = one.unwrap_or_else(|| DEFAULT.to_owned());
     }
     all.into_values().map(OptionFactor::factor).collect()
 }

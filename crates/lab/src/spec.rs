@@ -9,6 +9,8 @@ use bakeoff_engines::Engine;
 use bakeoff_experiment::{Cell, Cpus, Experiment, Factor, Neighbours, Rate, random::SplitMix64};
 use bakeoff_results::Levels;
 
+mod least_memory;
+
 use crate::driving::{Conditioning, Drive, Pacing};
 use crate::options;
 use crate::refusal::Refusal;
@@ -66,6 +68,7 @@ pub fn resolve(
     enough_processors(cell)?;
     let setup = Wanted { experiment, cell, workload: &experiment.workload }.resolve(target)?;
     target.most_clients(&setup.subject).check(cell, cell.clients())?;
+    least_memory::check(target, &setup, cell)?;
     let limits = setup.groups.iter().map(|group| (group.name, group.limit)).collect();
     let disk = disk(registry, experiment, cell)?;
     let neighbours = neighbours(cell);

@@ -59,6 +59,20 @@ pub trait Target: Send + Sync {
         MostClients::THREADS
     }
 
+    /// The fewest bytes that the memory of one of its groups may be limited to, so that it can be opened
+    /// and serves so many clients; `None` where nobody knows.
+    fn least_memory(&self, subject: &Value, group: &str, clients: usize) -> Option<u64> {
+        let _ = (subject, group, clients);
+        None
+    }
+
+    /// The cache that it keeps for itself where its memory is limited to so many bytes, as the setting that
+    /// gives it; `None` where it keeps none, or nobody knows.
+    fn cache(&self, subject: &Value, memory_bytes: u64) -> Option<AppliedSetting> {
+        let _ = (subject, memory_bytes);
+        None
+    }
+
     /// Gets a subject ready that [`Target::resolve`] made, in the process that works with it.
     ///
     /// # Errors

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Home;
 use bakeoff_experiment::{
-    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
+    Block, Bounds, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
 };
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::targets::GroupLimit;
 use bakeoff_lab::{Estimate, Possible, Registry, spec};
+use bakeoff_results::AppliedSetting;
 use bakeoff_results::published::Published;
 
 use crate::progress::span;
@@ -36,9 +37,9 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = planner(registry, experiment);
     let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
-    let shares = shares(registry, experiment, possible);
+    let memory = memory(registry, experiment, possible);
     let left_out = left_out(possible) + &published(experiment);
-    format!("{}\n{total}{planner}{lines}{clients}{shares}{left_out}{again}", experiment.title)
+    format!("{}\n{total}{planner}{lines}{clients}{memory}{left_out}{again}", experiment.title)
 }
 
 /// Which engines' quota of processors their clients share, if any does, and what that means.
@@ -61,26 +62,50 @@ pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String
     })
 }
 
-/// How many bytes of memory are meant by each share of the data, as far as the size of the data is known
-/// before they are loaded.
-fn shares(registry: &Registry, experiment: &Experiment, possible: &Possible) -> String {
+/// How many bytes each limit of memory is that is a share of the data, and the cache that each engine keeps for
+/// itself under each limit; as far as the size of the data is known before they are loaded.
+fn memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> String {
     let Ok(target) = registry.target_of(&experiment.workload) else { return String::new() };
-    let blocks = possible.plan.blocks.iter();
-    let cells =
-        blocks.flat_map(|block| block.trials.iter().map(|trial| (block.number, &trial.cell)));
-    let line = |(block, cell): (u32, &Cell)| {
-        let memory @ Memory::Share(_) = cell.memory() else { return None };
-        let (trial, _) = bakeoff_lab::resolve(registry, experiment, cell, block).ok()?;
-        let rows = target.size(&trial.setup.subject)?.rows;
-        let limit = GroupLimit { memory, cpus: Cpus::Unlimited }.of(rows).memory_bytes?;
-        let megabytes = |bytes: u64| bytes as f64 / 1e6;
-        Some(format!(
-            "memory {memory}: about {:.1} MB, for {:.1} MB of rows\n",
-            megabytes(limit),
-            megabytes(rows)
-        ))
-    };
-    cells.filter_map(line).collect::<BTreeSet<String>>().into_iter().collect()
+    let (mut shares, mut caches) = (BTreeSet::new(), BTreeSet::new());
+    for block in &possible.plan.blocks {
+        for PlannedTrial { cell, .. } in &block.trials {
+            let memory = cell.memory();
+            if memory == Memory::Unlimited {
+                continue;
+            }
+            let resolved = bakeoff_lab::resolve(registry, experiment, cell, block.number);
+            let Ok((trial, _)) = resolved else { continue };
+            let subject = &trial.setup.subject;
+            let rows = target.size(subject).map(|size| size.rows);
+            let limit = GroupLimit { memory, cpus: Cpus::Unlimited }.of(rows.unwrap_or(0));
+            let Some(limit) = limit.memory_bytes else { continue };
+            if let Memory::Share(_) = memory {
+                let Some(rows) = rows else { continue };
+                shares.insert(share(memory, limit, rows));
+            }
+            if let Some(cache) = target.cache(subject, limit) {
+                let engine = cell.base(Factor::ENGINE);
+                caches
+                    .insert(format!("cache at memory {memory}: {engine} has {}\n", words(&cache)));
+            }
+        }
+    }
+    shares.into_iter().chain(caches).collect()
+}
+
+/// A line on how many bytes a share of the data is.
+fn share(memory: Memory, limit: u64, rows: u64) -> String {
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let (limit, rows) = (megabytes(limit), megabytes(rows));
+    format!("memory {memory}: about {limit:.1} MB, for {rows:.1} MB of rows\n")
+}
+
+/// A setting with the reason for it.
+fn words(AppliedSetting { name, value, reason }: &AppliedSetting) -> String {
+    match reason {
+        Some(reason) => format!("{name} = {value} bytes: {reason}"),
+        None => format!("{name} = {value}: your setting"),
+    }
 }
 
 /// What a run comes to at most that goes on until it is decided.

@@ -345,3 +345,31 @@ fn a_share_of_the_data_is_told_in_bytes_before_anything_is_loaded() {
     assert_eq!(lines, ["memory 200%: about 210.0 MB, for 105.0 MB of rows", half]);
     assert_eq!(told("unlimited").1, [""; 0]);
 }
+
+#[test]
+fn a_limit_that_no_server_starts_in_is_refused_with_the_least_and_caches_are_told() {
+    let place = Place::new();
+    let plan = |memory: &str| {
+        let run =
+            ["run", "text-oltp", "--engine", "mariadb:innodb,lmdb,sqlite", "--scale", "large"];
+        place.run(&[&run[..], &["--memory", memory, "--dry-run"]].concat()).out()
+    };
+    let told = plan("8%");
+    if told.contains("can't be limited") {
+        bakeoff_testkit::skip("memory can't be limited here");
+        return;
+    }
+    let refused =
+        "not run: engine mariadb:innodb × memory 8% (16 trials): 8% of 244.0 MB of rows is 19.5 MB";
+    assert!(told.contains(refused), "{told}");
+    let least = told.lines().find_map(|line| line.split_once("the least that works is "));
+    let (_, least) = least.expect("it is told");
+    let (share, _) = least.split_once(" of the rows, or ").expect("a share and bytes");
+    let told = plan(share);
+    assert!(!told.contains("not run: engine mariadb:innodb"), "{share}: {told}");
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("cache at ")).collect();
+    let innodb = format!("cache at memory {share}: mariadb:innodb has innodb_buffer_pool_size = ");
+    let quarter = format!("cache at memory {share}: sqlite has cache_size = ");
+    assert!(lines.len() == 2 && lines[0].starts_with(&innodb), "{lines:?}");
+    assert!(lines[1].starts_with(&quarter) && lines[1].contains(" bytes: 25 % of"), "{lines:?}");
+}

@@ -15,7 +15,7 @@ name = "sizes"
 workload = "point"
 engine = "sqlite"
 compare = "memory"
-memory = ["unlimited", "1M", "64M", "400%"]
+memory = ["unlimited", "1M", "64M", "1000%"]
 seconds = 0.5
 repetitions = 1
 "#;
@@ -96,25 +96,20 @@ fn limits_are_kept_and_told_on(disk: &str) {
     let run = start(place.path(), &["run", "sizes.toml", "--out", "r", "--disk", disk]);
     let pid = run.id();
     let output = run.wait_with_output().unwrap();
-    // A trial failed, and the others went on.
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("not run: engine sqlite × memory 1M (1 trial): 1M is 1.0 MB"), "{said}");
     let trials = trials(place.path(), "r");
-    assert_eq!(trials.len(), 4);
+    assert_eq!(trials.len(), 3);
     for (level, trial) in trials {
         let measures: Measures = serde_json::from_value(trial["measures"].clone()).unwrap();
         let limit = measures.of_database(&MEMORY_LIMIT);
-        if level == "1M" {
-            let reason = trial["reason"].as_str().unwrap();
-            assert!(reason.contains("out of memory: limit 1 MiB"), "{reason}");
-            continue;
-        }
         assert_eq!(trial["valid"], true, "{trial}");
         match &*level {
             "unlimited" => assert_eq!(limit, None),
             "64M" => assert_eq!(limit, Some(f64::from(64 << 20))),
-            // 10,000 rows of a key and a text, together about 100 bytes, four times over.
-            _ => assert!(limit.is_some_and(|limit| (4e6..4.4e6).contains(&limit))),
+            // 10,000 rows of a key and a text, together about 100 bytes, ten times over.
+            _ => assert!(limit.is_some_and(|limit| (10e6..11e6).contains(&limit))),
         }
         if let Some(limit) = limit {
             let peak = measures.of_database(&MEMORY_PEAK);
@@ -149,14 +144,16 @@ fn a_server_that_does_not_fit_is_told_and_others_are_run() {
     let place = folder();
     fs::write(place.path().join("sizes.toml"), SIZES).unwrap();
     let run = ["run", "sizes.toml", "--out", "r", "--compare", "engine", "--memory", "16M"];
-    let run = [&run[..], &["--engine", "mariadb:innodb,sqlite"]].concat();
+    // What a server needs with a setting of one's own isn't known in the plan.
+    let pool = "mariadb:innodb/innodb_buffer_pool_size=8M";
+    let run = [&run[..], &["--engine", &format!("{pool},sqlite")]].concat();
     let output = start(place.path(), &run).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
     for (_, trial) in trials(place.path(), "r") {
         let fits = trial["levels"]["engine"] == "sqlite";
         assert_eq!(trial["valid"], fits, "{trial}");
         let reason = trial["reason"].as_str().unwrap_or_default();
-        assert_eq!(reason.starts_with("out of memory: limit 16 MiB"), !fits, "{reason}");
+        assert_eq!(reason.starts_with("out of memory at the limit of 16 MiB"), !fits, "{reason}");
     }
     assert!(!place.path().join("r/work").exists());
 }

@@ -1,39 +1,55 @@
 //! The settings of a private MariaDB server, each with its reason.
 
 use super::Storage;
-use crate::fair::{Setting, Share};
+use super::storage::Blocks;
+use crate::fair::{Cache, Setting, Share};
 use crate::{Durability, Terms};
 
-/// What a private server gets with all tables in that storage engine.
-pub(super) fn settings(storage: Storage, terms: &Terms) -> Vec<Setting> {
+/// What a private server gets with all tables in that storage engine; `blocks` are of MyRocks alone.
+pub(super) fn settings(storage: Storage, blocks: Blocks, terms: &Terms) -> Vec<Setting> {
     let durable = storage.durable(terms.durability);
     match storage {
         Storage::InnoDb => innodb(durable, terms),
-        Storage::RocksDb => rocksdb(durable, terms),
+        Storage::RocksDb => rocksdb(durable, blocks, terms),
         Storage::Aria => aria(durable, terms),
     }
 }
 
-/// InnoDB's buffer pool.
+/// The cache of the storage engine that has the tables.
+pub(super) fn cache(storage: Storage, terms: &Terms) -> Cache {
+    let (share, setting) = match storage {
+        Storage::InnoDb => (INNODB, "innodb_buffer_pool_size"),
+        Storage::RocksDb => (ROCKSDB, "rocksdb_block_cache_size"),
+        Storage::Aria => (ARIA, "aria_pagecache_buffer_size"),
+    };
+    share.cache(setting, terms)
+}
+
+/// InnoDB's buffer pool. A server of 10.11.19 without clients holds 54 MB besides, and the pages of its
+/// program; each page of the pool has a descriptor.
 const INNODB: Share = Share {
     percent: 70,
-    reason: "as much as the MyRocks and TerarkDB comparisons of 2017 gave it: it reads past the \
-             system's page cache",
+    leaves: 96 << 20,
+    reason: "70 % of a memory limit, as the MyRocks and TerarkDB comparisons of 2017 gave it: it reads \
+             past the system's page cache; below 320 MiB, what 96 MiB for the rest of the server leave",
 };
-/// RocksDB's block cache.
+/// RocksDB's block cache. Beside it are the memory tables, a quarter of the limit ([`rocksdb_tables`]), and the
+/// server.
 const ROCKSDB: Share = Share {
     percent: 33,
-    reason: "RocksDB's tuning guide advises a third: it reads through the system's page cache, \
-             which has the rest",
+    leaves: 144 << 20,
+    reason: "33 % of a memory limit, the third that RocksDB's tuning guide advises: it reads through \
+             the system's page cache, which has the rest; below 216 MiB, what 144 MiB for memory tables \
+             and the rest of the server leave",
 };
 /// Aria's page cache, of rows and indexes.
-const ARIA: Share =
-    Share { percent: 50, reason: "it reads through the system's page cache, which has the rest" };
+const ARIA: Share = Share::percent(
+    50,
+    "50 % of a memory limit: it reads through the system's page cache, which has the rest",
+);
 
-/// How MyRocks is told to store its tables.
-const ROCKSDB_TABLES: &str = "compression=kLZ4Compression;\
-    bottommost_compression=kZSTDNotFinalCompression;\
-    compaction_pri=kMinOverlappingRatio;\
+/// How MyRocks is told to store its tables, but for their compression.
+const ROCKSDB_TABLES: &str = "compaction_pri=kMinOverlappingRatio;\
     level_compaction_dynamic_level_bytes=true;\
     block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1}";
 
@@ -43,13 +59,18 @@ const MEMORY_TABLE: u64 = 64 << 20;
 /// How MyRocks is told to store its tables under these terms. Beside the memory tables that are not
 /// written yet, RocksDB keeps written ones to find conflicts in: by default as many as make 128 MiB, and
 /// up to one more. Conflicts with what it does not keep are found by reading the files.
-fn rocksdb_tables(terms: &Terms) -> String {
+fn rocksdb_tables(blocks: Blocks, terms: &Terms) -> String {
+    let tables = format!("{};{ROCKSDB_TABLES}", blocks.options());
     let kept = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 8);
     match kept < 2 * MEMORY_TABLE {
-        true => format!("{ROCKSDB_TABLES};max_write_buffer_size_to_maintain={kept}"),
-        false => ROCKSDB_TABLES.to_owned(),
+        true => format!("{tables};max_write_buffer_size_to_maintain={kept}"),
+        false => tables,
     }
 }
+
+/// Bytes of InnoDB's log buffer as it comes, and the fewest that it takes.
+const LOG_BUFFER: u64 = 16 << 20;
+const LOG_BUFFER_LEAST: u64 = 2 << 20;
 
 /// What a private MariaDB server gets whose tables are in InnoDB. `durable` gives the level of
 /// durability. The binary log is off, doublewrite on, InnoDB's pages are not compressed; all of
@@ -58,6 +79,11 @@ fn innodb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
     set("innodb_buffer_pool_size", &INNODB.bytes(terms).to_string(), INNODB.reason);
+    if let Some(limit) = terms.memory_bytes.filter(|limit| *limit < LOG_BUFFER * 32) {
+        let bytes = (limit / 32).max(LOG_BUFFER_LEAST);
+        let why = "a thirty-second of the limit: below 512 MiB, 16 MiB are missed elsewhere";
+        set("innodb_log_buffer_size", &bytes.to_string(), why);
+    }
     set(
         "innodb_buffer_pool_load_at_startup",
         "OFF",
@@ -76,17 +102,18 @@ fn innodb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
 }
 
 /// What a private MariaDB server gets whose tables are in MyRocks.
-fn rocksdb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+fn rocksdb(durable: &[(&str, &str)], blocks: Blocks, terms: &Terms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
-    settings.extend([little_innodb(), little_aria()]);
-    settings.extend(myrocks(terms));
+    settings.extend(little_innodb());
+    settings.push(little_aria());
+    settings.extend(myrocks(blocks, terms));
     settings
 }
 
 /// What a private MariaDB server gets whose tables are in Aria.
 fn aria(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
-    settings.push(little_innodb());
+    settings.extend(little_innodb());
     let cache = ARIA.bytes(terms);
     settings.push(Setting::new("aria_pagecache_buffer_size", cache, ARIA.reason));
     if let Some(limit) = terms.memory_bytes {
@@ -107,9 +134,11 @@ fn mariadb(durable: &[(&str, &str)]) -> Vec<Setting> {
     settings
 }
 
-/// InnoDB's cache in a server whose tables are elsewhere.
-fn little_innodb() -> Setting {
-    Setting::new("innodb_buffer_pool_size", "8M", "no table of the experiment is in InnoDB")
+/// InnoDB's memory in a server whose tables are elsewhere.
+fn little_innodb() -> [Setting; 2] {
+    let little =
+        |name, bytes: &str| Setting::new(name, bytes, "no table of the experiment is in InnoDB");
+    [little("innodb_buffer_pool_size", "8M"), little("innodb_log_buffer_size", "2M")]
 }
 
 /// Aria's cache in a server whose tables are elsewhere.
@@ -118,15 +147,15 @@ fn little_aria() -> Setting {
 }
 
 /// What MyRocks gets beside its durability.
-fn myrocks(terms: &Terms) -> Vec<Setting> {
+fn myrocks(blocks: Blocks, terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
         Setting::new("rocksdb", "FORCE", "without it the server is not to start"),
         Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.reason),
         Setting::new(
             "rocksdb_default_cf_options",
-            rocksdb_tables(terms),
-            "compressed as MyRocks recommends: LZ4, and ZSTD in the last level; and what its \
+            rocksdb_tables(blocks, terms),
+            "compressed as MyRocks recommends, LZ4, and ZSTD in the last level, or as the level says; and what its \
              maintainer advises to set (smalldatum.blogspot.com/2018/09): a bloom filter, dynamic \
              levels, compactions where they overlap least. Below 1 GiB, an eighth of the limit for \
              memory tables that are kept after they were written: 192 MiB of them do not fit",
@@ -171,7 +200,7 @@ mod tests {
     fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
         let mut own = vec![("innodb_doublewrite".into(), "OFF".into())];
         let kept = |own: &[_], level| {
-            fair::keep_level(&settings(Storage::InnoDb, &Terms::new(level)), own)
+            fair::keep_level(&settings(Storage::InnoDb, Blocks::default(), &Terms::new(level)), own)
         };
         assert!(kept(&own, Durability::Strict).is_ok());
         own.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));

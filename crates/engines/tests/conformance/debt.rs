@@ -32,7 +32,7 @@ const TRIALS: [Trial; 7] = [
     },
     Trial { engine: &lmdb::Lmdb, settings: &[], row: 2000, paid: &[], payments: &[] },
     Trial {
-        engine: &fjall::Fjall,
+        engine: &fjall::Fjall::USUAL,
         settings: &[],
         row: 200_000,
         paid: &["active memtables"],

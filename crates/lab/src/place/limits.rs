@@ -178,8 +178,8 @@ fn judge(
     answer: Result<Measured, TrialError>,
 ) -> Result<Measured, TrialError> {
     let Some(bytes) = group.limit().memory_bytes else { return answer };
-    let limit = format!("limit {} MiB{whose}", bytes >> 20);
-    let out_of = |more: String| TrialError::User(format!("out of memory: {limit}; {more}"));
+    let limit = format!("limit of {} MiB{whose}", bytes >> 20);
+    let out_of = |more: String| TrialError::User(format!("out of memory at the {limit}; {more}"));
     match (group.out_of_memory_kills(), answer) {
         (_, Err(error)) if error.stops_the_run() => Err(error),
         (Ok(0), Ok(measured)) => Ok(measured),

@@ -250,6 +250,34 @@ impl Target for Tables {
         }
     }
 
+    /// With settings of the user's own, what an engine needs isn't known.
+    fn least_memory(&self, subject: &Value, group: &str, clients: usize) -> Option<u64> {
+        let (resolved, engine) = self.parts(subject).ok()?;
+        let known = group == DATABASE_GROUP && resolved.settings.is_empty();
+        let least = known.then(|| engine.least_memory()).flatten()?;
+        Some(least.bytes(clients))
+    }
+
+    fn cache(&self, subject: &Value, memory_bytes: u64) -> Option<AppliedSetting> {
+        let (resolved, engine) = self.parts(subject).ok()?;
+        let terms = Terms {
+            memory_bytes: Some(memory_bytes),
+            settings: resolved.settings,
+            ..Terms::new(resolved.durability)
+        };
+        let cache = engine.cache(&terms)?;
+        let settings = engine.settings(&terms);
+        let own = settings.into_iter().find(|it| it.name == cache.setting && it.reason.is_none());
+        Some(match own {
+            Some(own) => AppliedSetting { name: own.name, value: own.value, reason: None },
+            None => AppliedSetting {
+                name: cache.setting.into(),
+                value: cache.bytes.to_string(),
+                reason: Some(cache.reason.into()),
+            },
+        })
+    }
+
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
         let (resolved, engine) = self.parts(subject)?;
         let workload = self.workload(&resolved.workload)?;
