@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 use crate::level::{self, base, each_once};
-use crate::{Article, Bounds, Cuts, EVERY, Factor, HOST, Settings, bounds, keys};
+use crate::{Article, Bounds, Cuts, EVERY, Factor, HOST, RowsFrom, Settings, bounds, keys};
 
 /// A workload, its factors and how to measure; every level is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,8 +20,11 @@ pub struct Experiment {
     pub workload: String,
     /// Where the workload's text comes from, an absolute path; `None` for text that is made up.
     pub text: Option<PathBuf>,
-    /// The file that the workload's rows come from, an absolute path; `None` for a workload's own rows.
-    pub rows_from: Option<PathBuf>,
+    /// Where the workload's rows come from; `None` of a workload that makes its rows itself, or has
+    /// `text` to make them of.
+    pub rows_from: Option<RowsFrom>,
+    /// Whether a file of rows may have no line that is skipped.
+    pub rows_strict: bool,
     /// The compared factor; its first level is what the others are held against.
     pub compare: Factor,
     /// The levels of every factor that the workload has, canonical, in the order in which they were
@@ -87,8 +90,11 @@ impl Experiment {
         if let Some(text) = &self.text {
             put("text", text.to_string_lossy().as_ref().into());
         }
-        if let Some(file) = &self.rows_from {
-            put("rows_from", file.to_string_lossy().as_ref().into());
+        if let Some(from) = &self.rows_from {
+            put("rows_from", from.written().into());
+        }
+        if self.rows_strict {
+            put("rows_strict", true.into());
         }
         put("compare", self.compare.name().into());
         for (factor, levels) in &self.factors {

@@ -13,7 +13,7 @@ use clap::Args;
 use crate::layer::{self, Levels, Settings};
 use crate::message::{Given, Problem, one_of};
 use crate::written::{Around, Entry, List, flag_name, of_flag};
-use crate::{Article, Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, bounds, cuts};
+use crate::{Article, Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, RowsFrom, bounds, cuts};
 
 /// The table of what makes a run short.
 pub(crate) const QUICK: &str = "quick";
@@ -138,10 +138,15 @@ keys! {
         #[arg(long, value_name = "FILE")]
         text: PathBuf => PathBuf, |path: PathBuf, around| layer::text(around.folder, &path);
 
-        /// Take the workload's rows from this file: title TAB text a line, or .csv or .jsonl; plain, gzip
-        /// or zstd
-        #[arg(long, value_name = "FILE")]
-        rows_from: PathBuf => PathBuf, |path: PathBuf, around| layer::rows_from(around.folder, &path);
+        /// Take the workload's rows from this file (title TAB text a line, or .csv or .jsonl; plain, gzip or
+        /// zstd), or from a collection of text (see `bakeoff doctor`); generated: make them up
+        #[arg(long, value_name = "FILE|NAME|generated")]
+        rows_from: PathBuf => RowsFrom,
+            |said: PathBuf, around| RowsFrom::read(around.folder, &said, around.vocabulary);
+
+        /// Refuse a file of rows with a line that is empty, too long or not UTF-8, instead of skipping it
+        #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+        rows_strict: bool => bool, |strict, _| Ok(strict);
 
         /// The factor whose levels are compared (engine, if the workload has it)
         #[arg(long, value_name = "FACTOR", display_order = 1)]

@@ -98,16 +98,8 @@ pub(crate) fn text(folder: &Path, path: &Path) -> Result<PathBuf, Problem> {
     absolute(folder, path, "text file")
 }
 
-/// The absolute path of a file of rows; `folder` is where a relative path starts.
-pub(crate) fn rows_from(folder: &Path, path: &Path) -> Result<PathBuf, Problem> {
-    if path.as_os_str().is_empty() {
-        return Err(Problem::new("`rows_from` names no file")
-            .help("give the path of a file of titles and texts, or leave it out for rows that are made up"));
-    }
-    absolute(folder, path, "file of rows")
-}
-
-fn absolute(folder: &Path, path: &Path, what: &str) -> Result<PathBuf, Problem> {
+/// The absolute path of a file; `folder` is where a relative one starts.
+pub(crate) fn absolute(folder: &Path, path: &Path, what: &str) -> Result<PathBuf, Problem> {
     let path = std::path::absolute(folder.join(path))
         .map_err(|error| Problem::new(format!("can't tell where the file is: {error}")))?;
     if path.to_str().is_none() {

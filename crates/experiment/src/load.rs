@@ -11,7 +11,8 @@ use crate::layer::Levels;
 use crate::message::{Error, Given, Place, Problem, Source, one_of};
 use crate::options::Holders;
 use crate::{
-    Bounds, Changes, Experiment, Factor, PlannerNames, Vocabulary, WorkloadNames, file, level,
+    Bounds, Changes, Experiment, Factor, PlannerNames, RowsFrom, Vocabulary, WorkloadNames, file,
+    level,
 };
 
 mod cuts;
@@ -81,13 +82,18 @@ impl Experiment {
         let bounds = || Bounds::of(value(&layer.max_repetitions), value(&layer.max_time));
         let bounds = planner.repeats.then(bounds);
         let mut problems = check_together(&layer.factors, compare, &workload.scales);
+        let rows_from = || match layer.text {
+            None => RowsFrom::default(workload, vocabulary),
+            Some(_) => None,
+        };
         let name = value(&layer.name).unwrap_or_else(|| file::default_name(source));
         let experiment = Self {
             title: value(&layer.title).unwrap_or_else(|| name.clone()),
             name,
             workload: workload.name.clone(),
             text: value(&layer.text),
-            rows_from: value(&layer.rows_from),
+            rows_from: value(&layer.rows_from).or_else(rows_from),
+            rows_strict: value(&layer.rows_strict).unwrap_or(false),
             compare,
             factors,
             disks: layer.disks,

@@ -24,6 +24,9 @@ pub struct Vocabulary {
     pub arrivals: Vec<ArrivalNames>,
     /// The planners, at least one; the first is that of an experiment that names none.
     pub planners: Vec<PlannerNames>,
+    /// The collections of text that rows may come from by name; where an experiment names nothing, the first
+    /// that is installed.
+    pub collections: Vec<CollectionNames>,
     /// The experiments that are known by their names.
     pub presets: Vec<Preset>,
     /// Whether whoever runs an experiment trusts its file like a program: it may then have settings
@@ -38,6 +41,15 @@ pub struct PlannerNames {
     pub name: String,
     /// Whether it decides how often each block is repeated, within [`Bounds`](crate::Bounds).
     pub repeats: bool,
+}
+
+/// A collection of text, as an experiment names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectionNames {
+    /// Its name.
+    pub name: String,
+    /// Whether this machine has it.
+    pub installed: bool,
 }
 
 /// What an experiment may say of one workload.
@@ -56,8 +68,9 @@ pub struct WorkloadNames {
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
     /// serve it.
     pub reads_back: bool,
-    /// Whether it takes its rows from a file where an experiment names one.
-    pub takes_rows: bool,
+    /// How many rows it takes from a file or a collection at each scale, by the order of the scales; empty
+    /// where it makes its rows itself.
+    pub takes_rows: Vec<u64>,
     /// The workload whose clients are at work when the power is cut under this one; that takes the
     /// factors `engine`, `durability`, `disk` and `clients`. Or why the power can't be cut: a clause
     /// in the first line, and how to mend it in the lines after that.

@@ -11,8 +11,8 @@ use bakeoff_devices::device::model::Model;
 use bakeoff_devices::models::{Models, RegisterError};
 use bakeoff_engines::{Engine, Home, Level};
 use bakeoff_experiment::{
-    ArrivalNames, Disks, EngineNames, Engines, Judge, PlannerNames, Preset, Reader, Standing,
-    Variant, Vocabulary, WorkloadNames, presets,
+    ArrivalNames, CollectionNames, Disks, EngineNames, Engines, Judge, PlannerNames, Preset,
+    Reader, Standing, Variant, Vocabulary, WorkloadNames, presets,
 };
 use bakeoff_factor::ALL_OPERATIONS;
 use bakeoff_load::{ARRIVALS, Arrivals};
@@ -205,7 +205,20 @@ impl Registry {
             planners.map(|it| PlannerNames { name: it.name.into(), repeats: it.repeats });
         let planners = planners.collect();
         let (workloads, arrivals) = (workloads.collect(), arrivals.collect());
-        Vocabulary { engines, workloads, disks, arrivals, planners, presets, trusts: false }
+        let collections = bakeoff_workloads::COLLECTIONS.iter();
+        let collections = collections
+            .map(|it| CollectionNames { name: it.name.into(), installed: it.is_installed() })
+            .collect();
+        Vocabulary {
+            engines,
+            workloads,
+            disks,
+            arrivals,
+            planners,
+            collections,
+            presets,
+            trusts: false,
+        }
     }
 }
 

@@ -35,7 +35,7 @@ impl Target for Page {
             operations: vec!["get".into()],
             factors: vec![Factor::MEMORY, Factor::CPUS, Factor::CLIENTS, Factor::SCALE],
             reads_back: false,
-            takes_rows: false,
+            takes_rows: Vec::new(),
             cut_by: Err("a page can't say what it was promised".into()),
         }]
     }

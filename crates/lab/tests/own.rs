@@ -79,7 +79,7 @@ impl Target for Many {
             operations: vec!["call".into()],
             factors: vec![Factor::CLIENTS, Factor::SCALE],
             reads_back: false,
-            takes_rows: false,
+            takes_rows: Vec::new(),
             cut_by: Err("it has no files".into()),
         }]
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement};
 use rand::SeedableRng;
 
+mod articles;
 mod declare;
 mod digits;
 mod keys;
@@ -29,7 +30,7 @@ mod vocabulary;
 pub use bakeoff_factor::{Counts, Declared, FigureOfMerit, Levels};
 pub use declare::{Scales, Statements};
 pub use on::{On, Reads, Updates, on};
-pub use rows_file::{RowsFile, TakeArticle};
+pub use rows_file::{COLLECTIONS, Collection, RowsFile, TakeArticle};
 pub use source::{RowsError, SourceError, Take};
 pub use text::{Text, TextError};
 

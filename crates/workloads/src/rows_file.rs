@@ -11,10 +11,16 @@ use bakeoff_engines::Result;
 use serde::{Deserialize, Serialize};
 
 use self::records::{Format, Skipped, records};
+use self::spliced::{FEWEST_BYTES, Sample};
 use self::unpack::unpack;
-use crate::{RowsError, SourceError};
+use crate::{RowsError, SourceError, stream};
 
+pub use self::collection::{COLLECTIONS, Collection};
+
+mod collection;
+mod dictionary;
 mod records;
+mod spliced;
 #[cfg(test)]
 mod tests;
 mod unpack;
@@ -22,12 +28,17 @@ mod unpack;
 /// Takes a title and a text, or says why not.
 pub type TakeArticle<'a> = dyn FnMut(&str, &str) -> Result<()> + 'a;
 
+/// The number of the stream that generates rows, apart from those of tables and clients.
+const GENERATED: u64 = u64::MAX;
+
 /// A file of titles and texts that was read once as a whole: what it holds, and which state of it that
 /// was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowsFile {
     path: PathBuf,
     state: State,
+    /// Of a dictionary, the state of its index.
+    index: Option<State>,
     fingerprint: u64,
     rows: u64,
     bytes: u64,
@@ -70,89 +81,172 @@ impl RowsFile {
     pub fn survey(path: &Path) -> std::result::Result<Self, SourceError> {
         static KNOWN: Mutex<Vec<RowsFile>> = Mutex::new(Vec::new());
         let state = State::of(path).map_err(|error| unreadable(path, &error))?;
+        let index = dictionary::index_of(path);
+        let index =
+            index.map(|index| State::of(&index).map_err(|error| unreadable(&index, &error)));
+        let index = index.transpose()?;
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = known.iter().find(|file| file.path == path && file.state == state) {
+        let same = |file: &&Self| file.path == path && file.state == state && file.index == index;
+        if let Some(file) = known.iter().find(same) {
             return Ok(file.clone());
         }
-        let file = Self::read(path, state)?;
+        let file = Self::read(path, state, index)?;
         known.push(file.clone());
         Ok(file)
     }
 
-    fn read(path: &Path, state: State) -> std::result::Result<Self, SourceError> {
-        let unreadable = |error: io::Error| unreadable(path, &error);
+    fn read(
+        path: &Path,
+        state: State,
+        index: Option<State>,
+    ) -> std::result::Result<Self, SourceError> {
         if state.bytes == 0 {
             return Err(SourceError::new(format!("it is empty; {VALID}")).in_file(path));
         }
+        let skipped = Skipped::default();
+        let mut file = Self {
+            path: path.into(),
+            state,
+            index,
+            fingerprint: START,
+            rows: 0,
+            bytes: 0,
+            skipped,
+        };
         let hash = Cell::new(START);
-        let source = Hashed { inner: File::open(path).map_err(unreadable)?, hash: &hash };
+        if let Some(index) = dictionary::index_of(path) {
+            let read = fs::read(&index).map_err(|error| unreadable(&index, &error))?;
+            hash.set(read.iter().fold(START, |hash, byte| fnv(hash, *byte)));
+        }
         let (mut rows, mut bytes) = (0, 0);
-        let read = unpack(source).map_err(unreadable).and_then(|source| {
-            records(source, Format::of(path), &mut |title, text| {
-                rows += 1;
-                bytes += (title.len() + text.len()) as u64;
-                Ok(true)
-            })
-            .map_err(|error| match error {
-                RowsError::Source(error) => error.in_file(path),
-                RowsError::Refused(error) => SourceError::new(error).in_file(path),
-            })
+        let read = file.records(&hash, &mut |title, text| {
+            rows += 1;
+            bytes += (title.len() + text.len()) as u64;
+            Ok(true)
         });
         // Where it was changed, that is why it looks broken.
-        unchanged(path, state, "while it was read")?;
-        let skipped = read?;
-        if rows == 0 {
-            let what = format!("it holds no row{}; {VALID}", skipped.in_words());
+        file.unchanged("while it was read")?;
+        file.skipped = read.map_err(|error| match error {
+            RowsError::Source(error) => error,
+            RowsError::Refused(error) => SourceError::new(error).in_file(path),
+        })?;
+        (file.rows, file.bytes, file.fingerprint) = (rows, bytes, hash.get());
+        if file.rows == 0 {
+            let what = format!("it holds no row{}; {VALID}", file.skipped_in_words());
             return Err(SourceError::new(what).in_file(path));
         }
-        Ok(Self { path: path.into(), state, fingerprint: hash.get(), rows, bytes, skipped })
+        Ok(file)
     }
 
-    /// Gives the first `count` rows, in order.
+    /// Gives the records of the file as it is now, until `take` answers that it wants no more; adds what is
+    /// read to a hash.
+    fn records(
+        &self,
+        hash: &Cell<u64>,
+        take: &mut dyn FnMut(&str, &str) -> Result<bool>,
+    ) -> std::result::Result<Skipped, RowsError> {
+        let path = &*self.path;
+        let unreadable = |error: io::Error| unreadable(path, &error);
+        let source = Hashed { inner: File::open(path).map_err(unreadable)?, hash };
+        let source = unpack(source).map_err(unreadable)?;
+        let read = match dictionary::index_of(path) {
+            Some(index) => dictionary::rows(&index, source, take),
+            None => records(source, Format::of(path), take),
+        };
+        read.map_err(|error| match error {
+            RowsError::Source(error) => error.in_file(path).into(),
+            refused @ RowsError::Refused(_) => refused,
+        })
+    }
+
+    /// Gives `count` rows: the file's, in order, and where it has fewer, more that are
+    /// [generated](Self::generates) by the seed from its words, none of them twice.
     ///
     /// # Errors
-    /// A file that is not as it was when it was read as a whole, changes meanwhile, or holds fewer rows;
-    /// whatever `take` returns.
+    /// A file that is not as it was when it was read as a whole, changes meanwhile, or holds too little to
+    /// generate rows from; whatever `take` returns.
     pub fn each(
         &self,
         count: u64,
+        seed: u64,
         take: &mut TakeArticle<'_>,
     ) -> std::result::Result<(), RowsError> {
-        let path = &*self.path;
-        let unreadable = |error: io::Error| unreadable(path, &error);
         self.holds(count)?;
-        unchanged(path, self.state, "after the run was planned")?;
-        let source = unpack(File::open(path).map_err(unreadable)?).map_err(unreadable)?;
+        self.unchanged("after the run was planned")?;
+        let generated = self.generates(count);
+        let mut sample = (generated > 0).then(|| Sample::of(self.bytes));
         let mut left = count;
-        let read = records(source, Format::of(path), &mut |title, text| {
+        let read = self.records(&Cell::new(START), &mut |title, text| {
             take(title, text)?;
+            if let Some(sample) = &mut sample {
+                sample.add(title, text);
+            }
             left -= 1;
             Ok(left > 0)
         });
         if let Err(RowsError::Refused(error)) = read {
             return Err(error.into());
         }
-        unchanged(path, self.state, "while it was read")?;
-        match read {
-            Err(RowsError::Source(error)) => Err(error.in_file(path).into()),
-            other => other.map(|_| ()),
+        self.unchanged("while it was read")?;
+        read?;
+        let Some(sample) = sample else { return Ok(()) };
+        let made = sample.each(generated, &mut stream(seed, GENERATED), take);
+        made.map_err(|error| match error {
+            RowsError::Source(error) => error.in_file(&self.path).into(),
+            refused @ RowsError::Refused(_) => refused,
+        })
+    }
+
+    /// Checks that the file, and a dictionary's index, are as they were.
+    fn unchanged(&self, when: &str) -> std::result::Result<(), SourceError> {
+        unchanged(&self.path, self.state, when)?;
+        match (dictionary::index_of(&self.path), self.index) {
+            (Some(path), Some(state)) => unchanged(&path, state, when),
+            _ => Ok(()),
         }
     }
 
-    /// Whether it holds so many rows.
+    /// Whether it holds so many rows, or enough text to generate the rest from.
     ///
     /// # Errors
     /// It says how many there are.
     pub fn holds(&self, count: u64) -> std::result::Result<(), SourceError> {
-        if count <= self.rows {
+        if self.generates(count) == 0 || self.bytes >= FEWEST_BYTES {
             return Ok(());
         }
         let what = format!(
-            "it holds {} rows{}, and {count} are needed; name a smaller scale, or a longer file",
+            "it holds {} rows of {} bytes in all{}, and {count} are needed; name a smaller scale, or a \
+             longer file (of {} MB of text and more, the missing rows are generated from its words)",
             self.rows,
-            self.skipped.in_words()
+            self.bytes,
+            self.skipped_in_words(),
+            FEWEST_BYTES / 1_000_000,
         );
         Err(SourceError::new(what).in_file(&self.path))
+    }
+
+    /// Whether every line of it is a row.
+    ///
+    /// # Errors
+    /// The first that was skipped, and how many were.
+    pub fn whole(&self) -> std::result::Result<(), SourceError> {
+        let Some((line, why)) = self.skipped.first else { return Ok(()) };
+        let what = format!(
+            "it is {}, and no line may be skipped{}; mend the file, or leave out --rows-strict \
+             (`rows_strict`)",
+            why.in_words(),
+            self.skipped_in_words()
+        );
+        Err(SourceError::new(what).at_line(line).in_file(&self.path))
+    }
+
+    /// How many of so many rows are generated, because it has fewer.
+    pub fn generates(&self, count: u64) -> u64 {
+        count.saturating_sub(self.rows)
+    }
+
+    fn skipped_in_words(&self) -> String {
+        self.skipped.in_words(if self.index.is_some() { "article" } else { "line" })
     }
 
     /// Bytes of the titles and texts of so many rows, by their mean in the file.
@@ -166,16 +260,32 @@ impl RowsFile {
         self.fingerprint
     }
 
-    /// What a report says of it.
-    pub fn describe(&self) -> String {
-        format!(
-            "rows from {} ({} bytes, fingerprint {:016x}): the scale's first of its {} rows{}",
+    /// What a report says of it, and of the rows at scales of so many.
+    pub fn describe(&self, scales: &[(&str, u64)]) -> String {
+        let collection = COLLECTIONS.iter().find(|it| Path::new(it.path) == self.path);
+        let name = collection
+            .map_or(String::new(), |it| format!("{}, Debian's package {}: ", it.name, it.package));
+        let what = if self.index.is_some() { " of whole articles" } else { "" };
+        let mut told = format!(
+            "rows from {name}{} ({} bytes, fingerprint {:016x}): {} rows{what}{}, {} bytes each on average",
             self.path.display(),
             self.state.bytes,
             self.fingerprint,
             self.rows,
-            self.skipped.in_words()
-        )
+            self.skipped_in_words(),
+            self.bytes_of(1),
+        );
+        for (scale, count) in scales {
+            told += &match self.generates(*count) {
+                0 => format!("; {scale}: the first {count} of them"),
+                generated => format!(
+                    "; {scale}: all {} of them and {generated} generated from their words, as long as they \
+                     are",
+                    self.rows
+                ),
+            };
+        }
+        told
     }
 }
 
@@ -200,7 +310,12 @@ fn unchanged(path: &Path, then: State, when: &str) -> std::result::Result<(), So
     Err(SourceError::new(what).in_file(path))
 }
 
-/// Adds up what is read, by FNV-1a with 64 bits.
+/// A hash with one more byte, by FNV-1a with 64 bits.
+fn fnv(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+}
+
+/// Adds up what is read.
 struct Hashed<'a, R> {
     inner: R,
     hash: &'a Cell<u64>,
@@ -212,10 +327,7 @@ const START: u64 = 0xcbf2_9ce4_8422_2325;
 impl<R: Read> Read for Hashed<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        let hash = buffer[..count].iter().fold(self.hash.get(), |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        self.hash.set(hash);
+        self.hash.set(buffer[..count].iter().fold(self.hash.get(), |hash, byte| fnv(hash, *byte)));
         Ok(count)
     }
 }

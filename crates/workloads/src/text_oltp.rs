@@ -11,8 +11,8 @@ use rand::RngExt;
 use crate::keys::{Keys, Picker, UNIFORM};
 use crate::sent::{TRANSACTION, one_of};
 use crate::{
-    Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, Random, RowsError,
-    RowsFile, Scale, Scales, Statements, Take, Text, Workload, names, stream,
+    Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError,
+    RowsFile, Scale, Scales, Statements, Take, Text, Workload, articles, names, stream,
 };
 
 use client::Reader;
@@ -33,11 +33,6 @@ static SCALES: LazyLock<Scales<i64, 3>> = LazyLock::new(|| {
 
 /// Bytes of a title: at least, and at most.
 const TITLE: (usize, usize) = (8, 80);
-/// A text has up to `SHORTEST << n` bytes and less than twice as many, for each `n` below `DOUBLINGS` as
-/// often: 256 bytes to 8 kB. The articles of Wikipedia that the tests were made for had 2.6 kB on average.
-const SHORTEST: usize = 256;
-const DOUBLINGS: u32 = 5;
-
 /// The keys that a read of several names, and the rows that a read of a range is limited to.
 const KEYS: usize = 100;
 /// The statements of a transaction of single rows.
@@ -219,7 +214,7 @@ impl Prepared for Articles {
         let mut random = stream(self.seed, 0);
         if let Some(file) = &self.file {
             let mut id = 0;
-            return file.each(self.count as u64, &mut |title, text| {
+            return file.each(self.count as u64, self.seed, &mut |title, text| {
                 id += 1;
                 let k = random.random_range(1..=self.count);
                 row(&[id.into(), k.into(), title.into(), text.into()])
@@ -229,7 +224,8 @@ impl Prepared for Articles {
             let k = random.random_range(1..=self.count);
             let longest = random.random_range(TITLE.0..=TITLE.1);
             let title = self.text.cut_line(&mut random, longest);
-            let text = body(&self.text, &mut random);
+            let longest = articles::length(&mut random);
+            let text = self.text.cut(&mut random, longest);
             row(&[id.into(), k.into(), title.into(), text.into()])
         })?;
         Ok(())
@@ -245,11 +241,4 @@ impl Prepared for Articles {
         let random = stream(seed, number as u64);
         Box::new(Reader::new(self, Test::PointSelectUpdate, together, random))
     }
-}
-
-/// The text of an article.
-fn body<'a>(text: &'a Text, random: &mut Random) -> &'a str {
-    let least = SHORTEST << random.random_range(0..DOUBLINGS);
-    let longest = random.random_range(least..2 * least);
-    text.cut(random, longest)
 }

@@ -12,8 +12,10 @@ use bakeoff_engines::{
     Access, Action, Durability, Engine, Home, Rows, Schema, Statement, Terms, Value,
 };
 
-use super::disk_daemon;
 use bakeoff_lab::Registry;
+use bakeoff_workloads::{COLLECTIONS, Collection, RowsFile};
+
+use super::disk_daemon;
 
 use crate::Lab;
 use crate::cli;
@@ -50,6 +52,9 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
         let needed = if about.home == Home::Server { Needed::No } else { Needed::Yes };
         let place = folder.path().join(about.name.replace(':', "-"));
         found.say(needed, &format!("engine {}", about.name), try_engine(engine, &place))?;
+    }
+    for collection in &COLLECTIONS {
+        found.say(Needed::No, &format!("text {}", collection.name), text(collection))?;
     }
     // Neighbours are on the virtual disk; where there is none, on that under the run folder.
     let disk = try_disk(folder.path());
@@ -139,6 +144,16 @@ fn machine(folder: &Path) -> Result<String, String> {
         machine.system,
         machine.kernel,
     ))
+}
+
+/// What real text there is for rows.
+fn text(collection: &Collection) -> Result<String, String> {
+    const USE: &str = "real text, which the rows of text-oltp are made of";
+    if !collection.is_installed() {
+        return Err(format!("{USE} (without it, of made-up text): {}", collection.install()));
+    }
+    let file = RowsFile::survey(Path::new(collection.path)).map_err(|error| error.to_string())?;
+    Ok(format!("{USE}: {}", file.describe(&[])))
 }
 
 fn room(folder: &Path) -> Result<String, String> {

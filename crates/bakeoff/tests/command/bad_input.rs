@@ -54,6 +54,10 @@ fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
         (&["text-oltp", "--rows-from", "latin.txt"], &["latin.txt", "no row", "1 not UTF-8"]),
         (&["text-oltp", "--rows-from", "nowhere.txt"], &["nowhere.txt"]),
         (
+            &["text-oltp", "--rows-strict", "--rows-from", "generated"],
+            &["`rows_strict` is for rows from a file", "leave `rows_strict` out"],
+        ),
+        (
             &["redmine", "--rows-from", "latin.txt"],
             &["`redmine` makes its rows itself", "text-oltp"],
         ),
@@ -73,6 +77,27 @@ fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
         place.run(&arguments).code(2).says(texts);
     }
     assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 2, "nothing was made");
+}
+
+#[test]
+fn what_is_no_file_of_rows_is_told_before_anything_is_made() {
+    let place = Place::new();
+    let refused = |name: &str, bytes: &[u8], texts: &[&str]| {
+        std::fs::write(place.path(name), bytes).unwrap();
+        place.run(&["run", "text-oltp", "--rows-from", name]).code(2).says(texts);
+    };
+    refused("binary.tsv", b"Ape\t\0\x01\x02\n", &["binary.tsv, line 1", "the file is binary"]);
+    refused("cut.tsv", b"Ape\tcaf\xc3", &["cut.tsv, line 1", "in the middle of a character"]);
+    refused("broken.tsv.gz", b"\x1f\x8b\x08\0\0\0", &["broken.tsv.gz", "gzip data are broken"]);
+    refused("it.dict", b"An ape.", &["it.index", "No such file"]);
+    // A line of 2 GB, which takes no room in the file.
+    let long = std::fs::File::create(place.path("long.tsv")).unwrap();
+    long.set_len(2 << 30).unwrap();
+    place
+        .run(&["run", "text-oltp", "--rows-from", "long.tsv"])
+        .code(2)
+        .says(&["long.tsv, line 1", "NUL"]);
+    assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 5, "nothing was made");
 }
 
 #[test]

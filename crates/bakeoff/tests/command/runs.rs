@@ -325,6 +325,44 @@ fn rows_come_from_a_file_in_its_order() {
 }
 
 #[test]
+fn a_file_of_rows_may_have_to_be_whole() {
+    let place = Place::new();
+    place.write("mine.tsv", &(0..10_000).map(|n| format!("{n}\tText {n}.\n")).collect::<String>());
+    let arguments = [
+        "run",
+        "text-oltp",
+        "--rows-strict",
+        "--rows-from",
+        "mine.tsv",
+        "--engine",
+        "lmdb",
+        "--dry-run",
+    ];
+    place.run(&arguments).code(0).says(&["mine.tsv", "small: the first 10000 of them"]);
+    place.write("mine.tsv", "1\tText.\n\n");
+    place.run(&arguments).code(2).says(&["mine.tsv, line 2: it is empty", "--rows-strict"]);
+}
+
+#[test]
+fn rows_are_real_text_where_there_is_some_unless_generated_ones_are_asked_for() {
+    let place = Place::new();
+    let told = |more: &[&str]| {
+        let plan = ["run", "text-oltp", "--quick", "--engine", "lmdb", "--dry-run"];
+        place.run(&[&plan[..], more].concat()).code(0)
+    };
+    told(&["--rows-from", "generated"])
+        .says(&["made-up text, from the built-in generator (seed 1)"]);
+    let gcide = bakeoff_workloads::Collection::find("gcide").unwrap();
+    let there = gcide.is_installed().then_some(()).ok_or_else(|| gcide.install());
+    let Some(()) = bakeoff_testkit::needs(there) else {
+        told(&[]).says(&["made-up text"]);
+        return;
+    };
+    told(&[]).says(&["rows from gcide", "dict-gcide", "small: the first 10000 of them"]);
+    told(&["--scale", "large"]).says(&["large: all ", "generated from their words"]);
+}
+
+#[test]
 fn a_share_of_the_data_is_told_in_bytes_before_anything_is_loaded() {
     let place = Place::new();
     place.write(

@@ -1,7 +1,7 @@
 //! What is wrong with taking a workload's rows from a file.
 
 use crate::message::Problem;
-use crate::{Experiment, Vocabulary, WorkloadNames};
+use crate::{Experiment, RowsFrom, Vocabulary, WorkloadNames};
 
 /// What is wrong, if rows are to come from a file: not every workload takes them, and one that does has no
 /// use for a text.
@@ -10,13 +10,18 @@ pub(super) fn check(
     workload: &WorkloadNames,
     vocabulary: &Vocabulary,
 ) -> Vec<Problem> {
-    if experiment.rows_from.is_none() {
-        return Vec::new();
-    }
     let mut problems = Vec::new();
-    if !workload.takes_rows {
+    if experiment.rows_strict && !matches!(experiment.rows_from, Some(RowsFrom::File(_))) {
+        let title = "`rows_strict` is for rows from a file, and none is named";
+        problems
+            .push(Problem::new(title).help("name it as `rows_from`, or leave `rows_strict` out"));
+    }
+    if experiment.rows_from.is_none() {
+        return problems;
+    }
+    if workload.takes_rows.is_empty() {
         let title = format!("the workload `{}` makes its rows itself", workload.name);
-        let takers = vocabulary.workloads.iter().filter(|workload| workload.takes_rows);
+        let takers = vocabulary.workloads.iter().filter(|workload| !workload.takes_rows.is_empty());
         let takers: Vec<&str> = takers.map(|workload| &*workload.name).collect();
         let help = format!("leave `rows_from` out; rows from a file: {}", takers.join(", "));
         problems.push(Problem::new(title).help(help));

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bakeoff_experiment::{
-    ArrivalNames, Changes, Declared, DeviceProblem, DeviceTable, DiskModels, Disks, EngineNames,
-    Engines, Error, Experiment, Factor, ParameterNames, PlannerNames, Standing, Variant,
-    Vocabulary, WorkloadNames, presets, without_passwords,
+    ArrivalNames, Changes, CollectionNames, Declared, DeviceProblem, DeviceTable, DiskModels,
+    Disks, EngineNames, Engines, Error, Experiment, Factor, ParameterNames, PlannerNames, Standing,
+    Variant, Vocabulary, WorkloadNames, presets, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -54,7 +54,7 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
         operations: strings(&["create_issue", "process_issues"]),
         factors: Factor::OWN.into(),
         reads_back: name == "ledger",
-        takes_rows: name == "redmine",
+        takes_rows: Vec::new(),
         cut_by: Ok("ledger".to_owned()),
     };
     let files = WorkloadNames {
@@ -76,6 +76,7 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
             files,
         ],
         disks: Disks::new(Models),
+        collections: Vec::new(),
         arrivals: [("even", "in even gaps"), ("poisson", "in random gaps"), ("pairs", "in pairs")]
             .map(|(name, summary)| ArrivalNames { name: name.into(), summary: summary.into() })
             .into(),
@@ -85,6 +86,14 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
         presets: presets().to_vec(),
         trusts: false,
     }
+}
+
+/// The same names, where `redmine` takes rows, and there is a collection `words` of text.
+pub fn taking_rows(installed: bool) -> Vocabulary {
+    let mut vocabulary = vocabulary();
+    vocabulary.workloads[0].takes_rows = vec![10, 100, 1000];
+    vocabulary.collections = vec![CollectionNames { name: "words".into(), installed }];
+    vocabulary
 }
 
 /// The same names, for a file that is trusted.

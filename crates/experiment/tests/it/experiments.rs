@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::common::{GOOD, OF_FILES, load, load_with, trusting, vocabulary, vocabulary_with};
+use crate::common::{
+    GOOD, OF_FILES, load, load_with, taking_rows, trusting, vocabulary, vocabulary_with,
+};
 use bakeoff_experiment::{
-    Bounds, Changes, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, WorkloadNames,
-    base, engine, presets,
+    Bounds, Changes, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, RowsFrom,
+    WorkloadNames, base, engine, presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -271,7 +273,7 @@ prop_compose! {
         let own = BTreeMap::from([("max_connections".to_owned(), value)]);
         let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
-            name, title, workload, text, rows_from: None, compare, factors, disks, settings, seconds,
+            name, title, workload, text, rows_from: None, rows_strict: false, compare, factors, disks, settings, seconds,
             repetitions, seed, noise_floor, priced: false, planner, bounds, cuts, published: None,
         }
     }
@@ -450,11 +452,11 @@ fn rows_come_from_a_file_where_the_workload_takes_them() {
     let path = folder.path().join("e.toml");
     let load = |text: &str| {
         std::fs::write(&path, text).expect("a file");
-        Experiment::load(path.to_str().expect("UTF-8"), &Changes::default(), &vocabulary())
+        Experiment::load(path.to_str().expect("UTF-8"), &Changes::default(), &taking_rows(true))
     };
     let good = "workload = \"redmine\"\nengine = \"lmdb\"\nrows_from = \"a/rows.tsv\"\n";
     let experiment = load(good).expect("it is right");
-    assert_eq!(experiment.rows_from, Some(folder.path().join("a/rows.tsv")));
+    assert_eq!(experiment.rows_from, Some(RowsFrom::File(folder.path().join("a/rows.tsv"))));
     assert_eq!(load(&experiment.to_toml()).expect("it is right"), experiment);
     let wrong = |text: &str| load(text).expect_err("it is wrong").to_string();
     let other = wrong(&good.replace("redmine", "reads"));
@@ -463,4 +465,35 @@ fn rows_come_from_a_file_where_the_workload_takes_them() {
     let both = wrong(&format!("{good}text = \"b.txt\"\n"));
     assert!(both.contains("`text` and `rows_from` both"), "{both}");
     assert!(wrong(&good.replace("a/rows.tsv", "")).contains("`rows_from` names no file"));
+    let strict = format!("{good}rows_strict = true\n");
+    let strict = load(&strict).expect("it is right");
+    assert!(strict.rows_strict);
+    assert_eq!(load(&strict.to_toml()).expect("it is right"), strict);
+    let nothing = wrong("workload = \"redmine\"\nengine = \"lmdb\"\nrows_strict = true\n");
+    assert!(nothing.contains("`rows_strict` is for rows from a file"), "{nothing}");
+}
+
+#[test]
+fn where_rows_come_from_is_settled_when_nobody_says_it() {
+    let plain = "workload = \"redmine\"\nengine = \"lmdb\"\n";
+    let from = |toml: &str, installed| {
+        let vocabulary = taking_rows(installed);
+        let experiment = load_with(toml, &Changes::default(), &vocabulary).expect("it is right");
+        // What is kept says it, wherever the run is resumed.
+        let elsewhere = taking_rows(!installed);
+        let again = load_with(&experiment.to_toml(), &Changes::default(), &elsewhere);
+        assert_eq!(again.expect("it is right"), experiment);
+        experiment.rows_from
+    };
+    let words = Some(RowsFrom::Collection("words".to_owned()));
+    assert_eq!(from(plain, true), words);
+    assert_eq!(from(plain, false), Some(RowsFrom::Generated));
+    let told = |from: &str| format!("{plain}rows_from = \"{from}\"\n");
+    assert_eq!(from(&told("words"), false), words);
+    assert_eq!(from(&told("generated"), true), Some(RowsFrom::Generated));
+    let file = from(&told("/x/generated"), true);
+    assert_eq!(file, Some(RowsFrom::File("/x/generated".into())));
+    // A text is what they are made of.
+    assert_eq!(from(&format!("{plain}text = \"/a.txt\"\n"), true), None);
+    assert_eq!(from(&plain.replace("redmine", "reads"), true), None);
 }

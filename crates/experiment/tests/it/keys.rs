@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bakeoff_experiment::{Changes, Experiment};
 use clap::{Args as _, CommandFactory as _, Parser};
 
-use crate::common::{load, message};
+use crate::common::{load_with, message, taking_rows};
 
 /// A command that has the flags alone.
 #[derive(Parser)]
@@ -16,10 +16,11 @@ struct Flags {
 
 /// What a file says beside the key, a line for the key, the flag that says the same, and another line
 /// for the key.
-const SAID: [(&str, &str, &str, &str); 18] = [
+const SAID: [(&str, &str, &str, &str); 19] = [
     ("", "compare = \"disk\"", "--compare=disk", "compare = \"engine\""),
     ("", "text = \"/all.txt\"", "--text=/all.txt", "text = \"/none.txt\""),
     ("", "rows_from = \"/all.tsv\"", "--rows-from=/all.tsv", "rows_from = \"/none.tsv\""),
+    ("rows_from = \"/a.tsv\"", "rows_strict = true", "--rows-strict", "rows_strict = false"),
     ("", "seconds = 2.5", "--seconds=2.5", "seconds = 7"),
     ("", "repetitions = 7", "--repetitions=7", "repetitions = 8"),
     ("", "seed = 9", "--seed= 9", "seed = 10"),
@@ -42,7 +43,7 @@ fn changes(flag: &str) -> Changes {
 }
 
 fn loaded(toml: &str, changes: &Changes) -> Experiment {
-    load(toml, changes).unwrap_or_else(|error| panic!("{toml}\n{error}"))
+    load_with(toml, changes, &taking_rows(true)).unwrap_or_else(|error| panic!("{toml}\n{error}"))
 }
 
 #[test]

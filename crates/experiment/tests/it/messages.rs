@@ -29,7 +29,7 @@ error: unknown key `neighbors`
   | ^^^^^^^^^
   |
   = help: did you mean `neighbours`?
-  = help: valid: name, title, workload, text, rows_from, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
+  = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
 max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, quick, \
 disks, settings, published";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
@@ -84,7 +84,7 @@ error: unknown key `secnds`
   | ^^^^^^
   |
   = help: did you mean `seconds`?
-  = help: valid: name, title, workload, text, rows_from, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
+  = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
 max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state
 
 error: unknown factor `engin`

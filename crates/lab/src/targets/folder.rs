@@ -113,7 +113,7 @@ impl Target for Folder {
                 Factor::Declared(&DEPTH),
             ],
             reads_back: false,
-            takes_rows: false,
+            takes_rows: Vec::new(),
             cut_by: Err(format!(
                 "{WORKLOAD} only reads, so that it can't say what a power cut has taken"
             )),

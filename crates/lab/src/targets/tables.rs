@@ -4,6 +4,7 @@ mod external;
 mod fill;
 mod kinds;
 mod meter;
+pub mod rows;
 mod written;
 
 use std::path::{Path, PathBuf};
@@ -13,9 +14,7 @@ use bakeoff_engines::urls::{self, Secret};
 use bakeoff_engines::{
     Claim, Database, Debt, Durability, Engine, Home, Session, Terms, find_among,
 };
-use bakeoff_experiment::{
-    Cell, Declared, Experiment, Factor, WorkloadNames, engine as engine_name,
-};
+use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
 use bakeoff_factor::Levels;
 use bakeoff_load::{
     Blocking, Client, Done, Driver, Interleaved, MOST_FAILURES, Pacer, Record, Share, Work,
@@ -23,7 +22,7 @@ use bakeoff_load::{
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_results::{AppliedSetting, Measures};
 use bakeoff_workloads::{
-    self as workloads, Claims, Name, Parameters, Prepared, RowsFile, SourceError, Text, Workload,
+    self as workloads, Claims, Name, Parameters, Prepared, RowsFile, Text, Workload,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -111,23 +110,6 @@ fn factors(workload: &dyn Workload) -> Vec<Factor> {
     Factor::OWN.into_iter().chain(declared).collect()
 }
 
-/// The file that a workload's rows come from at a scale, where the experiment names one and the workload takes
-/// them from it.
-///
-/// # Errors
-/// What is wrong with the file, or that it holds too few rows.
-fn rows_file(
-    experiment: &Experiment,
-    workload: &dyn Workload,
-    scale: &str,
-) -> Result<Option<RowsFile>, SourceError> {
-    let count = workload.rows_from_file(scale);
-    let (Some(path), Some(count)) = (&experiment.rows_from, count) else { return Ok(None) };
-    let file = RowsFile::survey(path)?;
-    file.holds(count)?;
-    Ok(Some(file))
-}
-
 /// A cell's levels of the factors that its workload declares.
 fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
     let level = |factor: &'static Declared| {
@@ -151,7 +133,10 @@ impl Target for Tables {
             operations: workload.operations().into_iter().map(Into::into).collect(),
             factors: factors(*workload),
             reads_back: workload.reads_back(),
-            takes_rows: workload.rows_from_file(&workload.scales()[0].name).is_some(),
+            takes_rows: {
+                let scales = workload.scales().iter();
+                scales.filter_map(|scale| workload.rows_from_file(&scale.name)).collect()
+            },
             // The power of an engine is cut under clients that can say what they were promised.
             cut_by: if workload.is_audited() {
                 Ok(workload.name().into())
@@ -198,7 +183,7 @@ impl Target for Tables {
         let shaping = workload.factors().into_iter().filter(|factor| workload.shapes_rows(factor));
         let declared: String =
             shaping.map(|factor| format!(" {}={}", factor.name, levels.of(factor))).collect();
-        let rows = rows_file(experiment, workload, scale)
+        let rows = rows::at_scale(experiment, workload, scale)
             .map_err(|error| Refusal::of(cell, &[Factor::SCALE], error.to_string()))?;
         let from = rows.as_ref().map(|file| format!(" rows {:016x}", file.fingerprint()));
         let declared = declared + &from.unwrap_or_default();

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::{RowsError, SourceError};
 
 /// The most characters of a title, and the most bytes of a text: what the columns take.
-const LONGEST_TITLE: usize = 512;
-const LONGEST_TEXT: usize = (1 << 24) - 1;
+pub const LONGEST_TITLE: usize = 512;
+pub const LONGEST_TEXT: usize = (1 << 24) - 1;
 /// The most bytes of a record that are held: quotes and escapes make it longer than its text.
 const LONGEST_RECORD: usize = 64 << 20;
 
@@ -48,19 +48,53 @@ pub struct Skipped {
     pub too_long: u64,
     /// Not UTF-8.
     pub not_utf8: u64,
+    /// The first of them: its line, or its number among a dictionary's articles, and why.
+    pub first: Option<(u64, Why)>,
+}
+
+/// Why a record is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Why {
+    Empty,
+    TooLong,
+    NotUtf8,
+}
+
+impl Why {
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::TooLong => "too long",
+            Self::NotUtf8 => "not UTF-8",
+        }
+    }
 }
 
 impl Skipped {
+    /// Counts one more, and notes where it is.
+    pub fn add(&mut self, line: u64, why: Why) {
+        self.first.get_or_insert((line, why));
+        *match why {
+            Why::Empty => &mut self.empty,
+            Why::TooLong => &mut self.too_long,
+            Why::NotUtf8 => &mut self.not_utf8,
+        } += 1;
+    }
+
     /// `, 3 lines skipped (1 empty, 2 not UTF-8)`; nothing where none are.
-    pub fn in_words(&self) -> String {
-        let all =
-            [(self.empty, "empty"), (self.too_long, "too long"), (self.not_utf8, "not UTF-8")];
+    pub fn in_words(&self, of: &str) -> String {
+        let all = [
+            (self.empty, Why::Empty),
+            (self.too_long, Why::TooLong),
+            (self.not_utf8, Why::NotUtf8),
+        ];
         let reasons = all.iter().filter(|(count, _)| *count > 0);
-        let reasons: Vec<String> = reasons.map(|(count, why)| format!("{count} {why}")).collect();
+        let reasons: Vec<String> =
+            reasons.map(|(count, why)| format!("{count} {}", why.in_words())).collect();
         match all.iter().map(|(count, _)| count).sum::<u64>() {
             0 => String::new(),
-            1 => format!(", 1 line skipped ({})", reasons.join(", ")),
-            sum => format!(", {sum} lines skipped ({})", reasons.join(", ")),
+            1 => format!(", 1 {of} skipped ({})", reasons.join(", ")),
+            sum => format!(", {sum} {of}s skipped ({})", reasons.join(", ")),
         }
     }
 }
@@ -81,7 +115,7 @@ pub fn records(
     while lines.record(format == Format::Csv)? {
         let here = |what: String| SourceError::new(what).at_line(lines.first);
         if lines.too_long {
-            skipped.too_long += 1;
+            skipped.add(lines.first, Why::TooLong);
             continue;
         }
         let line = match std::str::from_utf8(&lines.held) {
@@ -91,13 +125,13 @@ pub fn records(
                 return Err(here(what.into()).into());
             }
             Err(_) => {
-                skipped.not_utf8 += 1;
+                skipped.add(lines.first, Why::NotUtf8);
                 continue;
             }
         };
         let line = if lines.first == 1 { line.trim_start_matches('\u{feff}') } else { line };
         if line.trim().is_empty() {
-            skipped.empty += 1;
+            skipped.add(lines.first, Why::Empty);
             continue;
         }
         let article = match format {
@@ -110,9 +144,9 @@ pub fn records(
             return Err(here(NUL.into()).into());
         }
         if title.chars().count() > LONGEST_TITLE || text.len() > LONGEST_TEXT {
-            skipped.too_long += 1;
+            skipped.add(lines.first, Why::TooLong);
         } else if title.trim().is_empty() || text.trim().is_empty() {
-            skipped.empty += 1;
+            skipped.add(lines.first, Why::Empty);
         } else if !take(&title, &text)? {
             break;
         }

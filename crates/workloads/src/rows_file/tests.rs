@@ -4,6 +4,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
+use super::records::Why;
 use super::*;
 
 type Read2 = std::result::Result<(Vec<(String, String)>, Skipped), String>;
@@ -111,8 +112,11 @@ fn what_is_no_row_is_counted_and_skipped() {
     }
     let (all, skipped) = read(&bytes[..], Format::Tabs).expect("it is right");
     assert_eq!(all.len(), 3);
-    assert_eq!(skipped, Skipped { empty: 4, too_long: 1, not_utf8: 1 });
-    assert_eq!(skipped.in_words(), ", 6 lines skipped (4 empty, 1 too long, 1 not UTF-8)");
+    assert_eq!(
+        skipped,
+        Skipped { empty: 4, too_long: 1, not_utf8: 1, first: Some((3, Why::Empty)) }
+    );
+    assert_eq!(skipped.in_words("line"), ", 6 lines skipped (4 empty, 1 too long, 1 not UTF-8)");
 }
 
 #[test]
@@ -173,8 +177,10 @@ fn a_survey_says_what_there_is() {
     let survey = RowsFile::survey(&path).expect("it is right");
     assert_eq!((survey.rows, survey.bytes), (2, 32));
     assert_eq!(survey.bytes_of(20), 320);
-    let told = survey.describe();
-    assert!(told.ends_with("2 rows, 1 line skipped (1 empty)"), "{told}");
+    let told = survey.describe(&[("small", 1)]);
+    let end =
+        "2 rows, 1 line skipped (1 empty), 16 bytes each on average; small: the first 1 of them";
+    assert!(told.ends_with(end), "{told}");
     let few = survey.holds(3).expect_err("too few").to_string();
     assert!(few.contains("it holds 2 rows") && few.contains("3 are needed"), "{few}");
     let again = RowsFile::survey(&path).expect("it is right");
@@ -198,7 +204,7 @@ fn a_file_that_changes_is_no_source() {
     let (_folder, path) = file(TWO);
     let survey = RowsFile::survey(&path).expect("it is right");
     let mut given = 0;
-    let changed = survey.each(2, &mut |_, _| {
+    let changed = survey.each(2, 1, &mut |_, _| {
         given += 1;
         if given == 1 {
             let mut file = fs::OpenOptions::new().append(true).open(&path).expect("the file");
@@ -208,7 +214,7 @@ fn a_file_that_changes_is_no_source() {
     });
     let told = changed.expect_err("it changed").to_string();
     assert!(told.contains("changed while it was read: it had 36 bytes, and has 40 now"), "{told}");
-    let told = survey.each(2, &mut |_, _| Ok(())).expect_err("it changed").to_string();
+    let told = survey.each(2, 1, &mut |_, _| Ok(())).expect_err("it changed").to_string();
     assert!(told.contains("changed after the run was planned"), "{told}");
 }
 
@@ -221,6 +227,207 @@ fn as_many_rows_are_given_as_are_asked_for() {
         titles.push(title.to_owned());
         Ok(())
     };
-    survey.each(1, &mut take).expect("it is right");
+    survey.each(1, 1, &mut take).expect("it is right");
     assert_eq!(titles, ["Ape"]);
+}
+
+#[test]
+fn a_file_that_has_to_be_whole_names_the_first_line_that_is_no_row() {
+    let (_folder, path) = file(b"Ape\tAn ape.\nB\xff\tx\n\nBee\tA bee.\n");
+    let survey = RowsFile::survey(&path).expect("it is right");
+    let told = survey.whole().expect_err("two lines are none").to_string();
+    assert!(told.contains("rows.tsv, line 2: it is not UTF-8"), "{told}");
+    assert!(told.contains("2 lines skipped (1 empty, 1 not UTF-8)"), "{told}");
+    let (_folder, path) = file(TWO);
+    assert_eq!(RowsFile::survey(&path).expect("it is right").whole(), Ok(()));
+}
+
+/// Rows of made-up text, as a user's file may have them.
+fn made_up(rows: usize) -> String {
+    let text = crate::Text::generated(1);
+    let mut random = stream(1, 0);
+    let mut row = |number| {
+        let length = crate::articles::length(&mut random);
+        format!("Title {number}\t{}\n", text.cut(&mut random, length).replace('\n', " "))
+    };
+    (0..rows).map(|number| row(number)).collect()
+}
+
+#[test]
+fn a_file_with_too_few_rows_is_followed_by_others_of_its_words() {
+    let own = made_up(600);
+    let (_folder, path) = file(own.as_bytes());
+    let survey = RowsFile::survey(&path).expect("it is right");
+    assert_eq!([survey.generates(600), survey.generates(2000)], [0, 1400]);
+    let rows = |seed| {
+        let mut rows = Vec::new();
+        let mut take = |title: &str, text: &str| {
+            rows.push((title.to_owned(), text.to_owned()));
+            Ok(())
+        };
+        survey.each(2000, seed, &mut take).expect("there is text enough");
+        rows
+    };
+    let once = rows(1);
+    let lines: Vec<String> =
+        once[..600].iter().map(|(title, text)| format!("{title}\t{text}\n")).collect();
+    assert_eq!(lines.concat(), own, "the file's own come first, as they are");
+    let texts: std::collections::HashSet<&str> = once.iter().map(|(_, text)| &**text).collect();
+    assert_eq!(texts.len(), 2000, "none comes twice");
+    // One has the title and the length of the row that it is made like.
+    for (number, (title, text)) in once.iter().enumerate().skip(600) {
+        let (like, other) = &once[number % 600];
+        assert_eq!(title, like);
+        assert!(text.len() > other.len() / 2 && text.len() < other.len() + 100, "{text}");
+    }
+    assert_eq!(once, rows(1), "a seed gives the same");
+    let other = rows(2);
+    assert_eq!(once[..600], other[..600]);
+    let same = (600..2000).filter(|row| once[*row] == other[*row]).count();
+    assert!(same < 20, "{same} rows are the same with another seed");
+    let told = survey.describe(&[("small", 10), ("large", 2000)]);
+    assert!(
+        told.contains("small: the first 10 of them; large: all 600 of them and 1400 generated")
+    );
+}
+
+#[test]
+fn what_is_generated_compresses_like_the_file() {
+    let made_up = made_up(1500);
+    let rows = made_up.lines().filter_map(|line| line.split_once('\t'));
+    compresses_alike(rows.map(|(title, text)| (title.to_owned(), text.to_owned())).collect());
+    let gcide = &COLLECTIONS[0];
+    let there = gcide.is_installed().then_some(()).ok_or_else(|| gcide.install());
+    let Some(()) = bakeoff_testkit::needs(there) else { return };
+    let file = RowsFile::survey(Path::new(gcide.path)).expect("a dictionary");
+    let mut rows = Vec::new();
+    let mut take = |title: &str, text: &str| {
+        rows.push((title.to_owned(), text.to_owned()));
+        Ok(())
+    };
+    file.each(2500, 1, &mut take).expect("it holds more");
+    compresses_alike(rows);
+}
+
+/// Holds the ratios of rows and of rows generated from them against each other, in pieces as engines
+/// compress them and in those of their largest windows.
+fn compresses_alike(rows: Vec<(String, String)>) {
+    let bytes = rows.iter().map(|(title, text)| title.len() + text.len()).sum::<usize>();
+    let mut sample = Sample::of(bytes as u64);
+    rows.iter().for_each(|(title, text)| sample.add(title, text));
+    let own: String = rows.into_iter().map(|(_, text)| text).collect();
+    let mut made = String::new();
+    let mut take = |_: &str, text: &str| {
+        made.push_str(text);
+        Ok(())
+    };
+    let count = sample.rows();
+    sample.each(count, &mut stream(1, 0), &mut take).expect("there is text enough");
+    let length = made.len() as f64 / own.len() as f64;
+    assert!((0.98..=1.01).contains(&length), "{length} as long");
+    assert_ne!(own, made);
+    let zstd = |bytes: &[u8]| compress_to_vec(bytes, CompressionLevel::Fastest);
+    let packings: [(&str, &dyn Fn(&[u8]) -> Vec<u8>); 2] = [("gzip", &gzip), ("zstd", &zstd)];
+    for (name, pack) in packings {
+        for piece in [1 << 16, 1 << 20] {
+            let ratio = |text: &str| {
+                let packed = text.as_bytes().chunks_exact(piece).map(|piece| pack(piece).len());
+                (text.len() / piece * piece) as f64 / packed.sum::<usize>() as f64
+            };
+            let (own, made) = (ratio(&own), ratio(&made));
+            let told = format!("{name}, {piece} bytes: {own:.3} of the file, {made:.3} generated");
+            eprintln!("{told}");
+            assert!((0.9..=1.1).contains(&(made / own)), "{told}");
+        }
+    }
+}
+
+#[test]
+fn words_that_are_too_few_are_told() {
+    let mut sample = Sample::of(1000);
+    sample.add("Ape", "ape");
+    let mut given = 0;
+    let mut take = |_: &str, _: &str| {
+        given += 1;
+        Ok(())
+    };
+    let told = sample.each(1000, &mut stream(1, 0), &mut take).expect_err("one word").to_string();
+    assert!(told.contains("words are too few"), "{told}");
+    assert!(given < 1000);
+}
+
+#[test]
+fn a_long_file_is_sampled_evenly() {
+    let mut sample = Sample::of(400_000_000);
+    let text = "x".repeat(1000);
+    (0..10_000).for_each(|number| sample.add(&number.to_string(), &text));
+    assert_eq!(sample.rows(), 1000);
+}
+
+/// Writes a dictionary of these headwords and articles; one that begins with `=` leads to the article before.
+fn dictionary(entries: &[(&str, &[u8])]) -> (tempfile::TempDir, PathBuf) {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let number = |value: usize| -> String {
+        [value / 4096, value / 64, value].iter().map(|it| DIGITS[it % 64] as char).collect()
+    };
+    let (mut index, mut articles, mut last) = (String::new(), Vec::new(), (0, 0));
+    for (headword, article) in entries {
+        if !headword.starts_with('=') {
+            last = (articles.len(), article.len());
+            articles.extend(*article);
+        }
+        let headword = headword.trim_start_matches('=');
+        index += &format!("{headword}\t{}\t{}\n", number(last.0), number(last.1));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("it.index"), index).expect("a file");
+    let path = folder.path().join("it.dict.dz");
+    fs::write(&path, gzip(&articles)).expect("a file");
+    (folder, path)
+}
+
+#[test]
+fn a_dictionary_gives_whole_articles() {
+    let long = format!("Bee\n   {}\n", "A small one. ".repeat(400));
+    let short = format!("Cow\n   {}\n", "Gives milk. ".repeat(8));
+    let mut entries: Vec<(&str, &[u8])> =
+        vec![("00-database-info", b"about it"), ("Bee", long.as_bytes()), ("=Bees", b"")];
+    entries.extend([("Bad", &b"caf\xe9"[..]), ("Blank", b"  \n")]);
+    entries.extend(std::iter::repeat_n(("Cow", short.as_bytes()), 300));
+    let (folder, path) = dictionary(&entries);
+    let file = RowsFile::survey(&path).expect("a dictionary");
+    let mut rows = Vec::new();
+    let mut take = |title: &str, text: &str| {
+        rows.push((title.to_owned(), text.to_owned()));
+        Ok(())
+    };
+    file.each(file.rows, 1, &mut take).expect("as it was");
+    let all: String = rows.iter().map(|(_, text)| &**text).collect();
+    assert_eq!(all, long.clone() + &short.repeat(300), "each article once, in order");
+    assert_eq!(rows[0].0, "Bee");
+    let whole = |(title, text): &(String, String)| title == "Cow" && text.len() % short.len() == 0;
+    assert!(rows[1..].iter().all(whole), "articles are not cut");
+    let lengths: std::collections::HashSet<usize> = rows.iter().map(|it| it.1.len()).collect();
+    assert!(rows.len() > 5 && lengths.len() > 4, "{lengths:?}");
+    let told = file.describe(&[]);
+    let skipped = "rows of whole articles, 2 articles skipped (1 empty, 1 not UTF-8)";
+    assert!(told.contains(skipped), "{told}");
+
+    // Its index is a part of it.
+    let index = folder.path().join("it.index");
+    let mut longer = fs::read(&index).expect("the index");
+    longer.extend(b"Dog\tB\tC\n");
+    fs::write(&index, longer).expect("the index");
+    let told = file.each(1, 1, &mut |_, _| Ok(())).expect_err("it changed").to_string();
+    assert!(told.contains("it.index") && told.contains("changed after"), "{told}");
+    assert_ne!(RowsFile::survey(&path).expect("right").fingerprint(), file.fingerprint());
+
+    let wrong = || RowsFile::survey(&path).expect_err("it is wrong").to_string();
+    fs::write(&index, "Bee\tA\t///\n").expect("the index");
+    fs::write(&path, gzip(b"Bee")).expect("the articles");
+    assert!(wrong().contains("ends before the end of the article `Bee`"), "{}", wrong());
+    fs::write(&index, "Bee\tA\n").expect("the index");
+    assert!(wrong().contains("it.index, line 1: no headword, place and length"), "{}", wrong());
+    fs::remove_file(&index).expect("the index");
+    assert!(wrong().contains("it.index"), "{}", wrong());
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Vocabulary, base};
 use bakeoff_lab::Registry;
+use bakeoff_lab::targets::tables::rows::survey;
 use bakeoff_report::Reports;
-use bakeoff_workloads::{RowsFile, Text};
+use bakeoff_workloads::Text;
 
 use super::usage;
 use crate::cli;
@@ -31,7 +32,7 @@ impl Asked<'_> {
         };
         let experiment =
             self.load(name, &self.arguments.changes(), self.arguments.trust_experiment)?;
-        let text = text(&experiment)?;
+        let text = text(self.registry, &experiment)?;
         if experiment.rows_from.is_some() {
             say(text);
         }
@@ -119,10 +120,31 @@ fn virtual_disks(experiment: &Experiment) -> Option<String> {
     (!real).then(|| levels.join(", "))
 }
 
+/// The experiment's scales, and how many rows its workload takes at each.
+fn counts(registry: &Registry, experiment: &Experiment) -> Vec<(String, u64)> {
+    let vocabulary = registry.vocabulary();
+    let Some(workload) = vocabulary.workload(&experiment.workload) else { return Vec::new() };
+    let all = || workload.scales.iter().zip(&workload.takes_rows);
+    let levels = experiment.levels(Factor::SCALE);
+    let counted = levels.iter().filter_map(|level| all().find(|(scale, _)| *scale == base(level)));
+    counted.map(|(scale, count)| (scale.clone(), *count)).collect()
+}
+
 /// Where the experiment's texts come from, as a report says it: a file of rows or of text, or made up.
-pub fn text(experiment: &Experiment) -> Result<String, Failure> {
-    if let Some(path) = &experiment.rows_from {
-        return RowsFile::survey(path).map(|file| file.describe()).map_err(usage);
+pub fn text(registry: &Registry, experiment: &Experiment) -> Result<String, Failure> {
+    if let Some(from) = &experiment.rows_from {
+        let Some(file) = survey(from).map_err(usage)? else {
+            return Ok(format!(
+                "rows of made-up text, from the built-in generator (seed {})",
+                experiment.seed
+            ));
+        };
+        if experiment.rows_strict {
+            file.whole().map_err(usage)?;
+        }
+        let scales = counts(registry, experiment);
+        let scales: Vec<(&str, u64)> = scales.iter().map(|(it, count)| (&**it, *count)).collect();
+        return Ok(file.describe(&scales));
     }
     let text = match &experiment.text {
         Some(path) => Text::from_file(path).map_err(usage)?,

@@ -118,7 +118,7 @@ fn describe_run(
     experiment: &Experiment,
     possible: &Possible,
 ) -> Result<Run, Failure> {
-    let text = text(experiment)?;
+    let text = text(registry, experiment)?;
     // The machine is described by the folder's disk, so what is above it must be there.
     let above = above(dir);
     let machine = bakeoff_lab::describe_machine(above)
@@ -183,6 +183,9 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     }
     if let Some(file) = &arguments.keys.rows_from {
         command.extend(["--rows-from".into(), quote(&file.to_string_lossy())]);
+    }
+    if arguments.keys.rows_strict == Some(true) {
+        command.push("--rows-strict".into());
     }
     let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
     let scale = experiment.levels(Factor::SCALE);
