@@ -193,6 +193,10 @@ impl Model {
                 let given = found.iter().map(|row| &row[*column]).filter(|c| **c != Cell::Null);
                 vec![vec![given.fold(zero, |sum, cell| sum.plus(cell))]]
             }
+            Yield::Count(column) => {
+                let values = found.iter().filter(|row| row[*column] != Cell::Null);
+                vec![vec![Cell::Int(values.count() as i64)]]
+            }
             Yield::Distinct(column) => {
                 let values: BTreeSet<&Cell> = found.iter().map(|row| &row[*column]).collect();
                 values.into_iter().map(|cell| vec![cell.clone()]).collect()
@@ -220,8 +224,15 @@ fn pick(row: &[Cell], columns: &[usize]) -> Row {
 
 /// Whether a path's columns lie in its scope. A null equals nothing and is on no side of a bound.
 fn inside(path: &[Cell], scope: &Scope, parameters: &[Cell]) -> bool {
-    let Scope::Range { equal, from, to } = *scope else {
-        return path[0] != Cell::Null && parameters.contains(&path[0]);
+    let (equal, from, to) = match *scope {
+        Scope::Range { equal, from, to } => (equal, from, to),
+        Scope::Among(_) => return path[0] != Cell::Null && parameters.contains(&path[0]),
+        Scope::Ranges(_) => {
+            let within = |bounds: &[Cell]| {
+                !bounds.contains(&Cell::Null) && bounds[0] <= path[0] && path[0] <= bounds[1]
+            };
+            return path[0] != Cell::Null && parameters.chunks(2).any(within);
+        }
     };
     let (fixed, mut bounds) = (&parameters[..equal], parameters[equal..].iter());
     let mut holds = fixed.iter().zip(path).all(|(wanted, cell)| equals(cell, wanted));

@@ -122,16 +122,20 @@ fn read(number: usize, table: &Table, genes: &mut Genes<'_>) -> Read {
         None => (Path::Key, table.key.len()),
         Some(index) => (Path::Index(index), table.indexes[index].columns.len()),
     };
-    let among = genes.once_in(5);
+    let listed = match genes.below(8) {
+        0 => Some(Scope::Among(1 + genes.below(3))),
+        1 => Some(Scope::Ranges(1 + genes.below(3))),
+        _ => None,
+    };
     let order = *genes.pick(&[Order::Any, Order::Ascending, Order::Descending]);
-    let limited = !among && order != Order::Any && genes.once_in(2);
+    let limited = listed.is_none() && order != Order::Any && genes.once_in(2);
     let filters = filters(table, genes);
     Read {
         table: number,
         path,
-        scope: if among { Scope::Among(1 + genes.below(3)) } else { range(length, genes) },
+        scope: listed.unwrap_or_else(|| range(length, genes)),
         filters,
-        order: if among { Order::Any } else { order },
+        order: if listed.is_some() { Order::Any } else { order },
         limit: limited.then(|| genes.below(4) as u32),
         yields: yields(table, genes),
         for_update: genes.once_in(4),
@@ -162,11 +166,12 @@ fn yields(table: &Table, genes: &mut Genes<'_>) -> Yield {
         .copied()
         .filter(|column| table.columns[*column].name.starts_with(SMALL))
         .collect();
-    match genes.below(6) {
+    match genes.below(7) {
         0 if !small.is_empty() => Yield::Sum(*genes.pick(&small)),
         1 => Yield::Distinct(*genes.pick(&all)),
         2 => Yield::Sorted(*genes.pick(&all)),
-        3 => Yield::Columns(vec![*genes.pick(&all), *genes.pick(&all)]),
+        3 => Yield::Count(*genes.pick(&all)),
+        4 => Yield::Columns(vec![*genes.pick(&all), *genes.pick(&all)]),
         _ => Yield::Columns(all),
     }
 }
@@ -181,7 +186,7 @@ pub fn parameters(schema: &Schema, action: &Action, genes: &mut Genes<'_>) -> Ve
                 Path::Index(index) => &table.indexes[index].columns,
             };
             let columns: Vec<usize> = match read.scope {
-                Scope::Among(count) => vec![path[0]; count],
+                Scope::Among(_) | Scope::Ranges(_) => vec![path[0]; read.scope.parameters()],
                 Scope::Range { equal, from, to } => {
                     let bounds = from.iter().chain(&to).map(|_| path[equal]);
                     path[..equal].iter().copied().chain(bounds).collect()

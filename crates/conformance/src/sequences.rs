@@ -264,7 +264,7 @@ impl<'a> Trial<'a> {
             (Path::Index(_), Scope::Range { equal, from, to }) => {
                 equal > 0 || from.is_some() && to.is_some()
             }
-            (Path::Index(_), Scope::Among(_)) => true,
+            (Path::Index(_), Scope::Among(_) | Scope::Ranges(_)) => true,
         };
         let written = || self.seen.rows(read.table).ne(self.committed.rows(read.table));
         let myrocks = self.engine.about().name.starts_with("mariadb:rocksdb");

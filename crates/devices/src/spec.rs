@@ -11,6 +11,7 @@ use crate::device::model::{self, AnyParameters, USED};
 use crate::device::raid::{self, Raid10};
 use crate::device::{Device, Wrong};
 use crate::ext4;
+use crate::size::size_of;
 
 pub use problem::{Hint, Problem, SpecError};
 
@@ -56,6 +57,13 @@ impl Spec {
     /// A RAID-10 of so many of it.
     pub(crate) fn in_array(self, disks: u32) -> Self {
         Self { disks: Some(disks), ..self }
+    }
+
+    /// Bytes that it holds, where its name says so, as that of `ebs-gp2:100G` does. A RAID-10 keeps all of
+    /// it twice.
+    pub fn size(&self) -> Option<u64> {
+        let (_, size) = self.name.split_once(':')?;
+        Some(size_of(size)? * u64::from(self.disks.map_or(1, |disks| disks / 2)))
     }
 
     /// The same with the data on this part of a hard disk's stroke; all of it is right for any

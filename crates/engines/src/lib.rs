@@ -225,6 +225,9 @@ fn claimed() -> Error {
     )
 }
 
+/// Says whether an engine can run a statement on tables of a schema, and if not, why.
+pub type Runs = fn(&Schema, &Statement) -> std::result::Result<(), String>;
+
 /// An engine, closed: it knows how to open databases of its kind.
 pub trait Engine: Send + Sync {
     /// What a user should know of it. It is known without a look at the machine: no program is
@@ -286,6 +289,12 @@ pub trait Engine: Send + Sync {
             Some(promise) => Err(format!("it has no such level: {}", promise.source)),
             None => Err("it has no such level".into()),
         }
+    }
+
+    /// What tells the statements that it can run from those that it can't; `None` for an engine that runs
+    /// all. A test with a statement that it can't run is left out of the plan.
+    fn runs(&self) -> Option<Runs> {
+        None
     }
 
     /// What in its files shows that it is paying a debt, so that power cuts can be placed there; empty

@@ -63,15 +63,16 @@ fn plan(schema: &Schema, action: &Action) -> Answer {
     };
     match action {
         Action::Read(read) => {
-            let columns = match &read.yields {
-                Yield::Columns(columns) => columns.as_slice(),
-                Yield::Sum(column) | Yield::Distinct(column) | Yield::Sorted(column) => {
-                    std::slice::from_ref(column)
-                }
-            };
+            let made_up = |column: &usize| made_up(read.table, *column);
             Answer::Rows {
                 rows: u64::from(read.limit.unwrap_or(1)),
-                columns: columns.iter().map(|column| made_up(read.table, *column)).collect(),
+                columns: match &read.yields {
+                    Yield::Columns(columns) => columns.iter().map(made_up).collect(),
+                    Yield::Sum(column) | Yield::Distinct(column) | Yield::Sorted(column) => {
+                        vec![made_up(column)]
+                    }
+                    Yield::Count(_) => vec![Value::Int(1)],
+                },
             }
         }
         Action::Insert { .. } => Answer::Key,

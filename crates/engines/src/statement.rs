@@ -52,6 +52,10 @@ pub enum Scope {
     /// The first column of the path is one of so many parameters; a row is found once even if
     /// its value is given twice. The order is [`Order::Any`] and there is no limit.
     Among(usize),
+    /// The first column of the path lies within one of so many ranges, both bounds of each among them; a
+    /// row is found once even if several ranges hold it. A range with a null bound holds nothing. The
+    /// order is [`Order::Any`] and there is no limit.
+    Ranges(usize),
 }
 
 /// A condition on a column, checked on the rows that a path finds.
@@ -71,6 +75,9 @@ pub enum Yield {
     /// One row with the sum of an integer column, 0 for no rows; nulls count for nothing. A limit
     /// counts the rows that are summed.
     Sum(usize),
+    /// One row with the number of values of a column, 0 for no rows; nulls don't count. A limit counts
+    /// the rows that are looked at.
+    Count(usize),
     /// The distinct values of a column, ascending, one a row; null is one of them, the first. A
     /// limit counts the rows that are looked at.
     Distinct(usize),
@@ -113,8 +120,8 @@ pub enum Set {
 /// A statement and the order of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Reads rows. Parameters: the equal values (or the list), the lower bound, the upper bound,
-    /// then the filters' values in their order.
+    /// Reads rows. Parameters: the equal values (or the list), the lower bound, the upper bound (or
+    /// both bounds of each range), then the filters' values in their order.
     Read(Read),
     /// Adds a row; answers with one row of one cell, the value of the key's first column.
     /// Parameters: every column in order; null for a generated key.
@@ -241,6 +248,7 @@ impl Scope {
                 equal + usize::from(from.is_some()) + usize::from(to.is_some())
             }
             Scope::Among(count) => *count,
+            Scope::Ranges(count) => 2 * count,
         }
     }
 }

@@ -27,7 +27,7 @@ pub enum TrialError {
 pub enum MachineError {
     /// The disk has too little room.
     #[error(
-        "the disk under {} is too full: {} MB free, {} MB needed; free some, or use --out on another disk",
+        "the disk under {} is too full: {} MB free, {} MB needed{what_for}; free some, or use --out on another disk",
         folder.display(), free / 1_000_000, needed / 1_000_000
     )]
     Full {
@@ -37,6 +37,8 @@ pub enum MachineError {
         free: u64,
         /// Bytes needed.
         needed: u64,
+        /// What for, and how less would do: `: …`, or nothing.
+        what_for: String,
     },
     /// Something that bakeoff needs from the system.
     #[error("{what}: {cause}")]

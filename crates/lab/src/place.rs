@@ -188,7 +188,12 @@ impl Staged {
 pub fn room(folder: &Path, needed: u64) -> Result<(), MachineError> {
     let free = wanting("the free space", accounts::free(folder))?;
     if free < needed {
-        return Err(MachineError::Full { folder: folder.into(), free, needed });
+        return Err(MachineError::Full {
+            folder: folder.into(),
+            free,
+            needed,
+            what_for: String::new(),
+        });
     }
     Ok(())
 }

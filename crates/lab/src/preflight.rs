@@ -20,6 +20,9 @@ use crate::{MachineError, Possible, Registry, TrialError, estimate};
 /// Bytes that a trial's record takes.
 const RECORD: u64 = 100_000;
 
+/// How many images a refusal for want of room names.
+const NAMED: usize = 4;
+
 /// What is to be tried, and where.
 pub struct Preflight<'a> {
     /// What is registered.
@@ -141,7 +144,7 @@ impl Preflight<'_> {
         tried.and(removed)
     }
 
-    /// Whether the images, a copy of the largest, the neighbours' file and the records find room.
+    /// Whether the images, copies of the largest, the neighbours' file and the records find room.
     fn too_little_room(&self, trials: &[TrialSpec], cut: &[Setup]) -> Result<(), MachineError> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
         let images: BTreeMap<&Recipe, u64> = setups
@@ -153,8 +156,29 @@ impl Preflight<'_> {
         let records = RECORD * self.possible.plan.trials() as u64;
         // A trial's files grow while its clients write, and a crash image is another copy.
         let copies = largest * if cut.is_empty() { 2 } else { 3 };
-        room(self.folder, RESERVE + images.values().sum::<u64>() + copies + hired + records)
+        let needed = RESERVE + images.values().sum::<u64>() + copies + hired + records;
+        room(self.folder, needed).map_err(|error| match error {
+            MachineError::Full { folder, free, needed, .. } => {
+                MachineError::Full { folder, free, needed, what_for: what_for(&images, copies) }
+            }
+            other => other,
+        })
     }
+}
+
+/// What takes the room, the largest images first, and how less would do.
+fn what_for(images: &BTreeMap<&Recipe, u64>, copies: u64) -> String {
+    let mut largest: Vec<(&&Recipe, &u64)> = images.iter().collect();
+    largest.sort_by_key(|(_, bytes)| std::cmp::Reverse(**bytes));
+    let image = |(recipe, bytes): &(&&Recipe, &u64)| {
+        format!("about {} MB for {}", *bytes / 1_000_000, recipe.about)
+    };
+    let mut parts: Vec<String> = largest.iter().take(NAMED).map(image).collect();
+    if let Some(rest @ 1..) = largest.len().checked_sub(NAMED) {
+        parts.push(format!("{rest} smaller ones"));
+    }
+    parts.push(format!("{} MB for copies of the largest while it is used", copies / 1_000_000));
+    format!(": {}; name a smaller --scale or fewer engines", parts.join(", "))
 }
 
 /// What keeps groups from being limited, by each factor that some trial wants to limit them by.

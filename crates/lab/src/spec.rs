@@ -14,7 +14,7 @@ mod least_memory;
 use crate::driving::{Conditioning, Drive, Pacing};
 use crate::options;
 use crate::refusal::Refusal;
-use crate::targets::{GroupLimit, Setup, Wanted};
+use crate::targets::{GroupLimit, Setup, Size, Wanted};
 use crate::{Registry, TrialError};
 
 /// Tells the seed of an open loop's starts from others of the same block.
@@ -71,6 +71,7 @@ pub fn resolve(
     least_memory::check(target, &setup, cell)?;
     let limits = setup.groups.iter().map(|group| (group.name, group.limit)).collect();
     let disk = disk(registry, experiment, cell)?;
+    enough_disk(target.size(&setup.subject), &disk, cell)?;
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
         let why = "the disk `null` has no queue, so it can't have neighbours";
@@ -118,6 +119,23 @@ fn enough_processors(cell: &Cell) -> Result<(), Refusal> {
     };
     let most = Cpus::Milli(there as u32 * 1000);
     Err(Refusal::of(cell, &[Factor::CPUS], format!("{why}: name {most} at most, or `unlimited`")))
+}
+
+/// Refuses data that a modelled disk of a known size would not hold.
+fn enough_disk(size: Option<Size>, disk: &DiskSpec, cell: &Cell) -> Result<(), Refusal> {
+    let (Some(Size { rows, disk: needed, .. }), DiskSpec::Virtual(spec)) = (size, disk) else {
+        return Ok(());
+    };
+    let Some(there) = spec.size().filter(|there| *there < needed) else { return Ok(()) };
+    let mb = |bytes: u64| bytes / 1_000_000;
+    let why = format!(
+        "{} MB of rows take about {} MB with indexes and a log, and the disk holds {} MB: name a smaller \
+         scale, or a larger disk",
+        mb(rows),
+        mb(needed),
+        mb(there)
+    );
+    Err(Refusal::of(cell, &[Factor::ENGINE, Factor::SCALE, Factor::DISK], why))
 }
 
 /// The disk of a cell.

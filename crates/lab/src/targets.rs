@@ -169,6 +169,8 @@ impl MostClients {
 pub struct Size {
     /// What is loaded.
     pub rows: u64,
+    /// What of it is written again before it is measured, once or more.
+    pub aged: u64,
     /// What it takes on a disk.
     pub disk: u64,
 }

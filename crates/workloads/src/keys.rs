@@ -110,7 +110,6 @@ impl std::fmt::Display for Keys {
         match self {
             Self::Uniform => formatter.write_str("uniform"),
             Self::Gaussian => formatter.write_str("gaussian"),
-            keys if *keys == SPECIAL => formatter.write_str("special"),
             Self::Special { share, part } => write!(formatter, "special:{share}:{part}"),
             Self::Pareto(shape) => write!(formatter, "pareto:{shape}"),
             Self::Zipf(exponent) => write!(formatter, "zipf:{exponent}"),
@@ -303,8 +302,8 @@ mod tests {
             ("zipf", "zipf:0.8"),
             ("zipf:0.990", "zipf:0.99"),
             ("zipf:1", "zipf:1"),
-            ("special", "special"),
-            ("special:75:1", "special"),
+            ("special", "special:75:1"),
+            ("special:75:1", "special:75:1"),
             ("special:20:10", "special:20:10"),
             ("pareto", "pareto:0.2"),
             ("gaussian", "gaussian"),

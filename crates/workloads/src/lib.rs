@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement};
 use rand::SeedableRng;
 
+mod ageing;
 mod articles;
 mod declare;
 mod digits;
@@ -89,6 +90,13 @@ pub trait Workload: Send + Sync {
     fn shapes_rows(&self, factor: &Declared) -> bool {
         let _ = factor;
         true
+    }
+
+    /// How many rows are changed after they were loaded, as a multiple of all, at levels of its own factors:
+    /// what [`Prepared::age`] does.
+    fn age(&self, levels: &Levels) -> f64 {
+        let _ = levels;
+        0.0
     }
 
     /// All operations that its clients may run, whatever the levels; a client's choice is a number into
@@ -190,6 +198,17 @@ pub trait Prepared: Send + Sync {
     /// [`RowsError::Source`] where they come from something that fails; whatever `row` returns. It stops
     /// there.
     fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError>;
+
+    /// Changes rows that were loaded, so that the engine has what long use leaves behind. It does the same
+    /// to every engine, which holds the same rows afterwards. `alive` hears from it every now and then.
+    /// Nobody else uses the database meanwhile.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn age(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
+        let _ = (database, alive);
+        Ok(())
+    }
 
     /// Client `number` of `clients`, both fixed for a trial. What it does follows from `seed`, which
     /// is the same for all that is compared and another one for the next time.

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::statement::{Bound, Path, Read, Scope, Set, Yield};
-use bakeoff_engines::{Access, Action, Schema, Statement};
+use bakeoff_engines::{Access, Action, Database, Result, Schema, Statement};
 
+use crate::ageing::{self, AGE, Ageing};
 use crate::digits::{self, OF_C, OF_PAD};
 use crate::keys::{self, Keys, Picker};
 use crate::sent::one_of;
@@ -32,8 +33,17 @@ static SCALES: LazyLock<Scales<i64, 4>> = LazyLock::new(|| {
     ])
 });
 
-/// The keys that `select_random_points` reads by.
+/// The keys that `select_random_points` reads by (`--random-points`).
 const POINTS: usize = 10;
+/// The ranges that `select_random_ranges` counts in (`--number-of-ranges`).
+const RANGES: usize = 10;
+
+/// The statements of the tests that have several, by the names that sysbench's scripts give them.
+const READS: [&str; 5] =
+    ["point_selects", "simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"];
+const WRITES: [&str; 4] = ["index_updates", "non_index_updates", "deletes", "inserts"];
+/// Stands for the number of a statement that a test doesn't send.
+const NOT_SENT: usize = usize::MAX;
 
 /// What clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +57,12 @@ enum Test {
     Insert,
     Delete,
     RandomPoints,
+    RandomRanges,
 }
 
 impl Test {
     /// All of them, by the names of sysbench's scripts without `oltp_`.
-    const ALL: [(&str, Self); 9] = [
+    const ALL: [(&str, Self); 10] = [
         ("point_select", Self::PointSelect),
         ("read_only", Self::ReadOnly),
         ("read_write", Self::ReadWrite),
@@ -61,12 +72,29 @@ impl Test {
         ("insert", Self::Insert),
         ("delete", Self::Delete),
         ("select_random_points", Self::RandomPoints),
+        ("select_random_ranges", Self::RandomRanges),
     ];
 
     fn of(levels: &Levels) -> Self {
         let name = levels.of(&TEST);
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.expect("a checked level").1
+    }
+
+    /// The statements that it sends, by their names.
+    fn sends(self) -> Vec<&'static str> {
+        match self {
+            Self::PointSelect => vec!["point_selects"],
+            Self::ReadOnly => READS.into(),
+            Self::ReadWrite => [&READS[..], &WRITES].concat(),
+            Self::WriteOnly => WRITES.into(),
+            Self::UpdateIndex => vec!["index_updates"],
+            Self::UpdateNonIndex => vec!["non_index_updates"],
+            Self::Insert => vec!["inserts"],
+            Self::Delete => vec!["deletes"],
+            Self::RandomPoints => vec!["random_points"],
+            Self::RandomRanges => vec!["random_ranges"],
+        }
     }
 
     /// The transaction that a test with several statements begins.
@@ -79,7 +107,8 @@ impl Test {
             | Self::UpdateNonIndex
             | Self::Insert
             | Self::Delete
-            | Self::RandomPoints => None,
+            | Self::RandomPoints
+            | Self::RandomRanges => None,
         }
     }
 }
@@ -88,7 +117,7 @@ static TEST: Declared = Declared {
     name: "test",
     summary: "what clients do: sysbench's scripts",
     syntax: "point_select, read_only, read_write, write_only, update_index, update_non_index, \
-             insert, delete or select_random_points",
+             insert, delete, select_random_points or select_random_ranges",
     default: "read_write",
     canonical: |text| one_of("a test", text, &Test::ALL.map(|(name, _)| name)),
 };
@@ -103,13 +132,20 @@ static TRANSACTION: Declared = Declared {
     canonical: |text| one_of("a way to send statements", text, &["on", "off"]),
 };
 
-/// sysbench 1.0.20's `--rand-type`.
+/// sysbench's `--rand-type`, with the defaults of its versions.
 static KEYS: Declared = Declared {
     name: "keys",
-    summary: "how clients pick keys, and how the column k is filled",
-    syntax: keys::SYNTAX,
-    default: "special",
-    canonical: keys::canonical,
+    summary: "how clients pick keys, and how the column k is filled; 1.0.20 and master are what these versions of \
+              sysbench have by default",
+    syntax: "1.0.20 (special:75:1), master (uniform), or one of: uniform; zipf:EXPONENT (the lowest keys most \
+             often); special:SHARE:PART (SHARE % of the picks fall into PART % of the keys, in the middle); \
+             gaussian; pareto:SHAPE",
+    default: "special:75:1",
+    canonical: |text| match text {
+        "1.0.20" => Ok(KEYS.default.into()),
+        "master" => Ok(keys::UNIFORM.default.into()),
+        other => keys::canonical(other),
+    },
 };
 
 impl Workload for Oltp {
@@ -126,11 +162,15 @@ impl Workload for Oltp {
     }
 
     fn factors(&self) -> Vec<&'static Declared> {
-        vec![&TEST, &TRANSACTION, &KEYS]
+        vec![&TEST, &TRANSACTION, &KEYS, &AGE]
     }
 
     fn shapes_rows(&self, factor: &Declared) -> bool {
-        factor.name == KEYS.name
+        [KEYS.name, AGE.name].contains(&factor.name)
+    }
+
+    fn age(&self, levels: &Levels) -> f64 {
+        ageing::times(levels.of(&AGE))
     }
 
     /// What sysbench calls a transaction, whether or not it is one for the database: all statements of a
@@ -150,14 +190,18 @@ impl Workload for Oltp {
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
         let keys = Keys::parse(parameters.levels.of(&KEYS)).expect("a checked level");
         let mut statements = Statements::default();
-        let numbers = Numbers::declare(&mut statements);
+        let test = Test::of(&parameters.levels);
+        let numbers = Numbers::declare(&mut statements, test);
+        let (count, times) = (SCALES.of(parameters.scale), self.age(&parameters.levels));
+        let ageing = Ageing::declare(&mut statements, times, (0, count), parameters.seed);
         Box::new(Rows {
-            count: SCALES.of(parameters.scale),
+            count,
+            ageing,
             seed: parameters.seed,
             schema: Schema { tables: vec![table()] },
             statements: statements.into_vec(),
             numbers,
-            test: Test::of(&parameters.levels),
+            test,
             in_transactions: parameters.levels.of(&TRANSACTION) == "on",
             keys,
         })
@@ -174,7 +218,8 @@ fn table() -> Table {
         .index(&["k"])
 }
 
-/// The numbers of the statements, by the names that sysbench's scripts give them.
+/// The numbers of the statements, by the names that sysbench's scripts give them. As in sysbench, a client
+/// prepares those of its test alone, beside those that condition.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     point_selects: usize,
@@ -187,10 +232,12 @@ struct Numbers {
     deletes: usize,
     inserts: usize,
     random_points: usize,
+    random_ranges: usize,
 }
 
 impl Numbers {
-    fn declare(statements: &mut Statements) -> Self {
+    fn declare(statements: &mut Statements, test: Test) -> Self {
+        let sent = [test.sends(), Test::WriteOnly.sends()].concat();
         let inclusive = Some(Bound::Inclusive);
         let between = Scope::Range { equal: 0, from: inclusive, to: inclusive };
         let range = |yields| {
@@ -199,8 +246,12 @@ impl Numbers {
         };
         let update = |set| Action::Update { table: 0, set: vec![set], only_if: Vec::new() };
         let whole = Read::range(0, Path::Index(0), 0, &[0, 1, 2, 3]);
-        let points = Read { scope: Scope::Among(POINTS), ..whole };
-        let mut add = |name, action| statements.add(name, action);
+        let points = Read { scope: Scope::Among(POINTS), ..whole.clone() };
+        let ranges = Read { scope: Scope::Ranges(RANGES), yields: Yield::Count(1), ..whole };
+        let mut add = |name, action| match sent.contains(&name) {
+            true => statements.add(name, action),
+            false => NOT_SENT,
+        };
         Self {
             point_selects: add("point_selects", Action::Read(Read::by_key(0, 1, &[2]))),
             simple_ranges: add("simple_ranges", range(Yield::Columns(vec![2]))),
@@ -212,6 +263,7 @@ impl Numbers {
             deletes: add("deletes", Action::Delete { table: 0 }),
             inserts: add("inserts", Action::Insert { table: 0 }),
             random_points: add("random_points", Action::Read(points)),
+            random_ranges: add("random_ranges", Action::Read(ranges)),
         }
     }
 }
@@ -219,6 +271,8 @@ impl Numbers {
 /// The table at a scale, and what is done with it.
 struct Rows {
     count: i64,
+    /// What ages it.
+    ageing: Option<Ageing>,
     seed: u64,
     schema: Schema,
     statements: Vec<Statement>,
@@ -234,8 +288,8 @@ impl Rows {
         Picker::new(self.keys, 1, self.count)
     }
 
-    /// The picks of client `number` of `clients` in `select_random_points`: each has a segment of its own,
-    /// and the end of it is the beginning of the next one's.
+    /// The picks of client `number` of `clients` in `select_random_points` and `select_random_ranges`: each
+    /// has a segment of its own, and the end of it is the beginning of the next one's.
     fn segment(&self, number: usize, clients: usize) -> Picker {
         let length = self.count as f64 / clients as f64;
         let first = length * (number % clients) as f64;
@@ -262,6 +316,10 @@ impl Prepared for Rows {
             row(&[id.into(), k.into(), (&*c).into(), (&*pad).into()])
         })?;
         Ok(())
+    }
+
+    fn age(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
+        self.ageing.map_or(Ok(()), |ageing| ageing.run(database, alive))
     }
 
     fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {

@@ -17,6 +17,8 @@ use crate::vocabulary::Vocabulary;
 
 /// Bytes of the generated corpus; the last paragraph may exceed it.
 const GENERATED: usize = 8 << 20;
+/// The same of a short one.
+const SHORT: usize = 64 << 10;
 
 /// The fewest bytes that a file must hold: with less, a compressing engine would find every row
 /// repeated within its window (32 kB for deflate, 64 kB for LZ4). The generated corpus is 80
@@ -91,10 +93,20 @@ impl Text {
     /// English-like text: words whose frequencies follow Zipf's law, in sentences and paragraphs.
     /// The same seed gives the same text on every machine.
     pub fn generated(seed: u64) -> Self {
+        Self::of_length(seed, GENERATED)
+    }
+
+    /// So little text that it is made at once: for those who want to know a workload's statements, and none
+    /// of its rows.
+    pub fn short() -> Self {
+        Self::of_length(0, SHORT)
+    }
+
+    fn of_length(seed: u64, least: usize) -> Self {
         let mut random = Random::seed_from_u64(seed);
         let vocabulary = Vocabulary::new(&mut random);
-        let mut corpus = String::with_capacity(GENERATED + 4096);
-        while corpus.len() < GENERATED {
+        let mut corpus = String::with_capacity(least + 4096);
+        while corpus.len() < least {
             vocabulary.paragraph(&mut random, &mut corpus);
         }
         Self { corpus, origin: Origin::Seed(seed) }

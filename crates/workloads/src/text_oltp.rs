@@ -5,9 +5,10 @@ use std::sync::{Arc, LazyLock};
 
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::statement::{Bound, Order, Path, Read, Scope, Set};
-use bakeoff_engines::{Access, Action, Schema, Statement};
+use bakeoff_engines::{Access, Action, Database, Result, Schema, Statement};
 use rand::RngExt;
 
+use crate::ageing::{self, AGE, Ageing};
 use crate::keys::{Keys, Picker, UNIFORM};
 use crate::sent::{TRANSACTION, one_of};
 use crate::{
@@ -49,18 +50,26 @@ enum Test {
     RandomPoints,
     /// 100 times the titles of 100 rows, from a value of `k` on.
     RandomLimit,
+    /// 100 times the titles of the first 100 rows, from the id of a row on that ageing has deleted.
+    DeletedRange,
 }
 
 impl Test {
-    const ALL: [Self; 4] =
-        [Self::PointSelect, Self::PointSelectUpdate, Self::RandomPoints, Self::RandomLimit];
+    const ALL: [Self; 5] = [
+        Self::PointSelect,
+        Self::PointSelectUpdate,
+        Self::RandomPoints,
+        Self::RandomLimit,
+        Self::DeletedRange,
+    ];
 
-    /// The names by the order of [`Test::ALL`]: those of the article.
-    const NAMES: [&str; 4] = [
+    /// The names by the order of [`Test::ALL`]: those of the article, and one that it lacks.
+    const NAMES: [&str; 5] = [
         "point_select",
         "point_select90_update10",
         "secondary_random_points100",
         "secondary_random_limit100",
+        "deleted_range",
     ];
 
     fn of(levels: &Levels) -> Self {
@@ -73,8 +82,8 @@ impl Test {
 static TEST: Declared = Declared {
     name: "test",
     summary: "what clients do",
-    syntax: "point_select, point_select90_update10, secondary_random_points100 or \
-             secondary_random_limit100",
+    syntax: "point_select, point_select90_update10, secondary_random_points100, \
+             secondary_random_limit100 or deleted_range",
     default: Test::NAMES[0],
     canonical: |text| one_of("a test", text, &Test::NAMES),
 };
@@ -93,15 +102,19 @@ impl Workload for TextOltp {
     }
 
     fn factors(&self) -> Vec<&'static Declared> {
-        vec![&TEST, &TRANSACTION, &UNIFORM]
+        vec![&TEST, &TRANSACTION, &UNIFORM, &AGE]
     }
 
     fn rows_from_file(&self, scale: &str) -> Option<u64> {
         Some(SCALES.of(scale) as u64)
     }
 
-    fn shapes_rows(&self, _: &Declared) -> bool {
-        false
+    fn shapes_rows(&self, factor: &Declared) -> bool {
+        factor.name == AGE.name
+    }
+
+    fn age(&self, levels: &Levels) -> f64 {
+        ageing::times(levels.of(&AGE))
     }
 
     /// What sysbench calls a transaction, whether or not it is one for the database: all statements of a
@@ -124,12 +137,19 @@ impl Workload for TextOltp {
         let test = Test::of(&parameters.levels);
         let access = match test {
             Test::PointSelectUpdate => Access::Write,
-            Test::PointSelect | Test::RandomPoints | Test::RandomLimit => Access::Read,
+            Test::PointSelect | Test::RandomPoints | Test::RandomLimit | Test::DeletedRange => {
+                Access::Read
+            }
         };
         let mut statements = Statements::default();
         let numbers = Numbers::declare(&mut statements);
+        let times = self.age(&parameters.levels);
+        let deleted = ageing::deleted(times, count);
+        let ageing = Ageing::declare(&mut statements, times, (deleted, count), parameters.seed);
         Box::new(Articles {
             count,
+            deleted,
+            ageing,
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             file: parameters.rows.clone(),
@@ -160,6 +180,7 @@ struct Numbers {
     new_title: usize,
     points: usize,
     limit: usize,
+    from: usize,
 }
 
 impl Numbers {
@@ -175,12 +196,14 @@ impl Numbers {
             limit: Some(KEYS as u32),
             ..by_k
         };
+        let from = Read { path: Path::Key, ..limit.clone() };
         let new_title = Action::Update { table: 0, set: vec![Set::To(2)], only_if: Vec::new() };
         Self {
             title: statements.add("title by id", Action::Read(Read::by_key(0, 1, &[2]))),
             new_title: statements.add("new title", new_title),
             points: statements.add("articles among k", Action::Read(points)),
             limit: statements.add("titles from k on", Action::Read(limit)),
+            from: statements.add("titles from id on", Action::Read(from)),
         }
     }
 }
@@ -188,6 +211,10 @@ impl Numbers {
 /// The table at a scale, and what is done with it.
 struct Articles {
     count: i64,
+    /// The ids before the first row's: those of rows that ageing inserts and deletes.
+    deleted: i64,
+    /// What ages it.
+    ageing: Option<Ageing>,
     seed: u64,
     text: Arc<Text>,
     /// Where titles and texts come from; made of the text where there is none.
@@ -212,15 +239,16 @@ impl Prepared for Articles {
 
     fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         let mut random = stream(self.seed, 0);
+        let mut id = self.deleted;
         if let Some(file) = &self.file {
-            let mut id = 0;
             return file.each(self.count as u64, self.seed, &mut |title, text| {
                 id += 1;
                 let k = random.random_range(1..=self.count);
                 row(&[id.into(), k.into(), title.into(), text.into()])
             });
         }
-        (1..=self.count).try_for_each(|id| {
+        (0..self.count).try_for_each(|_| {
+            id += 1;
             let k = random.random_range(1..=self.count);
             let longest = random.random_range(TITLE.0..=TITLE.1);
             let title = self.text.cut_line(&mut random, longest);
@@ -229,6 +257,10 @@ impl Prepared for Articles {
             row(&[id.into(), k.into(), title.into(), text.into()])
         })?;
         Ok(())
+    }
+
+    fn age(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
+        self.ageing.map_or(Ok(()), |ageing| ageing.run(database, alive))
     }
 
     fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {

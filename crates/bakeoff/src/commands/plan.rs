@@ -36,10 +36,14 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let lines: String = blocks.iter().map(|block| line(experiment, block)).collect();
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = planner(registry, experiment);
+    let throughout = throughout(experiment);
     let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
     let memory = memory(registry, experiment, possible);
     let left_out = left_out(possible) + &published(experiment);
-    format!("{}\n{total}{planner}{lines}{clients}{memory}{left_out}{again}", experiment.title)
+    format!(
+        "{}\n{total}{planner}{throughout}{lines}{clients}{memory}{left_out}{again}",
+        experiment.title
+    )
 }
 
 /// Which engines' quota of processors their clients share, if any does, and what that means.
@@ -60,6 +64,20 @@ pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String
             names.join(", ") + if names.len() == 1 { " works" } else { " work" }
         )
     })
+}
+
+/// The levels of the workload's own factors that all trials share, as the distribution of keys.
+fn throughout(experiment: &Experiment) -> String {
+    let fixed =
+        experiment.factors.iter().filter_map(|(factor, levels)| match (factor, &levels[..]) {
+            (Factor::Declared(_), [level]) => Some(format!("{} {level}", factor.name())),
+            _ => None,
+        });
+    let fixed: Vec<String> = fixed.collect();
+    match fixed.is_empty() {
+        true => String::new(),
+        false => format!("the same in all trials: {}\n", fixed.join(", ")),
+    }
 }
 
 /// How many bytes each limit of memory is that is a share of the data, and the cache that each engine keeps for

@@ -218,6 +218,51 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
 }
 
 #[test]
+fn a_table_too_large_for_the_disk_is_refused_before_it_is_loaded_with_the_figures() {
+    let place = Place::new();
+    let small = place.path("small-disk");
+    let Some(_disk) = Tmpfs::mount(&small, "400m") else { return };
+    place.write(
+        "large.toml",
+        "workload = \"oltp\"\nengine = [\"sqlite\", \"lmdb\"]\nscale = \"1M\"\nseconds = 1\n",
+    );
+    let figures = [
+        "small-disk is too full",
+        "MB needed: about 583 MB for oltp 1M",
+        "into sqlite",
+        "into lmdb",
+        "1166 MB for copies",
+        "name a smaller --scale or fewer engines",
+    ];
+    let run = ["run", "large.toml", "--out", "small-disk/r"];
+    place.run(&run).code(4).says(&figures);
+    assert!(!small.join("r").exists(), "the mended command finds its place free");
+    // The plan says so, too.
+    place.run(&[&run[..], &["--dry-run"]].concat()).code(0).says(&figures);
+}
+
+#[test]
+fn keys_that_no_distribution_has_are_refused_in_the_plan() {
+    let place = Place::new();
+    for (keys, why) in [
+        ("zipf:11", "EXPONENT is a number above 0, up to 10"),
+        ("special:100:1", "SHARE is a whole number from 0 to 99"),
+        ("special:20:0", "PART one from 1 to 100"),
+        ("pareto:1", "SHAPE is a number above 0 and below 1"),
+        ("gaussian:3", "`gaussian` has no parameters"),
+        ("normal", "`normal` is no distribution of keys"),
+    ] {
+        for workload in ["oltp", "text-oltp"] {
+            let text = format!("workload = \"{workload}\"\nengine = [\"sqlite\", \"lmdb\"]\n");
+            place.write("keys.toml", &text);
+            let factor = format!("keys={keys}");
+            let run = ["run", "keys.toml", "--dry-run", "--factor", &factor];
+            place.run(&run).code(2).says(&[why, "valid: "]);
+        }
+    }
+}
+
+#[test]
 fn a_disk_too_small_for_the_debt_stops_the_run_and_says_what_to_do() {
     let place = Place::new();
     let small = place.path("small-disk");

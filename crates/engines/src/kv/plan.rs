@@ -158,13 +158,17 @@ fn plan_read(layout: &Layout, read: &Read) -> std::result::Result<ReadPlan, &'st
     let (fixed, bounded) = match read.scope {
         Scope::Range { equal, from, to } => (equal, from.is_some() || to.is_some()),
         Scope::Among(_) => (1, false),
+        Scope::Ranges(_) => (0, true),
     };
     if fixed + usize::from(bounded) > path.len() {
         return Err("its scope has more columns than its path");
     }
     let answer = match &read.yields {
         Yield::Columns(columns) => columns.clone(),
-        Yield::Sum(column) | Yield::Distinct(column) | Yield::Sorted(column) => vec![*column],
+        Yield::Sum(column)
+        | Yield::Count(column)
+        | Yield::Distinct(column)
+        | Yield::Sorted(column) => vec![*column],
     };
     let mut wanted = answer.clone();
     wanted.extend(read.filters.iter().map(|filter| filter.column));

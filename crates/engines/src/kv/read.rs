@@ -15,7 +15,56 @@ pub struct Buffers {
     to: Vec<u8>,
     cells: Cells,
     list: Keys,
+    ranges: Ranges,
     values: Keys,
+}
+
+/// Ranges of keys, which sort themselves.
+#[derive(Debug, Default)]
+struct Ranges {
+    bytes: Vec<u8>,
+    /// Where each range's first key starts, where it ends and the key after the range starts, and where
+    /// that ends.
+    places: Vec<(usize, usize, usize)>,
+}
+
+impl Ranges {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+
+    /// Adds a range by its first key and the first one after it, which is empty where there is none.
+    fn add(&mut self, from: &[u8], to: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(from);
+        self.bytes.extend_from_slice(to);
+        self.places.push((start, start + from.len(), self.bytes.len()));
+    }
+
+    fn sort(&mut self) {
+        let Self { bytes, places } = self;
+        places.sort_unstable_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
+    }
+
+    /// What no range before it has, of each range in turn, as far as there is something.
+    fn disjoint(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut reached: Option<&[u8]> = None;
+        self.places.iter().filter_map(move |&(start, middle, end)| {
+            let (from, to) = (&self.bytes[start..middle], &self.bytes[middle..end]);
+            let from = match reached {
+                // A range before it has all that follows.
+                Some([]) => return None,
+                Some(before) => from.max(before),
+                None => from,
+            };
+            if !to.is_empty() && from >= to {
+                return None;
+            }
+            reached = Some(to);
+            Some((from, to))
+        })
+    }
 }
 
 /// Keys that sort themselves: for lists of keys and for values in their order.
@@ -80,16 +129,22 @@ pub fn read<R: Reader>(
     rows: &mut Rows,
 ) -> Result<u64> {
     rows.reset(plan.answer.len());
-    let Buffers { from, to, cells, list, values } = buffers;
+    let Buffers { from, to, cells, list, ranges, values } = buffers;
     values.clear();
     let path = Path { reader, layout, plan };
-    let mut answer = Answer { layout, plan, parameters, rows, found: 0, sum: 0, values };
+    let mut answer = Answer { layout, plan, parameters, rows, found: 0, total: 0, values };
     match plan.scope {
         _ if plan.limit == Some(0) => {}
         Scope::Among(count) => {
             path.list(&parameters[..count], list)?;
             for key in list.iter() {
                 path.prefix(key, from, to, cells, &mut answer)?;
+            }
+        }
+        Scope::Ranges(count) => {
+            path.ranges(&parameters[..2 * count], (from, to), ranges)?;
+            for (from, to) in ranges.disjoint() {
+                path.scan(from, to, cells, &mut answer)?;
             }
         }
         Scope::Range { equal, from: lower, to: upper } => {
@@ -124,6 +179,24 @@ impl<R: Reader> Path<'_, R> {
         }
         list.sort();
         list.dedup();
+        Ok(())
+    }
+
+    /// Writes the ranges that hold something, in their order.
+    fn ranges(
+        &self,
+        parameters: &[Value<'_>],
+        (from, to): (&mut Vec<u8>, &mut Vec<u8>),
+        ranges: &mut Ranges,
+    ) -> Result<()> {
+        const INCLUSIVE: Option<Bound> = Some(Bound::Inclusive);
+        ranges.clear();
+        for bounds in parameters.chunks_exact(2) {
+            if self.range(0, INCLUSIVE, INCLUSIVE, bounds, from, to)? {
+                ranges.add(from, to);
+            }
+        }
+        ranges.sort();
         Ok(())
     }
 
@@ -256,7 +329,8 @@ struct Answer<'a> {
     parameters: &'a [Value<'a>],
     rows: &'a mut Rows,
     found: u64,
-    sum: i64,
+    /// Of a read that answers with a sum or a count.
+    total: i64,
     /// Of a read that answers with the values of a column in their order.
     values: &'a mut Keys,
 }
@@ -274,9 +348,12 @@ impl Answer<'_> {
             }
             Yield::Sum(column) => {
                 if let Value::Int(int) = cells.get(column, row)? {
-                    let sum = self.sum.checked_add(int);
-                    self.sum = sum.ok_or_else(|| Error::engine("a sum is too large"))?;
+                    let sum = self.total.checked_add(int);
+                    self.total = sum.ok_or_else(|| Error::engine("a sum is too large"))?;
                 }
+            }
+            Yield::Count(column) => {
+                self.total += i64::from(cells.get(column, row)? != Value::Null);
             }
             Yield::Distinct(number) => {
                 let column = &self.layout.table.columns[number];
@@ -299,7 +376,7 @@ impl Answer<'_> {
     fn finish(self, cells: &mut Cells) -> Result<u64> {
         match self.plan.yields {
             Yield::Columns(_) => return Ok(self.found),
-            Yield::Sum(_) => self.rows.push(Value::Int(self.sum)),
+            Yield::Sum(_) | Yield::Count(_) => self.rows.push(Value::Int(self.total)),
             Yield::Distinct(column) | Yield::Sorted(column) => {
                 self.values.sort();
                 if matches!(self.plan.yields, Yield::Distinct(_)) {

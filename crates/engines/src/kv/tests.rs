@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::codec::{Cells, encode_row, push_key, successor};
 use super::{Visit, open, spaces};
 use crate::schema::{Column, Table, Type};
-use crate::statement::{Path, Read};
+use crate::statement::{Path, Read, Scope, Yield};
 use crate::{Action, Result, Rows, Schema, Statement, Value};
 
 /// A cell that owns its text.
@@ -329,6 +329,48 @@ fn a_store_filled_under_another_schema_is_refused() {
     other.tables[0].columns[1].nullable = false;
     let refused = open("".as_ref(), memory, &other, &[]).err().unwrap();
     assert!(refused.to_string().contains("another schema"), "{refused}");
+}
+
+/// Ranges that overlap, hold one another, meet, or hold nothing.
+#[test]
+fn a_row_that_several_ranges_hold_counts_once() {
+    let table = Table::new("numbers").key_column("n", Type::Int);
+    let schema = Schema { tables: vec![table] };
+    let read = |yields| Statement {
+        name: "in ranges".into(),
+        action: Action::Read(Read {
+            scope: Scope::Ranges(4),
+            yields,
+            ..Read::range(0, Path::Key, 0, &[])
+        }),
+    };
+    let statements = [read(Yield::Count(0)), read(Yield::Columns(vec![0]))];
+    let database = open("".as_ref(), Memory::new(&schema), &schema, &statements).unwrap();
+    let mut load = database.load(0).unwrap();
+    (1..=50).for_each(|n| load.row(&[Value::Int(n)]).unwrap());
+    load.finish().unwrap();
+    let (mut session, mut rows) = (database.session().unwrap(), Rows::new());
+    let largest = i64::MAX;
+    for (bounds, found) in [
+        ([30, 35, 10, 20, 15, 25, 12, 13], (10..=25).chain(30..=35).collect::<Vec<i64>>()),
+        ([1, 5, 6, 7, 7, 7, 1, 5], (1..=7).collect()),
+        ([9, 8, 3, 3, 60, 70, -5, 0], vec![3]),
+        (
+            [40, largest, 45, largest, 2, 2, largest, largest],
+            [2].into_iter().chain(40..=50).collect(),
+        ),
+    ] {
+        let bounds = bounds.map(Value::Int);
+        assert_eq!(session.run(0, &bounds, &mut rows).unwrap(), 1);
+        assert_eq!(rows.int(0, 0), Some(found.len() as i64), "{bounds:?}");
+        session.run(1, &bounds, &mut rows).unwrap();
+        let numbers: Vec<i64> = (0..rows.len()).map(|row| rows.int(row, 0).unwrap()).collect();
+        assert_eq!(numbers, found, "{bounds:?}");
+    }
+    let bounds = [1, 5, 1, 5, 8, 9, 1, 5].map(Value::Int);
+    let nulls = [&[Value::Null][..], &bounds[1..]].concat();
+    session.run(0, &nulls, &mut rows).unwrap();
+    assert_eq!(rows.int(0, 0), Some(7), "a range with a null holds nothing, the others theirs");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn plan(schema: &Schema, action: &Action) -> Plan {
         Action::Read(read) => Plan::Read {
             width: match &read.yields {
                 Yield::Columns(columns) => columns.len(),
-                Yield::Sum(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
+                Yield::Sum(_) | Yield::Count(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
             },
         },
         Action::Insert { table } => Plan::Insert { key: schema.tables[*table].key[0] },

@@ -70,7 +70,7 @@ pub(super) fn plan(schema: &Schema, action: &Action) -> Plan {
         Action::Read(read) => {
             let width = match &read.yields {
                 Yield::Columns(columns) => columns.len(),
-                Yield::Sum(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
+                Yield::Sum(_) | Yield::Count(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
             };
             Plan { writes: false, width, key: None }
         }

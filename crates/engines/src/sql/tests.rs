@@ -105,6 +105,23 @@ fn a_read_names_its_parameters_in_the_order_of_the_contract() {
 }
 
 #[test]
+fn a_row_within_one_of_several_ranges_is_found_by_or() {
+    let count = Read { yields: Yield::Count(2), ..Read::range(0, Path::Key, 0, &[]) };
+    let plain = Read { scope: Scope::Ranges(2), ..count };
+    let filters = vec![Filter { column: 1, any_of: 1 }];
+    let filtered = Read { filters, ..plain.clone() };
+    assert_eq!(
+        text(Dialect::MySql, &Action::Read(plain)),
+        "SELECT COUNT(`project`) FROM `members` WHERE `id` BETWEEN ? AND ? OR `id` BETWEEN ? AND ?"
+    );
+    assert_eq!(
+        text(Dialect::Postgres, &Action::Read(filtered)),
+        "SELECT COUNT(\"project\") FROM \"members\" WHERE (\"id\" BETWEEN $1 AND $2 OR \
+         \"id\" BETWEEN $3 AND $4) AND \"user\" = $5"
+    );
+}
+
+#[test]
 fn an_update_marks_what_it_sets_before_its_key() {
     let update = Action::Update {
         table: 0,

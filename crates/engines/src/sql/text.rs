@@ -100,9 +100,10 @@ impl<'a> Text<'a> {
         }
         let columns = match &read.yields {
             Yield::Columns(columns) => self.names(columns),
-            Yield::Sum(column) | Yield::Distinct(column) | Yield::Sorted(column) => {
-                self.column(*column)
-            }
+            Yield::Sum(column)
+            | Yield::Count(column)
+            | Yield::Distinct(column)
+            | Yield::Sorted(column) => self.column(*column),
         };
         let rows =
             format!("FROM {}{}", self.name(), self.condition(path, &read.scope, &read.filters));
@@ -119,6 +120,7 @@ impl<'a> Text<'a> {
         Ok(match read.yields {
             Yield::Columns(_) => all,
             Yield::Sum(_) => format!("SELECT {} {source}", self.dialect.sum(&columns)),
+            Yield::Count(_) => format!("SELECT COUNT({columns}) {source}"),
             Yield::Distinct(column) => {
                 let nulls = self.dialect.nulls(self.table, column, false);
                 format!("SELECT DISTINCT {columns} {source} ORDER BY {columns}{nulls}")
@@ -160,11 +162,26 @@ impl<'a> Text<'a> {
                 }
             }
             Scope::Among(count) => all.push(self.any_of(path[0], count)),
+            Scope::Ranges(count) => {
+                let ranges = self.within_any_of(path[0], count);
+                // AND binds tighter than OR.
+                let alone = count == 1 || filters.is_empty();
+                all.push(if alone { ranges } else { format!("({ranges})") });
+            }
         }
         for filter in filters {
             all.push(self.any_of(filter.column, filter.any_of));
         }
         if all.is_empty() { String::new() } else { format!(" WHERE {}", all.join(" AND ")) }
+    }
+
+    fn within_any_of(&mut self, column: usize, count: usize) -> String {
+        let name = self.column(column);
+        let mut range = || {
+            let (from, to) = (self.parameter(), self.parameter());
+            format!("{name} BETWEEN {from} AND {to}")
+        };
+        (0..count).map(|_| range()).collect::<Vec<_>>().join(" OR ")
     }
 
     fn any_of(&mut self, column: usize, count: usize) -> String {

@@ -115,7 +115,9 @@ fn looked_for(schema: &Schema, read: &Read) -> Vec<usize> {
             let bounded = path.get(equal).copied().into_iter().cycle().take(bounds);
             path.iter().copied().take(equal).chain(bounded).collect()
         }
-        Scope::Among(count) => std::iter::repeat_n(path[0], count).collect(),
+        Scope::Among(_) | Scope::Ranges(_) => {
+            std::iter::repeat_n(path[0], read.scope.parameters()).collect()
+        }
     };
     let filters = read.filters.iter().flat_map(|it| std::iter::repeat_n(it.column, it.any_of));
     scope.into_iter().chain(filters).collect()
@@ -126,7 +128,7 @@ pub fn answered(schema: &Schema, action: &Action) -> Vec<Option<Column>> {
     match action {
         Action::Read(read) => match &read.yields {
             Yield::Columns(columns) => columns.iter().map(|it| Some((read.table, *it))).collect(),
-            Yield::Sum(_) => vec![None],
+            Yield::Sum(_) | Yield::Count(_) => vec![None],
             Yield::Distinct(column) | Yield::Sorted(column) => vec![Some((read.table, *column))],
         },
         Action::Insert { table } => vec![Some((*table, schema.tables[*table].key[0]))],

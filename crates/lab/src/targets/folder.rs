@@ -164,7 +164,7 @@ impl Target for Folder {
 
     fn size(&self, subject: &Value) -> Option<Size> {
         let resolved: Resolved = serde_json::from_value(subject.clone()).ok()?;
-        Some(Size { rows: resolved.bytes, disk: resolved.bytes })
+        Some(Size { rows: resolved.bytes, aged: 0, disk: resolved.bytes })
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {

@@ -110,6 +110,28 @@ fn factors(workload: &dyn Workload) -> Vec<Factor> {
     Factor::OWN.into_iter().chain(declared).collect()
 }
 
+/// The first statement of a workload that an engine can't run, and why.
+fn cannot_run(
+    engine: &dyn Engine,
+    workload: &dyn Workload,
+    scale: &str,
+    levels: &Levels,
+) -> Option<String> {
+    let runs = engine.runs()?;
+    let parameters =
+        Parameters { levels: levels.clone(), ..Parameters::new(scale, 0, Arc::new(Text::short())) };
+    let prepared = workload.prepare(&parameters);
+    let mut all = prepared.statements().iter();
+    all.find_map(|statement| {
+        let why = runs(prepared.schema(), statement).err()?;
+        let (engine, statement) = (engine.about().name, &statement.name);
+        Some(format!(
+            "{engine} can't run the statement `{statement}` of {}: {why}",
+            workload.name()
+        ))
+    })
+}
+
 /// A cell's levels of the factors that its workload declares.
 fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
     let level = |factor: &'static Declared| {
@@ -178,6 +200,13 @@ impl Target for Tables {
             true => (cell.base(Factor::SCALE), levels(workload, cell)),
             false => (&*workload.scales()[0].name, Levels::default()),
         };
+        if let Some(why) = cannot_run(engine, workload, scale, &levels) {
+            let varied = factors(workload).into_iter().filter(|factor| {
+                matches!(factor, Factor::Declared(_)) && experiment.levels(*factor).len() > 1
+            });
+            let of: Vec<Factor> = [Factor::ENGINE].into_iter().chain(varied).collect();
+            return Err(Refusal::of(cell, &of, why));
+        }
         // What is set for an engine holds for each of its levels.
         let own = experiment.settings.get(engine_name(name)).into_iter().flatten();
         let shaping = workload.factors().into_iter().filter(|factor| workload.shapes_rows(factor));
@@ -225,7 +254,9 @@ impl Target for Tables {
             Home::Server => SERVER_BYTES,
             Home::External => 0,
         };
-        Some(Size { rows, disk: empty + PER_ROW_BYTE * rows })
+        // What a row was before takes as much room again.
+        let aged = (rows as f64 * workload.age(&resolved.levels)) as u64;
+        Some(Size { rows, aged, disk: empty + PER_ROW_BYTE * (rows + aged) })
     }
 
     fn most_clients(&self, subject: &Value) -> MostClients {

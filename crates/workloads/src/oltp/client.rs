@@ -2,7 +2,7 @@
 
 use bakeoff_engines::{Access, Error, Result, Rows as Answer, Session, Value};
 
-use super::{POINTS, Rows, Test};
+use super::{POINTS, RANGES, Rows, Test};
 use crate::digits::{self, OF_C, OF_PAD};
 use crate::keys::Picker;
 use crate::sent::{Sender, send};
@@ -12,6 +12,8 @@ use crate::{Client, Random, Tally};
 const POINT_SELECTS: usize = 10;
 /// Rows of a range (`--range-size`).
 const RANGE_SIZE: i64 = 100;
+/// How far the end of a range of `select_random_ranges` is from its beginning (`--delta`).
+const DELTA: i64 = 5;
 
 /// One client.
 pub(super) struct Connection<'a> {
@@ -19,7 +21,7 @@ pub(super) struct Connection<'a> {
     test: Test,
     together: Option<Access>,
     ids: Picker,
-    /// Of `select_random_points`.
+    /// Of `select_random_points` and `select_random_ranges`.
     segment: Picker,
     random: Random,
     answer: Answer,
@@ -71,6 +73,15 @@ impl<'a> Connection<'a> {
                     std::array::from_fn(|_| self.segment.pick(&mut self.random).into());
                 let points = self.table.numbers.random_points;
                 sender.read(points, &keys, &mut self.answer).map(drop)
+            }
+            Test::RandomRanges => {
+                let mut bounds = [Value::Null; 2 * RANGES];
+                for range in bounds.chunks_exact_mut(2) {
+                    let from = self.segment.pick(&mut self.random);
+                    range.copy_from_slice(&[from.into(), (from + DELTA).into()]);
+                }
+                let ranges = self.table.numbers.random_ranges;
+                sender.read(ranges, &bounds, &mut self.answer).map(drop)
             }
         }
     }

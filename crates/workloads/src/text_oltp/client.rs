@@ -2,6 +2,8 @@
 
 use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
 
+use rand::RngExt;
+
 use super::{Articles, KEYS, STATEMENTS, Test};
 use crate::sent::{Sender, send};
 use crate::{Client, Random, Tally, digits};
@@ -29,8 +31,18 @@ impl<'a> Reader<'a> {
         Self { articles, test, together, random, rows: Rows::new(), title: String::new() }
     }
 
+    /// One of the values that `k` has.
     fn key(&mut self) -> i64 {
         self.articles.picker.pick(&mut self.random)
+    }
+
+    fn id(&mut self) -> i64 {
+        self.articles.deleted + self.key()
+    }
+
+    /// The id of a row that ageing has deleted, or of the first row after these.
+    fn deleted_id(&mut self) -> i64 {
+        self.random.random_range(1..=self.articles.deleted + 1)
     }
 
     fn statements(&mut self, sender: &mut Sender<'_>) -> Result<()> {
@@ -49,19 +61,23 @@ impl<'a> Reader<'a> {
                 let from = self.key();
                 sender.read(numbers.limit, &[from.into()], &mut self.rows).map(drop)
             }),
+            Test::DeletedRange => (0..STATEMENTS).try_for_each(|_| {
+                let from = self.deleted_id();
+                sender.read(numbers.from, &[from.into()], &mut self.rows).map(drop)
+            }),
         }
     }
 
     fn titles(&mut self, sender: &mut Sender<'_>, count: usize) -> Result<()> {
         (0..count).try_for_each(|_| {
-            let id = self.key();
+            let id = self.id();
             let found = sender.read(self.articles.numbers.title, &[id.into()], &mut self.rows)?;
             there(id, found)
         })
     }
 
     fn new_title(&mut self, sender: &mut Sender<'_>) -> Result<()> {
-        let id = self.key();
+        let id = self.id();
         digits::write(&mut self.random, digits::OF_C, &mut self.title);
         let values = [(&*self.title).into(), id.into()];
         let changed = sender.write(self.articles.numbers.new_title, &values, &mut self.rows)?;

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use bakeoff_engines::{Database, Durability, Statement, Terms};
 use bakeoff_workloads::{Parameters, Prepared, Text};
 
+mod ageing;
 mod books;
 mod conditioning;
 mod invariants;

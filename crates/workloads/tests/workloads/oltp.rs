@@ -76,6 +76,7 @@ fn each_test_sends_the_statements_of_its_script() {
         ("insert", "inserts", false),
         ("delete", "deletes", false),
         ("select_random_points", "random_points", false),
+        ("select_random_ranges", "random_ranges", false),
     ] {
         for transaction in ["on", "off"] {
             let prepared = prepare(&[("test", test), ("transaction", transaction)]);
@@ -213,6 +214,7 @@ fn a_server_is_sent_what_sysbench_sends() {
         "insert",
         "delete",
         "select_random_points",
+        "select_random_ranges",
     ] {
         let Some(logs) = side_by_side(&[("test", test), ("keys", "special")], 5) else { return };
         let [ours, theirs] = logs.map(|log| log.iter().map(|it| normal(it)).collect::<Vec<_>>());

@@ -25,14 +25,22 @@ impl Progress<'_> {
     fn add(&mut self, row: &[Value<'_>]) {
         self.rows += 1;
         self.bytes += row.iter().map(size).sum::<u64>();
-        if self.rows.is_multiple_of(1024) && self.told.elapsed() > TELL {
+        if self.rows.is_multiple_of(1024) {
+            self.alive();
+        }
+    }
+
+    /// Tells how far it is, unless it has just done so.
+    fn alive(&mut self) {
+        if self.told.elapsed() > TELL {
             self.told = Instant::now();
             (self.tell)(self.rows, self.bytes);
         }
     }
 }
 
-/// Loads every table, and drains. Each row is handed on when it comes.
+/// Loads every table, drains, and ages what was loaded: what that leaves is not drained. Each row is handed
+/// on when it comes.
 ///
 /// # Errors
 /// The user's for rows that can't be had, don't fit, or are none at all, with the table and the row,
@@ -50,7 +58,9 @@ pub(super) fn fill(
         return Err(TrialError::User("its workload gives no row of any table".into()));
     }
     (progress.tell)(progress.rows, progress.bytes);
-    database.drain().map_err(engine)
+    database.drain().map_err(engine)?;
+    let aged = prepared.age(database, &mut || progress.alive());
+    aged.map_err(|error| engine(Error::engine(format!("its rows can't be aged: {error}"))))
 }
 
 fn fill_table(

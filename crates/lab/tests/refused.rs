@@ -1,0 +1,89 @@
+//! What can't be had is told in the plan, before anything is loaded: data that a disk would not hold, and
+//! statements that an engine can't run.
+
+use std::path::Path;
+
+use bakeoff_engines::statement::{Action, Scope};
+use bakeoff_engines::{About, Database, Engine, Result, Runs, Schema, Statement, Terms, null};
+use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_lab::{Possible, Registry};
+
+/// How many trials can be had, and what can't be.
+fn planned(registry: &Registry, text: &str) -> (usize, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, format!("repetitions = 1\n{text}")).unwrap();
+    let (file, changes) = (file.to_string_lossy(), Changes::default());
+    let experiment = Experiment::load(&file, &changes, &registry.vocabulary());
+    let possible = Possible::of(registry, &experiment.unwrap_or_else(|error| panic!("{error}")));
+    let left_out = possible.left_out.iter().map(bakeoff_lab::possible::line);
+    (possible.plan.trials(), left_out.collect())
+}
+
+#[test]
+fn a_table_too_large_for_the_modelled_disk_is_left_out_with_the_figures() {
+    let registry = Registry::standard();
+    let text = "workload = 'oltp'\nengine = 'sqlite'\nscale = ['10k', '10M']\n\
+                disk = ['ebs-gp2:1G', 'ebs-gp2:100G', 'ssd-sata', 'host']\n";
+    let (trials, left_out) = planned(&registry, text);
+    assert_eq!(trials, 7, "{left_out:?}");
+    let [line] = &left_out[..] else { panic!("{left_out:?}") };
+    for said in [
+        "ebs-gp2:1G",
+        "scale 10M",
+        "1940 MB of rows take about 5821 MB",
+        "the disk holds 1073 MB",
+        "name a smaller scale, or a larger disk",
+    ] {
+        assert!(line.contains(said), "{said}: {line}");
+    }
+    // An array holds half of what its disks do; what ageing leaves behind takes room as well.
+    let text = "workload = 'oltp'\nengine = 'sqlite'\nscale = '10M'\nage = ['0', '1x']\n\
+                disk = ['raid10:4×ebs-gp2:4G', 'raid10:2×ebs-gp2:4G']\n";
+    let (trials, left_out) = planned(&registry, text);
+    assert_eq!((trials, left_out.len()), (1, 2), "{left_out:?}");
+}
+
+/// An engine without several ranges.
+struct Simple;
+
+impl Engine for Simple {
+    fn about(&self) -> About {
+        About { name: "simple", ..null::Null.about() }
+    }
+
+    fn version(&self) -> String {
+        "1".into()
+    }
+
+    fn runs(&self) -> Option<Runs> {
+        Some(|_, statement| match &statement.action {
+            Action::Read(read) if matches!(read.scope, Scope::Ranges(_)) => {
+                Err("it reads one range at a time".into())
+            }
+            _ => Ok(()),
+        })
+    }
+
+    fn open(&self, _: &Path, _: &Terms, _: &Schema, _: &[Statement]) -> Result<Box<dyn Database>> {
+        unreachable!("nothing is loaded")
+    }
+}
+
+#[test]
+fn a_test_that_an_engine_can_not_do_is_left_out_with_the_statement() {
+    let registry = Registry::standard().with_engines([&Simple as &dyn Engine]);
+    let text = "engine = ['simple', 'null']\nworkload = ";
+    let (trials, left_out) = planned(&registry, &format!("{text}'text-oltp'\n"));
+    assert_eq!((trials, left_out), (2, vec![]));
+    let all = "'oltp'\ntest = ['select_random_ranges', 'point_select']\n";
+    let (trials, left_out) = planned(&registry, &format!("{text}{all}"));
+    assert_eq!(trials, 3, "{left_out:?}");
+    let [line] = &left_out[..] else { panic!("{left_out:?}") };
+    for said in [
+        "not run: simple × test select_random_ranges (1 trial): ",
+        "simple can't run the statement `random_ranges` of oltp: it reads one range at a time",
+    ] {
+        assert!(line.contains(said), "{said}: {line}");
+    }
+}

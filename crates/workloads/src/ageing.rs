@@ -1,0 +1,255 @@
+//! Ageing: loaded rows are overwritten, deleted and inserted again before anything is measured, so that an
+//! engine has what years of use leave: fragmented pages, old versions, tombstones.
+//!
+//! A table that was aged holds what it held before, but under other ids: two rows at a time exchange what
+//! they hold. So it is as large as it was and compresses as well, and engines agree on every row.
+
+use bakeoff_engines::statement::{Read, Set};
+use bakeoff_engines::{Action, Database, Error, Result, Rows, Session, Value};
+use bakeoff_factor::Declared;
+use rand::RngExt;
+
+use crate::{End, Random, Statements, Tally, digits, stream, transaction};
+
+/// How much a table was used before it is measured.
+pub static AGE: Declared = Declared {
+    name: "age",
+    summary: "how many rows are overwritten, or deleted and inserted again, before measuring, as a multiple of \
+              the table's",
+    syntax: "0, or a multiple up to 10, as 0.5x or 1x",
+    default: "0",
+    canonical,
+};
+
+/// Beyond it loading takes longer than any run.
+const MOST: f64 = 10.0;
+/// The columns beside the key: what rows exchange.
+const COLUMNS: [usize; 3] = [1, 2, 3];
+/// Pairs of rows that a transaction changes, and rows that one inserts or deletes.
+const PAIRS: u64 = 50;
+const BATCH: usize = 100;
+/// One row is inserted before all others, and deleted, for so many that exchange what they hold.
+const PER_DELETED: f64 = 10.0;
+/// Tells the random numbers of ageing from those of rows and clients.
+const AGED: u64 = 0x6167_6564;
+
+/// A level in its canonical form.
+fn canonical(text: &str) -> std::result::Result<String, String> {
+    let number = text.strip_suffix('x').unwrap_or(text).parse::<f64>();
+    match number {
+        Ok(0.0) => Ok(AGE.default.into()),
+        Ok(times) if times > 0.0 && times <= MOST => Ok(format!("{times}x")),
+        _ => Err(format!("`{text}` is no age\nvalid: {}", AGE.syntax)),
+    }
+}
+
+/// The multiple of a checked level.
+pub fn times(level: &str) -> f64 {
+    level.trim_end_matches('x').parse().expect("a checked level")
+}
+
+/// How many rows are inserted before all others, and deleted, at an age of a table of `count` rows.
+pub fn deleted(times: f64, count: i64) -> i64 {
+    (times * count as f64 / PER_DELETED).ceil() as i64
+}
+
+/// What ages a table whose columns are a generated `id`, an integer and two texts, each of which takes
+/// sysbench's.
+#[derive(Clone, Copy, Debug)]
+pub struct Ageing {
+    seed: u64,
+    /// The ids of the rows that are inserted and deleted end here, from 1 on; 0 for none.
+    deleted: i64,
+    /// The rows after these.
+    count: i64,
+    /// How many pairs of rows exchange what they hold.
+    pairs: u64,
+    read: usize,
+    update: usize,
+    delete: usize,
+    insert: usize,
+}
+
+impl Ageing {
+    /// Declares what ages table 0 so many times over; nothing at 0. Its rows have the ids from
+    /// `deleted + 1` to `deleted + count`, and the ids before them are free.
+    pub fn declare(
+        statements: &mut Statements,
+        times: f64,
+        (deleted, count): (i64, i64),
+        seed: u64,
+    ) -> Option<Self> {
+        if times == 0.0 {
+            return None;
+        }
+        let set = COLUMNS.map(Set::To).into();
+        Some(Self {
+            seed,
+            deleted,
+            count,
+            pairs: (times * count as f64 / 2.0).ceil() as u64,
+            read: statements.add("row to age", Action::Read(Read::by_key(0, 1, &COLUMNS))),
+            update: statements.add("aged row", Action::Update { table: 0, set, only_if: vec![] }),
+            delete: statements.add("row that ends", Action::Delete { table: 0 }),
+            insert: statements.add("row that begins", Action::Insert { table: 0 }),
+        })
+    }
+
+    /// Ages the table. `alive` hears of each transaction.
+    ///
+    /// # Errors
+    /// The engine's own, or a row that is missing.
+    pub fn run(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
+        let mut work = Work {
+            numbers: *self,
+            session: database.session()?,
+            random: stream(self.seed, AGED),
+            alive,
+            rows: Default::default(),
+        };
+        work.begin_deleted()?;
+        work.exchange_all()?;
+        // Last, or a compaction or a vacuum that ageing itself brings about might take them away.
+        work.end_deleted()
+    }
+}
+
+/// Ageing under way.
+struct Work<'a> {
+    numbers: Ageing,
+    session: Box<dyn Session + 'a>,
+    random: Random,
+    alive: &'a mut dyn FnMut(),
+    /// The answers of two reads, and of what writes.
+    rows: [Rows; 3],
+}
+
+impl Work<'_> {
+    /// Does something in a transaction of its own.
+    fn commit(
+        &mut self,
+        mut body: impl FnMut(&mut dyn Session, &mut [Rows; 3]) -> Result<()>,
+    ) -> Result<()> {
+        let rows = &mut self.rows;
+        transaction(&mut *self.session, &mut Tally::default(), |session| {
+            body(session, rows).map(End::Commit)
+        })?;
+        (self.alive)();
+        Ok(())
+    }
+
+    /// Inserts the rows that are going to be deleted.
+    fn begin_deleted(&mut self) -> Result<()> {
+        let (mut c, mut pad) = (String::new(), String::new());
+        let Ageing { deleted, count, insert, .. } = self.numbers;
+        let ids: Vec<i64> = (1..=deleted).collect();
+        for ids in ids.chunks(BATCH) {
+            let before = self.random.clone();
+            let mut after = before.clone();
+            self.commit(|session, [_, _, done]| {
+                // A transaction that is run again inserts the same.
+                after = before.clone();
+                for id in ids {
+                    let k = after.random_range(1..=count);
+                    digits::write(&mut after, digits::OF_C, &mut c);
+                    digits::write(&mut after, digits::OF_PAD, &mut pad);
+                    let row = [(*id).into(), k.into(), (&*c).into(), (&*pad).into()];
+                    session.run(insert, &row, done)?;
+                }
+                Ok(())
+            })?;
+            self.random = after;
+        }
+        Ok(())
+    }
+
+    fn end_deleted(&mut self) -> Result<()> {
+        let Ageing { deleted, delete, .. } = self.numbers;
+        let ids: Vec<i64> = (1..=deleted).collect();
+        for ids in ids.chunks(BATCH) {
+            self.commit(|session, [_, _, done]| {
+                ids.iter().try_for_each(|id| session.run(delete, &[(*id).into()], done).map(drop))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn exchange_all(&mut self) -> Result<()> {
+        let numbers = self.numbers;
+        let mut left = if numbers.count > 1 { numbers.pairs } else { 0 };
+        while left > 0 {
+            let pairs: Vec<Pair> = (0..left.min(PAIRS)).map(|_| self.pair()).collect();
+            self.commit(|session, rows| {
+                pairs.iter().try_for_each(|pair| pair.exchange(&numbers, session, rows))
+            })?;
+            left -= pairs.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Two rows, each with the same chance as any other.
+    fn pair(&mut self) -> Pair {
+        let Ageing { deleted, count, .. } = self.numbers;
+        let first = self.random.random_range(0..count);
+        let second = self.random.random_range(0..count - 1);
+        let second = second + i64::from(second >= first);
+        let ids = [first, second].map(|row| deleted + 1 + row);
+        Pair { ids, overwrites: self.random.random_bool(0.5) }
+    }
+}
+
+/// Two rows that exchange what they hold.
+struct Pair {
+    ids: [i64; 2],
+    /// Whether they are overwritten; else they are deleted and inserted again.
+    overwrites: bool,
+}
+
+impl Pair {
+    fn exchange(
+        &self,
+        numbers: &Ageing,
+        session: &mut dyn Session,
+        [one, other, done]: &mut [Rows; 3],
+    ) -> Result<()> {
+        let [first, second] = self.ids;
+        for (id, row) in [(first, &mut *one), (second, &mut *other)] {
+            if session.run(numbers.read, &[id.into()], row)? == 0 {
+                return Err(Error::engine(format!("row {id} is missing")));
+            }
+        }
+        if !self.overwrites {
+            for id in self.ids {
+                session.run(numbers.delete, &[id.into()], done)?;
+            }
+        }
+        for (id, row) in [(first, &*other), (second, &*one)] {
+            let [k, c, pad]: [Value<'_>; 3] = std::array::from_fn(|column| row.get(0, column));
+            match self.overwrites {
+                true => session.run(numbers.update, &[k, c, pad, id.into()], done)?,
+                false => session.run(numbers.insert, &[id.into(), k, c, pad], done)?,
+            };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_has_one_form() {
+        for (level, form) in
+            [("0", "0"), ("0x", "0"), ("-0", "0"), ("1", "1x"), ("1.0x", "1x"), ("0.50x", "0.5x")]
+        {
+            assert_eq!(canonical(level).as_deref(), Ok(form));
+            assert_eq!(canonical(form).as_deref(), Ok(form));
+        }
+        assert_eq!([times("0"), times("0.5x"), times("10x")], [0.0, 0.5, 10.0]);
+        for level in ["", "x", "-1x", "10.1x", "NaN", "inf", "1xx", "old"] {
+            let said = canonical(level).unwrap_err();
+            assert!(said.starts_with(&format!("`{level}` is no age\nvalid: 0, or ")), "{said}");
+        }
+    }
+}
