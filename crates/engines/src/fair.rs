@@ -79,7 +79,7 @@ pub struct Cache {
 pub struct Least {
     /// MiB that it needs before its first client.
     pub engine_mib: u64,
-    /// KiB that each client needs more.
+    /// KiB that each client needs more: assumed, as no other number of clients than 4 was tried.
     pub client_kib: u64,
 }
 

@@ -56,6 +56,7 @@ pub fn presets() -> &'static [Preset] {
             name: "redmine-steady",
             toml: include_str!("../../../experiments/redmine-steady.toml"),
         },
+        Preset { name: "oltp", toml: include_str!("../../../experiments/oltp.toml") },
         Preset { name: "text-oltp", toml: include_str!("../../../experiments/text-oltp.toml") },
         Preset { name: "power-cut", toml: include_str!("../../../experiments/power-cut.toml") },
         Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") },

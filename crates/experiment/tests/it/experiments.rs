@@ -129,8 +129,10 @@ fn presets_are_right_and_as_long_as_they_say() {
     vocabulary.workloads.push(WorkloadNames { name: "fileio".to_owned(), ..files });
     let tables = vocabulary.workload("redmine").expect("a workload").clone();
     let factors = Factor::OWN.into_iter().chain(OF_TESTS.iter().map(Factor::Declared)).collect();
-    let (name, operations) = ("text-oltp".to_owned(), vec!["transaction".to_owned()]);
-    vocabulary.workloads.push(WorkloadNames { name, factors, operations, ..tables });
+    let tests = WorkloadNames { factors, operations: vec!["transaction".to_owned()], ..tables };
+    for name in ["oltp", "text-oltp"] {
+        vocabulary.workloads.push(WorkloadNames { name: name.to_owned(), ..tests.clone() });
+    }
     for preset in presets() {
         for quick in [false, true] {
             let changes = Changes { quick, ..Changes::default() };

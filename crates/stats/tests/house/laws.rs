@@ -224,6 +224,7 @@ pub const LAWS: &[Law] = &[
             r#"include_str!("../../../experiments/redmine-sweep.toml")"#,
             r#"name: "redmine-steady""#,
             r#"include_str!("../../../experiments/redmine-steady.toml")"#,
+            r#"Preset { name: "oltp", toml: include_str!("../../../experiments/oltp.toml") }"#,
             r#"Preset { name: "text-oltp", toml: include_str!("../../../experiments/text-oltp.toml") }"#,
             r#"Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") }"#,
             // How the URL of somebody else's server begins: there is no other way to write one.
