@@ -1,6 +1,6 @@
 # What a user types: `make demo`. What a change is tried with: `make test`. What CI runs: `.ci/run`.
 
-.PHONY: build demo packages tests test test-slow lint test-all soak bench clean
+.PHONY: build demo packages tests test test-slow lint test-all soak bench bench-client clean
 
 # Tests mostly wait for disks and servers, so that more of them may run at once than there are processors.
 export RUST_TEST_THREADS ?= 4
@@ -46,6 +46,10 @@ soak: packages tests
 # Figures beside their limits; ends with an error when one is missed. On a quiet machine.
 bench:
 	cargo bench --locked -p bakeoff-load -p bakeoff-analysis -p bakeoff
+
+# The client beside sysbench's: rates, processor time and loading. On a quiet machine, 15 minutes.
+bench-client:
+	cargo bench --locked -p bakeoff --bench client
 
 clean:
 	cargo clean

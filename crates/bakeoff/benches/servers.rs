@@ -4,18 +4,25 @@
 //! Every figure is the median of several runs; what is compared takes turns. Ends with 1 when a
 //! limit is missed. Needs MariaDB with its clients and MyRocks.
 
+#[path = "common/job.rs"]
+mod job;
+#[path = "common/mariadb.rs"]
+mod mariadb;
+
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use bakeoff_engines::{Durability, Terms, mysql};
-use bakeoff_servers::{Launch, Server};
-use bakeoff_testkit::{needs, open_to_all};
-use serde_json::{Value, json};
+use bakeoff_engines::Durability;
+use bakeoff_lab::driving::Drive;
+use bakeoff_lab::place::Place;
+use bakeoff_lab::procedures::drive;
+use bakeoff_lab::process::Received;
+use bakeoff_lab::process::job::{Message, Task};
+use bakeoff_lab::targets::Setup;
+use bakeoff_testkit::{PATIENCE, needs, open_to_all};
 
-const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
 const RUNS: usize = 3;
 /// Images are loaded under this level: see the lab.
 const DURABILITY: Durability = Durability::None;
@@ -78,83 +85,45 @@ fn large(engine: &str, folder: &Path) -> bool {
     row(&format!("restored {engine} ready for its first client"), median(ready), "s", 5.0) && quick
 }
 
-fn job(kind: &str, engine: &str, directory: &Path) -> Value {
-    json!({kind: {
-        "data": {"engine": engine, "workload": "redmine", "scale": "large", "seed": 1, "text": null},
-        "staging": {"directory": directory},
-        "durability": DURABILITY.name(),
-        // A load has neither.
-        "clients": 1,
-        "seconds": 1.0,
-    }})
-}
-
-/// Starts `bakeoff trial` on a job.
-fn start(job: &Value) -> Child {
-    let mut child = Command::new(BAKEOFF)
-        .arg("trial")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("bakeoff starts");
-    writeln!(child.stdin.as_mut().expect("piped"), "{job}").expect("it takes the job");
-    child
+/// How `large` is set up in an engine, and the clients that are never told to go. The experiment's file is
+/// made beside the folder of the database.
+fn large_in(engine: &str, directory: &Path) -> (Setup, Drive) {
+    let keys = [
+        ("workload", "\"redmine\"".into()),
+        ("scale", "\"large\"".into()),
+        ("durability", format!("\"{}\"", DURABILITY.name())),
+        ("state", "\"warm\"".into()),
+    ];
+    job::cell(directory.parent().expect("a folder in another"), engine, &keys)
 }
 
 /// Loads as a run does; the seconds, from the start to the end of the process.
 fn load(engine: &str, directory: &Path) -> f64 {
     fs::create_dir(directory).expect("a folder for the database");
+    let (setup, _) = large_in(engine, directory);
     let begin = Instant::now();
-    let output = start(&job("Load", engine, directory)).wait_with_output();
-    let said = String::from_utf8(output.expect("it ends").stdout).expect("text");
-    assert!(said.contains("\"Done\""), "{said}");
+    job::perform(&setup, &Place::folder(directory), Task::Load);
     begin.elapsed().as_secs_f64()
 }
 
 /// Opens a loaded folder as a trial does; the seconds from the start of its process until its
-/// clients could begin. The process ends when nobody tells it to go.
+/// clients could begin.
 fn until_ready(engine: &str, directory: &Path) -> f64 {
+    let (setup, drive) = large_in(engine, directory);
     let begin = Instant::now();
-    let mut child = start(&job("Trial", engine, directory));
-    let mut said = String::new();
-    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut said).expect("a line");
+    let task = drive::task(&[&drive]);
+    let process = job::start(&setup, &Place::folder(directory), task);
+    let said = process.receive(PATIENCE);
     let seconds = begin.elapsed().as_secs_f64();
-    assert!(said.contains("\"Ready\""), "{said}");
-    drop(child.stdin.take());
-    child.wait().expect("it ends");
+    assert!(matches!(said, Received::Message(Message::Ready)), "{}", process.exit_report());
     seconds
-}
-
-/// A private server as the engine has it.
-fn serve(engine: &str, directory: &Path) -> Server {
-    let engine = bakeoff_engines::find(engine).expect("an engine");
-    let settings = engine.settings(&Terms::new(DURABILITY)).into_iter();
-    let launch = Launch {
-        directory: directory.into(),
-        settings: settings.map(|setting| (setting.name, setting.value)).collect(),
-        ..Launch::default()
-    };
-    Server::initialise(&mysql::SERVER, &launch).expect("an initialised folder");
-    Server::start(&mysql::SERVER, &launch).expect("a server")
-}
-
-fn tool(name: &str, server: &Server) -> Command {
-    let mut command = Command::new(name);
-    command.args(["--no-defaults", "--user=root"]);
-    command.arg(format!("--socket={}", server.socket().display()));
-    command
-}
-
-fn run(command: &mut Command) {
-    let status = command.status().expect("MariaDB's clients are installed");
-    assert!(status.success(), "{command:?}: {status}");
 }
 
 /// Writes what a loaded folder holds as statements.
 fn write_dump(engine: &str, directory: &Path, dump: &Path) {
-    let server = serve(engine, directory);
+    let server = mariadb::serve(engine, DURABILITY, &[], directory);
     let file = File::create(dump).expect("a file for the dump");
-    run(tool("mariadb-dump", &server).arg("bakeoff").stdout(file));
+    mariadb::run(mariadb::tool("mariadb-dump", &server).arg("bakeoff").stdout(file));
     server.stop().expect("it stops");
 }
 
@@ -162,10 +131,12 @@ fn write_dump(engine: &str, directory: &Path, dump: &Path) {
 /// before it and a stopped server after it.
 fn read_dump(engine: &str, directory: &Path, dump: &Path) -> (f64, f64) {
     let whole = Instant::now();
-    let server = serve(engine, directory);
-    run(tool("mariadb", &server).args(["--execute", "CREATE DATABASE bakeoff"]));
+    let server = mariadb::serve(engine, DURABILITY, &[], directory);
+    mariadb::run(mariadb::tool("mariadb", &server).args(["--execute", "CREATE DATABASE bakeoff"]));
     let begin = Instant::now();
-    run(tool("mariadb", &server).arg("bakeoff").stdin(File::open(dump).expect("the dump")));
+    mariadb::run(
+        mariadb::tool("mariadb", &server).arg("bakeoff").stdin(File::open(dump).expect("the dump")),
+    );
     let seconds = begin.elapsed().as_secs_f64();
     server.stop().expect("it stops");
     (seconds, whole.elapsed().as_secs_f64())

@@ -4,12 +4,17 @@
 //! Every figure is the median of several runs; what is compared takes turns. Ends with 1 when a
 //! limit is missed. Needs the `sqlite3` shell, and installs it on Debian as root.
 
+#[path = "common/job.rs"]
+mod job;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use bakeoff_lab::place::Place;
+use bakeoff_lab::process::job::Task;
 use bakeoff_testkit::{is_root, skip};
 
 const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
@@ -158,22 +163,10 @@ fn giant_into_sqlite(place: &Path, table: &mut Table) {
 fn load(place: &Path) -> (f64, std::path::PathBuf) {
     let folder = place.join("giant");
     fs::create_dir(&folder).expect("a folder for the database");
-    let job = serde_json::json!({"Load": {
-        "data": {"engine": "sqlite", "workload": "redmine", "scale": "giant", "seed": 1, "text": null},
-        "staging": {"directory": folder},
-        "durability": "none",
-    }});
+    let keys = [("workload", "\"redmine\"".into()), ("scale", "\"giant\"".into())];
+    let (setup, _) = job::cell(place, "sqlite", &keys);
     let start = Instant::now();
-    let mut child = Command::new(BAKEOFF)
-        .arg("trial")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("bakeoff starts");
-    writeln!(child.stdin.as_mut().expect("piped"), "{job}").expect("it takes the job");
-    let output = child.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("\"Done\""), "{said}");
+    job::perform(&setup, &Place::folder(&folder), Task::Load);
     (start.elapsed().as_secs_f64(), folder)
 }
 

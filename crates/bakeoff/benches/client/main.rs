@@ -1,0 +1,184 @@
+//! bakeoff's client beside sysbench's: `oltp` against sysbench 1.0.20 on one private MariaDB server,
+//! over its socket, on the same rows, with the same prepared statements; and loading the table against
+//! `sysbench prepare`.
+//!
+//! Both take turns, and change who begins; ratios come from the pairs, with an interval of 95 %. All
+//! processes have the same two processors. Processor time is that of each one's whole process, with its
+//! connections and what it counts and records, but without the start of the program.
+//!
+//! Ends with 1 when a limit is missed. Needs MariaDB with MyRocks, and sysbench, on a quiet machine.
+//!
+//! `BAKEOFF_PAIRS` (5) and `BAKEOFF_BENCH_SECONDS` (5) make it shorter; `-- rates` and `-- loads` run
+//! one part.
+
+#[path = "../common/job.rs"]
+mod job;
+#[path = "../common/mariadb.rs"]
+mod mariadb;
+mod ours;
+mod pairs;
+mod sysbench;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use bakeoff_engines::Durability;
+use bakeoff_servers::Server;
+use bakeoff_testkit::{needs, open_to_all};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use ours::Oltp;
+use pairs::{Limit, Pairs};
+
+/// Processors for the server and the clients together.
+const PROCESSORS: usize = 2;
+const TESTS: [&str; 2] = ["point_select", "read_write"];
+const CLIENTS: [usize; 3] = [1, 4, 16];
+/// Rows that fit into the server's cache with room to spare.
+const RATES: (&str, u64) = ("100k", 100_000);
+const LOADS: (&str, u64) = ("1M", 1_000_000);
+/// Pairs of loads: the ratio's limit is far from 1, and a load takes long.
+const MOST_LOADS: usize = 3;
+
+/// What one of both has done.
+#[derive(Clone, Copy)]
+struct Work {
+    transactions: f64,
+    /// How long that took.
+    seconds: f64,
+    /// Processor seconds that it took.
+    cpu: f64,
+    /// Queries of a transaction, by who counts them.
+    queries_each: Option<f64>,
+}
+
+/// What both did in a turn each, sysbench first.
+fn turns<T>(number: usize, mut theirs: impl FnMut() -> T, mut ours: impl FnMut() -> T) -> [T; 2] {
+    if number.is_multiple_of(2) {
+        return [theirs(), ours()];
+    }
+    let ours = ours();
+    [theirs(), ours]
+}
+
+fn main() -> ExitCode {
+    let engines = ["mariadb:innodb", "mariadb:rocksdb"];
+    let there = engines.map(|name| bakeoff_engines::find(name).expect("an engine").available());
+    let there = there.into_iter().chain([sysbench::available()]);
+    if needs(there.collect::<Result<Vec<_>, _>>()).is_none() {
+        return ExitCode::SUCCESS;
+    }
+    share_processors();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    // The servers may run as another user.
+    open_to_all(place.path());
+    let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let known = part.as_deref().is_none_or(|part| ["rates", "loads"].contains(&part));
+    assert!(known, "there is no part {part:?}: write rates or loads");
+    let wanted = |name| part.as_deref().is_none_or(|part| part == name);
+    let number = pairs();
+    let mut kept = true;
+    if wanted("rates") {
+        kept &= rates(number, place.path());
+    }
+    if wanted("loads") {
+        for (engine, storage) in engines.into_iter().zip(["InnoDB", "ROCKSDB"]) {
+            kept &= loads(number.min(MOST_LOADS), engine, storage, place.path());
+        }
+    }
+    if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn number_of(variable: &str, usual: u32) -> u32 {
+    let Ok(text) = std::env::var(variable) else { return usual };
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.unwrap_or_else(|| panic!("{variable} is {text:?}: write a number above 0"))
+}
+
+fn pairs() -> usize {
+    number_of("BAKEOFF_PAIRS", 5) as usize
+}
+
+/// Leaves this process, and all that it starts, the first processors that it may have.
+fn share_processors() {
+    let allowed = sched_getaffinity(None).expect("a thread may ask where it may run");
+    let mut few = CpuSet::new();
+    let all = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number));
+    all.take(PROCESSORS).for_each(|number| few.set(number));
+    sched_setaffinity(None, &few).expect("a thread may restrict itself");
+}
+
+/// A server with an empty database.
+fn server(engine: &str, durability: Durability, folder: &Path) -> Server {
+    fs::create_dir(folder).expect("a folder for the server");
+    let cache = ("innodb_buffer_pool_size", "512M");
+    let others: &[_] = if engine == "mariadb:innodb" { &[cache] } else { &[] };
+    let server = mariadb::serve(engine, durability, others, folder);
+    mariadb::run(mariadb::tool("mariadb", &server).args(["--execute", "CREATE DATABASE bakeoff"]));
+    server
+}
+
+/// Transactions a second, and processor time a query, of both; whether all is within the limits.
+fn rates(number: usize, place: &Path) -> bool {
+    let seconds = number_of("BAKEOFF_BENCH_SECONDS", 5);
+    let (folder, durability) = (place.join("rates"), Durability::Relaxed);
+    let server = server("mariadb:innodb", durability, &folder);
+    let (scale, rows) = RATES;
+    let socket = server.socket();
+    let oltp = Oltp { socket, storage: "InnoDB", durability, scale, folder: place };
+    oltp.load();
+    let cells = TESTS.iter().flat_map(|test| CLIENTS.map(|clients| (*test, clients)));
+    let mut cells: Vec<_> =
+        cells.map(|(test, clients)| (test, clients, Pairs::default(), Pairs::default())).collect();
+    for pair in 0..number {
+        for (test, clients, rates, costs) in &mut cells {
+            let theirs = || sysbench::run(socket, test, rows, *clients, seconds);
+            let ours = || oltp.run(test, *clients, seconds);
+            let both = turns(pair, theirs, ours);
+            let each = both[0].queries_each.expect("sysbench counts its queries");
+            rates.add(both.map(|work| work.transactions / work.seconds));
+            costs.add(both.map(|work| work.cpu / (work.transactions * each) * 1e6));
+        }
+        eprintln!("pair {} of {number}", pair + 1);
+    }
+    server.stop().expect("it stops");
+    fs::remove_dir_all(folder).expect("it can be removed");
+    let mut kept = true;
+    pairs::heading("on mariadb:innodb");
+    for (test, clients, rates, costs) in cells {
+        let name = format!("{test}, {clients} clients");
+        kept &= rates
+            .row(&format!("{name}, transactions/s"), Limit::Least { ratio: 1.0, low: Some(0.97) });
+        kept &= costs.row(&format!("{name}, CPU µs a query"), Limit::Most(0.8));
+    }
+    kept
+}
+
+/// Seconds that loading takes both; whether it is within its limit.
+fn loads(number: usize, engine: &str, storage: &str, place: &Path) -> bool {
+    // As images are loaded.
+    let (durability, (scale, rows)) = (Durability::None, LOADS);
+    let timed = |load: &dyn Fn(&Path)| {
+        // A new server for each: nobody pays for what another has put off.
+        let folder = place.join("load");
+        let server = server(engine, durability, &folder);
+        let begin = Instant::now();
+        load(server.socket());
+        let seconds = begin.elapsed().as_secs_f64();
+        server.stop().expect("it stops");
+        fs::remove_dir_all(folder).expect("it can be removed");
+        rows as f64 / seconds
+    };
+    let mut all = Pairs::default();
+    for pair in 0..number {
+        let theirs = || timed(&|socket| sysbench::prepare(socket, storage, rows));
+        let ours =
+            || timed(&|socket| Oltp { socket, storage, durability, scale, folder: place }.load());
+        all.add(turns(pair, theirs, ours));
+        eprintln!("load {} of {number} into {engine}", pair + 1);
+    }
+    pairs::heading(&format!("loading {rows} rows"));
+    all.row(&format!("into {engine}, rows/s"), Limit::Least { ratio: 1.5, low: None })
+}

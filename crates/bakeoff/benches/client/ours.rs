@@ -1,0 +1,67 @@
+//! bakeoff's `oltp`, on a server that somebody else runs.
+
+use std::path::Path;
+
+use bakeoff_engines::Durability;
+use bakeoff_lab::driving::Drive;
+use bakeoff_lab::place::Place;
+use bakeoff_lab::procedures::drive;
+use bakeoff_lab::process::job::Task;
+use bakeoff_lab::targets::Setup;
+use bakeoff_results::Scope;
+use bakeoff_results::measure::{CPU, OPERATIONS};
+
+use crate::{Work, job};
+
+/// A server, and what is to be in it.
+pub struct Oltp<'a> {
+    pub socket: &'a Path,
+    /// The storage engine, by MariaDB's name.
+    pub storage: &'a str,
+    /// What the server was started with.
+    pub durability: Durability,
+    pub scale: &'a str,
+    /// Where files of the bench are.
+    pub folder: &'a Path,
+}
+
+impl Oltp<'_> {
+    /// Fills the table.
+    pub fn load(&self) {
+        let (setup, _) = self.cell("read_write", 1, 1);
+        job::perform(&setup, &place(), Task::Load);
+    }
+
+    /// Runs a test for so many seconds.
+    pub fn run(&self, test: &str, clients: usize, seconds: u32) -> Work {
+        let (setup, drive) = self.cell(test, clients, seconds);
+        let measured = job::perform(&setup, &place(), drive::task(&[&drive]));
+        let measured = measured.expect("a trial measures");
+        let errors: u64 = measured.operations.iter().map(|operation| operation.errors).sum();
+        assert_eq!(errors, 0, "{:?}", measured.warnings);
+        let counted = |what| measured.measures.get(what, &Scope::Clients).expect("counted");
+        let (transactions, cpu) = (counted(&OPERATIONS), counted(&CPU));
+        Work { transactions, seconds: measured.ran_s, cpu, queries_each: None }
+    }
+
+    /// How a test is set up, and its clients driven.
+    fn cell(&self, test: &str, clients: usize, seconds: u32) -> (Setup, Drive) {
+        let Self { socket, storage, durability, scale, folder } = self;
+        let socket = socket.display();
+        let engine = format!("mysql://root@localhost/bakeoff?socket={socket}#{storage}");
+        let keys = [
+            ("workload", "\"oltp\"".into()),
+            ("durability", format!("\"{}\"", durability.name())),
+            ("scale", format!("\"{scale}\"")),
+            ("test", format!("\"{test}\"")),
+            ("clients", clients.to_string()),
+            ("seconds", seconds.to_string()),
+        ];
+        job::cell(folder, &engine, &keys)
+    }
+}
+
+/// The server's own files are nobody's business here; tables of a job before may be used again.
+fn place() -> Place {
+    Place { reuse: true, ..Place::default() }
+}

@@ -1,0 +1,62 @@
+//! Jobs for `bakeoff trial`, made and sent as the lab does.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use bakeoff_experiment::{Changes, Experiment, Factor};
+use bakeoff_lab::driving::Drive;
+use bakeoff_lab::place::Place;
+use bakeoff_lab::process::job::{Job, Message, Task};
+use bakeoff_lab::process::{Process, Program, Received};
+use bakeoff_lab::targets::Setup;
+use bakeoff_lab::{Registry, resolve};
+use bakeoff_results::Measured;
+
+const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
+
+/// How long a process may say nothing.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The only cell of an experiment: how it is set up, and how its clients are driven. `keys` are those
+/// of an experiment's file, with values as TOML writes them; the file is made in `folder`. The engine comes
+/// as by its flag, which may name a server.
+pub fn cell(folder: &Path, engine: &str, keys: &[(&str, String)]) -> (Setup, Drive) {
+    let path = folder.join("experiment.toml");
+    let text: String = keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    fs::write(&path, text).expect("the experiment can be written");
+    let registry = Registry::standard();
+    let engine = (Factor::ENGINE, engine.to_owned());
+    let changes = Changes { factors: vec![engine], ..Changes::default() };
+    let experiment = Experiment::load(&path.to_string_lossy(), &changes, &registry.vocabulary())
+        .unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let cell = &experiment.plan().blocks[0].trials[0].cell;
+    let (trial, drive) = resolve(&registry, &experiment, cell, 0).expect("it can be had");
+    (trial.setup, drive)
+}
+
+/// Starts a process that does a task in a place.
+pub fn start(setup: &Setup, place: &Place, task: Task) -> Process {
+    let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
+    let program = Program { path: BAKEOFF.into(), arguments: vec!["trial".into()] };
+    let job = Job { target, subject, place: place.clone(), task };
+    Process::start(&program, &job).expect("bakeoff starts")
+}
+
+/// Does a task in a process of its own, which has ended when this returns.
+pub fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>> {
+    let mut process = start(setup, place, task);
+    loop {
+        match process.receive(PATIENCE) {
+            Received::Message(Message::Ready) => process = process.go().expect("it listens"),
+            Received::Message(Message::Done(measured)) => {
+                process.exit_report();
+                return measured;
+            }
+            Received::Message(Message::Failed(error)) => panic!("{error}"),
+            Received::Message(_) => {}
+            Received::Nothing => panic!("nothing was heard of it for {PATIENCE:?}"),
+            Received::End => panic!("{}", process.exit_report()),
+        }
+    }
+}
