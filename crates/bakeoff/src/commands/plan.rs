@@ -38,7 +38,11 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
     let shares = shares(registry, experiment, possible);
     let left_out = left_out(possible) + &published(experiment);
-    format!("{}\n{total}{planner}{lines}{clients}{shares}{left_out}{again}", experiment.title)
+    let equal = all_else_equal(experiment);
+    format!(
+        "{}\n{total}{planner}{equal}{lines}{clients}{shares}{left_out}{again}",
+        experiment.title
+    )
 }
 
 /// Which engines' quota of processors their clients share, if any does, and what that means.
@@ -59,6 +63,17 @@ pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String
             names.join(", ") + if names.len() == 1 { " works" } else { " work" }
         )
     })
+}
+
+/// The levels that every trial has.
+fn all_else_equal(experiment: &Experiment) -> String {
+    let factors = experiment.factors.iter().filter(|(factor, _)| **factor != experiment.compare);
+    let fixed = factors.filter_map(|(factor, levels)| match levels.as_slice() {
+        [level] => Some(format!("{factor} {level}")),
+        _ => None,
+    });
+    let fixed: Vec<String> = fixed.collect();
+    if fixed.is_empty() { String::new() } else { format!("all else equal: {}\n", fixed.join(", ")) }
 }
 
 /// How many bytes of memory are meant by each share of the data, as far as the size of the data is known
@@ -185,13 +200,13 @@ fn conditioned(possible: &Possible, estimate: &Estimate) -> String {
     let are = if steady == 1 { "1 trial is".into() } else { format!("{steady} trials are") };
     let shared = match conditionings < steady {
         true => format!(
-            " ({}: trials that differ in their neighbours alone follow one)",
-            count(conditionings, "conditioning")
+            " ({}: trials that differ in `neighbours` alone follow one)",
+            count(conditionings, "preconditioning")
         ),
         false => String::new(),
     };
     format!(
-        "{are} conditioned first{shared}, which is not in that time. It takes an embedded engine seconds \
+        "{are} preconditioned first{shared}, which is not in that time. It takes an embedded engine seconds \
          or minutes, and took servers 17 to 40 minutes each at the scale large in 512 MB: up to {} in \
          all\n",
         span(rounded(estimate.conditioning_s))
@@ -204,7 +219,7 @@ fn conditioned_cuts(experiment: &Experiment, possible: &Possible) -> &'static st
     match cells.any(|cell| cell.state() == State::Steady) {
         false => "",
         true => {
-            "the clients of the power cuts turn each engine's debts over first, for every ten cuts anew, \
+            "the clients of the power cuts precondition each engine first, for every ten cuts anew, \
              which is not in that time: it takes an embedded engine seconds, and a server minutes\n"
         }
     }
