@@ -174,7 +174,18 @@ fn operation(Merged { window, views }: &Merged<'_>) -> OperationSummary {
     let sum = |of: fn(&OperationSummary) -> u64| {
         views.iter().map(|view| of(view)).fold(0, u64::saturating_add)
     };
+    // Never of all operations together: how slow one trial is would be taken for how far operations
+    // spread.
+    let middle = |of: fn(&OperationSummary) -> Option<f64>| {
+        let own: Option<Vec<f64>> = views.iter().map(|view| of(view)).collect();
+        own.and_then(|own| median(&own))
+    };
     OperationSummary {
+        p50_s: middle(|view| view.p50_s),
+        p95_s: middle(|view| view.p95_s),
+        p99_s: middle(|view| view.p99_s),
+        p999_s: middle(|view| view.p999_s),
+        service_p99_s: middle(|view| view.service_p99_s),
         mean_s: geometric_mean(&means),
         service_mean_s: geometric_mean(&services),
         per_second: mean(&rates).unwrap_or_default(),

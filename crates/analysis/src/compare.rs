@@ -174,8 +174,8 @@ pub(crate) fn all(
     let floors = Floors::of(&noise);
     let mut cases: Vec<(Purpose, Case)> = Vec::new();
     for (subject, others, group) in subjects(run, &groups) {
-        let floor = floors.at(subject.operation, others);
         for (purpose, baseline, level) in pairings(run, group, subject.operation) {
+            let floor = floors.of_pair(subject.operation, others, [baseline, level]);
             let comparison =
                 Comparison { noise_floor: floor, ..blank(run, subject, others, baseline, level) };
             cases.push((purpose, Case::of(run, comparison, subject, group, mean)));
@@ -242,6 +242,10 @@ fn noise(run: &Run, groups: &BTreeMap<(Rank, Levels), Group>, mean: Mean) -> Vec
     noise
 }
 
+/// Of fewer blocks the interval of a level against itself is too wide to be a floor: it would take most
+/// verdicts away, right and wrong ones alike. There it is a check alone, which is told in a warning.
+const FLOOR_BLOCKS: u32 = 5;
+
 /// How far a level that was entered twice seems to be from itself.
 struct Floors<'a>(&'a [Comparison]);
 
@@ -250,12 +254,16 @@ impl<'a> Floors<'a> {
         Self(noise)
     }
 
-    /// Of the same operation and setting, or the widest of the run where that one has none.
-    fn at(&self, operation: &str, others: &Levels) -> Option<f64> {
-        let here = |it: &&Comparison| it.operation == operation && it.levels == *others;
-        let widest = |floors: &mut dyn Iterator<Item = f64>| floors.reduce(f64::max);
-        widest(&mut self.0.iter().filter(here).filter_map(Comparison::apart))
-            .or_else(|| widest(&mut self.0.iter().filter_map(Comparison::apart)))
+    /// Of a pair that holds the level that was entered twice, at the same operation and setting; `None`
+    /// for any other pair: how uneven one level is says nothing of two others.
+    fn of_pair(&self, operation: &str, others: &Levels, pair: [&str; 2]) -> Option<f64> {
+        let here = |it: &&Comparison| {
+            it.operation == operation
+                && it.levels == *others
+                && it.blocks >= FLOOR_BLOCKS
+                && pair.contains(&&*it.baseline)
+        };
+        self.0.iter().filter(here).filter_map(Comparison::apart).reduce(f64::max)
     }
 }
 

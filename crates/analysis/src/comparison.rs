@@ -1,8 +1,10 @@
 //! A comparison of two levels of the compared factor, and its verdict.
 
 use bakeoff_results::Levels;
-use bakeoff_stats::{CONFIDENCE, MARGIN};
+use bakeoff_stats::CONFIDENCE;
 use serde::{Deserialize, Serialize};
+
+use crate::leader::Contrast;
 
 /// Two levels of the compared factor against each other, all other levels equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,8 +53,8 @@ pub struct Comparison {
     /// below 10 % in both, and where it is not known.
     #[serde(default)]
     pub engine_only_ratio: Option<f64>,
-    /// How much slower one of two equal levels seems to be, as a share: what a level shows that was
-    /// entered twice. `None` where that was not measured.
+    /// How much slower one of two equal levels seems to be, as a share: what a level of the pair shows
+    /// against itself that was entered twice, in five blocks or more. `None` where that was not measured.
     #[serde(default)]
     pub noise_floor: Option<f64>,
     /// What follows.
@@ -168,12 +170,7 @@ impl Comparison {
     /// keeps that from being believed.
     pub fn is_held_back(&self) -> bool {
         let believed = self.p_adjusted.is_none_or(|p| p <= 1.0 - CONFIDENCE);
-        let low = self.low.unwrap_or(0.0);
-        let high = self.high.unwrap_or(f64::INFINITY);
-        let alone = bakeoff_stats::Decision::of(low, high, MARGIN);
-        let clear =
-            matches!(alone, bakeoff_stats::Decision::Faster | bakeoff_stats::Decision::Slower);
-        self.verdict == Verdict::Undecided && clear && !believed
+        !believed && Contrast::of(self).is_some_and(Contrast::is_held_back)
     }
 
     /// How far apart a level that was entered twice seems to be from itself, as a share: the

@@ -30,7 +30,8 @@ pub struct DebtView {
     /// The same with the debt: clients × (the time that they ran + the drain) ÷ operations.
     pub mean_with_debt_s: Option<f64>,
     /// Whether it had written back nothing of what it owes in any trial, by its own counters: such
-    /// figures are those of a fresh database. `None` where that is not counted.
+    /// figures are those of a fresh database. `None` where that is not counted, where it neither wrote
+    /// anything back nor owed anything, as after reads alone, and where it was to be steady.
     pub fresh: Option<bool>,
 }
 
@@ -43,7 +44,19 @@ struct TrialDebt {
     /// The clients' time, and how many operations ended in it.
     clients: Option<(f64, f64)>,
     concurrency: f64,
-    fresh: Option<bool>,
+    /// `None` where the engine counts nothing of the kind.
+    paid: Option<Paid>,
+}
+
+/// What an engine did of its put-off work while the clients ran.
+#[derive(Clone, Copy, PartialEq)]
+enum Paid {
+    /// Some of it.
+    Some,
+    /// None of it, and some was left.
+    Nothing,
+    /// None of it, which says nothing: none that is known of was left, or it was to be steady.
+    SaysNothing,
 }
 
 impl TrialDebt {
@@ -54,6 +67,8 @@ impl TrialDebt {
         let operations = measures.get(&OPERATIONS, &Scope::Clients)?;
         let time = concurrency * trial.ran_s?;
         let bytes = drained(measures);
+        // At its lasting level a window may lie between two payments: that says nothing of freshness.
+        let is_steady = trial.levels.get("state").is_some_and(|it| it.starts_with("steady"));
         Some(Self {
             drain_s: of(&DRAIN)?,
             cut_off: of(&DRAIN_CUT_OFF).is_some(),
@@ -61,7 +76,11 @@ impl TrialDebt {
             cpu_s: measures.of_database(&DRAIN_CPU),
             clients: (!open_loop::is_open(trial) && operations > 0.0).then_some((time, operations)),
             concurrency,
-            fresh: of(&WRITTEN_BACK).map(|written| written == 0.0 && bytes > Some(0.0)),
+            paid: of(&WRITTEN_BACK).map(|written| match (written > 0.0, bytes) {
+                (true, _) => Paid::Some,
+                (false, Some(owed)) if owed > 0.0 && !is_steady => Paid::Nothing,
+                (false, _) => Paid::SaysNothing,
+            }),
         })
     }
 }
@@ -97,7 +116,7 @@ impl DebtView {
             .map(|all| all.iter().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1)))
             .unzip();
         let drains: f64 = debts.iter().map(|it| it.concurrency * it.drain_s).sum();
-        let fresh: Option<Vec<bool>> = debts.iter().map(|it| it.fresh).collect();
+        let paid: Option<Vec<Paid>> = debts.iter().map(|it| it.paid).collect();
         Some(Self {
             drain_s: mean(|it| Some(it.drain_s))?,
             cut_off: debts.iter().filter(|it| it.cut_off).count() as u32,
@@ -105,9 +124,15 @@ impl DebtView {
             cpu_s: mean(|it| it.cpu_s),
             mean_s: time.zip(operations).map(|(time, operations)| time / operations),
             mean_with_debt_s: time.zip(operations).map(|(time, number)| (time + drains) / number),
-            fresh: fresh.map(|fresh| fresh.iter().all(|fresh| *fresh)),
+            fresh: paid.and_then(|paid| fresh(&paid)),
         })
     }
+}
+
+/// Whether a cell's trials paid nothing; `None` where none of them had anything to pay.
+fn fresh(paid: &[Paid]) -> Option<bool> {
+    let had: Vec<&Paid> = paid.iter().filter(|it| **it != Paid::SaysNothing).collect();
+    (!had.is_empty()).then(|| had.iter().all(|it| **it == Paid::Nothing))
 }
 
 #[cfg(test)]
@@ -157,9 +182,9 @@ mod tests {
         for (written_back, drained, fresh) in [
             (Some(0.0), Some(4096.0), Some(true)),
             (Some(7.0), Some(4096.0), Some(false)),
-            // It owed nothing: there was nothing to write back.
-            (Some(0.0), Some(0.0), Some(false)),
-            (Some(0.0), None, Some(false)),
+            // It owed nothing: there was nothing to write back, and it did not write any back.
+            (Some(0.0), Some(0.0), None),
+            (Some(0.0), None, None),
             (None, Some(4096.0), None),
         ] {
             let mut it = trial(1.0, 10.0);
@@ -174,7 +199,15 @@ mod tests {
         owes.measures.set(&WRITTEN_BACK, Scope::Trial, 0.0);
         owes.measures.set(&DRAIN_WRITTEN, Scope::Disk, 1.0);
         assert_eq!(of(&[owes.clone(), paid]).unwrap().fresh, Some(false));
-        assert_eq!(of(&[owes.clone(), owes]).unwrap().fresh, Some(true));
+        assert_eq!(of(&[owes.clone(), owes.clone()]).unwrap().fresh, Some(true));
+        // One that had nothing to pay says nothing of the others.
+        let mut read = owes.clone();
+        read.measures.set(&DRAIN_WRITTEN, Scope::Disk, 0.0);
+        assert_eq!(of(&[owes.clone(), read]).unwrap().fresh, Some(true));
+        // A steady one is not fresh because its window lay between two payments.
+        let mut steady = owes;
+        steady.levels.insert("state".into(), "steady".into());
+        assert_eq!(of(&[steady]).unwrap().fresh, None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Who is fastest of several levels, by the words that their comparisons have.
 
 use bakeoff_results::FigureOfMerit;
+use bakeoff_stats::{Decision, MARGIN};
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, RatioIs, Verdict};
@@ -38,6 +39,14 @@ impl Contrast {
         let merit = FigureOfMerit::of_metric(&comparison.metric);
         let is_rate = merit.is_some_and(FigureOfMerit::is_rate);
         Self::of(comparison).map(|it| if is_rate { it.turned() } else { it })
+    }
+
+    /// Whether the interval alone says faster or slower and the verdict does not, since it goes by all
+    /// comparisons together.
+    pub fn is_held_back(self) -> bool {
+        let (low, high) = (self.ends.0.unwrap_or(0.0), self.ends.1.unwrap_or(f64::INFINITY));
+        let alone = Decision::of(low, high, MARGIN);
+        self.verdict == Verdict::Undecided && matches!(alone, Decision::Faster | Decision::Slower)
     }
 
     /// How many times faster the one level is; its word stays that of the one.

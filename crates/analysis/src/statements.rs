@@ -47,7 +47,7 @@ fn statements(
         // Where the plan has the cell and not its base, that is the reason why nothing can be told.
         let cells = cells(document, table.of, &figure.levels);
         if cells.is_empty() {
-            view.elsewhere += 1;
+            view.elsewhere += u32::from(figure.value.is_some());
             continue;
         }
         let base_figure = all.get(&(figure.operation.as_deref(), &at_base));
@@ -58,7 +58,7 @@ fn statements(
         };
         for levels in cells {
             if view.statements.len() >= MOST {
-                view.elsewhere += 1;
+                view.elsewhere += u32::from(figure.value.is_some());
                 continue;
             }
             let mut base = table.base.clone();

@@ -65,12 +65,12 @@ kinds! {
     AnswersDiffer, "answers-differ", Voids, "engines did not answer alike when they were asked the same";
     CheckFailed, "check-failed", Voids, "what a trial left was broken, by the engine’s own check or by what its workload’s rows must fulfil";
     NotKeptUp, "not-kept-up", Voids, "a cell did not keep up with the rate that was offered";
-    ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor";
-    ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor";
     ClientsBusy, "clients-busy", Voids, "bakeoff’s clients used most of the processor time that they could have";
     NeverSteady, "never-steady", Voids, "a trial that was to be steady was not";
-    NotTurnedOver, "not-turned-over", Voids, "debts had not been run up and paid once when a trial that was to be steady began";
-    ConditionedAnew, "conditioned-anew", Weakens, "trials of a block did not follow their conditioning in the same place";
+    NotTurnedOver, "not-turned-over", Voids, "deferred work had not been through one cycle when a trial that was to be steady began";
+    ClientsWaited, "clients-waited", Weakens, "the clients’ threads had to wait for a processor";
+    ServersWaited, "servers-waited", Weakens, "the engine’s processes or the disk’s daemon had to wait for a processor";
+    ConditionedAnew, "conditioned-anew", Weakens, "trials of a block did not follow their preconditioning in the same place";
     LeftOut, "left-out", Weakens, "cells could not be run";
     TrialsFailed, "trials-failed", Weakens, "trials failed";
     TrialsNotCounted, "trials-not-counted", Weakens, "trials ended, but do not count";
@@ -89,7 +89,7 @@ kinds! {
     WindowWentOn, "window-went-on", Weakens, "a window went on until ten operations of each kind had ended";
     Stalled, "stalled", Weakens, "a trial’s mean is far from its cell’s";
     Errors, "errors", Weakens, "operations ended in an error";
-    NeighboursStarved, "neighbours-starved", Weakens, "neighbours got less done than beside another level of the block";
+    NeighboursStarved, "neighbours-starved", Weakens, "the background I/O got less done than beside another level of the block";
     DiskLate, "disk-late", Weakens, "the virtual disk did not keep its model’s time";
     DiskTooFast, "disk-too-fast", Weakens, "the modelled disk is about as fast as a virtual one can be";
     TimeMissing, "time-missing", Weakens, "the latencies do not add up to the clients’ time";
@@ -100,7 +100,7 @@ kinds! {
     FewOperations, "few-operations", Weakens, "a trial has so few operations of a kind that their mean is rough";
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     Retries, "retries", Notes, "transactions were run again after a conflict";
-    QuantileLeftOut, "quantile-left-out", Notes, "a cell has too few operations of a kind for their p99";
+    QuantileLeftOut, "quantile-left-out", Notes, "a trial has too few operations of a kind for their p99";
     SetAside, "set-aside", Notes, "trials were set aside, and their blocks run again";
     CutsLeftOut, "cuts-left-out", Notes, "another run’s power cuts say nothing of an engine in this one";
 }

@@ -63,7 +63,7 @@ pub(crate) fn all(
         work::retries(run, counted),
         figures::untrimmed(run, trials, counted, &document.comparisons),
         figures::few_in_trials(run, counted),
-        figures::few_for_quantile(run, cells),
+        figures::few_for_quantile(run, counted),
         lost::set_aside(&aside, blocks),
     ];
     let found = pairs.into_iter().flatten().chain(singles).flatten();

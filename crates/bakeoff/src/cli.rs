@@ -195,8 +195,8 @@ impl Report {
         reports.format_of(&ending).ok_or_else(|| {
             let endings: Vec<String> = reports.endings().map(|it| format!(".{it}")).collect();
             format!(
-                "`.{ending}` is the ending of no format of reports; take one of {}, or say which it \
-                 is to be: --format FORMAT",
+                "bakeoff can't write a report as `.{ending}`; take one of {}, or name the format: \
+                 --format FORMAT",
                 endings.join(", ")
             )
         })
@@ -217,7 +217,7 @@ pub enum Rows {
 /// `bakeoff list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// What to list (by default everything)
+    /// What to list whole (by default the names of everything, by question)
     #[arg(value_enum)]
     pub what: Option<Listed>,
 }
@@ -281,7 +281,7 @@ pub struct DiskMount {
     /// The device (see `bakeoff list disks`)
     #[arg(long, value_name = "LEVEL")]
     pub model: String,
-    /// Other load on the device: 0, 25%, x1, x2, x4 …
+    /// Background I/O on the device: 0, 25%, x1, x2, x4 …
     #[arg(long, value_name = "LEVEL", default_value = "0", allow_hyphen_values = true)]
     pub neighbours: Neighbours,
     /// The seed of the device and its neighbours
@@ -329,7 +329,7 @@ pub struct DiskStat {
 pub struct DiskSet {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
-    /// Other load on the device: 0, 25%, x1, x2, x4 …
+    /// Background I/O on the device: 0, 25%, x1, x2, x4 …
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     pub neighbours: Option<Neighbours>,
     /// Whether the device takes its time

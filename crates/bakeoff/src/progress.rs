@@ -142,8 +142,8 @@ impl Progress {
         let Calibration { operations, seconds, turned_over } = learnt;
         let did = format!("{what}: {operations} operations in {}", span(*seconds));
         match turned_over {
-            true => self.say(&format!("{did} turn all debts over")),
-            false => self.complain(&format!("{did} have not turned all debts over")),
+            true => self.say(&format!("{did} are one cycle of its deferred work")),
+            false => self.complain(&format!("{did} are less than one cycle of its deferred work")),
         }
     }
 
@@ -222,7 +222,9 @@ impl Watch for Progress {
             Event::Swept(path) => {
                 self.say(&format!("removed what a killed run had left: {}", path.display()));
             }
-            Event::MeasuringNeighbour => self.now("measuring one neighbour alone".into()),
+            Event::MeasuringNeighbour => {
+                self.now("measuring one stream of background I/O alone".into())
+            }
             Event::Loading { data, rows: 0 } => self.now(format!("loading {}", data.about)),
             Event::Loading { data, rows } => {
                 self.now(format!("loading {}: {rows} rows", data.about));
@@ -243,12 +245,12 @@ impl Watch for Progress {
                 self.begins(number, of, &name, left_s);
             }
             Event::Calibrating { what } => {
-                self.now(format!("learning how much work turns the debts of {what} over"));
+                self.now(format!("learning how long a cycle of the deferred work of {what} is"));
             }
             Event::Calibrated { what, learnt } => self.calibrated(what, learnt),
             Event::Conditioning { done, of } => {
                 let of = of.map_or(String::new(), |of| format!(" of {of}"));
-                self.now(format!("conditioning: {done}{of} operations"));
+                self.now(format!("preconditioning: {done}{of} operations"));
             }
             Event::Progress { per_second, mean_s } => {
                 // Before anything has ended there is no rate and no latency.

@@ -18,6 +18,20 @@ pub struct Engines {
     url: fn(&str) -> Result<String, String>,
     variant: Reader,
     standing: Judge,
+    kinds: Vec<ServerKind>,
+}
+
+/// A kind of servers that people name where a level needs more than that.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerKind {
+    /// The names that people have for it.
+    pub names: &'static [&'static str],
+    /// What the names of its engines are, or begin with before a colon.
+    pub engines: &'static str,
+    /// How a level for one that somebody else runs is written.
+    pub url: &'static str,
+    /// The variable of the environment that such a server's password may stand in.
+    pub password: &'static str,
 }
 
 /// Reads a level, `NAME/option=value`, and adds the options (name and value) that the level doesn't give.
@@ -76,7 +90,13 @@ impl Engines {
         variant: Reader,
         standing: Judge,
     ) -> Self {
-        Self { engines, url, variant, standing }
+        Self { engines, url, variant, standing, kinds: Vec::new() }
+    }
+
+    /// The same with what kinds of servers people may name.
+    #[must_use]
+    pub fn with_kinds(self, kinds: impl IntoIterator<Item = ServerKind>) -> Self {
+        Self { kinds: kinds.into_iter().collect(), ..self }
     }
 
     pub(crate) fn names(&self) -> Vec<&str> {
@@ -95,7 +115,8 @@ impl Engines {
         if is_url(text) {
             return (self.url)(text).map_err(|message| Problem::in_lines(&message));
         }
-        let name = one_of("engine", engine(text), &self.names())?;
+        let name = one_of("engine", engine(text), &self.names())
+            .map_err(|problem| self.of_kind(engine(text), problem))?;
         if name == text {
             return Ok(name);
         }
@@ -105,6 +126,24 @@ impl Engines {
             self.allows(&name, (setting, value), true)?;
         }
         Ok(variant.level)
+    }
+
+    /// Adds what to do about the name of a kind of servers, which stands for no engine by itself: the
+    /// engines that there are of it, and how a server that somebody else runs is named.
+    fn of_kind(&self, name: &str, problem: Problem) -> Problem {
+        let named = |kind: &&ServerKind| kind.names.contains(&&*name.to_lowercase());
+        let Some(kind) = self.kinds.iter().find(named) else { return problem };
+        let is_its = |name: &&&str| name.split(':').next() == Some(kind.engines);
+        let names = self.names();
+        let own: Vec<&str> = names.iter().filter(is_its).copied().collect();
+        let problem = match own.is_empty() {
+            true => problem,
+            false => problem
+                .help(format!("a server that bakeoff starts: --engine {}", own.join(", or "))),
+        };
+        let ServerKind { url, password, .. } = kind;
+        problem
+            .help(format!("a server that you run: --engine {url}, with its password in {password}"))
     }
 
     fn read(&self, level: &str, options: &[(&str, &str)]) -> Result<Variant, Problem> {

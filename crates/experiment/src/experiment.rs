@@ -146,11 +146,12 @@ impl Experiment {
         toml
     }
 
-    /// How many figures were published, and how many of these are of levels that are run; `None` where
-    /// the experiment has none.
+    /// How many figures were published, and how many of these are of levels that are run; a field that
+    /// was left empty is no figure. `None` where the experiment has none.
     pub fn published_figures(&self) -> Option<(usize, usize)> {
         let tables = &self.published.as_ref()?.published.tables;
-        let figures = || tables.iter().flat_map(|table| &table.figures);
+        let all = || tables.iter().flat_map(|table| &table.figures);
+        let figures = || all().filter(|figure| figure.value.is_some());
         let runs = |factor: &str, level: &String| {
             let found = self.factors.iter().find(|(known, _)| known.name() == factor);
             found.is_some_and(|(_, levels)| levels.contains(level))

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use crate::keys::{DISKS, KEYS, Layer, PUBLISHED, QUICK, SETTINGS};
 use crate::message::{Given, Place, Problem, Source};
 use crate::written::{Around, Entry, Value, decimal, items, wrong_type};
-use crate::{Factor, Preset, Vocabulary, WorkloadNames, layer};
+use crate::{Factor, Preset, Vocabulary, WorkloadNames, layer, preset};
 
 mod csv;
 mod published;
@@ -50,7 +50,8 @@ fn read_bytes(path: &str) -> std::io::Result<Vec<u8>> {
 }
 
 fn unreadable(preset_or_path: &str, presets: &[Preset], error: &std::io::Error) -> Problem {
-    let names: Vec<&str> = presets.iter().map(|preset| preset.name).collect();
+    let mut names: Vec<&str> = presets.iter().map(|preset| preset.name).collect();
+    names.extend(preset::all_articles(presets));
     let missing = error.kind() == std::io::ErrorKind::NotFound;
     if missing && !preset_or_path.contains(['/', '.']) {
         return Problem::unknown("preset", preset_or_path, &names)

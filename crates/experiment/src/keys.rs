@@ -167,12 +167,12 @@ keys! {
               value_parser = read::<u64>("a whole number from 0 to 9223372036854775807"))]
         seed: u64 => u64, |seed, _| layer::seed(seed);
 
-        /// Whether the baseline runs twice, to measure the noise floor
+        /// Whether the baseline runs twice, to be held against itself (an A/A check)
         #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
         noise_floor: bool => bool, |noise_floor, _| Ok(noise_floor);
 
-        /// Whether whole turns of each engine's debts are traced before its steady trials, and priced
-        /// by the model of the disk
+        /// Whether whole cycles of each engine's deferred work are traced before its steady trials, and
+        /// priced by the model of the disk
         #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
         priced: bool => bool, |priced, _| Ok(priced);
 

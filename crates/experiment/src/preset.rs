@@ -17,6 +17,16 @@ impl Preset {
     }
 }
 
+/// The name under which all presets of articles are run, one after the other; theirs begin with it and a
+/// slash.
+pub const ARTICLES: &str = "articles";
+
+/// The name that stands for the presets of articles among these, where there is one.
+pub(crate) fn all_articles(presets: &[Preset]) -> Option<&'static str> {
+    let group = |name: &str| name.split_once('/').is_some_and(|(group, _)| group == ARTICLES);
+    presets.iter().any(|preset| group(preset.name)).then_some(ARTICLES)
+}
+
 /// The files beside those of the presets: the preset's name, the file's, and its text.
 const FILES: [(&str, &str, &str); 3] = [
     (

@@ -12,7 +12,7 @@ use bakeoff_devices::models::{Models, RegisterError};
 use bakeoff_engines::{Engine, Home, Level};
 use bakeoff_experiment::{
     ArrivalNames, CollectionNames, Disks, EngineNames, Engines, Judge, PlannerNames, Preset,
-    Reader, Standing, Variant, Vocabulary, WorkloadNames, presets,
+    Reader, ServerKind, Standing, Variant, Vocabulary, WorkloadNames, presets,
 };
 use bakeoff_factor::ALL_OPERATIONS;
 use bakeoff_load::{ARRIVALS, Arrivals};
@@ -192,7 +192,7 @@ impl Registry {
         });
         let url = |url: &str| bakeoff_engines::urls::name(url).map(Into::into);
         let (reader, judge) = (variants(self.engines.clone()), standing(self.engines.clone()));
-        let engines = Engines::new(names.collect(), url, reader, judge);
+        let engines = Engines::new(names.collect(), url, reader, judge).with_kinds(SERVERS);
         let disks = Disks::new(OfModels(self.models.clone()));
         let workloads = self.targets.iter().flat_map(|target| target.workloads());
         let presets = self.presets.clone();
@@ -221,6 +221,22 @@ impl Registry {
         }
     }
 }
+
+/// The kinds of servers that somebody may name instead of an engine.
+const SERVERS: [ServerKind; 2] = [
+    ServerKind {
+        names: &["mysql", "mariadb", "innodb"],
+        engines: "mariadb",
+        url: "mysql://USER@HOST/DATABASE",
+        password: "MYSQL_PWD",
+    },
+    ServerKind {
+        names: &["postgresql", "pg"],
+        engines: "postgres",
+        url: "postgres://USER@HOST/DATABASE",
+        password: "PGPASSWORD",
+    },
+];
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

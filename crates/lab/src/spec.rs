@@ -74,7 +74,7 @@ pub fn resolve(
     enough_disk(target.size(&setup.subject), &disk, cell)?;
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
-        let why = "the disk `null` has no queue, so it can't have neighbours";
+        let why = "the disk `null` has no queue, so it can't have background I/O (`neighbours`)";
         return Err(Refusal::of(cell, &[Factor::DISK, Factor::NEIGHBOURS], why));
     }
     let trial = TrialSpec {

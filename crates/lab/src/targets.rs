@@ -442,7 +442,7 @@ pub trait Running: Sync {
         seed: u64,
     ) -> Result<Conditioner<'_>, TrialError> {
         let _ = (number, clients, seed);
-        Err(TrialError::User("it can't be conditioned".into()))
+        Err(TrialError::User("it can't be preconditioned".into()))
     }
 
     /// What it owes as of now; `None` where nobody knows. It is asked while clients are at work.

@@ -1,7 +1,6 @@
 //! Writes synthetic reports into a folder, to look at: `samples FOLDER`.
 
 #[path = "../tests/it"]
-#[allow(dead_code)] // Tests use more of it.
 mod it {
     pub mod sample;
 }

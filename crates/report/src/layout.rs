@@ -221,6 +221,11 @@ impl<'a> Layout<'a> {
         self.comparisons.get(&(operation, condition.clone())).map_or(&[], Vec::as_slice)
     }
 
+    /// The comparisons of an operation at a condition of levels other than its baseline with each other.
+    pub fn between(&self, operation: &'a str, condition: &Condition<'a>) -> &[&'a Comparison] {
+        self.between.get(&(operation, condition.clone())).map_or(&[], Vec::as_slice)
+    }
+
     /// How a level stands against the run's baseline, if that is to be had.
     pub fn against_baseline(
         &self,

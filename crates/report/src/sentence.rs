@@ -481,7 +481,9 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     }
     if cases.iter().all(|case| case.outcome == Outcome::TooFew) {
         let each = if cases.len() > 1 { "each" } else { "it" };
-        return format!("{each} rests on trials with fewer than 20 operations, too few for a word");
+        return format!(
+            "{each} rests on trials with fewer than 20 operations, too few for a verdict"
+        );
     }
     if cases.iter().all(|case| case.outcome == Outcome::NeverSteady) {
         let each = if cases.len() > 1 { "each holds" } else { "it holds" };

@@ -1,9 +1,10 @@
 //! Who is fastest at each operation and condition, by the words that the comparisons have.
 
-use bakeoff_analysis::{Comparison, Document, Leader};
+use bakeoff_analysis::{Comparison, Document, Leader, Verdict};
 pub use bakeoff_analysis::{Contrast, Outcome};
 
 use crate::layout::{Condition, Layout};
+use crate::words;
 
 /// What one operation at one condition says.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,9 +55,26 @@ fn case<'a>(
     })
 }
 
-/// The middle one of a run's noise floors, as a share.
-pub fn typical_noise(document: &Document) -> Option<f64> {
-    let mut floors: Vec<f64> = document.noise.iter().filter_map(Comparison::apart).collect();
-    floors.sort_by(f64::total_cmp);
-    floors.get(floors.len() / 2).copied()
+/// What stands behind a verdict that goes by all comparisons together, where the interval beside it alone
+/// would say more.
+pub const HELD_BACK: &str = " †";
+
+/// A verdict with that mark.
+pub fn marked(verdict: Verdict) -> String {
+    format!("{}{HELD_BACK}", verdict.word())
+}
+
+/// What the mark means, in a line; among how many comparisons, where that is known.
+pub fn explained(over: Option<u32>) -> String {
+    let among = over.map_or("many".to_owned(), |over| words::count(over.into()));
+    format!(
+        "{} the interval alone would say faster or slower; among {among} comparisons that happens by \
+         chance, so the verdict stays undecided (Holm’s method): more repetitions may decide it",
+        HELD_BACK.trim()
+    )
+}
+
+/// How far a level that was entered twice seems to be from itself at most, as a share.
+pub fn furthest_from_itself(document: &Document) -> Option<f64> {
+    document.noise.iter().filter_map(Comparison::apart).reduce(f64::max)
 }

@@ -193,6 +193,9 @@ measures! {
         "processor seconds that processes other than bakeoff's used while the clients ran";
     STEAL = "steal", Seconds, [Machine],
         "processor seconds that other virtual machines had instead of this one";
+    MACHINE_WATCHED = "machine-watched", Seconds, [Machine],
+        "seconds over which `foreign-cpu` and `steal` were counted: from before the clients started until \
+         they had told that they were done";
     PRESSURE_CPU = "pressure-cpu", Share, [Machine],
         "the part of the time that something was ready to run and had no processor";
     PRESSURE_IO = "pressure-io", Share, [Machine],
@@ -357,6 +360,17 @@ impl Measures {
         self.get(measure, &Scope::DATABASE)
     }
 
+    /// The share of all processors that others had: processes that are not bakeoff's (`foreign-cpu`) or
+    /// other virtual machines (`steal`). It is at most 1. A run of an earlier version does not tell how
+    /// long these were counted: there it is taken of `ran_s`, the seconds that the clients ran.
+    pub fn share_of_others(&self, measure: &Measure, ran_s: f64, processors: u32) -> Option<f64> {
+        let of = |measure: &Measure| self.get(measure, &Scope::Machine);
+        let watched_s = of(&MACHINE_WATCHED).unwrap_or(ran_s);
+        let share = of(measure)? / (watched_s * f64::from(processors.max(1)));
+        // The kernel counts in whole ticks.
+        Some(share.clamp(0.0, 1.0))
+    }
+
     /// Every reading, in the order in which they were taken.
     pub fn iter(&self) -> impl Iterator<Item = &Reading> {
         self.0.iter()
@@ -393,6 +407,18 @@ mod tests {
         assert_eq!(back.get(&SPACE, &Scope::Trial), None);
         assert_eq!(back.counters().collect::<Vec<_>>(), [("pages flushed", 1 << 52)]);
         assert_eq!(back.iter().count(), 3);
+    }
+
+    #[test]
+    fn others_have_at_most_all_processors() {
+        let mut measures = Measures::default();
+        assert_eq!(measures.share_of_others(&STEAL, 10.0, 2), None);
+        measures.set(&FOREIGN_CPU, Scope::Machine, 30.0);
+        // Of an earlier version: 30 processor seconds in 10 s can't be.
+        assert_eq!(measures.share_of_others(&FOREIGN_CPU, 10.0, 2), Some(1.0));
+        assert_eq!(measures.share_of_others(&FOREIGN_CPU, 30.0, 2), Some(0.5));
+        measures.set(&MACHINE_WATCHED, Scope::Machine, 20.0);
+        assert_eq!(measures.share_of_others(&FOREIGN_CPU, 10.0, 2), Some(0.75));
     }
 
     #[test]

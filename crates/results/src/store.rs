@@ -75,6 +75,20 @@ impl RunFolder {
         })
     }
 
+    /// Whether [`RunFolder::create`] would find room in a folder, that is not there yet or holds nothing of
+    /// anybody's; nothing is changed.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], or that the folder can't be read.
+    pub fn check_free(dir: &Path) -> Result<()> {
+        match leftovers(dir) {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(Error::Exists(dir.to_owned())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(Error::CannotRead { path: dir.to_owned(), cause: error.to_string() }),
+        }
+    }
+
     fn fill(dir: &Path, run: &Run, experiment: &str, held: Folder) -> Result<Self> {
         let path = dir.join(DATABASE);
         // It gets its name when it is whole: a process that is killed before leaves no run.
@@ -276,22 +290,26 @@ fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, access | flags)
 }
 
-/// Whether a folder is empty, once what a killed process had begun to make in it is removed.
-fn take_over(dir: &Path) -> std::io::Result<bool> {
-    let names = || -> std::io::Result<Vec<String>> {
-        let entries = fs::read_dir(dir)?;
-        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
-    };
+/// What is in a folder where a run may begin: nothing, or what a killed process had begun to make in it,
+/// in the order in which that can be removed. `None` where anything else is.
+fn leftovers(dir: &Path) -> std::io::Result<Option<Vec<String>>> {
+    let entries = fs::read_dir(dir)?;
+    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let mut names = names.collect::<std::io::Result<Vec<String>>>()?;
     let begun = SQLITES.map(|end| format!("{UNFINISHED}{end}"));
-    let names = names()?;
     let all_begun = names.iter().all(|name| name == EXPERIMENT || begun.contains(name));
-    if names.is_empty() || !all_begun || !names.contains(&begun[0]) {
-        return Ok(names.is_empty());
+    if !names.is_empty() && !(all_begun && names.contains(&begun[0])) {
+        return Ok(None);
     }
     // The database last: without it, the rest would be taken for somebody's.
     let rank = |name: &String| usize::from(*name == begun[0]);
-    let mut names = names;
     names.sort_by_key(rank);
+    Ok(Some(names))
+}
+
+/// Whether a folder is empty, once what a killed process had begun to make in it is removed.
+fn take_over(dir: &Path) -> std::io::Result<bool> {
+    let Some(names) = leftovers(dir)? else { return Ok(false) };
     names.iter().try_for_each(|name| fs::remove_file(dir.join(name)))?;
     Ok(true)
 }

@@ -51,7 +51,8 @@ impl TrialSummary {
 /// One operation's figures, from the window of a trial or of several together. Latencies are
 /// response times in an open loop, where they count from the moment at which an operation was due.
 ///
-/// A quantile q is there only when N (1 - q) >= 100 operations back it.
+/// A trial's quantile q is there only when N (1 - q) >= 10 operations lie beyond it; that of several
+/// trials is the median of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationSummary {
     /// Its name.

@@ -1,14 +1,14 @@
 //! Medians, and how many values must back a quantile.
 
-/// How many values must lie beyond a quantile before it is printed.
-pub const BEYOND: u64 = 100;
+/// How many values of a trial must lie beyond a quantile before it is printed.
+pub const BEYOND: u64 = 10;
 
 /// How many values are needed before the quantile `q` is printed: N with N (1 - q) ≥ [`BEYOND`];
 /// `None` when `q` does not lie in [0, 1), where no number would do.
 ///
 /// ```
 /// use bakeoff_stats::quantile::needed;
-/// assert_eq!([0.5, 0.95, 0.99, 0.999].map(needed), [200, 2_000, 10_000, 100_000].map(Some));
+/// assert_eq!([0.5, 0.95, 0.99, 0.999].map(needed), [20, 200, 1_000, 10_000].map(Some));
 /// ```
 pub fn needed(q: f64) -> Option<u64> {
     // 1 - 0.9 is not 0.1 in binary: rounding must not ask for one value more.
@@ -53,11 +53,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantile_needs_a_hundred_values_beyond_it() {
-        for (q, n) in [(0.9, 1_000), (0.95, 2_000), (0.99, 10_000), (0.999, 100_000)] {
+    fn a_quantile_needs_ten_values_beyond_it() {
+        for (q, n) in [(0.9, 100), (0.95, 200), (0.99, 1_000), (0.999, 10_000)] {
             assert!(backed(n, q) && !backed(n - 1, q), "{q}");
         }
-        assert!(backed(100, 0.0) && !backed(99, 0.0));
+        assert!(backed(10, 0.0) && !backed(9, 0.0));
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn has_disks(place: &Path) -> bool {
 #[test]
 fn everything_of_its_own_is_listed() {
     let place = place();
-    let listed = printed(place.path(), &["list"]);
+    let listed = printed(place.path(), &["list"]) + &printed(place.path(), &["list", "factors"]);
     let own =
         ["logstore", "jobs", "payload", "flash", "bursts", "bursts:200/s", "batch", "request_us"];
     for own in own {

@@ -32,8 +32,8 @@ pub enum Shape {
     NotTheSame {
         /// Where the published ratio goes.
         theirs: Way,
-        /// Where ours goes.
-        ours: Way,
+        /// Where ours goes, as far as its interval tells.
+        ours: OurWay,
     },
     /// It can't be told.
     CantTell {
@@ -52,6 +52,47 @@ pub enum Way {
     Stays,
     /// Up.
     Rises,
+}
+
+/// Where our ratio goes, as far as its interval tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OurWay {
+    /// Down.
+    Falls,
+    /// Nowhere.
+    Stays,
+    /// Up.
+    Rises,
+    /// Down or nowhere: the interval reaches into both.
+    DoesNotRise,
+    /// Up or nowhere: the interval reaches into both.
+    DoesNotFall,
+}
+
+impl OurWay {
+    /// Of an interval's ends; `None` where all three are possible.
+    fn of(low: Way, high: Way) -> Option<Self> {
+        Some(match (low, high) {
+            (Way::Falls, Way::Falls) => Self::Falls,
+            (Way::Rises, Way::Rises) => Self::Rises,
+            (Way::Stays, Way::Stays) => Self::Stays,
+            (Way::Falls, Way::Stays) => Self::DoesNotRise,
+            (Way::Stays, Way::Rises) => Self::DoesNotFall,
+            _ => return None,
+        })
+    }
+
+    /// It in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Falls => "falls",
+            Self::Stays => "stays",
+            Self::Rises => "rises",
+            Self::DoesNotRise => "does not rise",
+            Self::DoesNotFall => "does not fall",
+        }
+    }
 }
 
 /// Why it can't be told.
@@ -152,7 +193,7 @@ impl Shape {
             Self::Weaker => "same direction, weaker here".to_owned(),
             Self::SizeOpen => "same direction, size open".to_owned(),
             Self::NotTheSame { theirs, ours } => {
-                format!("not the same: theirs {}, ours {}", theirs.word(), ours.word())
+                format!("not the same: theirs {}, ours {}", theirs.word(), ours.words())
             }
             Self::CantTell { why } => format!("can’t tell: {}", why.words()),
         }
@@ -220,12 +261,16 @@ fn way(theirs: Value) -> Result<Way, Why> {
 
 fn beside_bound(theirs: Value, ours: Way) -> Result<Shape, Why> {
     let theirs = way(theirs)?;
-    Ok(if theirs == ours { Shape::SizeOpen } else { Shape::NotTheSame { theirs, ours } })
+    match OurWay::of(ours, ours) {
+        Some(ours_goes) if theirs != ours => Ok(Shape::NotTheSame { theirs, ours: ours_goes }),
+        _ => Ok(Shape::SizeOpen),
+    }
 }
 
 fn beside_interval(theirs: Value, ratio: f64, low: f64, high: f64) -> Result<Shape, Why> {
     let goes = way(theirs)?;
     let possible = Way::of(low)..=Way::of(high);
+    let ours = OurWay::of(*possible.start(), *possible.end());
     let (least, most) = match theirs {
         Value::Exactly(ratio) => (ratio, ratio),
         Value::Between(least, most) => (least, most),
@@ -234,8 +279,8 @@ fn beside_interval(theirs: Value, ratio: f64, low: f64, high: f64) -> Result<Sha
     };
     // Two ratios of which one has just changed and the other just has not are no two shapes.
     let apart = (least / ratio).max(ratio / most);
-    if !possible.contains(&goes) && apart >= CHANGE {
-        return Ok(Shape::NotTheSame { theirs: goes, ours: Way::of(ratio) });
+    if let Some(ours) = ours.filter(|_| !possible.contains(&goes) && apart >= CHANGE) {
+        return Ok(Shape::NotTheSame { theirs: goes, ours });
     }
     let is_beside = least <= high * BESIDE && most >= low / BESIDE;
     if !is_beside && possible.start() == possible.end() {
@@ -291,6 +336,10 @@ mod tests {
             (Exactly(3.0), exact(0.98, 1.02), "not the same: theirs rises, ours stays"),
             (Exactly(0.5), exact(1.5, 1.6), "not the same: theirs falls, ours rises"),
             (Exactly(1.0), exact(1.9, 2.1), "not the same: theirs stays, ours rises"),
+            // Our interval leaves open whether ours changes at all.
+            (Exactly(3.0), exact(0.7, 1.05), "not the same: theirs rises, ours does not rise"),
+            (Exactly(0.3), exact(0.95, 1.4), "not the same: theirs falls, ours does not fall"),
+            (Exactly(3.0), exact(0.7, 0.9), "not the same: theirs rises, ours falls"),
             // One has just changed, the other just has not.
             (Exactly(1.12), exact(1.06, 1.09), "same shape"),
             (Exactly(9.7), at_least(10.5), "same direction, size open"),

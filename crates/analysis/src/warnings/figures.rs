@@ -171,18 +171,20 @@ fn below(
     Some(Warning::new(kind, text).remedy(more))
 }
 
-pub(super) fn few_for_quantile(run: &Run, cells: &[CellView]) -> Option<Warning> {
+pub(super) fn few_for_quantile(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let needed = quantile::needed(WANTED)?;
-    let all = cells.iter().flat_map(|cell| cell.operations.iter().map(move |op| (cell, op)));
+    let all = counted
+        .iter()
+        .copied()
+        .flat_map(|trial| trial.operations.iter().map(move |op| (trial, op)));
     // The fewer, the worse.
-    let lack = |(_, op): &(&CellView, &OperationSummary)| needed as f64 / op.count.max(1) as f64;
-    let above = |item: &(&CellView, &OperationSummary)| {
-        Some(lack(item)).filter(|lack| *lack > 1.0).unwrap_or_default()
-    };
-    Tally::of(all, |(cell, _)| &cell.levels, above).say(run, |n, m, worst, at| {
+    type Of<'a> = (&'a TrialSummary, &'a OperationSummary);
+    let lack = |(_, op): &Of<'_>| needed as f64 / op.count.max(1) as f64;
+    let above = |item: &Of<'_>| Some(lack(item)).filter(|lack| *lack > 1.0).unwrap_or_default();
+    Tally::of(all, |(trial, _)| &trial.levels, above).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "operation");
         let text = format!(
-            "the p99 is left out for {part} of cells: fewer than {needed} of them back it, fewest \
+            "the p99 is left out for {part} of trials: fewer than {needed} of them back it, fewest \
              at {at}"
         );
         let warning = Warning::new(WarningKind::QuantileLeftOut, text);

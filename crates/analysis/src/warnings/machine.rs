@@ -111,8 +111,8 @@ pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Warni
     Tally::of_trials(counted, unfair).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the clients' threads waited for a processor over {} of their time, or {} \
-             points longer than at another level of the block, at worst {}, at {at}: there the \
-             machine was slow, not what is compared",
+             points longer than at another level of the block, at worst {}, at {at}: processors \
+             were short in these trials",
             part(n, m),
             percent(WAITED),
             (UNFAIR * 100.0).round(),
@@ -139,8 +139,8 @@ pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<War
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the threads of an engine's processes or of the disk's daemon waited for a \
-             processor for over {} of the clients' time, at worst {}, at {at}: there the machine \
-             was slow, not what is compared",
+             processor for over {} of the clients' time, at worst {}, at {at}: processors were short \
+             in these trials",
             part(n, m),
             percent(WAITED),
             percent(worst)
@@ -152,9 +152,9 @@ pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<War
 /// A machine that others use.
 pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let share = |trial: &TrialSummary| {
-        let of = |measure: &Measure| trial.measures.get(measure, &Scope::Machine);
-        let others = of(&FOREIGN_CPU)? + of(&STEAL).unwrap_or_default();
-        Some(others / (trial.ran_s? * f64::from(run.machine.processors.max(1))))
+        let ran_s = trial.ran_s?;
+        let of = |what| trial.measures.share_of_others(what, ran_s, run.machine.processors);
+        Some((of(&FOREIGN_CPU)? + of(&STEAL).unwrap_or_default()).min(1.0))
     };
     let above = |trial| share(trial).filter(|share| *share > FOREIGN).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
@@ -215,8 +215,8 @@ pub(super) fn starved(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     };
     Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} the neighbours reached over {} less than beside another level of the same \
-             block, at worst {} less, at {at}: a starved neighbour makes a level look good",
+            "in {} the background I/O got over {} less done than beside another level of the same \
+             block, at worst {} less, at {at}: that level had more of the disk for itself",
             part(n, m),
             percent(STARVED),
             percent(worst)

@@ -99,12 +99,12 @@ pub(super) fn not_turned_over(run: &Run, counted: &[&TrialSummary]) -> Option<Wa
     };
     Tally::of_trials(counted, lacks).say(run, |n, m, _, at| {
         let text = format!(
-            "before {} not every debt had been run up and paid once, first at {at}: it may still \
-             be growing",
+            "{} began before all kinds of deferred work had been through one cycle, first at {at}: \
+             some may still be growing",
             part(n, m)
         );
         Warning::new(WarningKind::NotTurnedOver, text).remedy(
-            "settings that make the engine's log or tables in memory smaller shorten its turn",
+            "settings that make the engine's log or tables in memory smaller shorten its cycle",
         )
     })
 }
@@ -120,8 +120,8 @@ pub(super) fn conditioned_anew(run: &Run, counted: &[&TrialSummary]) -> Option<W
     };
     Tally::of_trials(counted, earlier).say(run, |n, m, _, at| {
         let text = format!(
-            "{} conditioned anew because a trial before them had failed, first at {at}, while others \
-             of their block followed other trials after one conditioning: they did not begin alike",
+            "{} preconditioned anew because a trial before them had failed, first at {at}, while others \
+             of their block followed other trials after one preconditioning: they did not begin alike",
             if n == 1 { format!("{} was", part(n, m)) } else { format!("{} were", part(n, m)) },
         );
         Warning::new(WarningKind::ConditionedAnew, text)

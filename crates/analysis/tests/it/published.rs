@@ -41,6 +41,7 @@ pub fn of_engines(beta: Value) -> Table {
         figure(&[("engine", "gamma"), ("clients", "1")], "s", None),
         figure(&[("engine", "alpha"), ("clients", "8")], "s", exactly(2.0)),
         figure(&[("engine", "beta"), ("clients", "8")], "s", exactly(3.0)),
+        figure(&[("engine", "gamma"), ("clients", "8")], "s", None),
     ];
     table(Quantity::Time, &[("engine", "alpha")], figures)
 }
@@ -89,7 +90,7 @@ fn each_side_is_divided_by_its_own_base() {
     // A gap is no 0.
     assert_eq!((gamma.theirs, &gamma.shape), (None, &Shape::CantTell { why: Why::Gap }));
     assert!(gamma.ours.is_some());
-    // 8 clients are not in the plan: neither the base nor beta is lost.
+    // 8 clients are not in the plan: beta is not lost, and what was left empty is no figure.
     assert_eq!(document.published.as_ref().map(|view| view.elsewhere), Some(1));
 }
 

@@ -401,9 +401,16 @@ fn a_difference_below_the_noise_floor_has_a_word_of_its_own() {
         (8.0, Verdict::WithinNoise),
         (7.4, Verdict::Faster),
     ] {
-        let document = document(&blocks("1", 0, noisy(slow)));
+        let eight = [blocks("1", 0, noisy(slow)), blocks("1", BLOCKS, noisy(slow))].concat();
+        let document = document(&eight);
         let beta = compared(&document, "alpha", "beta");
         assert!((beta.noise_floor.unwrap() - 0.3).abs() < 0.01, "{beta:?}");
         assert_eq!(beta.verdict, verdict, "{slow}");
+        // How uneven alpha is says nothing of two others.
+        let pair = document.between.iter().find(|it| it.level == "gamma").expect("a pair");
+        assert_eq!((pair.baseline.as_str(), pair.noise_floor), ("beta", None));
+        // Of fewer than five blocks it is a check, and takes no verdict away.
+        let few = self::document(&eight[..eight.len() / 2]);
+        assert_eq!(compared(&few, "alpha", "beta").noise_floor, None);
     }
 }

@@ -1,7 +1,7 @@
 //! `bakeoff list`: what there is to choose from.
 
 use bakeoff_engines::Home;
-use bakeoff_experiment::{Changes, Declared, Experiment, Factor, Vocabulary, WorkloadNames};
+use bakeoff_experiment::{Changes, Declared, Experiment, Factor, HOST, Vocabulary, WorkloadNames};
 use bakeoff_lab::{Estimate, Possible, Registry};
 use clap::ValueEnum;
 use comfy_table::{ContentArrangement, Table, presets};
@@ -13,20 +13,82 @@ use crate::exit::{Exit, Failure};
 use crate::output::{by_own_name, print, table_width};
 use crate::progress::span;
 
-/// Prints one list, or all of them.
+/// Prints one list whole, or the names of all, by question.
 pub fn run(lab: &Lab, arguments: &cli::List) -> Result<Exit, Failure> {
-    let wanted = match arguments.what {
-        Some(what) => vec![what],
-        None => Listed::value_variants().to_vec(),
-    };
-    for (number, what) in wanted.iter().enumerate() {
-        if number > 0 {
-            print("\n")?;
-        }
-        print(&format!("{}\n", list(&lab.registry, *what)))?;
+    match arguments.what {
+        Some(what) => print(&format!("{}\n", list(&lab.registry, what)))?,
+        None => print(&by_own_name(&names(&lab.registry)))?,
     }
     Ok(Exit::Done)
 }
+
+/// The names of all that there is, below the question that each list answers.
+fn names(registry: &Registry) -> String {
+    let part = |what: &Listed| {
+        let question = match what {
+            Listed::Presets => "What can be run as it is?",
+            Listed::Engines => "Which engines can be compared?",
+            Listed::Workloads => "What can clients do?",
+            Listed::Disks => "Which disks can be under the data?",
+            Listed::Arrivals => "How can operations follow each other, where a rate is given?",
+            Listed::Planners => "What decides how often a block is run?",
+            Listed::Factors => "What else can be varied?",
+        };
+        let name = what.to_possible_value().map_or_else(String::new, |it| it.get_name().to_owned());
+        format!("{question} More: bakeoff list {name}\n{}", lines(&names_of(registry, *what)))
+    };
+    Listed::value_variants().iter().map(part).collect::<Vec<_>>().join("\n")
+}
+
+/// The names of one list.
+fn names_of(registry: &Registry, what: Listed) -> Vec<String> {
+    let vocabulary = registry.vocabulary();
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    match what {
+        Listed::Presets => owned(vocabulary.presets.iter().map(|it| it.name).collect()),
+        Listed::Engines => {
+            let engines = registry.engines().map(|it| it.about().name.to_owned());
+            let urls = bakeoff_engines::urls::KINDS.iter().map(|(scheme, _)| format!("{scheme}…"));
+            engines.chain(urls).collect()
+        }
+        Listed::Workloads => vocabulary.workloads.iter().map(|it| (*it.name).to_owned()).collect(),
+        Listed::Disks => {
+            let models = registry.models().listed().into_iter().map(|it| it.name);
+            std::iter::once(HOST.to_owned()).chain(models).collect()
+        }
+        Listed::Arrivals => owned(registry.arrivals().iter().map(|it| it.name).collect()),
+        Listed::Planners => owned(registry.planners().iter().map(|it| it.name).collect()),
+        Listed::Factors => {
+            let mut all: Vec<String> = Vec::new();
+            for factor in described(&vocabulary).into_iter().chain(vocabulary.options(None)) {
+                if all.iter().all(|known| known != factor.name()) {
+                    all.push(factor.name().to_owned());
+                }
+            }
+            all
+        }
+    }
+}
+
+/// Names with commas between them, in lines that have room.
+fn lines(names: &[String]) -> String {
+    let mut lines = vec![String::new()];
+    for (number, name) in names.iter().enumerate() {
+        let comma = if number + 1 < names.len() { "," } else { "" };
+        let last = lines.last_mut().expect("a line");
+        let length = last.chars().count() + name.chars().count() + comma.len() + 1;
+        if !last.is_empty() && length + INDENT.len() > usize::from(table_width()) {
+            lines.push(format!("{name}{comma}"));
+        } else {
+            let space = if last.is_empty() { "" } else { " " };
+            *last += &format!("{space}{name}{comma}");
+        }
+    }
+    lines.into_iter().map(|line| format!("{INDENT}{line}\n")).collect()
+}
+
+/// What stands before a line of names.
+const INDENT: &str = "  ";
 
 fn list(registry: &Registry, what: Listed) -> Table {
     let vocabulary = registry.vocabulary();
@@ -145,7 +207,7 @@ fn declared(workload: &WorkloadNames) -> String {
 
 fn disks(registry: &Registry) -> Table {
     let mut table = table(&["disk", "what it is"]);
-    table.add_row(["host", "this machine's own disk, under the run folder"]);
+    table.add_row([HOST, "this machine's own disk, under the run folder"]);
     for disk in registry.models().listed() {
         table.add_row([&disk.name, disk.summary]);
     }
@@ -237,6 +299,53 @@ mod tests {
             (cells[0].clone(), cells[cells.len() - 1].clone())
         };
         table.row_iter().map(ends).collect()
+    }
+
+    #[test]
+    fn the_list_of_all_is_short_and_has_every_name() {
+        let registry = Registry::standard();
+        let all = names(&registry);
+        let words: Vec<&str> = all.split([' ', ',', '\n']).collect();
+        for what in Listed::value_variants() {
+            let missing: Vec<String> = names_of(&registry, *what)
+                .into_iter()
+                .filter(|name| !words.contains(&&**name))
+                .collect();
+            assert!(missing.is_empty(), "{missing:?} in\n{all}");
+        }
+        assert!(words.contains(&"rpm") && words.contains(&"mysql://…"), "{all}");
+        assert!(all.lines().count() <= 40, "{all}");
+    }
+
+    /// In a preset's file its time stands in a comment; it is no shorter than what the plan says.
+    #[test]
+    fn presets_take_about_as_long_as_their_comments_say() {
+        let registry = Registry::standard();
+        let vocabulary = registry.vocabulary();
+        let mut told = 0;
+        for preset in &vocabulary.presets {
+            for line in preset.toml.lines().filter(|line| line.contains(" trials, ")) {
+                let Some(minutes) = minutes(line) else { continue };
+                let changes = Changes { quick: line.contains("--quick"), ..Changes::default() };
+                let experiment = Experiment::load(preset.name, &changes, &vocabulary).unwrap();
+                let possible = Possible::of(&registry, &experiment);
+                let planned = Estimate::of(&registry, &experiment, &possible).total_s() / 60.0;
+                let share = minutes / planned;
+                assert!((0.95..1.4).contains(&share), "{}: {planned:.1} min, {line}", preset.name);
+                told += 1;
+            }
+        }
+        assert!(told >= 8, "{told} comments");
+    }
+
+    /// The minutes after the number of trials: `48 trials, 15 minutes`, `2 1/2 minutes`.
+    fn minutes(line: &str) -> Option<f64> {
+        let (_, after) = line.split_once(" trials, ")?;
+        let (number, _) = after.split_once(" minutes")?;
+        match number.strip_suffix(" 1/2") {
+            Some(whole) => Some(whole.parse::<f64>().ok()? + 0.5),
+            None => number.parse().ok(),
+        }
     }
 
     #[test]

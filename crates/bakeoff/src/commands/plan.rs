@@ -36,12 +36,12 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let lines: String = blocks.iter().map(|block| line(experiment, block)).collect();
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = planner(registry, experiment);
-    let throughout = throughout(experiment);
     let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
     let memory = memory(registry, experiment, possible);
     let left_out = left_out(possible) + &published(experiment);
+    let equal = all_else_equal(experiment);
     format!(
-        "{}\n{total}{planner}{throughout}{lines}{clients}{memory}{left_out}{again}",
+        "{}\n{total}{planner}{equal}{lines}{clients}{memory}{left_out}{again}",
         experiment.title
     )
 }
@@ -66,18 +66,15 @@ pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String
     })
 }
 
-/// The levels of the workload's own factors that all trials share, as the distribution of keys.
-fn throughout(experiment: &Experiment) -> String {
-    let fixed =
-        experiment.factors.iter().filter_map(|(factor, levels)| match (factor, &levels[..]) {
-            (Factor::Declared(_), [level]) => Some(format!("{} {level}", factor.name())),
-            _ => None,
-        });
+/// The levels that every trial has.
+fn all_else_equal(experiment: &Experiment) -> String {
+    let factors = experiment.factors.iter().filter(|(factor, _)| **factor != experiment.compare);
+    let fixed = factors.filter_map(|(factor, levels)| match levels.as_slice() {
+        [level] => Some(format!("{factor} {level}")),
+        _ => None,
+    });
     let fixed: Vec<String> = fixed.collect();
-    match fixed.is_empty() {
-        true => String::new(),
-        false => format!("the same in all trials: {}\n", fixed.join(", ")),
-    }
+    if fixed.is_empty() { String::new() } else { format!("all else equal: {}\n", fixed.join(", ")) }
 }
 
 /// How many bytes each limit of memory is that is a share of the data, and the cache that each engine keeps for
@@ -228,13 +225,13 @@ fn conditioned(possible: &Possible, estimate: &Estimate) -> String {
     let are = if steady == 1 { "1 trial is".into() } else { format!("{steady} trials are") };
     let shared = match conditionings < steady {
         true => format!(
-            " ({}: trials that differ in their neighbours alone follow one)",
-            count(conditionings, "conditioning")
+            " ({}: trials that differ in `neighbours` alone follow one)",
+            count(conditionings, "preconditioning")
         ),
         false => String::new(),
     };
     format!(
-        "{are} conditioned first{shared}, which is not in that time. It takes an embedded engine seconds \
+        "{are} preconditioned first{shared}, which is not in that time. It takes an embedded engine seconds \
          or minutes, and took servers 17 to 40 minutes each at the scale large in 512 MB: up to {} in \
          all\n",
         span(rounded(estimate.conditioning_s))
@@ -247,7 +244,7 @@ fn conditioned_cuts(experiment: &Experiment, possible: &Possible) -> &'static st
     match cells.any(|cell| cell.state() == State::Steady) {
         false => "",
         true => {
-            "the clients of the power cuts turn each engine's debts over first, for every ten cuts anew, \
+            "the clients of the power cuts precondition each engine first, for every ten cuts anew, \
              which is not in that time: it takes an embedded engine seconds, and a server minutes\n"
         }
     }

@@ -69,6 +69,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     if let Some(clients) = plan::clients_within(registry, &possible).filter(|_| !arguments.quiet) {
         say(format_args!("{clients}"));
     }
+    let goes_on = resumed.is_some();
     let mut folder = match resumed {
         Some(mut folder) => {
             let began = folder.run().map_err(Failure::folder)?;
@@ -83,6 +84,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
             record::create_folder(asked, &experiment, &possible)?
         }
     };
+    let before = goes_on.then(|| how_much(&folder)).transpose()?;
     let stop = stop::flag()?;
     let mut progress = Progress::new(arguments.quiet, &experiment);
     let ended = Runner {
@@ -105,7 +107,17 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         folder.remove().map_err(Failure::folder)?;
         return Err(Failure::lab(ended.expect_err("it was looked at"), None));
     }
+    if matches!(ended, Ok(Ending::Finished { .. })) && before == Some(how_much(&folder)?) {
+        let dir = folder.dir().display();
+        say(format_args!("nothing is left to run: the run in {dir} had finished"));
+    }
     conclude(asked, &mut folder, ended)
+}
+
+/// How many trials and power cuts have ended.
+fn how_much(folder: &RunFolder) -> Result<(usize, usize), Failure> {
+    let done = folder.done().map_err(Failure::folder)?;
+    Ok((done.len(), folder.cuts().map_err(Failure::folder)?.len()))
 }
 
 /// Shows the plan, and what would keep the run from beginning on this machine. Nothing is mounted,
@@ -113,8 +125,12 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
 fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
     let Asked { registry, arguments, .. } = asked;
     let possible = &Possible::of(registry, experiment);
-    print(&visible(&by_own_name(&plan::describe(registry, experiment, possible))))?;
+    // Where nothing can be run there is no plan.
     possible.suffices().map_err(usage)?;
+    print(&visible(&by_own_name(&plan::describe(registry, experiment, possible))))?;
+    if let Some(Err(error)) = arguments.out.as_deref().map(RunFolder::check_free) {
+        say(format_args!("it would not begin here: {error}"));
+    }
     let out = arguments.out.as_deref().or(arguments.resume.as_deref());
     let folder = above(out.unwrap_or(Path::new(".")));
     let open = if out == Some(folder) { bakeoff_trust::folder } else { bakeoff_trust::holder };

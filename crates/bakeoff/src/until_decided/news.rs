@@ -33,7 +33,7 @@ fn tally(judged: &Judged) -> String {
     let decided = count(judged, ConditionState::Decided);
     let mut told = format!("{decided} of {all} condition{plural} decided");
     for (state, what) in [
-        (ConditionState::OutOfReach, "where no word is likely any more"),
+        (ConditionState::OutOfReach, "where no verdict is likely any more"),
         (ConditionState::MaxRepetitions, "at the most repetitions"),
     ] {
         match count(judged, state) {

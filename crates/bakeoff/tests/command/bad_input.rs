@@ -14,6 +14,19 @@ fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
     std::fs::write(place.path("latin.txt"), b"caf\xe9 ".repeat(10_000)).unwrap();
     let cases: &[(&[&str], &[&str])] = &[
         (&["redmin"], &["redmin", "did you mean `redmine`"]),
+        (
+            &["articel"],
+            &["unknown preset `articel`", "did you mean `articles`", "fileio, articles"],
+        ),
+        (
+            &["redmine", "--engine", "mysql"],
+            &["--engine mariadb:innodb", "--engine mysql://USER@HOST/DATABASE", "MYSQL_PWD"],
+        ),
+        (
+            &["redmine", "--engine", "postgresql"],
+            &["--engine postgres\n", "--engine postgres://USER@HOST/DATABASE"],
+        ),
+        (&["redmine", "--clients", "four"], &["`four` is no number of clients", "in digits"]),
         (&["redmine", "--engine", "sqlit"], &["sqlit", "did you mean `sqlite`", "fjall"]),
         (&["redmine", "--durability", "strikt"], &["strikt", "none", "relaxed", "`strict`"]),
         (&["redmine", "--scale", "huge"], &["huge", "small", "large", "giant"]),

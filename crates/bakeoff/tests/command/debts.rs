@@ -128,7 +128,10 @@ fn figures_of_a_fresh_database_are_told_as_such() {
     assert_eq!(cell(&document, "fjall")["debt"]["fresh"], true, "no memtable was full yet");
     assert_eq!(cell(&document, "sqlite")["debt"]["fresh"], false, "it checkpoints every second");
     assert_eq!(document["comparisons"][0]["fresh"], serde_json::json!(["fjall"]));
-    place.run(&["report", "r"]).code(0).says(&["on a fresh database", "fjall has written back"]);
+    place
+        .run(&["report", "r"])
+        .code(0)
+        .says(&["before the first checkpoint or compaction", "fjall has written back"]);
 }
 
 /// The disk has room for the trial and not for what the drain writes.

@@ -58,9 +58,9 @@ fn cuts_at_steady_are_conditioned_placed_and_recorded_and_one_recovery_is_timed(
     let flags = ["--durability", "strict", "--keep", "prefix", "--state", "steady"];
     let arguments = [&CUTS[..], &flags].concat();
     let plan = place.run(&[&arguments[..], &["--dry-run"]].concat()).code(0);
-    plan.says(&["turn each engine's debts over first"]);
+    plan.says(&["precondition each engine first"]);
     let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
-    done.says(&["had turned the engine’s debts over before"]);
+    done.says(&["operations preconditioned the engine"]);
     place.run(&["report", "r", "--format", "md"]).code(0).says(&["recovery on ssd-sata"]);
     let document = place.json("r");
     let command = document["run"]["cuts"]["command"].as_str().unwrap();

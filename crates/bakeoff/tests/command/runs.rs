@@ -86,7 +86,14 @@ fn a_plan_of_what_is_left_of_a_run_changes_nothing_of_it() {
     let before = record();
     place.run(&["run", "--resume", "r", "--dry-run"]).code(0);
     place.run(&["run", "redmine", "--resume", "r", "--dry-run"]).code(2);
+    // Nor is the place free for a new one.
+    let taken = place.run(&["run", "small.toml", "--out", "r", "--dry-run"]).code(0);
+    taken.says(&["it would not begin here: r exists and is not empty"]);
     assert_eq!(record(), before);
+    // What repeats it names no folder that is taken.
+    assert!(!place.json("r")["run"]["command"].as_str().unwrap().contains("--out"));
+    let over = place.run(&["run", "--resume", "r", "--quiet"]).code(0);
+    over.says(&["nothing is left to run: the run in r had finished"]);
 }
 
 #[test]
@@ -127,6 +134,8 @@ fn a_dry_run_shows_the_plan_and_starts_nothing() {
     let done = place.run(&["run", "redmine", "--quick", "--dry-run"]).code(0);
     // Counted as in the reports, from 0.
     done.says(&["24 trials in 6 blocks", "block   0  repetition  0", "block   5", "sqlite@again"]);
+    let done = place.run(&["run", "redmine", "--quick", "--dry-run"]).code(0);
+    done.says(&["all else equal: ", "clients 1", "neighbours 25%", "disk ssd-sata", "scale small"]);
     let long = place.run(&["run", "redmine-sweep", "--dry-run"]).code(0);
     let (out, total) = (long.out(), "600 trials in 150 blocks, 20 s each, about 3 h 30 min");
     assert_eq!(out.matches(total).count(), 2, "at the end of a long plan, too: {out}");
@@ -246,14 +255,8 @@ fn lists_and_doctor_know_every_engine() {
     let place = Place::new();
     let engines: Vec<&str> = ENGINES.iter().map(|engine| engine.about().name).collect();
     place.run(&["list", "engines"]).code(0).says(&engines).says(&["strict", "synchronous=FULL"]);
-    place.run(&["list"]).code(0).says(&[
-        "redmine",
-        "neighbours",
-        "host",
-        "point",
-        "giant",
-        "poisson",
-    ]);
+    place.run(&["list"]).code(0).says(&["redmine", "neighbours", "host", "point", "poisson"]);
+    place.run(&["list", "workloads"]).code(0).says(&["giant"]);
     place.run(&["doctor"]).code(0).says(&engines);
     // The folder of the registry may stay, with nothing in it.
     let left = std::fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name());

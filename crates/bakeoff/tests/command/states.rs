@@ -36,7 +36,7 @@ fn each_state_is_what_it_says() {
     place.write("states.toml", STATES);
     let run = place.run(&["run", "states.toml", "--out", "r"]).code(0);
     place.assert_clean("r");
-    run.says(&["redmine small into sqlite:", "turn all debts over"]);
+    run.says(&["redmine small into sqlite:", "are one cycle of its deferred work"]);
     let document = place.json("r");
     let of = |it: &Measures, measure, scope| it.get(measure, &scope);
     let [cold, warm, steady] = ["cold", "warm", "steady"].map(|state| trials(&document, state));
@@ -83,7 +83,7 @@ fn what_only_reads_owes_nothing() {
     let short = ["--seconds", "0.5", "--repetitions", "1", "--noise-floor", "false"];
     place.write("point.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
     let point = [&["run", "point.toml"], &point[2..], &short].concat();
-    place.run(&point).code(0).says(&["turn all debts over"]);
+    place.run(&point).code(0).says(&["are one cycle of its deferred work"]);
 }
 
 #[test]
@@ -93,17 +93,17 @@ fn a_state_that_cannot_be_had_is_told_in_the_plan() {
     let dry = ["run", "redmine", "--quick", "--dry-run", "--disk", "host", "--neighbours", "0"];
     let dry = [&dry[..], &["--engine", url, "--state", "warm,steady"]].concat();
     let plan = place.run(&dry).code(0);
-    plan.says(&["can't restart a server that it doesn't run", "state warm alone"]);
+    plan.says(&["can't restart it or know what it owes", "--state warm"]);
     // What nobody knows before is told as such.
     let steady = place.run(&["run", "redmine-steady", "--quick", "--dry-run"]).code(0);
-    steady.says(&["6 trials are conditioned first", "up to 12 min in all"]);
+    steady.says(&["6 trials are preconditioned first", "up to 12 min in all"]);
     let all =
         place.run(&["run", "redmine-steady", "--engine", "sqlite,fjall", "--dry-run"]).code(0);
-    all.says(&["20 trials are conditioned first (10 conditionings:", "up to 20 min in all"]);
+    all.says(&["20 trials are preconditioned first (10 preconditionings:", "up to 20 min in all"]);
     // Three servers take hours, and it says so.
     if installed(&["mariadb:innodb", "mariadb:rocksdb", "postgres"]) {
         let servers = place.run(&["run", "redmine-steady", "--dry-run"]).code(0);
-        servers.says(&["(15 conditionings:", "up to 10 h 0 min in all"]);
+        servers.says(&["(15 preconditionings:", "up to 10 h 0 min in all"]);
     }
     let wrong = place.run(&["run", "redmine", "--state", "hot", "--dry-run"]).code(2);
     assert!(wrong.err().contains("valid: cold, warm, steady"), "{}", wrong.err());

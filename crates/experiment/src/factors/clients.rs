@@ -14,7 +14,7 @@ impl Factor {
 static CLIENTS: Own = Own {
     name: "clients",
     summary: "how many clients work at once",
-    syntax: "1 to 1000000, as far as the workload's target goes: 1024 where each has a thread",
+    syntax: "1 to 1000000; at most 1024 where each client has a thread of its own",
     help: "Clients at work at the same time: 1,2,4 …",
     default: Some("1"),
     valid: Valid::Text(canonical),
@@ -27,6 +27,9 @@ fn canonical(text: &str) -> Result<String, Problem> {
         Ok(0) => Err(Problem::new("with 0 clients there is nothing to measure").help(range)),
         Ok(clients) if clients <= MOST => Ok(clients.to_string()),
         Ok(_) => Err(Problem::new(format!("{text} clients are too many")).help(range)),
-        Err(_) => Err(Problem::new(format!("`{text}` is not a number of clients")).help(range)),
+        Err(_) => {
+            Err(Problem::new(format!("`{text}` is no number of clients; write it in digits"))
+                .help(range))
+        }
     }
 }

@@ -15,9 +15,9 @@ impl Factor {
 
 static NEIGHBOURS: Own = Own {
     name: "neighbours",
-    summary: "other load on the same disk: random 16 KiB reads and writes",
+    summary: "background I/O on the same disk: random 16 KiB reads and writes",
     syntax: "0; 1% to 100% of what one stream reaches alone; x1 to x64, so many streams",
-    help: "Other load on the disk: 0, 25%, x1, x2, x4 …",
+    help: "Background I/O on the disk: 0, 25%, x1, x2, x4 …",
     default: Some("0"),
     valid: Valid::Text(canonical),
     bare: false,

@@ -16,10 +16,10 @@ impl Factor {
 
 static STATE: Own = Own {
     name: "state",
-    summary: "what the engine has behind it when measuring starts",
-    syntax: "cold: just restarted; warm: caches full, nothing put off yet; steady: debts at their \
-             lasting level",
-    help: "cold, warm, steady: what the engine has behind it",
+    summary: "caches and deferred work at the start of measuring",
+    syntax: "cold: just restarted; warm: caches full, nothing deferred yet; steady: deferred work at \
+             its lasting level",
+    help: "Caches and deferred work at the start: cold, warm, steady",
     default: Some(State::Warm.name()),
     valid: Valid::Text(|text| one_of("state", text, &LEVELS)),
     bare: true,

@@ -1,6 +1,6 @@
 //! The table `[published]`: what somebody else measured, and which of the experiment's cells it is of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use toml::de::{DeTable, DeValue};
 use super::csv::{self, Field};
 use super::{Reader, in_order, read_bytes};
 use crate::keys::PUBLISHED;
-use crate::message::{Place, Problem, Source, one_of};
+use crate::message::{Place, Problem, Source, nearest, one_of};
 use crate::published::Article;
 use crate::written::{Value as Written, items, wrong_type};
 use crate::{Factor, layer, level};
 
 const KEYS: &[&str] = &["question", "source", "date", "url", "differs", "table"];
-const TABLE_KEYS: &[&str] = &["file", "csv", "base", "columns", "levels"];
+const TABLE_KEYS: &[&str] = &["file", "csv", "name", "base", "columns", "levels"];
 /// What a column is mapped to that is no factor.
 const OPERATION: &str = "operation";
 const UNUSED: &str = "unused";
@@ -62,7 +62,7 @@ impl Reader<'_> {
         let url = table.get("url").and_then(|url| self.line("url", url));
         let differs = table.get("differs").map(|it| self.differs(it)).unwrap_or_default();
         let tables = table.get("table").map(items).unwrap_or_default();
-        if tables.is_empty() {
+        if tables.is_empty() && !is_misspelt(table, "table", KEYS) {
             let problem = Problem::new(format!("`{PUBLISHED}` has no table of figures"));
             self.wrong::<()>(value, problem.help("add `[[published.table]]` with a `file`"));
         }
@@ -111,6 +111,8 @@ impl Reader<'_> {
     ) -> Option<String> {
         match table.get(key) {
             Some(value) => self.line(key, value),
+            // An unknown key was told, with this one as what was meant.
+            None if is_misspelt(table, key, KEYS) => None,
             None => self.wrong(whole, Problem::new(format!("`{PUBLISHED}` has no `{key}`"))),
         }
     }
@@ -163,8 +165,8 @@ impl Reader<'_> {
 
     /// The text of a table: what `csv` says, or the file of that name beside the experiment's.
     fn text_of(&mut self, table: &DeTable<'_>, whole: &Written<'_>) -> Option<Arc<Source>> {
-        let name = match table.get("file") {
-            Some(file) => self.line("file", file)?,
+        let name = match table.get("name").or(table.get("file")) {
+            Some(name) => self.line("name", name)?,
             None => "csv".to_owned(),
         };
         if let Some(given) = table.get("csv") {
@@ -174,11 +176,15 @@ impl Reader<'_> {
             return Some(Arc::new(Source { name, text: text.to_owned() }));
         }
         let Some(file) = table.get("file") else {
+            if is_misspelt(table, "file", TABLE_KEYS) || is_misspelt(table, "csv", TABLE_KEYS) {
+                return None;
+            }
             let problem = Problem::new("the table names no file");
             let help = "add a line `file = \"NAME.csv\"`, or its text as `csv`";
             return self.wrong(whole, problem.help(help));
         };
-        match self.file_beside(&name) {
+        let path = self.line("file", file)?;
+        match self.file_beside(&path) {
             Ok(text) => Some(Arc::new(Source { name, text })),
             Err(problem) => self.wrong(file, problem),
         }
@@ -248,6 +254,7 @@ impl Reader<'_> {
             }
             match columns.get(&*field.text) {
                 Some(value) => read.extend(self.column(value)),
+                None if is_misspelt(columns, &field.text, &headings) => {}
                 None => self.problems.push(unmapped(&field.text).at(&place)),
             }
         }
@@ -271,6 +278,7 @@ impl Reader<'_> {
         match table.get(key).map(|value| (value, value.get_ref())) {
             Some((_, DeValue::Table(inner))) => Some(inner),
             Some((value, _)) => self.wrong(value, wrong_type(key, "a table", value)),
+            None if is_misspelt(table, key, TABLE_KEYS) => None,
             None => self.wrong(whole, Problem::new(format!("the table has no `{key}`"))),
         }
     }
@@ -365,10 +373,17 @@ impl Reader<'_> {
             }
             let Some(inner) = self.inner(table, name, value) else { continue };
             let mut names = BTreeMap::new();
-            for (there, here) in in_order(inner) {
-                let here = self.line(there.get_ref(), here);
-                here.into_iter()
-                    .for_each(|here| drop(names.insert(there.get_ref().to_string(), here)));
+            for (there, value) in in_order(inner) {
+                let Some(here) = self.line(there.get_ref(), value) else { continue };
+                // Told here, and not at each row of the table that has it.
+                let read = match self.vocabulary.factor(self.workload, name) {
+                    Ok(factor) if name != OPERATION => self.level_of(factor, &here).map(drop),
+                    _ => self.operation(&here).map(drop),
+                };
+                if let Err(problem) = read {
+                    self.wrong::<()>(value, problem);
+                }
+                names.insert(there.get_ref().to_string(), here);
             }
             all.insert(name.to_owned(), names);
         }
@@ -387,6 +402,8 @@ impl Reader<'_> {
         let place = |span| Place { source: Arc::clone(source), span: Some(span) };
         let mut figures = Vec::new();
         let mut seen: BTreeMap<(Option<String>, BTreeMap<String, String>), Place> = BTreeMap::new();
+        // A text that is wrong in a column is told where it stands first.
+        let mut told: BTreeSet<(usize, &str)> = BTreeSet::new();
         for row in rows {
             if self.problems.len() >= before + MOST_PROBLEMS {
                 break;
@@ -400,6 +417,10 @@ impl Reader<'_> {
             }
             let of_row = self.row(plan, row);
             for (field, problem) in of_row.wrong {
+                let column = row.iter().position(|it| it.span == field.span).unwrap_or_default();
+                if !told.insert((column, &field.text)) {
+                    continue;
+                }
                 self.problems.push(problem.at(&place(field.span.clone())));
             }
             for (field, figure) in of_row.figures {
@@ -535,6 +556,13 @@ fn figure(text: &str, unit: &Unit) -> Result<Option<Value>, Problem> {
     }
 }
 
+/// Whether a table lacks a key and has another that is none of the valid ones and most likely means it.
+fn is_misspelt(table: &DeTable<'_>, key: &str, valid: &[&str]) -> bool {
+    let mut unknown =
+        table.iter().map(|(key, _)| &**key.get_ref()).filter(|it| !valid.contains(it));
+    !table.contains_key(key) && unknown.any(|it| nearest(it, valid) == Some(key))
+}
+
 fn unmapped(name: &str) -> Problem {
     Problem::new(format!("nothing says what the column `{name}` is")).help(format!(
         "add it to `columns`: a factor's name, `{OPERATION}`, a table with a `unit`, or `{UNUSED}`"
@@ -549,7 +577,8 @@ fn by_name(levels: &Levels) -> BTreeMap<String, String> {
     levels.iter().map(|(factor, level)| (factor.name().to_owned(), level.clone())).collect()
 }
 
-/// Puts the texts of tables into the tables that name their files.
+/// Puts the texts of tables into the tables that name their files, in the place of the files' names: of
+/// these stays what a table is called.
 fn keep_texts(toml: &mut toml::Table, texts: Vec<String>) {
     let tables: Vec<&mut toml::Table> = match toml.get_mut("table") {
         Some(toml::Value::Array(all)) => {
@@ -559,6 +588,9 @@ fn keep_texts(toml: &mut toml::Table, texts: Vec<String>) {
         _ => Vec::new(),
     };
     for (table, text) in tables.into_iter().zip(texts) {
+        if let Some(name) = table.remove("file") {
+            table.entry("name").or_insert(name);
+        }
         table.insert("csv".to_owned(), toml::Value::String(text));
     }
 }

@@ -54,7 +54,8 @@ fn with(from: &str, to: &str) -> String {
 #[test]
 fn figures_have_their_levels_unit_and_base() {
     let experiment = load(TOML, CSV.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(experiment.published_figures(), Some((4, 4)));
+    // The empty field is none.
+    assert_eq!(experiment.published_figures(), Some((3, 3)));
     let published = experiment.published.expect("it is there").published;
     assert_eq!((&*published.source, &*published.date, &published.url), ("A paper", "2017", &None));
     assert_eq!(published.differs[0].here, "a small one");
@@ -81,6 +82,36 @@ fn the_record_of_an_experiment_has_the_figures_without_their_file() {
     let again = again.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(again.to_toml(), experiment.to_toml());
     assert_eq!(again.published, experiment.published);
+    // The figures themselves, and what they are called; not a file that has to be there, too.
+    let record = experiment.to_toml();
+    assert!(record.contains("name = \"paper.csv\"") && record.contains("csv = "), "{record}");
+    assert!(!record.contains("file ="), "{record}");
+}
+
+/// One slip is told once, whatever follows from it.
+#[test]
+fn a_slip_is_told_once() {
+    for (from, to) in [
+        ("question =", "querstion ="),
+        ("source =", "sorce ="),
+        ("[[published.table]]", "[[published.tabel]]"),
+        ("base = {", "bas = {"),
+        ("file = ", "fil = "),
+        ("theirs = {", "their = {"),
+        ("create = \"create_issue\"", "create = \"create_isue\""),
+    ] {
+        // A misspelt table has its columns under that name.
+        let toml = with(from, to);
+        let toml = match to.contains("tabel") {
+            true => toml.replace("published.table.columns", "published.tabel.columns"),
+            false => toml,
+        };
+        let text = wrong(&toml, CSV);
+        assert_eq!(text.matches("error: ").count(), 1, "{to}: {text}");
+        assert!(text.contains("did you mean `"), "{text}");
+    }
+    let text = wrong(TOML, "what,clients,theirs\ncrate,1,10\ncrate,2,11\nprocess,1,2\n");
+    assert_eq!(text.matches("error: ").count(), 1, "{text}");
 }
 
 #[test]
@@ -112,10 +143,7 @@ fn columns_and_units_that_are_not_known_are_told_with_what_is_valid() {
     let text = wrong(&with("what = \"operation\"", "what = \"clint\""), CSV);
     assert!(text.contains("unknown factor `clint`"), "{text}");
     let text = wrong(&with("question", "querstion"), CSV);
-    assert!(
-        text.contains("unknown key `querstion`") && text.contains("has no `question`"),
-        "{text}"
-    );
+    assert!(text.contains("unknown key `querstion`"), "{text}");
 }
 
 #[test]

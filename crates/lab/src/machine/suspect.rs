@@ -57,6 +57,7 @@ impl MachineAccount {
         set(&measure::FOREIGN_CPU, foreign);
         set(&measure::STEAL, stolen);
         let seconds = (self.at - earlier.at).as_secs_f64();
+        set(&measure::MACHINE_WATCHED, Some(seconds));
         let kinds = [&measure::PRESSURE_CPU, &measure::PRESSURE_IO, &measure::PRESSURE_MEMORY];
         for (number, what) in kinds.into_iter().enumerate() {
             let stalled = self.pressure[number].zip(earlier.pressure[number]);
@@ -75,10 +76,7 @@ pub fn disturbance(measures: &Measures, ran_s: f64, processors: u32) -> Option<S
     if ran_s < LONG_ENOUGH_S {
         return None;
     }
-    let share = |what| {
-        let used = measures.get(what, &Scope::Machine)?;
-        Some(used / (ran_s * f64::from(processors.max(1))))
-    };
+    let share = |what| measures.share_of_others(what, ran_s, processors);
     let above = |what, most| share(what).filter(|share| *share > most);
     if let Some(share) = above(&measure::STEAL, MOST_STOLEN) {
         return Some(format!(
@@ -142,6 +140,10 @@ mod tests {
         assert!(of(2.4, 0.3, 10.0).unwrap().contains("other processes used 12 %"));
         assert!(of(1.9, 0.6, 10.0).unwrap().contains("other virtual machines took 3 %"));
         assert_eq!(of(8.0, 8.0, 4.0), None);
+        // 2.4 s of 40 s on 2 processors are 3 %, however short the clients ran of these.
+        let mut long = others(2.4, 0.3);
+        long.set(&measure::MACHINE_WATCHED, Scope::Machine, 40.0);
+        assert_eq!(disturbance(&long, 10.0, 2), None);
         assert_eq!(disturbance(&Measures::default(), 10.0, 2), None);
     }
 
@@ -155,7 +157,10 @@ mod tests {
         let ours = (after.ours.unwrap() - before.ours.unwrap()).as_secs_f64();
         assert!(ours > 0.1, "{ours}");
         let busy = (after.times.unwrap().busy - before.times.unwrap().busy).as_secs_f64();
-        let foreign = after.since(&before).get(&measure::FOREIGN_CPU, &Scope::Machine).unwrap();
+        let since = after.since(&before);
+        let watched = since.get(&measure::MACHINE_WATCHED, &Scope::Machine).unwrap();
+        assert_eq!(watched, (after.at - before.at).as_secs_f64());
+        let foreign = since.get(&measure::FOREIGN_CPU, &Scope::Machine).unwrap();
         // To the clock's ticks.
         assert!(
             (foreign - (busy - ours).max(0.0)).abs() < 0.05,

@@ -284,7 +284,7 @@ fn of_host(report: neighbour::Report) -> Seen {
     measures.set(&measure::RATE, Scope::Neighbours, report.achieved_per_second);
     measures.set(&measure::MEAN_LATENCY, Scope::Neighbours, report.mean_s);
     measures.set(&measure::CPU, Scope::Neighbours, report.cpu.as_secs_f64());
-    let warnings = report.error.map(|error| format!("a neighbour failed: {error}"));
+    let warnings = report.error.map(|error| format!("the background I/O failed: {error}"));
     Seen { measures, neighbour_writes, warnings: warnings.into_iter().collect() }
 }
 

@@ -554,7 +554,7 @@ impl Running for Open<'_> {
                 Err(_) if failures < most => failures += 1,
                 Err(error) => {
                     let name = kinds.any_name(operation);
-                    let why = format!("conditioning failed, of {name}: {error}");
+                    let why = format!("preconditioning failed, of {name}: {error}");
                     return Err(TrialError::Engine(why));
                 }
             }

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::figures::NONE;
+use crate::verdict::HELD_BACK;
 
 /// A table.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -231,7 +232,7 @@ pub enum Tone {
 impl Tone {
     /// Of a word of judgement.
     pub fn of(word: &str) -> Self {
-        match word {
+        match word.trim_end_matches(HELD_BACK) {
             "faster" => Self::Good,
             "slower" | "no trial" | "no operation" | "not kept up" => Self::Bad,
             "undecided" | "spiky" | "too few" | "within noise" | "never steady" | "void" => {

@@ -46,7 +46,7 @@ impl Section for Conditions {
         let looks: Vec<String> = sequential.looks.iter().map(ToString::to_string).collect();
         let lead = format!(
             "Every condition was judged at {} blocks, and went on until each comparison was faster, slower \
-             or same; a word is read at these looks alone.",
+             or same; verdicts change at these interim analyses alone.",
             words::list(&looks)
         );
         vec![Block::Lead(Words::from(lead)), Block::Table(table)]
@@ -63,7 +63,7 @@ fn ended(state: ConditionState) -> &'static str {
     match state {
         ConditionState::Open => "it has not ended",
         ConditionState::Decided => "decided",
-        ConditionState::OutOfReach => "no further word was likely",
+        ConditionState::OutOfReach => "no further verdict was likely",
         ConditionState::MaxRepetitions => "most repetitions reached",
         ConditionState::MaxTime => "the time was over",
     }

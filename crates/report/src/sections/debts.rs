@@ -16,21 +16,21 @@ pub struct Debts;
 const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flush and to compact, a \
                          log to checkpoint) was written back after the clients had stopped, on \
                          the same disk beside the same neighbours. Mean: clients × the time that \
-                         they ran ÷ operations, of all kinds; with the debt: the same with the \
-                         time of the drain. A drain that took longer than the clients had run was \
-                         cut off there: it took over that long, so that the mean with the debt is \
-                         over twice the other. Fresh: by its own counters the engine had written \
-                         back nothing of what it put off while the clients ran, so that its \
-                         figures are those of a fresh database, and not of one that has been in \
-                         use for long.";
+                         they ran ÷ operations, of all kinds; with deferred work: the same with \
+                         the time of the drain. A drain that took longer than the clients had run was \
+                         cut off there: it took over that long, so that the mean with deferred \
+                         work is over twice the other. Nothing: by its own counters the engine \
+                         wrote back none of its deferred work while the clients ran, so that its \
+                         figures are those before the first checkpoint or compaction, and not \
+                         those of a database that has been in use for long.";
 
 const COLUMNS: [Head; 6] = [
     ("time to write it back", Some("drain"), Kind::Main),
     ("bytes", Some("bytes"), Kind::Number),
     ("engine CPU", Some("CPU"), Kind::Number),
     ("mean of all operations", Some("mean"), Kind::Number),
-    ("mean with the debt", Some("with debt"), Kind::Number),
-    ("paid while clients ran", Some("paid"), Kind::Verdict),
+    ("mean with deferred work", Some("with deferred"), Kind::Number),
+    ("written back while clients ran", Some("meanwhile"), Kind::Verdict),
 ];
 
 impl Section for Debts {
@@ -66,6 +66,12 @@ fn cells(debt: &DebtView) -> [String; COLUMNS.len()] {
         figures::text(debt.cpu_s, words::seconds),
         figures::text(debt.mean_s, words::seconds),
         with(debt.mean_with_debt_s),
-        debt.fresh.map_or(NONE, |fresh| if fresh { "nothing: fresh" } else { "some" }).into(),
+        match (debt.fresh, debt.bytes) {
+            (Some(true), _) => "nothing",
+            (Some(false), _) => "some",
+            (None, Some(0.0)) => "had nothing to",
+            (None, _) => NONE,
+        }
+        .into(),
     ]
 }

@@ -130,8 +130,8 @@ fn figures() -> Words {
          and is followed to its end, and the trial goes on until the time is over and ten of each \
          operation have ended; what still runs when ten times its time is over is cut off there, and its \
          time is a lower bound. A mean is the geometric mean of a cell’s trials, so that the ratio of two \
-         bars is the ratio of their pairs. A quantile comes from all of the cell’s operations together, \
-         and is given only where at least 100 of them lie beyond it. A ratio is the geometric mean of the \
+         bars is the ratio of their pairs. A quantile is the median of the trials’ own quantiles, \
+         and is given only where in each trial at least 10 operations lie beyond it. A ratio is the geometric mean of the \
          ratios inside the blocks; its 95 % interval comes from their spread (Student’s t on their \
          logarithms). An interval is called *wide* where it reaches more than tenfold to either side: \
          only more repetitions narrow it.",
@@ -153,8 +153,9 @@ fn verdicts(run: &Run) -> Words {
         )
         .plain(&run.baseline)
         .marked(
-            " beside it. Where one level was entered twice, the difference that it shows against itself \
-             is the noise floor; a difference below it is *within noise*. Where operations were still \
+            " beside it. A level that was entered twice is held against itself (A/A check): of five \
+             blocks or more, a difference of it from another level that is smaller than that is *within \
+             noise*. Where operations were still \
              running when a trial was cut off, they count with the time that they had taken by then: > \
              stands before such times, ≥ or ≤ before ratios; there is no ratio where both levels were cut \
              off. The verdict goes by ",
@@ -186,9 +187,9 @@ fn family(run: &Run) -> String {
             .into(),
         Some(it) => format!(
             "The intervals are repeated confidence intervals (Jennison and Turnbull): each has {:.2} %, such \
-             that those of all {} looks at {} together hold the true ratios with 95 %, whenever the run \
-             ends; there is no other adjustment. The words are read from them, and from the blocks of a \
-             condition’s last look alone.",
+             that those of all {} interim analyses of {} together hold the true ratios with 95 %, whenever the run \
+             ends; there is no other adjustment. The verdicts are read from them, and from the blocks of a \
+             condition’s last interim analysis alone.",
             100.0 * it.confidence,
             it.looks.len(),
             words::many(it.comparisons as usize, "comparison"),

@@ -1,4 +1,4 @@
-//! What the neighbours did.
+//! What the background I/O did.
 
 use crate::block::{Block, Column, Kind, Row, Table, Words};
 use crate::figures;
@@ -15,7 +15,7 @@ impl Section for Neighbours {
     }
 
     fn title(&self) -> &str {
-        "What the neighbours did"
+        "What the background I/O did"
     }
 
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
@@ -26,7 +26,7 @@ impl Section for Neighbours {
         let condition = layout.varying.iter().map(|factor| Column::new(Kind::Condition, *factor));
         let levels = layout.levels.iter().map(|level| Column::new(Kind::Number, *level));
         let table = Table {
-            caption: "Neighbours’ requests a second".into(),
+            caption: "Requests a second of the background I/O".into(),
             columns: condition.chain(levels).collect(),
             rows,
             ..Table::default()
@@ -44,8 +44,8 @@ fn lead(layout: &Layout<'_>) -> Words {
     let alone =
         alone.map(|rate| format!(" One stream alone reached {} a second.", words::digits(rate)));
     let text = format!(
-        "Requests a second that the other load on the disk achieved beside each {}. A neighbour that is \
-         starved makes whatever starves it look good.{}",
+        "Requests a second that the background I/O on the disk (the factor neighbours) got done beside each \
+         {}. A level that leaves it less has more of the disk for itself, and looks better for it.{}",
         layout.compare,
         alone.unwrap_or_default()
     );

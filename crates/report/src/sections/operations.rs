@@ -1,6 +1,7 @@
 //! The operations: how long each took, who was faster, and by how much.
 
 mod bars;
+mod pairs;
 
 use bakeoff_analysis::{ALL_OPERATIONS, Comparison, Document};
 use bakeoff_results::{FigureOfMerit, OperationSummary};
@@ -11,7 +12,7 @@ use crate::cell_rows;
 use crate::figures::{NONE, latency_or_more};
 use crate::layout::{Condition, Layout};
 use crate::section::Section;
-use crate::verdict::Contrast;
+use crate::verdict::{self, Contrast};
 use crate::words;
 
 /// Every operation under a heading of its own.
@@ -52,7 +53,10 @@ impl Section for Operations {
             let legend = layout.charted().into_iter().map(|level| sign(layout, level));
             let explained = explained(layout, name, charts.len());
             let charts = Charts { explained, legend: legend.collect(), charts };
+            let pairs = pairs::table(layout, name).map(Block::Table);
             [Block::Heading(name.into()), Block::Charts(charts), Block::Table(table(layout, name))]
+                .into_iter()
+                .chain(pairs)
         };
         layout.operations().enumerate().flat_map(blocks).collect()
     }
@@ -120,7 +124,7 @@ fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
         look: Look::Figures,
         columns,
         rows,
-        note: None,
+        note: held_back(layout, operation),
         compact: Some(Box::new(compact(layout, operation))),
     };
     let (name, charted) = (layout.varying.len(), layout.charted());
@@ -172,7 +176,7 @@ fn cells<'a>(
         amount.map_or(NONE.into(), |it| it.in_column()),
         comparison.map_or(NONE.into(), ratio),
         comparison.map_or(NONE.into(), interval),
-        standing(layout, (operation, condition, level), amount, comparison).into(),
+        standing(layout, (operation, condition, level), amount, comparison),
         comparison.and_then(|it| engine_only(it, rate.is_some())).map_or(NONE.into(), words::ratio),
         rate.map_or(NONE.into(), |_| quantile(|f| f.mean_s)),
         figures.filter(|_| !is_told).map_or(NONE.into(), |f| {
@@ -201,9 +205,12 @@ fn standing<'a>(
     (operation, condition, level): (&str, &Condition<'a>, &'a str),
     amount: Option<Amount>,
     comparison: Option<&Comparison>,
-) -> &'static str {
+) -> String {
     let figures = layout.figures(operation, condition, level);
-    match (amount, comparison) {
+    if let Some(comparison) = comparison.filter(|it| it.is_held_back()) {
+        return verdict::marked(comparison.verdict);
+    }
+    let word = match (amount, comparison) {
         (None, _) if layout.cell(condition, level).is_none() => "no trial",
         (None, _) if figures.is_none() && operation != ALL_OPERATIONS => NOT_OF_IT,
         (None, _) if is_uncounted(layout, operation, condition, level) => NOT_COUNTED,
@@ -215,7 +222,18 @@ fn standing<'a>(
         _ if layout.merit(operation, condition).is_none() => "",
         _ if level == layout.document.run.run.baseline && layout.levels.len() > 1 => "baseline",
         _ => "",
-    }
+    };
+    word.to_owned()
+}
+
+/// What the mark of a verdict means, where a row of the operation's table has it.
+fn held_back(layout: &Layout<'_>, operation: &str) -> Option<String> {
+    let rows = layout.conditions.iter().flat_map(|condition| {
+        let of = |level: &&str| layout.against_baseline(operation, condition, level);
+        layout.levels.iter().filter(|level| !layout.is_harness(level)).filter_map(of)
+    });
+    let over = rows.filter(|it| it.is_held_back()).map(|it| it.adjusted_over).max()?;
+    Some(verdict::explained(Some(over)))
 }
 
 /// Whether levels are compared by a rate there, and a cell that has operations has none.
@@ -268,9 +286,16 @@ fn compact<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
         caption: format!("{shown}{service}").into(),
         columns: condition.chain(levels).collect(),
         rows: conditions(layout, operation).map(row).collect(),
-        note: harness(layout, operation),
+        note: compact_note(layout, operation),
         ..Table::default()
     }
+}
+
+/// What stands below the figures.
+fn compact_note(layout: &Layout<'_>, operation: &str) -> Option<String> {
+    let notes = [harness(layout, operation), held_back(layout, operation)];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// What an operation takes where nothing is done, in a line.
@@ -302,6 +327,7 @@ fn compact_cell<'a>(
     let amount = layout.amount(operation, condition, level);
     let standing = standing(layout, (operation, condition, level), amount, comparison);
     let Some(amount) = amount else { return Cell::verdict(standing) };
+    let tone = Tone::of(&standing);
     let cut_off = figures.is_some_and(|f| f.unfinished > 0);
     let mean = amount.text();
     let text = match comparison.filter(|comparison| comparison.ratio.is_some()) {
@@ -322,10 +348,7 @@ fn compact_cell<'a>(
     let lines: Vec<String> =
         [text].into_iter().chain(service).chain(other).chain(wrong.clone()).collect();
     let words = wrong.map(|text| (text, Tone::Bad));
-    Cell {
-        words: words.chain([(standing.to_owned(), Tone::of(standing))]).collect(),
-        ..lines.join("\n").into()
-    }
+    Cell { words: words.chain([(standing, tone)]).collect(), ..lines.join("\n").into() }
 }
 
 /// "0.47 (0.42–0.53)", "≥ 31.0 (from 28.0)".

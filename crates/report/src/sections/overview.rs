@@ -58,7 +58,7 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         facts.push(("all else equal", fixed.join(", ")));
     }
     if layout::is_timed(document) {
-        facts.extend([("trials", trials), ("noise floor", noise(document))]);
+        facts.extend([("trials", trials), ("A/A check", check(document))]);
     }
     facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
     facts
@@ -96,11 +96,14 @@ fn machine(machine: &Machine) -> String {
     parts.join(", ")
 }
 
-/// What the run can't resolve, in words.
-fn noise(document: &Document) -> String {
-    match verdict::typical_noise(document) {
-        _ if document.noise.is_empty() => "not measured".into(),
-        Some(share) if share < words::USEFUL => words::percent(share),
-        _ => "not measured (too few repetitions)".into(),
+/// What a level shows against itself, in words: at most, of all operations and conditions.
+fn check(document: &Document) -> String {
+    let Some(first) = document.noise.first() else { return "not made".into() };
+    let level = words::contender(&first.factor, &first.baseline);
+    match verdict::furthest_from_itself(document) {
+        Some(share) if share < words::USEFUL => {
+            format!("{level} differs from itself by up to {}", words::percent(share))
+        }
+        _ => "not made (too few repetitions)".into(),
     }
 }

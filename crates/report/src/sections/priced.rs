@@ -14,12 +14,12 @@ pub struct Priced;
 
 /// What the figures mean, for a reader.
 const EXPLAINED: &str = "Priced, not watched: before the clients of a steady trial started, and while the \
-                         disk took no time, what each engine asked of it was traced over whole turns of its \
-                         debts, and then given to the model of the disk. Device time a commit: all of it, \
+                         disk took no time, what each engine asked of it was traced over whole cycles of its \
+                         deferred work, and then given to the model of the disk. Device time a commit: all of it, \
                          one request of the engine after the other, on a disk that it has to itself; of \
                          that the reads, and what no commit waits for (checkpoints, flushes, compactions, \
                          what the system writes back). At most: commits a second that the disk can serve \
-                         beside the neighbours, one request of the engine after the other, and with up to \
+                         beside the background I/O, one request of the engine after the other, and with up to \
                          31 beside each of the log. Left out: the engine’s own time, and whatever it does \
                          by the clock rather than by the work.";
 
@@ -32,7 +32,7 @@ const COLUMNS: [Head; 9] = [
     ("watched: commits a second", Some("watched/s"), Kind::Number),
     ("watched: device time a commit", Some("watched"), Kind::Number),
     ("priced ÷ watched", Some("÷ watched"), Kind::Number),
-    ("turns of debts traced", None, Kind::Number),
+    ("cycles of deferred work traced", None, Kind::Number),
 ];
 
 impl Section for Priced {

@@ -36,7 +36,7 @@ impl Section for Processor {
         let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
         let drain = if layout.has_engines() { "; of the engine in the drain, too" } else { "" };
         let lead = Words::from(format!("Mean seconds of a trial while the clients ran{drain}."))
-            .marked(" Clients: bakeoff’s own. Disk daemon: the virtual disk with its model of the neighbours.");
+            .marked(" Clients: bakeoff’s own. Disk daemon: the virtual disk with its model of the background I/O.");
         let mut blocks = table.map_or(Vec::new(), |it| vec![Block::Lead(lead), Block::Table(it)]);
         blocks.extend(groups(layout));
         blocks

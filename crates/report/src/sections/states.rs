@@ -25,21 +25,21 @@ const RESTART: [Head; 4] = [
 ];
 
 /// What the figures of steady trials mean.
-const STEADY: &str = "Before a steady trial every engine of its block did the same conditioning work, \
-                      at least as much as the one with the longest turn needs to run up and pay each of \
-                      its debts once. Then the window's operations made five rounds of equal numbers: a \
+const STEADY: &str = "Before a steady trial every engine of its block did the same preconditioning, \
+                      at least as much as the one with the longest cycle needs to defer and to do each kind \
+                      of its deferred work once. Then the window's operations made five rounds of equal numbers: a \
                       trial is never steady where their rates differ by over 20 % of the mean, or rise or \
                       fall by over 10 %, and noise does not explain it.";
 
 /// What is said besides where trials share it.
-const SHARED: &str = "Trials that differ in their neighbours alone followed one conditioning, one after \
-                      the other, in one order for all levels of a block that turns from repetition to \
-                      repetition. A later one begins with the debts that the one before it has left, and \
-                      the last alone was drained.";
+const SHARED: &str = "Trials that differ in their background I/O alone (the factor neighbours) followed one \
+                      preconditioning, one after the other, in one order for all levels of a block that \
+                      changes from repetition to repetition. A later one begins with the deferred work that \
+                      the one before it has left, and the last alone was drained.";
 
 const ROUNDS: [Head; 5] = [
-    ("conditioned by", Some("conditioned"), Kind::Number),
-    ("all debts paid once", Some("paid once"), Kind::Verdict),
+    ("preconditioned by", Some("preconditioned"), Kind::Number),
+    ("whole cycle of deferred work", Some("whole cycle"), Kind::Verdict),
     ("size at the start", Some("size"), Kind::Number),
     ("steady trials", Some("steady"), Kind::Main),
     ("largest range of the rounds", Some("range"), Kind::Number),

@@ -93,7 +93,7 @@ const REST: [&str; 8] = [
     "space, MB",
     "client CPU, s",
     "engine CPU, s",
-    "neighbours, 1/s",
+    "background I/O, 1/s",
 ];
 
 /// A text for each of [`trial_columns`].

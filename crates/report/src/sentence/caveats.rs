@@ -74,7 +74,8 @@ fn bound<'a>(
     )
 }
 
-/// The levels that had only run up debts: their figures are of a fresh database.
+/// The levels that had only deferred work: their figures are those before the first checkpoint or
+/// compaction.
 pub fn fresh(layout: &Layout<'_>) -> Option<String> {
     if layout.contenders().len() < 2 {
         return None;
@@ -94,7 +95,10 @@ pub fn fresh(layout: &Layout<'_>) -> Option<String> {
     let (verb, who) = if names.len() == 1 { ("has", "it") } else { ("have", "they") };
     (!names.is_empty()).then(|| {
         let names = words::list(&names);
-        format!("all this on a fresh database: {names} {verb} written back nothing of what {who} put off")
+        format!(
+            "all this before the first checkpoint or compaction: {names} {verb} written back nothing of what \
+             {who} deferred"
+        )
     })
 }
 
@@ -135,7 +139,7 @@ pub fn not_decided(document: &Document) -> Option<String> {
     let all = document.conditions.len();
     let count = |state| document.conditions.iter().filter(|it| it.state == state).count();
     let reasons = [
-        (ConditionState::OutOfReach, "no further word was likely"),
+        (ConditionState::OutOfReach, "no further verdict was likely"),
         (ConditionState::MaxRepetitions, "the most repetitions were reached"),
         (ConditionState::MaxTime, "the time was over"),
     ];

@@ -78,8 +78,7 @@ fn leads(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
         parts.push("none is shown to be fastest at any level".to_owned());
     } else {
         parts.push(clauses.join(", "));
-        for (told, words) in
-            [(Told::TooClose, "too close to call"), (Told::Unknown, "not to be told")]
+        for (told, words) in [(Told::TooClose, "too close to call"), (Told::Unknown, "can’t tell")]
         {
             let open: Vec<String> = stretches
                 .iter()

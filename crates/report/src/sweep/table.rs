@@ -6,16 +6,12 @@ use super::figures;
 use crate::block::sweep::{Amount, Line, Panel, Point, Sign, Source};
 use crate::block::{Column, Kind, Row, Table};
 use crate::figures::NONE;
+use crate::verdict::{self, HELD_BACK};
 use crate::words;
 
 /// What the signs in a table stand for, where each of them occurs.
-const SIGNS: [(&str, &str); 5] = [
-    ("*", "fastest"),
-    ("~", "too close to call"),
-    ("?", "not to be told"),
-    ("×", "set aside"),
-    (words::OVER, "at least"),
-];
+const SIGNS: [(&str, &str); 4] =
+    [("*", "fastest"), ("~", "too close to call"), ("×", "set aside"), (words::OVER, "at least")];
 
 impl Panel {
     /// The panel as a table of all its levels.
@@ -39,7 +35,7 @@ impl Panel {
             levels.iter().map(|at| Column::new(Kind::Number, self.ticks[*at].name.clone()));
         let against = Some(&self.against).filter(|against| !against.is_empty());
         let against = against.map(|against| Column::new(Kind::Text, against.clone()));
-        let note = self.note(&rows, levels.len());
+        let note = self.note(&rows, levels);
         Table {
             caption: self.heading().into(),
             columns: std::iter::once(name).chain(figures).chain(against).collect(),
@@ -122,13 +118,13 @@ impl Panel {
         match row.and_then(|row| row.signs.get(at)) {
             Some(Sign::Known(fastest, _)) if alone || fastest == name => "*",
             Some(Sign::TooClose(names)) if alone || names.contains(name) => "~",
-            Some(Sign::Unknown) => "?",
             _ => "",
         }
     }
 
-    /// What the signs stand for that occur, and how many levels are left out.
-    fn note(&self, rows: &[Row], shown: usize) -> String {
+    /// What the signs stand for that occur, at which levels it can't be told who is fastest, and how many
+    /// levels are left out.
+    fn note(&self, rows: &[Row], levels: &[usize]) -> String {
         let texts = || rows.iter().flat_map(|row| &row.cells[1..]);
         let occurs = |sign: &str| texts().any(|cell| cell.text.starts_with(sign.trim()));
         let bound =
@@ -136,10 +132,27 @@ impl Panel {
         let signs = SIGNS.iter().filter(|(sign, _)| occurs(sign) || bound(sign));
         let mut parts: Vec<String> =
             signs.map(|(sign, word)| format!("{} {word}", sign.trim())).collect();
-        if shown < self.ticks.len() {
-            parts.push(format!("{shown} of {} levels", self.ticks.len()));
+        if levels.len() < self.ticks.len() {
+            parts.push(format!("{} of {} levels", levels.len(), self.ticks.len()));
         }
-        parts.join(", ")
+        let told = Some(parts.join(", ")).filter(|told| !told.is_empty());
+        let is_marked = texts().any(|cell| cell.text.ends_with(HELD_BACK));
+        let marks = is_marked.then(|| verdict::explained(None));
+        told.into_iter().chain(self.unknown(levels)).chain(marks).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The levels at which it can't be told who is fastest.
+    fn unknown<'p>(&'p self, levels: &'p [usize]) -> impl Iterator<Item = String> + 'p {
+        self.fastest.iter().filter_map(|row| {
+            let open =
+                levels.iter().filter(|at| matches!(row.signs.get(**at), Some(Sign::Unknown)));
+            let open = open.map(|at| words::level(&self.factor, &self.ticks[*at].name));
+            let open: Vec<String> = open.collect();
+            let whose =
+                if self.fastest.len() > 1 { format!("{}: ", row.name) } else { String::new() };
+            let with = words::list(&open);
+            (!open.is_empty()).then(|| format!("{whose}can’t tell which is fastest with {with}"))
+        })
     }
 }
 

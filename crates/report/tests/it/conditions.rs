@@ -56,7 +56,7 @@ fn every_format_says_how_many_blocks_a_condition_took_and_why_it_ended() {
     assert!(text(&document, "html").contains("the time was over"));
     let method = words(&text(&document, "md"));
     assert!(method.contains("judged at 3, 4, 5, 6, 8, 10, 13, 16 and 20 blocks"), "{method}");
-    let rule = "each has 99.96 %, such that those of all 9 looks at 16 comparisons together hold";
+    let rule = "each has 99.96 %, such that those of all 9 interim analyses of 16 comparisons together hold";
     assert!(method.contains(rule) && !method.contains("Holm"), "{method}");
     assert!(
         method.contains("until the comparisons of their condition are decided, 20 times at most")
@@ -73,7 +73,7 @@ fn the_sentence_says_what_was_not_decided() {
     );
     document.conditions[0].state = ConditionState::OutOfReach;
     let told = verdict(&document);
-    let both = "2 of 2 conditions are not wholly decided: in 1 no further word was likely and in 1 the time was over";
+    let both = "2 of 2 conditions are not wholly decided: in 1 no further verdict was likely and in 1 the time was over";
     assert!(told.contains(both), "{told}");
     document.conditions.iter_mut().for_each(|it| it.state = ConditionState::Decided);
     assert!(!verdict(&document).contains("wholly decided"));

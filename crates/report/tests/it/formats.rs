@@ -299,7 +299,7 @@ fn a_page_has_its_parts_in_order() {
         "<h2>What each engine was set to</h2>",
         "synchronous = FULL",
         "Settings that differ from the default, and why",
-        "<h2>What the neighbours did</h2>",
+        "<h2>What the background I/O did</h2>",
         "<h2>Every trial</h2>",
         "<h2>How it was measured</h2>",
         "<h3>The machine</h3>",

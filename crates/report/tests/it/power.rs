@@ -207,7 +207,7 @@ fn a_run_of_cuts_alone_has_every_report() {
     // Nothing was timed, so that there is nothing to say of operations and trials.
     for format in ["html", "md", "term"] {
         let text = text(&document, format);
-        for empty in ["create_issue", "noise floor", "Every trial", "trials: "] {
+        for empty in ["create_issue", "A/A check", "Every trial", "trials: "] {
             assert!(!text.contains(empty), "{empty} is in {format:?}:\n{text}");
         }
     }

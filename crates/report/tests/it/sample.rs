@@ -360,7 +360,7 @@ fn with(setting: &Levels, factor: &str, level: &str) -> Levels {
 
 fn figures(name: &str, mean: f64, clients: f64) -> OperationSummary {
     let count = (8.0 * clients / mean) as u64;
-    let backed = |q: f64, value: f64| (count as f64 * (1.0 - q) >= 100.0).then_some(value);
+    let backed = |q: f64, value: f64| (count as f64 * (1.0 - q) >= 10.0).then_some(value);
     OperationSummary {
         name: name.into(),
         count,

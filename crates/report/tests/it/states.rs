@@ -30,7 +30,7 @@ fn restarts_and_rounds_stand_in_every_format() {
             assert!(shown.contains(figure), "{format}: {figure}\n{shown}");
         }
     }
-    let shared = "followed one conditioning";
+    let shared = "(the factor neighbours) followed one preconditioning";
     let words =
         |document: &_| text(document, "html").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words(&document).contains(shared));

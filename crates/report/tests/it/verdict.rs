@@ -295,6 +295,23 @@ fn a_difference_below_the_noise_is_none() {
     );
 }
 
+/// Where the table's interval and its verdict disagree, the row has a mark, and a line says why.
+#[test]
+fn a_verdict_that_goes_by_all_comparisons_is_marked_in_every_table() {
+    let plain = Sample::default().document();
+    let mut document = plain.clone();
+    let held = &mut document.comparisons[0];
+    (held.verdict, held.p_adjusted) = (Verdict::Undecided, Some(0.07));
+    for format in ["html", "md", "term"] {
+        let of = |document: &bakeoff_analysis::Document| crate::formats::text(document, format);
+        assert!(!of(&plain).contains('†'), "{format}");
+        let marked = of(&document);
+        assert!(marked.contains("undecided †"), "{format}: {marked}");
+        let told = marked.matches("† the interval alone would say faster or slower").count();
+        assert_eq!(told, 1, "{format}: {marked}");
+    }
+}
+
 /// An interval far from 1 that is undecided is no riddle.
 #[test]
 fn what_only_the_number_of_comparisons_leaves_open_is_told() {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use bakeoff_analysis::Document;
+use bakeoff_experiment::ARTICLES;
 use bakeoff_report::Article;
-use bakeoff_results::Error;
+use bakeoff_results::{Error, RunFolder};
 
 use super::{REPORT, one};
 use crate::Lab;
@@ -15,8 +16,6 @@ use crate::exit::{Exit, Failure};
 use crate::output::{print, say, write_here};
 use crate::stop;
 
-/// What is asked for where all are.
-const ALL: &str = "articles";
 /// How the names of their presets begin.
 const PREFIX: &str = "articles/";
 /// Their page, in the folder that holds their runs' folders.
@@ -36,9 +35,9 @@ struct Ran {
 
 /// The presets that are to be run, if all articles are asked for and there is one.
 pub fn asked_for(lab: &Lab, arguments: &cli::Run) -> Option<Vec<&'static str>> {
-    let all = arguments.experiment.as_deref() == Some(ALL) && arguments.resume.is_none();
+    let all = arguments.experiment.as_deref() == Some(ARTICLES) && arguments.resume.is_none();
     let presets = lab.registry.presets();
-    if !all || presets.iter().any(|preset| preset.name == ALL) {
+    if !all || presets.iter().any(|preset| preset.name == ARTICLES) {
         return None;
     }
     let names = presets.iter().map(|preset| preset.name);
@@ -50,6 +49,9 @@ pub fn asked_for(lab: &Lab, arguments: &cli::Run) -> Option<Vec<&'static str>> {
 /// asked for is how all of them end.
 pub fn run(lab: &Lab, arguments: &cli::Run, presets: &[&'static str]) -> Result<Exit, Failure> {
     if arguments.dry_run {
+        if let Some(Err(error)) = arguments.out.as_deref().map(RunFolder::check_free) {
+            say(format_args!("it would not begin here: {error}"));
+        }
         let plan = |preset: &&'static str| {
             announce(preset)?;
             let folder = arguments.out.as_ref().map(|out| out.join(folder_name(preset)));
@@ -135,7 +137,7 @@ fn make_folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
         return Err(Failure::new(Exit::Folder, text));
     }
     for number in 1.. {
-        let dir = PathBuf::from(format!("bakeoff-{ALL}-{number}"));
+        let dir = PathBuf::from(format!("bakeoff-{ARTICLES}-{number}"));
         if make(&dir).map_err(Failure::folder)? {
             return Ok(dir);
         }

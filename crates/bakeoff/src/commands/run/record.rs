@@ -262,8 +262,39 @@ fn engine_facts(
     engines.into_iter().map(fact).collect()
 }
 
-/// The command as it was given, quoted for a shell.
+/// The command as it was given, quoted for a shell, but for the folder that it names: that is taken, and
+/// the command is to be given again.
 fn command_line() -> String {
-    let arguments = std::env::args().skip(1).map(|it| quote(&without_passwords(&it)));
+    let arguments = without_folder(std::env::args().skip(1));
+    let arguments = arguments.iter().map(|it| quote(&without_passwords(it)));
     std::iter::once(program()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// Arguments without `--out DIR`.
+fn without_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
+    let mut arguments = arguments;
+    let mut kept = Vec::new();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--out" => drop(arguments.next()),
+            it if it.starts_with("--out=") => {}
+            _ => kept.push(argument),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_repeats_a_run_names_no_folder_that_is_taken() {
+        let of = |arguments: &[&str]| {
+            without_folder(arguments.iter().map(|it| (*it).to_owned())).join(" ")
+        };
+        assert_eq!(of(&["run", "redmine", "--out", "a b", "--quick"]), "run redmine --quick");
+        assert_eq!(of(&["run", "--out=x", "redmine"]), "run redmine");
+        assert_eq!(of(&["run", "redmine", "--quick"]), "run redmine --quick");
+    }
 }

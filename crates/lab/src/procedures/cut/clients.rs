@@ -174,7 +174,7 @@ impl Started {
                 Received::Message(Message::Ready) => return Ok(Self { conditioned, ..self }),
                 Received::Message(Message::Failed(reason)) => return Err(reason),
                 Received::Message(Message::Stopped { reason, .. }) => {
-                    let what = "a client failed while debts were run up";
+                    let what = "a client failed while the engine was preconditioned";
                     return Err(TrialError::Engine(format!("{what}: {reason}")));
                 }
                 Received::Message(other) => {

@@ -92,8 +92,8 @@ fn never(debt: &Debt, operations: u64, longest: Duration) -> TrialError {
     let open: Vec<String> =
         open.map(|turn| format!("{}: {} of {}", turn.name, turn.done, turn.whole)).collect();
     TrialError::Engine(format!(
-        "its debts had not turned over after {operations} operations in {} s ({}): cut its power at \
-         --state warm, or let a setting of the engine's make it pay sooner",
+        "its deferred work had not been through one cycle after {operations} operations in {} s ({}): cut its power at \
+         --state warm, or let a setting of the engine's shorten the cycle",
         longest.as_secs(),
         open.join("; "),
     ))

@@ -4,31 +4,32 @@ use bakeoff_experiment::{Cell, Factor, HOST};
 
 use crate::refusal::Refusal;
 
-/// What a server that somebody else runs leaves to choose of the factors that stage it, and why.
+/// What a server that somebody else runs leaves to choose of the factors that stage it, and what bakeoff
+/// can't do with such a server.
 const ONLY: [(Factor, &str, &str); 5] = [
-    (Factor::DISK, HOST, "bakeoff can't put a disk under a server that it doesn't run"),
-    (Factor::MEMORY, "unlimited", "bakeoff can't limit the memory of a server that it doesn't run"),
-    (
-        Factor::CPUS,
-        "unlimited",
-        "bakeoff can't limit the processors of a server that it doesn't run",
-    ),
-    (
-        Factor::NEIGHBOURS,
-        "0",
-        "bakeoff can't give neighbours to the disk of a server that it doesn't run",
-    ),
-    (
-        Factor::STATE,
-        "warm",
-        "bakeoff can't restart a server that it doesn't run, nor know what that owes",
-    ),
+    (Factor::DISK, HOST, "put a disk under it"),
+    (Factor::MEMORY, "unlimited", "limit its memory"),
+    (Factor::CPUS, "unlimited", "limit its processors"),
+    (Factor::NEIGHBOURS, "0", "give its disk neighbours"),
+    (Factor::STATE, "warm", "restart it or know what it owes"),
 ];
 
-/// Refuses what can't be had of a server that somebody else runs.
+/// Refuses what can't be had of a server that somebody else runs: all of it at once, with the flags that
+/// mend it.
 pub fn check(cell: &Cell) -> Result<(), Refusal> {
-    let mut other = ONLY.into_iter().filter(|(factor, only, _)| cell.base(*factor) != *only);
-    let Some((factor, only, why)) = other.next() else { return Ok(()) };
-    let why = format!("{why}; it can be had with {factor} {only} alone");
-    Err(Refusal::of(cell, &[Factor::ENGINE, factor], why))
+    let other = ONLY.iter().filter(|(factor, only, _)| cell.base(*factor) != *only);
+    let refused: Vec<&(Factor, &str, &str)> = other.collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let cannot: Vec<&str> = refused.iter().map(|(.., what)| *what).collect();
+    let flags: Vec<String> =
+        refused.iter().map(|(factor, only, _)| format!("--{factor} {only}")).collect();
+    let why = format!(
+        "bakeoff does not run this server, so it can't {}; add {}",
+        cannot.join(", or "),
+        flags.join(" ")
+    );
+    let factors: Vec<Factor> = refused.iter().map(|(factor, ..)| *factor).collect();
+    Err(Refusal::of(cell, &[&[Factor::ENGINE][..], &factors[..]].concat(), why))
 }

@@ -62,7 +62,7 @@ fn conditioned(all: &[Told<'_>]) -> String {
     };
     range.map_or(String::new(), |range| {
         let count = count(range);
-        format!("; at steady: {count} operations had turned the engine’s debts over before")
+        format!("; at steady: {count} operations preconditioned the engine")
     })
 }
 
@@ -80,7 +80,7 @@ fn placed(all: &[Told<'_>]) -> String {
         came.iter().map(|(what, count)| format!("{} in a {what}", words::count(*count))).collect();
     let mut text = match list.is_empty() {
         true => String::new(),
-        false => format!("; placed where debts are paid: {}", list.join(", ")),
+        false => format!("; placed where deferred work is done: {}", list.join(", ")),
     };
     if late > 0 {
         text += &format!(

@@ -8,6 +8,7 @@ use bakeoff_results::FigureOfMerit;
 use crate::block::sweep::{Amount, Fastest, Line, Panel, Point, Sign, Source, Tick, Value};
 use crate::figures::NONE;
 use crate::layout::Layout;
+use crate::verdict::marked;
 use crate::words;
 
 /// The most lines of a panel: of more, each has one of its own and the others stand behind it.
@@ -217,6 +218,7 @@ pub fn against_fastest(
         let ends = ends.map_or(String::new(), |ends| format!(" ({})", ends.replace(" to ", "–")));
         let close = match contrast.verdict {
             bakeoff_analysis::Verdict::Slower => String::new(),
+            verdict if contrast.is_held_back() => format!(", {}", marked(verdict)),
             verdict => format!(", {}", verdict.word()),
         };
         return format!("{}× {words}{ends}{close}", words::ratio_or_bound(shown.ratio, shown.is));
@@ -224,7 +226,7 @@ pub fn against_fastest(
     match (point.state, fastest.told) {
         (PointState::Known, Told::Won) if is_first => "fastest".into(),
         (PointState::Known, Told::TooClose) if is_first => "too close to call".into(),
-        (PointState::Known, Told::Unknown) => "not to be told".into(),
+        (PointState::Known, Told::Unknown) => "can’t tell".into(),
         (PointState::SetAside, _) => "set aside".into(),
         (PointState::NotRun, _) => "not run".into(),
         (PointState::Known, _) => NONE.into(),

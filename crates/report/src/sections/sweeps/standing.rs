@@ -5,6 +5,7 @@ use bakeoff_analysis::{Sweep, SweepFastest, SweepPanel, SweepSeries};
 use super::panels::against_fastest;
 use crate::block::{Cell, Column, Kind, Look, Row, Table};
 use crate::layout::{self, Layout};
+use crate::verdict::{self, HELD_BACK};
 use crate::words;
 
 /// A row a line: against the fastest at the first and at the last level, and what power cuts took at
@@ -28,11 +29,17 @@ pub fn table(layout: &Layout<'_>, sweep: &Sweep) -> Option<Table> {
     }
     columns.extend(loss.then(|| Column::new(Kind::Text, "lost at worst")));
     let rows = sweep.panels.iter().flat_map(|panel| rows(layout, sweep, panel, &others, loss));
+    let rows: Vec<Row> = rows.collect();
+    let texts = || rows.iter().flat_map(|row| &row.cells);
+    let asides = || texts().filter_map(|cell| cell.aside.as_deref());
+    let is_marked =
+        texts().map(|cell| &*cell.text).chain(asides()).any(|it| it.ends_with(HELD_BACK));
     Some(Table {
         caption: "Against the fastest (95 % interval)".into(),
         look: Look::Figures,
         columns,
-        rows: rows.collect(),
+        note: is_marked.then(|| verdict::explained(None)),
+        rows,
         ..Table::default()
     })
 }
