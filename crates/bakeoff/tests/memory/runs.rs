@@ -146,7 +146,8 @@ fn a_server_that_does_not_fit_is_told_and_others_are_run() {
     let run = ["run", "sizes.toml", "--out", "r", "--compare", "engine", "--memory", "16M"];
     // What a server needs with a setting of one's own isn't known in the plan.
     let pool = "mariadb:innodb/innodb_buffer_pool_size=8M";
-    let run = [&run[..], &["--engine", &format!("{pool},sqlite")]].concat();
+    let engines = format!("{pool},sqlite");
+    let run = [&run[..], &["--engine", &engines]].concat();
     let output = start(place.path(), &run).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
     for (_, trial) in trials(place.path(), "r") {
