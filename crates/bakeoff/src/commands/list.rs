@@ -363,7 +363,7 @@ mod tests {
         let depth = |workload: &str| ("depth".to_owned(), workload.to_owned());
         assert_eq!(declared, [depth(names[0]), depth(names[1])]);
         let who = |name: &str| options.iter().find(|row| row.0 == name).map(|row| &*row.1);
-        assert_eq!(who("compression"), Some("mariadb:innodb"));
+        assert_eq!(who("compression"), Some("fjall, mariadb:innodb, mariadb:rocksdb, postgres"));
         assert_eq!(who("rpm"), Some("hdd-7200, hdd-5400"));
     }
 

@@ -187,9 +187,9 @@ fn what_a_server_elsewhere_can_not_have_is_in_the_plan_and_not_run() {
         place.run(&[&start[..], &SHORT, more].concat())
     };
     let cases: [(&[&str], &str, &str); 4] = [
-        (&["--memory", "256M"], "memory 256M", "limit the memory of a server"),
-        (&["--disk", "null"], "disk null", "put a disk under a server"),
-        (&["--neighbours", "x1"], "neighbours x1", "give neighbours to the disk of a server"),
+        (&["--memory", "256M"], "memory 256M", "limit its memory"),
+        (&["--disk", "null"], "disk null", "put a disk under it"),
+        (&["--neighbours", "x1"], "neighbours x1", "give its disk neighbours"),
         // The server syncs, so it can't give less.
         (&["--durability", "none"], "durability none", "innodb_flush_log_at_trx_commit"),
     ];
