@@ -298,7 +298,8 @@ fn leftovers(dir: &Path) -> std::io::Result<Option<Vec<String>>> {
     let mut names = names.collect::<std::io::Result<Vec<String>>>()?;
     let begun = SQLITES.map(|end| format!("{UNFINISHED}{end}"));
     let all_begun = names.iter().all(|name| name == EXPERIMENT || begun.contains(name));
-    if !names.is_empty() && !(all_begun && names.contains(&begun[0])) {
+    let goes_on = all_begun && names.contains(&begun[0]);
+    if !names.is_empty() && !goes_on {
         return Ok(None);
     }
     // The database last: without it, the rest would be taken for somebody's.

@@ -119,7 +119,7 @@ fn figures_of_a_fresh_database_are_told_as_such() {
         "--engine",
         "sqlite,fjall",
         "--seconds",
-        "0.5",
+        "2",
         "--durability",
         "relaxed",
     ];

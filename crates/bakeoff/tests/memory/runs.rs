@@ -98,7 +98,7 @@ fn limits_are_kept_and_told_on(disk: &str) {
     let output = run.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("not run: engine sqlite × memory 1M (1 trial): 1M is 1.0 MB"), "{said}");
+    assert!(said.contains("not run: sqlite × memory 1M (1 trial): 1M is 1.0 MB"), "{said}");
     let trials = trials(place.path(), "r");
     assert_eq!(trials.len(), 3);
     for (level, trial) in trials {
