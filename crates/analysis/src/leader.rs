@@ -4,63 +4,7 @@ use bakeoff_results::FigureOfMerit;
 use bakeoff_stats::{Decision, MARGIN};
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::{Comparison, RatioIs, Verdict};
-
-/// How much slower one level is than another.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Contrast {
-    /// The mean time of the one over the other's.
-    pub ratio: f64,
-    /// What the ratio is.
-    pub is: RatioIs,
-    /// The ends of the 95 % interval, where there are any.
-    pub ends: (Option<f64>, Option<f64>),
-    /// How many blocks back it.
-    pub blocks: u32,
-    /// What follows.
-    pub verdict: Verdict,
-}
-
-impl Contrast {
-    /// What a comparison says; `None` where it has no ratio.
-    pub fn of(comparison: &Comparison) -> Option<Self> {
-        Some(Self {
-            ratio: comparison.ratio?,
-            is: comparison.ratio_is.unwrap_or(RatioIs::Exact),
-            ends: (comparison.low, comparison.high),
-            blocks: comparison.blocks,
-            verdict: comparison.verdict,
-        })
-    }
-
-    /// The same as tables and charts show it: of a time the level's over the baseline's, and of a rate,
-    /// too, so that above 1 is faster.
-    pub fn shown(comparison: &Comparison) -> Option<Self> {
-        let merit = FigureOfMerit::of_metric(&comparison.metric);
-        let is_rate = merit.is_some_and(FigureOfMerit::is_rate);
-        Self::of(comparison).map(|it| if is_rate { it.turned() } else { it })
-    }
-
-    /// Whether the interval alone says faster or slower and the verdict does not, since it goes by all
-    /// comparisons together.
-    pub fn is_held_back(self) -> bool {
-        let (low, high) = (self.ends.0.unwrap_or(0.0), self.ends.1.unwrap_or(f64::INFINITY));
-        let alone = Decision::of(low, high, MARGIN);
-        self.verdict == Verdict::Undecided && matches!(alone, Decision::Faster | Decision::Slower)
-    }
-
-    /// How many times faster the one level is; its word stays that of the one.
-    pub fn turned(self) -> Self {
-        let inverse =
-            |value: Option<f64>| value.map(|value| 1.0 / value).filter(|it| it.is_finite());
-        Self {
-            ratio: 1.0 / self.ratio,
-            is: self.is.swapped(),
-            ends: (inverse(self.ends.1), inverse(self.ends.0)),
-            ..self
-        }
-    }
-}
+use crate::comparison::{Comparison, Contrast, RatioIs, Verdict};
 
 /// Who is fastest.
 #[derive(Clone, Debug, PartialEq)]

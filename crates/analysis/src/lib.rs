@@ -40,14 +40,14 @@ mod warnings;
 mod work;
 
 pub use assemble::document;
-pub use comparison::{Comparison, RatioIs, Verdict};
+pub use comparison::{Comparison, Contrast, RatioIs, Verdict};
 pub use condition::{ConditionState, ConditionView};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;
 pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use groups::GroupView;
 pub use judged::{Judged, schedule};
-pub use leader::{Contrast, Leader, Outcome};
+pub use leader::{Leader, Outcome};
 pub use littles_law::{concurrency, littles_law};
 pub use open_loop::OpenLoop;
 pub use over::sweep;

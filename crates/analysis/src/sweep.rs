@@ -4,8 +4,8 @@
 use bakeoff_results::Levels;
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::Contrast;
 use crate::comparison::RatioIs;
-use crate::leader::Contrast;
 
 /// Lines over a numeric factor: one whose levels are all numbers, three of them at least.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,15 +11,6 @@ use serde::{Deserialize, Serialize};
 use crate::cost::CostView;
 use crate::groups;
 
-/// The counters that tell of a cache's misses, in records of an older bakeoff: engines did not say then
-/// which of theirs does.
-const EARLIER: [&str; 4] = [
-    "Innodb_buffer_pool_reads",
-    "Rocksdb_block_cache_miss",
-    "Aria_pagecache_reads",
-    "blocks read into shared buffers",
-];
-
 /// What figures are for each of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -125,7 +116,7 @@ impl Sums {
         Some(Self {
             each,
             units: units?,
-            cache_misses: measures.get(&CACHE_MISSES, &Scope::Trial).or_else(|| earlier(measures)),
+            cache_misses: measures.get(&CACHE_MISSES, &Scope::Trial),
             device_reads: measures.get(&READS, &Scope::Disk),
             device_read_bytes: of_device(measures, &READ),
             engine_cpu_s: measures.of_database(&CPU),
@@ -228,12 +219,6 @@ fn rows(trial: &TrialSummary) -> Option<f64> {
     let rows = trial.measures.get(&ROWS, &scope)?;
     let operations = trial.measures.get(&OPERATIONS, &Scope::Clients)?;
     Some(rows / ended as f64 * (operations - only.errors as f64).max(0.0))
-}
-
-/// What an engine's cache lacked, in a record that does not say it by itself.
-fn earlier(measures: &Measures) -> Option<f64> {
-    let of_cache = measures.counters().filter(|(name, _)| EARLIER.contains(name));
-    of_cache.map(|(_, count)| count as f64).reduce(|sum, count| sum + count)
 }
 
 /// By the virtual disk, or as the kernel counted it for the processes of all groups.

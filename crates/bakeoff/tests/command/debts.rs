@@ -113,16 +113,8 @@ fn what_never_ends_within_the_cap_is_a_bound_and_no_gap() {
 fn figures_of_a_fresh_database_are_told_as_such() {
     let place = Place::new();
     place.write("fresh.toml", SLOW);
-    let host = [
-        "--disk",
-        "host",
-        "--engine",
-        "sqlite,fjall",
-        "--seconds",
-        "2",
-        "--durability",
-        "relaxed",
-    ];
+    let host =
+        ["--disk", "host", "--engine", "sqlite,fjall", "--seconds", "2", "--durability", "relaxed"];
     place.run(&[&["run", "fresh.toml", "--out", "r"], &host[..]].concat()).code(0);
     let document = place.json("r");
     assert_eq!(cell(&document, "fjall")["debt"]["fresh"], true, "no memtable was full yet");

@@ -131,7 +131,9 @@ fn presets_are_right_and_as_long_as_they_say() {
     let factors = Factor::OWN.into_iter().chain(OF_TESTS.iter().map(Factor::Declared)).collect();
     let tests = WorkloadNames { factors, operations: vec!["transaction".to_owned()], ..tables };
     for name in ["oltp", "text-oltp"] {
-        vocabulary.workloads.push(WorkloadNames { name: name.to_owned(), ..tests.clone() });
+        let mut names = WorkloadNames { name: name.to_owned(), ..tests.clone() };
+        names.scales.extend(["10k", "100k"].map(str::to_owned));
+        vocabulary.workloads.push(names);
     }
     for preset in presets() {
         for quick in [false, true] {

@@ -57,7 +57,7 @@ error: 9999999 clients are too many
 1 | --clients 1, 9999999
   |              ^^^^^^^
   |
-  = help: valid: 1 to 1000000, as far as the workload's target goes: 1024 where each has a thread";
+  = help: valid: 1 to 1000000; at most 1024 where each client has a thread of its own";
     assert_eq!(message(GOOD, &changes), expected);
 }
 
@@ -110,7 +110,7 @@ error: a trial can't last 0.1 seconds
 const LINES: &[(&str, &str, &str)] = &[
     ("clients = 0", "with 0 clients there is nothing to measure", "valid: 1 to 1000000"),
     ("clients = [1, 1_000_001]", "1000001 clients are too many", "valid: 1 to 1000000"),
-    ("clients = \"four\"", "`four` is not a number of clients", "valid: 1 to 1000000"),
+    ("clients = \"four\"", "`four` is no number of clients", "valid: 1 to 1000000"),
     ("clients = -1", "`-1` is not a number of clients", "valid: 1 to 1000000"),
     ("clients = 1.5", "`clients` has to be a string, a whole number, or a list", ""),
     ("clients = []", "`clients` has no level", "valid: 1 to 1000000"),
@@ -482,7 +482,7 @@ fn what_can_not_be_opened_is_named() {
 error: unknown preset `redmin`
  |
  = help: did you mean `redmine`?
- = help: valid: articles/redmine, articles/text-oltp, redmine, redmine-sweep, redmine-steady, text-oltp, power-cut, fileio
+ = help: valid: articles/redmine, articles/text-oltp, redmine, redmine-sweep, redmine-steady, oltp, text-oltp, power-cut, fileio, articles
  = help: an experiment of your own is a file: `bakeoff run FILE.toml`";
     assert_eq!(open("redmin"), unknown);
     let article = "\
