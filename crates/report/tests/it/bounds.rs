@@ -36,7 +36,7 @@ fn a_bound_of_too_few_operations_is_told_without_a_word() {
     assert_eq!(
         verdict(&document),
         "Nothing is shown to be fastest: it rests on trials with fewer than 20 operations, too few \
-         for a word; operations were cut off while they were running: create_issue takes sqlite over \
+         for a verdict; operations were cut off while they were running: create_issue takes sqlite over \
          10.0 ms, at least 2.00 times as long as lmdb."
     );
 }

@@ -344,7 +344,7 @@ fn too_few_operations_are_no_finding() {
     assert_eq!(
         verdict(&document),
         "Nothing is shown to be fastest: it rests on trials with fewer than 20 operations, too few \
-         for a word."
+         for a verdict."
     );
     let mut document = Sample::default().document();
     for comparison in document.comparisons.iter_mut().take(3) {
