@@ -1,10 +1,6 @@
 //! Who is fastest of several levels, by the words that their comparisons have.
 
-use bakeoff_results::FigureOfMerit;
-use bakeoff_stats::{Decision, MARGIN};
-use serde::{Deserialize, Serialize};
-
-use crate::comparison::{Comparison, Contrast, RatioIs, Verdict};
+use crate::comparison::{Comparison, Contrast, Verdict};
 
 /// Who is fastest.
 #[derive(Clone, Debug, PartialEq)]

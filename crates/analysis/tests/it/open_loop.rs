@@ -58,11 +58,11 @@ fn a_cell_holds_what_was_offered_to_its_trials() {
         kept_up: true,
     };
     assert_eq!(cell.open_loop, Some(expected));
-    // 2 ms and 4 ms: their geometric mean, and the slowest of both together.
+    // 2 ms and 4 ms: their geometric mean, and the median of the trials' own quantiles.
     let operation = &cell.operations[0];
     let near = |found: Option<f64>, wanted: f64| (found.unwrap() / wanted - 1.0).abs() < 0.001;
     assert!(near(operation.service_mean_s, 8e-6_f64.sqrt()), "{operation:?}");
-    assert!(near(operation.service_p99_s, 0.004), "{operation:?}");
+    assert!(near(operation.service_p99_s, 0.003), "{operation:?}");
     assert!(about(&document, WarningKind::NotKeptUp).is_empty(), "{:?}", document.warnings);
 }
 
