@@ -22,9 +22,9 @@ impl SourceError {
         Self { file: None, line: None, what: what.to_string() }
     }
 
-    /// The file that it is in.
+    /// The file that it is in, where it does not name one already.
     pub fn in_file(self, file: &Path) -> Self {
-        Self { file: Some(file.into()), ..self }
+        Self { file: self.file.or_else(|| Some(file.into())), ..self }
     }
 
     /// The line that it is in, from 1.
