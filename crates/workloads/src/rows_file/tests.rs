@@ -250,7 +250,7 @@ fn made_up(rows: usize) -> String {
         let length = crate::articles::length(&mut random);
         format!("Title {number}\t{}\n", text.cut(&mut random, length).replace('\n', " "))
     };
-    (0..rows).map(|number| row(number)).collect()
+    (0..rows).map(row).collect()
 }
 
 #[test]
@@ -291,6 +291,9 @@ fn a_file_with_too_few_rows_is_followed_by_others_of_its_words() {
     );
 }
 
+/// What compresses bytes.
+type Pack<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
+
 #[test]
 fn what_is_generated_compresses_like_the_file() {
     let made_up = made_up(1500);
@@ -327,7 +330,7 @@ fn compresses_alike(rows: Vec<(String, String)>) {
     assert!((0.98..=1.01).contains(&length), "{length} as long");
     assert_ne!(own, made);
     let zstd = |bytes: &[u8]| compress_to_vec(bytes, CompressionLevel::Fastest);
-    let packings: [(&str, &dyn Fn(&[u8]) -> Vec<u8>); 2] = [("gzip", &gzip), ("zstd", &zstd)];
+    let packings: [(&str, Pack<'_>); 2] = [("gzip", &gzip), ("zstd", &zstd)];
     for (name, pack) in packings {
         for piece in [1 << 16, 1 << 20] {
             let ratio = |text: &str| {

@@ -121,8 +121,11 @@ impl Session for Notes<'_> {
     }
 }
 
+/// A statement's number, its integers, and a count.
+type Asked = (usize, Vec<i64>, u64);
+
 /// One operation of `deleted_range` on a table of that age.
-fn deleted_range(age: &str) -> (Vec<(usize, Vec<i64>, u64)>, HashSet<String>, Tally) {
+fn deleted_range(age: &str) -> (Vec<Asked>, HashSet<String>, Tally) {
     let prepared = prepare("text-oltp", &[("age", age), ("test", "deleted_range")]);
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", folder.path(), &*prepared, Vec::new());
