@@ -240,7 +240,7 @@ fn a_table_too_large_for_the_disk_is_refused_before_it_is_loaded_with_the_figure
         "workload = \"oltp\"\nengine = [\"sqlite\", \"lmdb\"]\nscale = \"1M\"\nseconds = 1\n",
     );
     let figures = [
-        "small-disk/r/work is too full",
+        " is too full: ",
         "MB needed: about 583 MB for oltp 1M",
         "into sqlite",
         "into lmdb",
