@@ -67,9 +67,9 @@ kinds! {
     NotKeptUp, "not-kept-up", Voids, "a cell did not keep up with the rate that was offered";
     ClientsBusy, "clients-busy", Voids, "bakeoff’s clients used most of the processor time that they could have";
     NeverSteady, "never-steady", Voids, "a trial that was to be steady was not";
+    ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor";
+    ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor";
     NotTurnedOver, "not-turned-over", Voids, "deferred work had not been through one cycle when a trial that was to be steady began";
-    ClientsWaited, "clients-waited", Weakens, "the clients’ threads had to wait for a processor";
-    ServersWaited, "servers-waited", Weakens, "the engine’s processes or the disk’s daemon had to wait for a processor";
     ConditionedAnew, "conditioned-anew", Weakens, "trials of a block did not follow their preconditioning in the same place";
     LeftOut, "left-out", Weakens, "cells could not be run";
     TrialsFailed, "trials-failed", Weakens, "trials failed";

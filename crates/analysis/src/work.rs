@@ -2,9 +2,7 @@
 //! the rows a second it says why one engine falls off where another does not. Where a workload counts no
 //! rows it is each operation.
 
-use bakeoff_results::measure::{
-    CACHE_MISSES, CPU, OPERATIONS, READ, READS, RETURNED, ROWS, WORK_ROWS,
-};
+use bakeoff_results::measure::{CACHE_MISSES, CPU, OPERATIONS, READ, READS, RETURNED, WORK_ROWS};
 use bakeoff_results::{Measure, Measures, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +87,7 @@ pub enum Unknown {
     NothingChanged,
     /// No row was returned.
     NothingReturned,
-    /// It was not counted: by a record of an older bakeoff, or by this target.
+    /// This target does not count it.
     NotCounted,
 }
 
@@ -110,7 +108,7 @@ impl Sums {
     fn of(trial: &TrialSummary, each: Each) -> Option<Self> {
         let measures = &trial.measures;
         let units = match each {
-            Each::Row => rows(trial),
+            Each::Row => measures.get(&WORK_ROWS, &Scope::Clients),
             Each::Operation => measures.get(&OPERATIONS, &Scope::Clients),
         };
         Some(Self {
@@ -204,21 +202,6 @@ impl WorkView {
     pub fn why_not(&self, figure: Figure) -> Option<Unknown> {
         self.lacks.iter().find(|lack| lack.figure == figure).map(|lack| lack.why)
     }
-}
-
-/// Rows that a trial's operations returned or wrote, those outside of its window among them. A record of
-/// an older bakeoff has only those in the window: where they were all of one kind, the others of that
-/// kind are taken to have had as many each.
-fn rows(trial: &TrialSummary) -> Option<f64> {
-    if let Some(rows) = trial.measures.get(&WORK_ROWS, &Scope::Clients) {
-        return Some(rows);
-    }
-    let [only] = trial.operations.as_slice() else { return None };
-    let scope = Scope::Operation(only.name.clone().into());
-    let ended = only.count.checked_sub(only.unfinished).filter(|ended| *ended > 0)?;
-    let rows = trial.measures.get(&ROWS, &scope)?;
-    let operations = trial.measures.get(&OPERATIONS, &Scope::Clients)?;
-    Some(rows / ended as f64 * (operations - only.errors as f64).max(0.0))
 }
 
 /// By the virtual disk, or as the kernel counted it for the processes of all groups.

@@ -123,14 +123,15 @@ fn enough_processors(cell: &Cell) -> Result<(), Refusal> {
 
 /// Refuses data that a modelled disk of a known size would not hold.
 fn enough_disk(size: Option<Size>, disk: &DiskSpec, cell: &Cell) -> Result<(), Refusal> {
-    let (Some(Size { rows, disk: needed, .. }), DiskSpec::Virtual(spec)) = (size, disk) else {
+    let (Some(Size { rows, aged, disk: needed }), DiskSpec::Virtual(spec)) = (size, disk) else {
         return Ok(());
     };
     let Some(there) = spec.size().filter(|there| *there < needed) else { return Ok(()) };
     let mb = |bytes: u64| bytes / 1_000_000;
+    let aged = if aged > 0 { format!(", {} MB of them aged,", mb(aged)) } else { String::new() };
     let why = format!(
-        "{} MB of rows take about {} MB with indexes and a log, and the disk holds {} MB: name a smaller \
-         scale, or a larger disk",
+        "{} MB of rows{aged} take about {} MB with indexes and a log, and the disk holds {} MB: name a \
+         smaller scale, or a larger disk",
         mb(rows),
         mb(needed),
         mb(there)

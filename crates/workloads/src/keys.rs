@@ -5,9 +5,17 @@ use rand::RngExt;
 
 use crate::Random;
 
-/// The syntax of every factor of this kind.
-pub const SYNTAX: &str = "uniform; zipf:EXPONENT (the lowest keys most often); special:SHARE:PART (SHARE % of the \
-     picks fall into PART % of the keys, in the middle); gaussian; pareto:SHAPE";
+/// The syntax of every factor of this kind, as a literal.
+macro_rules! syntax {
+    () => {
+        "uniform; zipf:EXPONENT (the lowest keys most often); special:SHARE:PART (SHARE % of the \
+         picks fall into PART % of the keys, in the middle); gaussian; pareto:SHAPE"
+    };
+}
+pub(crate) use syntax;
+
+/// The same.
+pub const SYNTAX: &str = syntax!();
 
 /// The distribution of the keys that clients pick, where all keys are alike unless the user says otherwise.
 pub static UNIFORM: Declared = Declared {

@@ -137,9 +137,7 @@ static KEYS: Declared = Declared {
     name: "keys",
     summary: "how clients pick keys, and how the column k is filled; 1.0.20 and master are what these versions of \
               sysbench have by default",
-    syntax: "1.0.20 (special:75:1), master (uniform), or one of: uniform; zipf:EXPONENT (the lowest keys most \
-             often); special:SHARE:PART (SHARE % of the picks fall into PART % of the keys, in the middle); \
-             gaussian; pareto:SHAPE",
+    syntax: concat!("1.0.20 (special:75:1), master (uniform), or one of: ", keys::syntax!()),
     default: "special:75:1",
     canonical: |text| match text {
         "1.0.20" => Ok(KEYS.default.into()),

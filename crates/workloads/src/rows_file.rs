@@ -230,14 +230,19 @@ impl RowsFile {
     /// # Errors
     /// The first that was skipped, and how many were.
     pub fn whole(&self) -> std::result::Result<(), SourceError> {
-        let Some((line, why)) = self.skipped.first else { return Ok(()) };
-        let what = format!(
-            "it is {}, and no line may be skipped{}; mend the file, or leave out --rows-strict \
+        let Some((number, why)) = self.skipped.first else { return Ok(()) };
+        let (which, of) = match self.index {
+            Some(_) => (format!("its article {number}"), "article"),
+            None => ("it".to_owned(), "line"),
+        };
+        let error = SourceError::new(format!(
+            "{which} is {}, and no {of} may be skipped{}; mend the file, or leave out --rows-strict \
              (`rows_strict`)",
             why.in_words(),
-            self.skipped_in_words()
-        );
-        Err(SourceError::new(what).at_line(line).in_file(&self.path))
+            self.skipped.in_words(of)
+        ));
+        let error = if self.index.is_none() { error.at_line(number) } else { error };
+        Err(error.in_file(&self.path))
     }
 
     /// How many of so many rows are generated, because it has fewer.
@@ -260,7 +265,7 @@ impl RowsFile {
         self.fingerprint
     }
 
-    /// What a report says of it, and of the rows at scales of so many.
+    /// What a report says of it, and of the rows at scales of so many, as far as it [has](Self::holds) them.
     pub fn describe(&self, scales: &[(&str, u64)]) -> String {
         let collection = COLLECTIONS.iter().find(|it| Path::new(it.path) == self.path);
         let name = collection
@@ -275,7 +280,7 @@ impl RowsFile {
             self.skipped_in_words(),
             self.bytes_of(1),
         );
-        for (scale, count) in scales {
+        for (scale, count) in scales.iter().filter(|(_, count)| self.holds(*count).is_ok()) {
             told += &match self.generates(*count) {
                 0 => format!("; {scale}: the first {count} of them"),
                 generated => format!(

@@ -130,33 +130,3 @@ fn without_rows_a_figure_is_of_an_operation_and_only_where_a_device_is_modelled(
     });
     assert_eq!(neither.work, None);
 }
-
-/// A record that was made before rows outside of the window and misses were counted by themselves.
-#[test]
-fn an_older_record_tells_of_what_it_has() {
-    let older = |trial: &mut Trial| {
-        counted(trial);
-        let later = [(&WORK_ROWS, Scope::Clients), (&CACHE_MISSES, Scope::Trial)];
-        without(trial, &later);
-        without(trial, &[(&RETURNED, Scope::Clients), (&LOADED, Scope::Trial)]);
-        let measured = trial.measured.as_mut().unwrap();
-        measured.operations.truncate(1);
-        let name = measured.operations[0].name.clone();
-        let ended = measured.operations[0].kept.len();
-        // Seven rows each in the window, of 400 operations in all.
-        measured.measures.set(&ROWS, Scope::Operation(name.into()), 7.0 * ended as f64);
-    };
-    let cell = alpha(older);
-    let work = cell.work.unwrap();
-    assert_eq!((work.each, work.units), (Each::Row, 2 * 7 * 400));
-    assert_eq!(work.cache_misses, None);
-    assert_eq!(work.why_not(Figure::ReadAmplification), Some(Unknown::NotCounted));
-    assert_eq!(cell.space, None);
-    // Of several kinds nobody knows how many each had.
-    let several = alpha(|trial| {
-        let others = trial.measured.as_ref().unwrap().operations[1..].to_vec();
-        older(trial);
-        trial.measured.as_mut().unwrap().operations.extend(others);
-    });
-    assert_eq!(several.work.unwrap().each, Each::Operation);
-}

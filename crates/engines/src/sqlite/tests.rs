@@ -5,6 +5,7 @@ use rusqlite::StatementStatus;
 use super::*;
 use crate::schema::{Table, Type};
 use crate::statement::{Path, Read};
+use crate::{Access, Rows};
 
 fn schema() -> Schema {
     let table = Table::new("rows")

@@ -165,11 +165,15 @@ impl Reader<'_> {
 
     /// The text of a table: what `csv` says, or the file of that name beside the experiment's.
     fn text_of(&mut self, table: &DeTable<'_>, whole: &Written<'_>) -> Option<Arc<Source>> {
-        let name = match table.get("name").or(table.get("file")) {
-            Some(name) => self.line("name", name)?,
-            None => "csv".to_owned(),
-        };
         if let Some(given) = table.get("csv") {
+            if let Some(file) = table.get("file") {
+                let problem = Problem::new("the table has both `csv` and `file`");
+                return self.wrong(file, problem.help("leave one of them out"));
+            }
+            let name = match table.get("name") {
+                Some(name) => self.line("name", name)?,
+                None => "csv".to_owned(),
+            };
             let Some(text) = given.get_ref().as_str() else {
                 return self.wrong(given, wrong_type("csv", "a string", given));
             };
@@ -183,8 +187,8 @@ impl Reader<'_> {
             let help = "add a line `file = \"NAME.csv\"`, or its text as `csv`";
             return self.wrong(whole, problem.help(help));
         };
-        let path = self.line("file", file)?;
-        match self.file_beside(&path) {
+        let name = self.line("file", file)?;
+        match self.file_beside(&name) {
             Ok(text) => Some(Arc::new(Source { name, text })),
             Err(problem) => self.wrong(file, problem),
         }

@@ -174,6 +174,8 @@ fn a_table_without_figures_or_that_is_no_text_is_told() {
     assert!(text.contains("`paper.csv` is not UTF-8 text: byte 12"), "{text}");
     let text = wrong(&with("paper.csv", "other.csv"), CSV);
     assert!(text.contains("can't read `other.csv`"), "{text}");
+    let text = wrong(&with("file = ", "csv = \"a\\n1\"\nfile = "), CSV);
+    assert!(text.contains("the table has both `csv` and `file`"), "{text}");
     for path in ["../paper.csv", "/etc/passwd"] {
         let text = wrong(&with("paper.csv", path), CSV);
         assert!(text.contains("is not beside the experiment's file"), "{text}");

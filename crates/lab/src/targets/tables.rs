@@ -4,39 +4,30 @@ mod external;
 mod fill;
 mod kinds;
 mod meter;
+mod open;
 pub mod rows;
 mod written;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bakeoff_engines::urls::{self, Secret};
-use bakeoff_engines::{
-    Claim, Database, Debt, Durability, Engine, Home, Session, Terms, find_among,
-};
+use bakeoff_engines::{Claim, Database, Durability, Engine, Home, Terms, find_among};
 use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
 use bakeoff_factor::Levels;
-use bakeoff_load::{
-    Blocking, Client, Done, Driver, Interleaved, MOST_FAILURES, Pacer, Record, Share, Work,
-};
+use bakeoff_results::AppliedSetting;
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_results::{AppliedSetting, Measures};
-use bakeoff_workloads::{
-    self as workloads, Claims, Name, Parameters, Prepared, RowsFile, Text, Workload,
-};
+use bakeoff_workloads::{Parameters, Prepared, RowsFile, Text, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::kinds::Kinds;
-use self::meter::{Metered, Split};
-use self::written::Written;
+use self::open::Open;
 use super::{
-    About, Audit, Conditioner, GroupLimit, GroupSetup, MostClients, Processes, Running, Setup,
-    Size, Subject, Tally, Target, Wanted,
+    About, GroupLimit, GroupSetup, MostClients, Running, Setup, Size, Subject, Target, Wanted,
 };
 use crate::TrialError;
 use crate::answers::{Asked, Told, listen};
-use crate::machine::open_files;
 use crate::options;
 use crate::place::Place;
 use crate::place::images::Recipe;
@@ -436,7 +427,7 @@ impl Subject for Ready {
 
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
         let database = self.database(place, self.resolved.durability)?;
-        Ok(Box::new(Open { ready: self, database, total: Mutex::default() }))
+        Ok(Box::new(Open::new(self, database)))
     }
 
     fn answers(&self, place: &Place, seed: u64) -> Result<Told, TrialError> {
@@ -458,231 +449,9 @@ impl Subject for Ready {
     }
 }
 
-/// An open database and the workload on it.
-struct Open<'a> {
-    ready: &'a Ready,
-    database: Box<dyn Database>,
-    /// What the clients that have stopped did, since somebody asked.
-    total: Mutex<(Split, Written)>,
-}
-
-impl Open<'_> {
-    /// What the engine's own check finds.
-    fn own_check(&self) -> Vec<String> {
-        match self.database.check() {
-            Ok(faults) => faults,
-            Err(error) => vec![format!("its check fails: {error}")],
-        }
-    }
-
-    fn client<'b>(
-        &'b self,
-        number: usize,
-        share: &Share,
-        claims: Option<Box<dyn Claims + 'b>>,
-    ) -> Result<Bound<'b>, TrialError> {
-        let prepared = &self.ready.prepared;
-        let client = match (claims, prepared.audited()) {
-            (None, _) => prepared.client(number, share.of, share.seed),
-            (Some(claims), Some(audited)) => audited.claimant(number, claims),
-            (Some(_), None) => return Err(TrialError::User("its clients claim nothing".into())),
-        };
-        let session =
-            self.database.session().map_err(|error| TrialError::Engine(error.to_string()))?;
-        let session = Metered::new(session, &self.ready.writing);
-        Ok(Bound { client, kinds: &self.ready.kinds, session })
-    }
-}
-
-impl Running for Open<'_> {
-    fn operations(&self) -> &[Name] {
-        self.ready.kinds.names()
-    }
-
-    /// Calls that never wait need no thread for each client: more of them than there are processors
-    /// would measure the scheduler.
-    fn drivers(&self, clients: usize) -> usize {
-        if self.ready.engine.about().stores {
-            return clients;
-        }
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        clients.min(processors)
-    }
-
-    fn files_per_driver(&self) -> Result<usize, TrialError> {
-        let failed = |error| TrialError::place("open files can't be counted", error);
-        let before = open_files::count().map_err(failed)?;
-        let one = self.database.session();
-        let one =
-            one.map_err(|error| TrialError::Engine(format!("no client could connect: {error}")))?;
-        let each = open_files::count().map_err(failed)?.saturating_sub(before);
-        drop(one);
-        Ok(each)
-    }
-
-    fn driver<'a>(
-        &'a self,
-        share: &Share,
-        claims: Option<Box<dyn Claims + 'a>>,
-    ) -> Result<Box<dyn Driver + 'a>, TrialError> {
-        let mut claims = claims;
-        let mut clients = Vec::with_capacity(share.clients.len());
-        for number in share.clients.clone() {
-            clients.push(self.client(number, share, claims.take())?);
-        }
-        Ok(Box::new(Clients { clients, total: &self.total }))
-    }
-
-    fn conditioner(
-        &self,
-        number: usize,
-        clients: usize,
-        seed: u64,
-    ) -> Result<Conditioner<'_>, TrialError> {
-        let engine = |error: bakeoff_engines::Error| TrialError::Engine(error.to_string());
-        let mut session = self.database.session().map_err(engine)?;
-        let mut client = self.ready.prepared.conditioner(number, clients, seed);
-        let kinds = &self.ready.kinds;
-        // What one of several works with, another may have deleted meanwhile.
-        let most = if clients > 1 { MOST_FAILURES } else { 0 };
-        let mut failures = 0;
-        Ok(Box::new(move || {
-            let operation = client.choose();
-            let mut tally = workloads::Tally::default();
-            match client.perform(operation, &mut *session, &mut tally) {
-                Ok(()) => failures = 0,
-                Err(_) if failures < most => failures += 1,
-                Err(error) => {
-                    let name = kinds.any_name(operation);
-                    let why = format!("preconditioning failed, of {name}: {error}");
-                    return Err(TrialError::Engine(why));
-                }
-            }
-            Ok(tally.transactions)
-        }))
-    }
-
-    fn debt(&self) -> Result<Option<Debt>, TrialError> {
-        self.database.debt().map_err(|error| TrialError::Engine(error.to_string()))
-    }
-
-    fn warm(&self) -> Result<(), TrialError> {
-        let warm = self.database.warm();
-        warm.map_err(|error| TrialError::Engine(format!("its tables can't be read: {error}")))
-    }
-
-    fn drain(&self) -> Result<(), TrialError> {
-        let drained = self.database.drain();
-        drained.map_err(|e| TrialError::Engine(format!("the engine could not be drained: {e}")))
-    }
-
-    fn check(&self) -> Result<Option<Vec<String>>, TrialError> {
-        if !self.ready.engine.about().stores {
-            return Ok(None);
-        }
-        let mut faults = self.own_check();
-        match self.ready.prepared.invariants(&*self.database) {
-            Ok(broken) => faults.extend(broken),
-            Err(error) => faults.push(format!("it can't be read: {error}")),
-        }
-        Ok(Some(faults))
-    }
-
-    fn groups(&self) -> Vec<(&'static str, Processes)> {
-        let processes = match self.ready.engine.home() {
-            Home::Process => Some(Processes::Own),
-            Home::Server => self.database.server().map(Processes::Family),
-            Home::External => None,
-        };
-        processes.map(|processes| (DATABASE_GROUP, processes)).into_iter().collect()
-    }
-
-    fn counters(&self) -> Measures {
-        let mut measures = Measures::default();
-        for (name, count) in self.database.counters() {
-            measures.count(name, count);
-        }
-        measures
-    }
-
-    fn writes_back(&self) -> &'static [&'static str] {
-        self.database.writes_back()
-    }
-
-    fn cache_misses(&self) -> &'static [&'static str] {
-        self.database.cache_misses()
-    }
-
-    fn tally(&self) -> Option<Tally> {
-        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
-        let (split, written) = std::mem::take(&mut *total);
-        let inside = split.engine_share();
-        let Written { commits, bytes, returned } = written;
-        Some(Tally { commits, bytes, returned: Some(returned), inside })
-    }
-
-    fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
-        let audited = self.ready.prepared.audited();
-        let audited = audited.ok_or_else(|| TrialError::User("it can't audit itself".into()))?;
-        let mut faults = self.own_check();
-        let findings = match audited.audit(&*self.database, claims, off_at_ns) {
-            Ok(findings) => findings,
-            Err(error) => {
-                faults.push(format!("it can't be read: {error}"));
-                workloads::Findings::default()
-            }
-        };
-        Ok(Audit { faults, findings })
-    }
-}
-
-/// A workload's client on a session of its own.
-struct Bound<'a> {
-    client: Box<dyn workloads::Client + 'a>,
-    kinds: &'a Kinds,
-    session: Metered<'a>,
-}
-
-impl Client for &mut Bound<'_> {
-    fn choose(&mut self) -> usize {
-        self.kinds.kind(self.client.choose())
-    }
-
-    fn operate(&mut self, kind: usize) -> Done {
-        let mut tally = workloads::Tally::default();
-        let Bound { client, kinds, session } = &mut **self;
-        let operation = kinds.operation(kind);
-        let perform = |session: &mut dyn Session| client.perform(operation, session, &mut tally);
-        let error = session.operation(perform).err().map(|error| error.to_string());
-        let work = Work { rows: tally.rows, bytes: tally.bytes };
-        Done { retries: tally.retries, work, error }
-    }
-}
-
-/// The clients of a driver: one that blocks its thread, or several that take turns on it.
-struct Clients<'a> {
-    clients: Vec<Bound<'a>>,
-    /// Where what they did is added up when they have stopped.
-    total: &'a Mutex<(Split, Written)>,
-}
-
-impl Driver for Clients<'_> {
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
-        match &mut self.clients[..] {
-            [only] => Blocking(only).run(pacer, record),
-            several => Interleaved::new(several.iter_mut().collect()).run(pacer, record),
-        }
-        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
-        for Bound { session, .. } in &self.clients {
-            total.0 = total.0.plus(session.split());
-            total.1 = total.1.plus(session.written());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use bakeoff_workloads::Scale;
+    use bakeoff_workloads::{Name, Scale};
 
     use super::*;
 

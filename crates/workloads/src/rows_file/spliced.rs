@@ -14,8 +14,8 @@ use rand::RngExt;
 use super::records::LONGEST_TEXT;
 use crate::{Random, RowsError, SourceError, TakeArticle};
 
-/// The most bytes of text that a model is made of. It comes to 200 MB of memory at most while it is made
-/// (a word has at least `SHORTEST_WORD` bytes, and takes 16), and of English text to 3.5 times the text.
+/// The most bytes of text that a model is made of. A word has at least `SHORTEST_WORD` bytes, and takes 16
+/// while it is made: 200 MB at most, and of English text 3.5 times the text.
 const MOST_BYTES: u64 = 40_000_000;
 /// The fewest bytes of text that rows are generated from: of less, rows would repeat each other's
 /// sentences within what an engine compresses together.

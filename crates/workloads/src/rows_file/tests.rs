@@ -177,7 +177,7 @@ fn a_survey_says_what_there_is() {
     let survey = RowsFile::survey(&path).expect("it is right");
     assert_eq!((survey.rows, survey.bytes), (2, 32));
     assert_eq!(survey.bytes_of(20), 320);
-    let told = survey.describe(&[("small", 1)]);
+    let told = survey.describe(&[("small", 1), ("large", 3)]);
     let end =
         "2 rows, 1 line skipped (1 empty), 16 bytes each on average; small: the first 1 of them";
     assert!(told.ends_with(end), "{told}");
@@ -246,7 +246,7 @@ fn a_file_that_has_to_be_whole_names_the_first_line_that_is_no_row() {
 fn made_up(rows: usize) -> String {
     let text = crate::Text::generated(1);
     let mut random = stream(1, 0);
-    let mut row = |number| {
+    let row = |number| {
         let length = crate::articles::length(&mut random);
         format!("Title {number}\t{}\n", text.cut(&mut random, length).replace('\n', " "))
     };
@@ -415,6 +415,8 @@ fn a_dictionary_gives_whole_articles() {
     let told = file.describe(&[]);
     let skipped = "rows of whole articles, 2 articles skipped (1 empty, 1 not UTF-8)";
     assert!(told.contains(skipped), "{told}");
+    let told = file.whole().expect_err("two articles are none").to_string();
+    assert!(told.contains("its article 3 is not UTF-8, and no article may be skipped"), "{told}");
 
     // Its index is a part of it.
     let index = folder.path().join("it.index");
