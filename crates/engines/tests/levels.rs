@@ -177,7 +177,7 @@ fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
         ("mariadb:innodb", 200 * MIB, 104 * MIB),
         ("mariadb:innodb", 64 * MIB, 8 * MIB),
         ("mariadb:rocksdb", 1000 * MIB, 330 * MIB),
-        ("mariadb:rocksdb", 200 * MIB, 56 * MIB),
+        ("mariadb:rocksdb", 200 * MIB, 66 * MIB),
         ("mariadb:aria", 1000 * MIB, 500 * MIB),
         ("postgres", 1000 * MIB, 250 * MIB),
         ("sqlite", 1000 * MIB, 250 * MIB),

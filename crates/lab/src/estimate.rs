@@ -24,8 +24,9 @@ const NEIGHBOUR_S: f64 = 3.0;
 /// them.
 const LOADED_PER_S: f64 = 20e6;
 const RESTORED_PER_S: f64 = 400e6;
-/// Bytes a second of rows that are changed after they were loaded. A guess: it has not been measured yet.
-const AGED_PER_S: f64 = 4e6;
+/// Bytes a second of rows that are changed after they were loaded: of `text-oltp` at scale `large`, 5.9 MB in
+/// `mariadb:innodb`, 8.5 MB in `postgres` and 21 MB in `sqlite`, on two processors and a local SSD.
+const AGED_PER_S: f64 = 6e6;
 /// Seconds that a trial takes more where a disk has neighbours: it opens and drains beside them.
 const SHARED_S: f64 = 0.6;
 

@@ -33,15 +33,12 @@ const INNODB: Share = Share {
     reason: "70 % of a memory limit, as the MyRocks and TerarkDB comparisons of 2017 gave it: it reads \
              past the system's page cache; below 320 MiB, what 96 MiB for the rest of the server leave",
 };
-/// RocksDB's block cache. Beside it are the memory tables, a quarter of the limit ([`rocksdb_tables`]), and the
-/// server.
-const ROCKSDB: Share = Share {
-    percent: 33,
-    leaves: 144 << 20,
-    reason: "33 % of a memory limit, the third that RocksDB's tuning guide advises: it reads through \
-             the system's page cache, which has the rest; below 216 MiB, what 144 MiB for memory tables \
-             and the rest of the server leave",
-};
+/// RocksDB's block cache.
+const ROCKSDB: Share = Share::percent(
+    33,
+    "33 % of a memory limit, the third that RocksDB's tuning guide advises: it reads through the \
+     system's page cache, which has the rest",
+);
 /// Aria's page cache, of rows and indexes.
 const ARIA: Share = Share::percent(
     50,
