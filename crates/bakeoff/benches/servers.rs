@@ -94,7 +94,7 @@ fn large_in(engine: &str, directory: &Path) -> (Setup, Drive) {
         ("durability", format!("\"{}\"", DURABILITY.name())),
         ("state", "\"warm\"".into()),
     ];
-    job::cell(directory.parent().expect("a folder in another"), engine, &keys)
+    job::cell(directory.parent().expect("a folder in another"), Some(engine), &keys)
 }
 
 /// Loads as a run does; the seconds, from the start to the end of the process.

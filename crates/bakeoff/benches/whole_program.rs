@@ -164,7 +164,7 @@ fn load(place: &Path) -> (f64, std::path::PathBuf) {
     let folder = place.join("giant");
     fs::create_dir(&folder).expect("a folder for the database");
     let keys = [("workload", "\"redmine\"".into()), ("scale", "\"giant\"".into())];
-    let (setup, _) = job::cell(place, "sqlite", &keys);
+    let (setup, _) = job::cell(place, Some("sqlite"), &keys);
     let start = Instant::now();
     job::perform(&setup, &Place::folder(&folder), Task::Load);
     (start.elapsed().as_secs_f64(), folder)

@@ -102,6 +102,10 @@ pub struct Run {
     )]
     pub factors: Vec<String>,
 
+    /// The page that the workload `page` asks for: short for --factor url=URL
+    #[arg(long, value_name = "URL", help_heading = "Factors")]
+    pub url: Option<String>,
+
     /// Repeat each block until its comparisons are decided: short for --planner until-decided
     #[arg(long, conflicts_with = "planner", help_heading = "Until decided")]
     pub until_decided: bool,
@@ -141,8 +145,10 @@ impl Run {
             true => Some(UNTIL_DECIDED.name.into()),
             false => self.keys.planner.clone(),
         };
-        let (factors, named) = (self.own.0.clone(), self.factors.clone());
-        Changes { factors, named, planner, ..self.keys.clone() }
+        // A comma is part of the one URL here, and stands between levels there.
+        let url = self.url.iter().map(|url| format!("url={}", url.replace(',', "%2C")));
+        let named = self.factors.iter().cloned().chain(url).collect();
+        Changes { factors: self.own.0.clone(), named, planner, ..self.keys.clone() }
     }
 }
 

@@ -23,6 +23,7 @@ use crate::TrialError;
 use crate::planner::{PLANNERS, PlannerKind};
 use crate::targets::Target;
 use crate::targets::folder::Folder;
+use crate::targets::page::Page;
 use crate::targets::tables::Tables;
 
 /// All that an experiment may name and the lab can run.
@@ -45,7 +46,7 @@ impl Registry {
         let nothing = Self {
             engines: Vec::new(),
             workloads: Vec::new(),
-            targets: vec![tables(&[], &[]), Box::new(Folder)],
+            targets: vec![tables(&[], &[]), Box::new(Folder), Box::new(Page)],
             presets: presets().to_vec(),
             arrivals: ARRIVALS.into(),
             planners: PLANNERS.into(),

@@ -5,6 +5,7 @@
 //! paced, timed or judged.
 
 pub mod folder;
+pub mod page;
 pub mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -411,11 +412,11 @@ pub trait Running: Sync {
         clients
     }
 
-    /// Files that a driver has open, so that too many of them are refused before they start.
+    /// Files that a client has open, so that too many clients are refused before they start.
     ///
     /// # Errors
     /// The target's own.
-    fn files_per_driver(&self) -> Result<usize, TrialError> {
+    fn files_per_client(&self) -> Result<usize, TrialError> {
         Ok(1)
     }
 

@@ -21,6 +21,7 @@ mod plan;
 mod recorder;
 mod schedule;
 mod slot;
+mod starts;
 mod window;
 
 pub use arrivals::{ARRIVALS, Arrivals, Random};
@@ -36,3 +37,4 @@ pub use pacer::Pacer;
 pub use plan::Plan;
 pub use schedule::Pace;
 pub use slot::Slot;
+pub use starts::{Next, Starts};

@@ -16,7 +16,10 @@ mod job;
 #[path = "../common/mariadb.rs"]
 mod mariadb;
 mod ours;
+#[path = "../common/pairs.rs"]
 mod pairs;
+#[path = "../common/processors.rs"]
+mod processors;
 mod sysbench;
 
 use std::fs;
@@ -27,13 +30,10 @@ use std::time::Instant;
 use bakeoff_engines::Durability;
 use bakeoff_servers::Server;
 use bakeoff_testkit::{needs, open_to_all};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use ours::Oltp;
 use pairs::{Limit, Pairs};
 
-/// Processors for the server and the clients together.
-const PROCESSORS: usize = 2;
 const TESTS: [&str; 2] = ["point_select", "read_write"];
 const CLIENTS: [usize; 3] = [1, 4, 16];
 /// Rows that fit into the server's cache with room to spare.
@@ -54,15 +54,6 @@ struct Work {
     queries_each: Option<f64>,
 }
 
-/// What both did in a turn each, sysbench first.
-fn turns<T>(number: usize, mut theirs: impl FnMut() -> T, mut ours: impl FnMut() -> T) -> [T; 2] {
-    if number.is_multiple_of(2) {
-        return [theirs(), ours()];
-    }
-    let ours = ours();
-    [theirs(), ours]
-}
-
 fn main() -> ExitCode {
     let engines = ["mariadb:innodb", "mariadb:rocksdb"];
     let there = engines.map(|name| bakeoff_engines::find(name).expect("an engine").available());
@@ -70,7 +61,7 @@ fn main() -> ExitCode {
     if needs(there.collect::<Result<Vec<_>, _>>()).is_none() {
         return ExitCode::SUCCESS;
     }
-    share_processors();
+    processors::share();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     // The servers may run as another user.
     open_to_all(place.path());
@@ -78,7 +69,7 @@ fn main() -> ExitCode {
     let known = part.as_deref().is_none_or(|part| ["rates", "loads"].contains(&part));
     assert!(known, "there is no part {part:?}: write rates or loads");
     let wanted = |name| part.as_deref().is_none_or(|part| part == name);
-    let number = pairs();
+    let number = pairs::pairs();
     let mut kept = true;
     if wanted("rates") {
         kept &= rates(number, place.path());
@@ -89,25 +80,6 @@ fn main() -> ExitCode {
         }
     }
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn number_of(variable: &str, usual: u32) -> u32 {
-    let Ok(text) = std::env::var(variable) else { return usual };
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.unwrap_or_else(|| panic!("{variable} is {text:?}: write a number above 0"))
-}
-
-fn pairs() -> usize {
-    number_of("BAKEOFF_PAIRS", 5) as usize
-}
-
-/// Leaves this process, and all that it starts, the first processors that it may have.
-fn share_processors() {
-    let allowed = sched_getaffinity(None).expect("a thread may ask where it may run");
-    let mut few = CpuSet::new();
-    let all = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number));
-    all.take(PROCESSORS).for_each(|number| few.set(number));
-    sched_setaffinity(None, &few).expect("a thread may restrict itself");
 }
 
 /// A server with an empty database.
@@ -122,7 +94,7 @@ fn server(engine: &str, durability: Durability, folder: &Path) -> Server {
 
 /// Transactions a second, and processor time a query, of both; whether all is within the limits.
 fn rates(number: usize, place: &Path) -> bool {
-    let seconds = number_of("BAKEOFF_BENCH_SECONDS", 5);
+    let seconds = pairs::number_of("BAKEOFF_BENCH_SECONDS", 5);
     let (folder, durability) = (place.join("rates"), Durability::Relaxed);
     let server = server("mariadb:innodb", durability, &folder);
     let (scale, rows) = RATES;
@@ -136,7 +108,7 @@ fn rates(number: usize, place: &Path) -> bool {
         for (test, clients, rates, costs) in &mut cells {
             let theirs = || sysbench::run(socket, test, rows, *clients, seconds);
             let ours = || oltp.run(test, *clients, seconds);
-            let both = turns(pair, theirs, ours);
+            let both = pairs::turns(pair, theirs, ours);
             let each = both[0].queries_each.expect("sysbench counts its queries");
             rates.add(both.map(|work| work.transactions / work.seconds));
             costs.add(both.map(|work| work.cpu / (work.transactions * each) * 1e6));
@@ -146,7 +118,7 @@ fn rates(number: usize, place: &Path) -> bool {
     server.stop().expect("it stops");
     fs::remove_dir_all(folder).expect("it can be removed");
     let mut kept = true;
-    pairs::heading("on mariadb:innodb");
+    pairs::heading("on mariadb:innodb", "sysbench");
     for (test, clients, rates, costs) in cells {
         let name = format!("{test}, {clients} clients");
         kept &= rates
@@ -176,9 +148,9 @@ fn loads(number: usize, engine: &str, storage: &str, place: &Path) -> bool {
         let theirs = || timed(&|socket| sysbench::prepare(socket, storage, rows));
         let ours =
             || timed(&|socket| Oltp { socket, storage, durability, scale, folder: place }.load());
-        all.add(turns(pair, theirs, ours));
+        all.add(pairs::turns(pair, theirs, ours));
         eprintln!("load {} of {number} into {engine}", pair + 1);
     }
-    pairs::heading(&format!("loading {rows} rows"));
+    pairs::heading(&format!("loading {rows} rows"), "sysbench");
     all.row(&format!("into {engine}, rows/s"), Limit::Least { ratio: 1.5, low: None })
 }

@@ -57,7 +57,7 @@ impl Oltp<'_> {
             ("clients", clients.to_string()),
             ("seconds", seconds.to_string()),
         ];
-        job::cell(folder, &engine, &keys)
+        job::cell(folder, Some(&engine), &keys)
     }
 }
 

@@ -19,15 +19,15 @@ const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The only cell of an experiment: how it is set up, and how its clients are driven. `keys` are those
-/// of an experiment's file, with values as TOML writes them; the file is made in `folder`. The engine comes
-/// as by its flag, which may name a server.
-pub fn cell(folder: &Path, engine: &str, keys: &[(&str, String)]) -> (Setup, Drive) {
+/// of an experiment's file, with values as TOML writes them; the file is made in `folder`. The engine, where
+/// the workload has one, comes as by its flag, which may name a server.
+pub fn cell(folder: &Path, engine: Option<&str>, keys: &[(&str, String)]) -> (Setup, Drive) {
     let path = folder.join("experiment.toml");
     let text: String = keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
     fs::write(&path, text).expect("the experiment can be written");
     let registry = Registry::standard();
-    let engine = (Factor::ENGINE, engine.to_owned());
-    let changes = Changes { factors: vec![engine], ..Changes::default() };
+    let factors = engine.map(|engine| (Factor::ENGINE, engine.to_owned())).into_iter().collect();
+    let changes = Changes { factors, ..Changes::default() };
     let experiment = Experiment::load(&path.to_string_lossy(), &changes, &registry.vocabulary())
         .unwrap_or_else(|error| panic!("{}", error.render(false)));
     let cell = &experiment.plan().blocks[0].trials[0].cell;

@@ -15,6 +15,7 @@ mod on_disks;
 mod open_loop;
 mod ordinary;
 mod others;
+mod page;
 mod passwords;
 mod power_cut;
 mod priced;

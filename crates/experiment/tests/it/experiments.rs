@@ -116,6 +116,8 @@ fn the_noise_floor_is_the_first_level_once_more() {
 /// The factors that a preset names of its workload.
 static OF_TESTS: [Declared; 3] = [plain("test"), plain("transaction"), plain("keys")];
 
+static OF_PAGES: [Declared; 2] = [plain("url"), plain("requests_per_connection")];
+
 const fn plain(name: &'static str) -> Declared {
     let canonical = |text: &str| Ok(text.to_owned());
     Declared { name, summary: "", syntax: "", default: "any", canonical }
@@ -135,6 +137,10 @@ fn presets_are_right_and_as_long_as_they_say() {
         names.scales.extend(["10k", "100k"].map(str::to_owned));
         vocabulary.workloads.push(names);
     }
+    let of_pages = OF_PAGES.iter().map(Factor::Declared);
+    let factors = [Factor::CLIENTS, Factor::RATE].into_iter().chain(of_pages).collect();
+    let pages = WorkloadNames { name: "page".to_owned(), factors, scales: Vec::new(), ..tests };
+    vocabulary.workloads.push(pages);
     for preset in presets() {
         for quick in [false, true] {
             let changes = Changes { quick, ..Changes::default() };
@@ -164,7 +170,8 @@ fn presets_are_right_and_as_long_as_they_say() {
             };
             assert!(minutes < most, "{}: {minutes}", preset.name);
             // A workload without engines has no state.
-            assert!(preset.name == "fileio" || preset.toml.contains("\nstate = "));
+            let has_engines = !["fileio", "page"].contains(&preset.name);
+            assert!(!has_engines || preset.toml.contains("\nstate = "));
         }
     }
 }

@@ -74,7 +74,7 @@ impl Running for Open<'_> {
         clients.min(processors)
     }
 
-    fn files_per_driver(&self) -> Result<usize, TrialError> {
+    fn files_per_client(&self) -> Result<usize, TrialError> {
         let failed = |error| TrialError::place("open files can't be counted", error);
         let before = open_files::count().map_err(failed)?;
         let one = self.database.session();

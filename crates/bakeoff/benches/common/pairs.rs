@@ -1,9 +1,9 @@
-//! Pairs of figures, sysbench's and ours, and their ratio beside its limits.
+//! Pairs of figures, another tool's and ours, and their ratio beside its limits.
 
 use bakeoff_stats::paired::{CONFIDENCE, Estimate, ratio};
 use bakeoff_stats::quantile::median;
 
-/// What the ratio, ours over sysbench's, must be.
+/// What the ratio, ours over the other's, must be.
 #[derive(Clone, Copy)]
 pub enum Limit {
     /// At least so much.
@@ -40,9 +40,9 @@ impl std::fmt::Display for Limit {
     }
 }
 
-/// The line above rows.
-pub fn heading(title: &str) {
-    println!("\n{title:<44} {:>10} {:>10}  {:<22} {:<14}", "sysbench", "bakeoff", "ratio", "limit");
+/// The line above rows; the other tool by its name.
+pub fn heading(title: &str, other: &str) {
+    println!("\n{title:<44} {other:>10} {:>10}  {:<22} {:<14}", "bakeoff", "ratio", "limit");
 }
 
 /// One thing measured in pairs.
@@ -50,7 +50,7 @@ pub fn heading(title: &str) {
 pub struct Pairs(Vec<(f64, f64)>);
 
 impl Pairs {
-    /// sysbench's figure, and ours.
+    /// The other's figure, and ours.
     pub fn add(&mut self, [theirs, ours]: [f64; 2]) {
         self.0.push((theirs, ours));
     }
@@ -71,4 +71,25 @@ impl Pairs {
         println!("{name:<44} {theirs:>10.1} {ours:>10.1}  {interval:<22} {limit:<14} {word}");
         kept
     }
+}
+
+/// What both did in a turn each, the other first; they change who begins.
+pub fn turns<T>(number: usize, mut theirs: impl FnMut() -> T, mut ours: impl FnMut() -> T) -> [T; 2] {
+    if number.is_multiple_of(2) {
+        return [theirs(), ours()];
+    }
+    let ours = ours();
+    [theirs(), ours]
+}
+
+/// A number above 0 from the environment; `usual` where it says none.
+pub fn number_of(variable: &str, usual: u32) -> u32 {
+    let Ok(text) = std::env::var(variable) else { return usual };
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.unwrap_or_else(|| panic!("{variable} is {text:?}: write a number above 0"))
+}
+
+/// How many pairs are made.
+pub fn pairs() -> usize {
+    number_of("BAKEOFF_PAIRS", 5) as usize
 }

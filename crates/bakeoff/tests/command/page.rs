@@ -1,0 +1,67 @@
+//! The workload `page`: somebody's web server on this machine in the place of an engine.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+
+use super::Place;
+
+/// A server that answers every request with the same page, for the rest of the tests' process: its URL.
+fn server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/page", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            std::thread::spawn(move || {
+                let mut lines = BufReader::new(&stream);
+                let (mut line, mut is_last) = (String::new(), false);
+                while lines.read_line(&mut line).is_ok_and(|read| read > 0) {
+                    is_last |= line.starts_with("Connection: close");
+                    if line == "\r\n" {
+                        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+                        if (&stream).write_all(answer).is_err() || is_last {
+                            return;
+                        }
+                    }
+                    line.clear();
+                }
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn a_page_is_asked_for_on_connections_that_are_kept_and_on_new_ones() {
+    let (place, url) = (Place::new(), server());
+    let run = ["run", "page", "--url", &url, "--clients", "1,20", "--seconds", "0.5"];
+    let more = ["--repetitions", "1", "--out", "r"];
+    place.run(&[&run[..], &more].concat()).code(0).says(&["requests_per_connection"]);
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4);
+    for trial in trials {
+        let operation = &trial["operations"][0];
+        assert_eq!((&trial["valid"], &operation["name"]), (&true.into(), &"request".into()));
+        assert_eq!((&operation["errors"], &trial["levels"]["url"]), (&0.into(), &(&*url).into()));
+        assert!(operation["count"].as_u64().unwrap() > 0, "{trial}");
+    }
+}
+
+#[test]
+fn what_can_not_be_loaded_is_refused_before_anything_begins() {
+    let place = Place::new();
+    let refused = |more: &[&str], texts: &[&str]| {
+        let run = ["run", "page", "--out", "r", "--repetitions", "1"];
+        place.run(&[&run[..], more].concat()).code(2).says(texts);
+        assert!(!place.path("r").exists(), "nothing was begun");
+    };
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    refused(&["--url", &format!("http://{nobody}/")], &["can't be connected to"]);
+    refused(&["--url", "http://192.0.2.1/"], &["192.0.2.1 is another machine"]);
+    refused(&["--url", "https://localhost/"], &["needs TLS"]);
+    refused(&["--url", "localhost"], &["http://HOST"]);
+    refused(&["--factor", "requests_per_connection=0"], &["unlimited, or 1 to"]);
+    refused(&["--clients", "30000"], &["at most 20000"]);
+    refused(&["--engine", "sqlite"], &["`engine`", "page"]);
+}

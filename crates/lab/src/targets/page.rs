@@ -1,0 +1,267 @@
+//! The target `page`: a page that somebody's web server on this machine serves, asked for over HTTP/1.1
+//! by many connections at once.
+//!
+//! Every answer is held against what the page answered before it was loaded: the status, and the body
+//! where that was the same twice. A connection that has to be made counts in the time of its request.
+
+mod answer;
+mod connection;
+mod events;
+mod fault;
+mod probe;
+mod url;
+
+use std::time::Duration;
+
+use bakeoff_experiment::{Declared, Factor, WorkloadNames};
+use bakeoff_load::{Driver, Share};
+use bakeoff_results::Measures;
+use bakeoff_workloads::{Claims, Counts, FigureOfMerit, Name};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::events::Events;
+use self::fault::{Fault, Faults};
+use self::probe::Expected;
+use self::url::Source;
+use super::{About, Home, MostClients, Processes, Running, Setup, Subject, Target, Wanted};
+use crate::TrialError;
+use crate::place::Place;
+use crate::place::images::Recipe;
+use crate::refusal::Refusal;
+
+/// Its workload.
+const WORKLOAD: &str = "page";
+/// What its clients do.
+static OPERATIONS: [Name; 1] = [Name::Borrowed("request")];
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The most bytes that a body may have.
+const MOST_BODY: usize = 64 << 20;
+/// The most requests that a connection can be limited to.
+const MOST_REQUESTS: u32 = 1_000_000;
+/// The level without a limit.
+const UNLIMITED: &str = "unlimited";
+
+/// Which page.
+static URL: Declared = Declared {
+    name: "url",
+    summary: "the page that is asked for, on this machine",
+    syntax: url::SYNTAX,
+    default: "http://127.0.0.1/",
+    canonical: url::canonical,
+};
+
+/// How long a connection is kept.
+static REQUESTS: Declared = Declared {
+    name: "requests_per_connection",
+    summary: "requests that a connection is used for, before another one is made",
+    syntax: "unlimited, or 1 to 1000000",
+    default: UNLIMITED,
+    canonical: |text| match (text, text.parse::<u32>()) {
+        (UNLIMITED, _) => Ok(UNLIMITED.into()),
+        (_, Ok(requests @ 1..=MOST_REQUESTS)) => Ok(requests.to_string()),
+        _ => Err(format!(
+            "`{text}` is no number of requests\nvalid: unlimited, or 1 to {MOST_REQUESTS}"
+        )),
+    },
+};
+
+/// The target.
+pub struct Page;
+
+/// What it makes of a trial's levels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Resolved {
+    /// The URL, as it was given.
+    url: String,
+    source: Source,
+    /// The most requests of a connection.
+    requests_each: Option<u32>,
+}
+
+impl Target for Page {
+    fn name(&self) -> &'static str {
+        "page"
+    }
+
+    fn workloads(&self) -> Vec<WorkloadNames> {
+        vec![WorkloadNames {
+            name: WORKLOAD.into(),
+            scales: Vec::new(),
+            operations: OPERATIONS.iter().map(ToString::to_string).collect(),
+            factors: vec![
+                Factor::CLIENTS,
+                Factor::RATE,
+                Factor::Declared(&URL),
+                Factor::Declared(&REQUESTS),
+            ],
+            reads_back: false,
+            takes_rows: Vec::new(),
+            cut_by: Err(format!("{WORKLOAD} asks a server that bakeoff did not start")),
+        }]
+    }
+
+    fn about(&self, workload: &str) -> Option<About> {
+        (workload == WORKLOAD).then(|| About {
+            summary: "asks a web server on this machine for one page, over HTTP/1.1".into(),
+            operations: OPERATIONS.to_vec(),
+            figure_of_merit: FigureOfMerit::Operations,
+            counts: Counts { rows: false, bytes: true },
+            scales: Vec::new(),
+        })
+    }
+
+    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
+        let cell = wanted.cell;
+        let url = cell.base(Factor::Declared(&URL)).to_owned();
+        let refused = |why| Refusal::of(cell, &[Factor::Declared(&URL)], why);
+        let source = Source::of(&url).map_err(refused)?;
+        let requests_each = cell.base(Factor::Declared(&REQUESTS)).parse().ok();
+        let recipe = Recipe {
+            key: format!("{WORKLOAD} {url}"),
+            about: format!("nothing into {url}"),
+            into: url.clone(),
+        };
+        Ok(Setup {
+            target: self.name(),
+            subject: serde_json::to_value(Resolved { url, source, requests_each })
+                .expect("it is plain data"),
+            recipe,
+            groups: Vec::new(),
+            shared: Vec::new(),
+            home: Home::Elsewhere,
+        })
+    }
+
+    /// A connection takes no thread.
+    fn most_clients(&self, _: &Value) -> MostClients {
+        MostClients { number: 20_000, why: "a machine has some 28000 ports to connect from" }
+    }
+
+    fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
+        let wrong = |error| TrialError::process(format!("no subject: {error}"));
+        let resolved: Resolved = serde_json::from_value(subject.clone()).map_err(wrong)?;
+        Ok(Box::new(resolved))
+    }
+
+    /// Asks for the page.
+    fn ready(&self, subject: &Value, _: bool) -> Result<(), Vec<String>> {
+        let resolved: Resolved =
+            serde_json::from_value(subject.clone()).map_err(|error| vec![error.to_string()])?;
+        let asked = probe::expected(&resolved.source, &resolved.text(true));
+        asked.map(drop).map_err(|why| vec![format!("{}: {why}", resolved.url)])
+    }
+}
+
+impl Resolved {
+    /// A request, with the word that it is the last one of its connection.
+    fn text(&self, is_last: bool) -> Vec<u8> {
+        let Source { host, path, .. } = &self.source;
+        let version = env!("CARGO_PKG_VERSION");
+        let mut text = format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: bakeoff/{version}\r\nAccept: */*\r\n"
+        );
+        if is_last {
+            text.push_str("Connection: close\r\n");
+        }
+        text.push_str("\r\n");
+        text.into_bytes()
+    }
+}
+
+impl Subject for Resolved {
+    /// Its server has its data.
+    fn load(&self, _: &Place, _: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    fn open<'a>(&'a self, _: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
+        let expected = probe::expected(&self.source, &self.text(true));
+        let failed = |why| TrialError::Engine(format!("{}: {why}", self.url));
+        Ok(Box::new(Open {
+            resolved: self.clone(),
+            requests: [self.text(false), self.text(true)],
+            expected: expected.map_err(failed)?,
+            faults: Faults::default(),
+        }))
+    }
+}
+
+/// A page that is there.
+struct Open {
+    resolved: Resolved,
+    /// A request, and one that is its connection's last.
+    requests: [Vec<u8>; 2],
+    expected: Expected,
+    faults: Faults,
+}
+
+impl Open {
+    /// The request that is a connection's n-th, counted from 1.
+    fn request(&self, number: u32) -> &[u8] {
+        let is_last = self.resolved.requests_each.is_some_and(|most| number >= most);
+        &self.requests[usize::from(is_last)]
+    }
+
+    /// Whether the page's body has that part there, as far as it is known.
+    fn has(&self, at: usize, part: &[u8]) -> bool {
+        let Some(body) = &self.expected.body else { return true };
+        body.get(at..).is_some_and(|rest| rest.starts_with(part))
+    }
+
+    /// Whether an answer with a body of so many bytes is the page's.
+    fn expects(&self, status: u16, length: usize, differs: bool) -> Result<(), Fault> {
+        let Expected { status: known, body } = &self.expected;
+        if status != *known {
+            return Err(Fault::Status(status));
+        }
+        match body.as_ref().is_some_and(|body| differs || body.len() != length) {
+            true => Err(Fault::Body),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Running for Open {
+    fn operations(&self) -> &[Name] {
+        &OPERATIONS
+    }
+
+    /// Connections share a thread for each processor.
+    fn drivers(&self, clients: usize) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        clients.min(processors)
+    }
+
+    fn driver<'a>(
+        &'a self,
+        share: &Share,
+        _: Option<Box<dyn Claims + 'a>>,
+    ) -> Result<Box<dyn Driver + 'a>, TrialError> {
+        let events = Events::new(self, share);
+        Ok(Box::new(events.map_err(|errno| TrialError::place("epoll can't be had", errno))?))
+    }
+
+    /// What its server keeps in memory is its own.
+    fn warm(&self) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    /// Nobody can tell its server to do what it has put off.
+    fn drain(&self) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    /// Its clients are all that is this lab's.
+    fn groups(&self) -> Vec<(&'static str, Processes)> {
+        Vec::new()
+    }
+
+    fn counters(&self) -> Measures {
+        self.faults.measures()
+    }
+}
+
+#[cfg(test)]
+mod tests;

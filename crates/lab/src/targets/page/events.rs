@@ -1,0 +1,346 @@
+//! Many connections on one thread. Each is registered for reading once; after that a request takes a
+//! write and a read, and a share of one wait for all connections that are ready.
+
+use std::time::Duration;
+
+use bakeoff_load::{Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Share, Starts, Work};
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+
+use super::connection::{Connection, Origins};
+use super::fault::Fault;
+use super::{Open, PATIENCE};
+
+/// Bytes that are read at once.
+const BUFFER: usize = 64 << 10;
+/// Events that are taken at once.
+const EVENTS: usize = 256;
+/// With less time than this until a start, the connections are looked at again and again instead of
+/// waited for: a thread that sleeps wakes some tens of microseconds late.
+const SPIN: Nanos = 120_000;
+/// How often requests are looked at that wait for their answer too long.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The clients of a share.
+pub struct Events<'a> {
+    page: &'a Open,
+    epoll: OwnedFd,
+    slots: Vec<Slot>,
+    origins: Origins,
+    buffer: Vec<u8>,
+    in_flight: usize,
+}
+
+/// A client and its connection.
+#[derive(Debug, Default)]
+struct Slot {
+    connection: Option<Connection>,
+    /// How many connections it has had, so that an event of an earlier one is told apart.
+    generation: u32,
+    request: Option<Request>,
+}
+
+/// A request that waits for its answer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Request {
+    intended: Nanos,
+    started: Nanos,
+    /// Whether it was sent once more, since the server had closed the connection before it came.
+    retried: bool,
+    /// Bytes of the body that have come.
+    length: usize,
+    /// Whether these are another page's.
+    differs: bool,
+}
+
+impl<'a> Events<'a> {
+    /// The driver of a share of a page's clients.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn new(page: &'a Open, share: &Share) -> Result<Self, Errno> {
+        let many = page.resolved.requests_each.is_some();
+        Ok(Self {
+            page,
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            slots: share.clients.clone().map(|_| Slot::default()).collect(),
+            origins: Origins::new(&page.resolved.source.at, many, share.driver),
+            buffer: vec![0; BUFFER],
+            in_flight: 0,
+        })
+    }
+
+    /// Sends the request of a lane; what came of it, where that is known at once.
+    fn start(&mut self, lane: usize, intended: Nanos, now: Nanos) -> Option<Done> {
+        self.in_flight += 1;
+        let request = Request { intended, started: now, ..Request::default() };
+        self.slots[lane].request = Some(request);
+        self.request(lane).err().and_then(|fault| self.failed(lane, fault))
+    }
+
+    /// Begins the request of a lane on its connection, or on a new one.
+    fn request(&mut self, lane: usize) -> Result<(), Fault> {
+        let slot = &mut self.slots[lane];
+        let is_new = slot.connection.is_none();
+        if is_new {
+            slot.generation = slot.generation.wrapping_add(1);
+            slot.connection = Some(Connection::begin(&self.page.resolved.source.at, &mut self.origins)?);
+        }
+        let token = slot.token(lane);
+        let connection = slot.connection.as_mut().expect("it was just made");
+        connection.renew();
+        let all = !connection.is_connecting && connection.send(self.page.request(connection.requests))?;
+        let registered = match (is_new, all) {
+            (true, all) => epoll::add(&self.epoll, &*connection, token, interest(!all)),
+            (false, false) => {
+                epoll::modify(&self.epoll, &*connection, token, interest(true))
+            }
+            (false, true) => Ok(()),
+        };
+        registered.map_err(Fault::System)
+    }
+
+    /// Goes on with a lane whose connection is ready; what came of its request, where it has ended.
+    fn ready(&mut self, event: Event) -> Option<Done> {
+        let (data, flags) = (event.data.u64(), event.flags);
+        let lane = (data >> 32) as usize;
+        let slot = &self.slots[lane];
+        if slot.generation != data as u32 || slot.connection.is_none() {
+            return None;
+        }
+        if slot.request.is_none() {
+            // Nothing was asked for: whatever the server says or does, it takes another connection.
+            self.slots[lane].connection = None;
+            return None;
+        }
+        match self.go_on(lane, flags) {
+            Ok(done) => done,
+            Err(fault) => self.failed(lane, fault),
+        }
+    }
+
+    /// Connects, sends and reads as far as it goes.
+    fn go_on(&mut self, lane: usize, flags: EventFlags) -> Result<Option<Done>, Fault> {
+        let slot = &mut self.slots[lane];
+        let (Some(connection), Some(request)) = (&mut slot.connection, &mut slot.request) else {
+            return Ok(None);
+        };
+        if connection.is_connecting {
+            connection.connected()?;
+        }
+        if flags.contains(EventFlags::OUT) {
+            connection.send(self.page.request(connection.requests))?;
+        }
+        loop {
+            let Some(read) = connection.read(&mut self.buffer)? else { return Ok(None) };
+            if read == 0 {
+                return match connection.answer.closed() {
+                    true => Ok(Some(self.ended(lane, 0))),
+                    false => Err(Fault::Closed),
+                };
+            }
+            let page = self.page;
+            let whole = connection.answer.take(&self.buffer[..read], &mut |part| request.take(part, page))?;
+            if request.length > super::MOST_BODY {
+                return Err(Fault::TooLong);
+            }
+            if let Some(taken) = whole {
+                return Ok(Some(self.ended(lane, read - taken)));
+            }
+            if read < BUFFER && !flags.intersects(EventFlags::RDHUP | EventFlags::HUP) {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The answer of a lane is whole; `surplus` bytes came after it.
+    fn ended(&mut self, lane: usize, surplus: usize) -> Done {
+        let slot = &mut self.slots[lane];
+        self.in_flight -= 1;
+        let (Some(connection), Some(request)) = (&slot.connection, slot.request.take()) else {
+            return Done::default();
+        };
+        let status = connection.answer.status;
+        let used_up = self.page.resolved.requests_each.is_some_and(|most| connection.requests >= most);
+        if connection.answer.closes || used_up || surplus > 0 {
+            slot.connection = None;
+        }
+        let fault = match self.page.expects(status, request.length, request.differs) {
+            Ok(()) if surplus > 0 => Some(Fault::NoHttp("more came than its length says")),
+            Ok(()) => None,
+            Err(fault) => Some(fault),
+        };
+        if let Some(fault) = fault {
+            self.page.faults.count(fault);
+        }
+        Done {
+            retries: request.retried.into(),
+            work: Work { bytes: request.length as u64, ..Work::default() },
+            error: fault.map(|fault| fault.to_string()),
+        }
+    }
+
+    /// The request of a lane has failed, and its connection with it; `None` where it is sent once more.
+    /// A server may close a connection that is kept just when a request is on its way (RFC 9112, 9.3.1);
+    /// that can be told from a fault of the first request of a connection.
+    fn failed(&mut self, lane: usize, fault: Fault) -> Option<Done> {
+        let slot = &mut self.slots[lane];
+        let connection = slot.connection.take();
+        let request = slot.request.as_mut()?;
+        let was_kept = |it: &Connection| it.requests > 1 && it.answer.is_unbegun();
+        if fault == Fault::Closed && !request.retried && connection.as_ref().is_some_and(was_kept) {
+            request.retried = true;
+            match self.request(lane) {
+                Ok(()) => return None,
+                Err(again) => return self.failed(lane, again),
+            }
+        }
+        let retries = request.retried.into();
+        slot.request = None;
+        self.in_flight -= 1;
+        self.page.faults.count(fault);
+        Some(Done { retries, error: Some(fault.to_string()), ..Done::default() })
+    }
+
+    /// The lanes whose requests have waited too long by now.
+    fn late(&self, now: Nanos) -> Vec<usize> {
+        let patience = PATIENCE.as_nanos() as Nanos;
+        let late = |slot: &Slot| {
+            slot.request.is_some_and(|request| now.saturating_sub(request.started) >= patience)
+        };
+        (0..self.slots.len()).filter(|lane| late(&self.slots[*lane])).collect()
+    }
+
+    /// Waits for connections that are ready, with a start to come until shortly before it.
+    fn wait(&self, events: &mut Vec<Event>, until: Option<Nanos>, clock: Clock) -> Result<(), Errno> {
+        let look = LOOK.as_nanos() as Nanos;
+        let timeout = match until {
+            None => LOOK,
+            Some(until) => {
+                let left = until.saturating_sub(clock.now()).saturating_sub(SPIN).min(look);
+                if left > 0 {
+                    // The time limit of epoll itself is in milliseconds.
+                    let limit = timespec(Duration::from_nanos(left));
+                    let mut ready = [PollFd::new(&self.epoll, PollFlags::IN)];
+                    interrupted(poll(&mut ready, Some(&limit)))?;
+                }
+                Duration::ZERO
+            }
+        };
+        events.clear();
+        let taken = rustix::buffer::spare_capacity(events);
+        interrupted(epoll::wait(&self.epoll, taken, Some(&timespec(timeout))))
+    }
+
+    /// Tells of an operation that has ended, and frees its lane.
+    fn tell(
+        lane: usize,
+        (intended, started): (Nanos, Nanos),
+        done: Done,
+        starts: &mut Starts,
+        record: &mut dyn Record,
+    ) {
+        let ended = record.clock().now();
+        let operation = Operation { lane, kind: 0, intended, started, ended, done };
+        let free = record.record(operation);
+        starts.ended(lane, free);
+    }
+
+    /// When the request of a lane was to start, and when it did.
+    fn times(&self, lane: usize) -> (Nanos, Nanos) {
+        self.slots[lane].request.map_or((0, 0), |request| (request.intended, request.started))
+    }
+}
+
+impl Driver for Events<'_> {
+    fn lanes(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+        let clock = record.clock();
+        let mut starts = Starts::new(self.slots.len(), clock.now());
+        let mut events = Vec::with_capacity(EVENTS);
+        let mut looked = clock.now();
+        loop {
+            let until = loop {
+                match starts.next(pacer, || clock.now()) {
+                    Next::Start { lane, intended, now } => {
+                        record.begin(lane, 0, intended);
+                        if let Some(done) = self.start(lane, intended, now) {
+                            Self::tell(lane, (intended, now), done, &mut starts, record);
+                        }
+                    }
+                    Next::At(start) if self.in_flight == 0 => {
+                        if pacer.wait(start).is_none() {
+                            return;
+                        }
+                    }
+                    Next::At(start) => break Some(start),
+                    Next::Busy => break None,
+                    Next::Over if self.in_flight == 0 => return,
+                    Next::Over => break None,
+                }
+            };
+            if let Err(errno) = self.wait(&mut events, until, clock) {
+                let (lane, now) = (0, clock.now());
+                let done = Done { error: Some(format!("epoll_wait: {errno}")), ..Done::default() };
+                Self::tell(lane, (now, now), done, &mut starts, record);
+                return;
+            }
+            for event in &events {
+                let lane = (event.data.u64() >> 32) as usize;
+                let times = self.times(lane);
+                if let Some(done) = self.ready(*event) {
+                    Self::tell(lane, times, done, &mut starts, record);
+                }
+            }
+            let now = clock.now();
+            if now.saturating_sub(looked) >= LOOK.as_nanos() as Nanos {
+                looked = now;
+                for lane in self.late(now) {
+                    let times = self.times(lane);
+                    if let Some(done) = self.failed(lane, Fault::TimedOut) {
+                        Self::tell(lane, times, done, &mut starts, record);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// What its connection's events carry.
+    fn token(&self, lane: usize) -> EventData {
+        EventData::new_u64((lane as u64) << 32 | u64::from(self.generation))
+    }
+}
+
+impl Request {
+    /// Takes a part of the body, and holds it against the page's.
+    fn take(&mut self, part: &[u8], page: &Open) {
+        self.differs |= !page.has(self.length, part);
+        self.length += part.len();
+    }
+}
+
+/// What a connection is registered for: an event for each time that something comes, and, where it is
+/// wanted, that it can be written to again.
+fn interest(to_write: bool) -> EventFlags {
+    let reads = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
+    if to_write { reads | EventFlags::OUT } else { reads }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) }
+}
+
+/// A wait that a signal has ended is none.
+fn interrupted<T>(waited: Result<T, Errno>) -> Result<(), Errno> {
+    match waited {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}

@@ -1,0 +1,148 @@
+//! What can go wrong with a request, by kind, and how often each did.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use bakeoff_results::Measures;
+use rustix::io::Errno;
+
+use super::{MOST_BODY, PATIENCE};
+
+/// Why a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nobody listens there, or too many wait to be let in.
+    Refused(Errno),
+    /// This machine has no address or port left to connect from.
+    NoAddress,
+    /// The server closed or reset the connection in the middle of it.
+    Closed,
+    /// There was no whole answer in time.
+    TimedOut,
+    /// What came is no answer of HTTP/1: why.
+    NoHttp(&'static str),
+    /// Another status than the page has.
+    Status(u16),
+    /// Another body than the page has.
+    Body,
+    /// A longer body than a page may have.
+    TooLong,
+    /// Something else that the system said.
+    System(Errno),
+}
+
+/// The kinds of faults, as counters name them.
+const KINDS: [&str; 9] = [
+    "page.refused",
+    "page.no_address",
+    "page.closed",
+    "page.timed_out",
+    "page.no_http",
+    "page.wrong_status",
+    "page.wrong_body",
+    "page.too_long",
+    "page.system",
+];
+
+impl Fault {
+    /// What failed while a connection was made.
+    pub fn connecting(errno: Errno) -> Self {
+        match errno {
+            Errno::ADDRNOTAVAIL => Self::NoAddress,
+            Errno::CONNREFUSED | Errno::AGAIN | Errno::NOENT | Errno::ACCESS => Self::Refused(errno),
+            Errno::CONNRESET | Errno::PIPE => Self::Closed,
+            Errno::TIMEDOUT => Self::TimedOut,
+            other => Self::System(other),
+        }
+    }
+
+    /// What failed on a connection.
+    pub fn talking(errno: Errno) -> Self {
+        match errno {
+            Errno::CONNRESET | Errno::PIPE => Self::Closed,
+            Errno::TIMEDOUT => Self::TimedOut,
+            other => Self::System(other),
+        }
+    }
+
+    fn kind(self) -> usize {
+        match self {
+            Self::Refused(_) => 0,
+            Self::NoAddress => 1,
+            Self::Closed => 2,
+            Self::TimedOut => 3,
+            Self::NoHttp(_) => 4,
+            Self::Status(_) => 5,
+            Self::Body => 6,
+            Self::TooLong => 7,
+            Self::System(_) => 8,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(Errno::AGAIN) => {
+                write!(f, "the server lets no more connections in: its backlog is full")
+            }
+            Self::Refused(errno) => write!(f, "the server can't be connected to: {errno}"),
+            Self::NoAddress => write!(f, "this machine has no port left to connect from"),
+            Self::Closed => write!(f, "the server closed the connection before its answer was whole"),
+            Self::TimedOut => write!(f, "no whole answer came within {} s", PATIENCE.as_secs()),
+            Self::NoHttp(why) => write!(f, "the answer is not HTTP/1: {why}"),
+            Self::Status(status) => write!(f, "the answer has the status {status}"),
+            Self::Body => write!(f, "the answer has another body than the page had before"),
+            Self::TooLong => write!(f, "the answer is longer than {} MiB", MOST_BODY >> 20),
+            Self::System(errno) => write!(f, "the connection failed: {errno}"),
+        }
+    }
+}
+
+/// How often each kind of fault happened, on all threads together.
+#[derive(Debug, Default)]
+pub struct Faults([AtomicU64; KINDS.len()]);
+
+impl Faults {
+    /// Counts one.
+    pub fn count(&self, fault: Fault) {
+        self.0[fault.kind()].fetch_add(1, Relaxed);
+    }
+
+    /// What was counted so far, also of kinds that never happened.
+    pub fn measures(&self) -> Measures {
+        let mut measures = Measures::default();
+        for (name, count) in KINDS.iter().zip(&self.0) {
+            measures.count(*name, count.load(Relaxed));
+        }
+        measures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_counted_by_itself() {
+        let all = [
+            Fault::Refused(Errno::CONNREFUSED),
+            Fault::NoAddress,
+            Fault::Closed,
+            Fault::TimedOut,
+            Fault::NoHttp("x"),
+            Fault::Status(500),
+            Fault::Body,
+            Fault::TooLong,
+            Fault::System(Errno::NOMEM),
+        ];
+        let faults = Faults::default();
+        for (number, fault) in all.into_iter().enumerate() {
+            (0..=number).for_each(|_| faults.count(fault));
+        }
+        let measures = faults.measures();
+        let counted: Vec<_> = measures.counters().collect();
+        let wanted: Vec<_> = KINDS.iter().zip(1..).map(|(name, count)| (*name, count)).collect();
+        assert_eq!(counted, wanted);
+    }
+}

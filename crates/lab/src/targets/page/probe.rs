@@ -1,0 +1,88 @@
+//! What a page answers before it is loaded: it is asked twice.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+
+use super::answer::{self, Answer};
+use super::fault::Fault;
+use super::url::{At, Source};
+use super::{MOST_BODY, PATIENCE};
+
+/// What every answer is held against.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// The status.
+    pub status: u16,
+    /// The body; `None` where it was another one each time.
+    pub body: Option<Vec<u8>>,
+}
+
+/// Asks for a page twice.
+///
+/// # Errors
+/// It doesn't answer, or not with a page.
+pub fn expected(source: &Source, request: &[u8]) -> Result<Expected, String> {
+    let (status, body) = once(source, request)?;
+    let (again, other) = once(source, request)?;
+    if status != again {
+        return Err(format!("it answers with the status {status}, then with {again}"));
+    }
+    Ok(Expected { status, body: (body == other).then_some(body) })
+}
+
+/// The status and the body of a page.
+fn once(source: &Source, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
+    match &source.at {
+        At::Tcp(address) => {
+            let failed = |error| format!("it can't be connected to: {error}");
+            let stream = TcpStream::connect_timeout(address, PATIENCE).map_err(failed)?;
+            stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+            exchange(stream, request)
+        }
+        At::Unix(path) => {
+            let failed = |error| format!("its socket can't be connected to: {error}");
+            let stream = UnixStream::connect(path).map_err(failed)?;
+            stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+            exchange(stream, request)
+        }
+    }
+}
+
+/// Sends a request and reads its answer.
+fn exchange(mut stream: impl Read + Write, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
+    stream.write_all(request).map_err(|error| format!("it takes no request: {error}"))?;
+    let (mut answer, mut body, mut first) = (Answer::default(), Vec::new(), Vec::new());
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = match stream.read(&mut buffer) {
+            Ok(0) if answer.closed() => break,
+            Ok(0) => return Err(Fault::Closed.to_string()),
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                return Err(Fault::TimedOut.to_string());
+            }
+            Err(error) => return Err(format!("its answer can't be read: {error}")),
+        };
+        if answer.status == 0 {
+            first.extend_from_slice(&buffer[..read]);
+        }
+        let whole = answer.take(&buffer[..read], &mut |part| body.extend_from_slice(part));
+        let whole = whole.map_err(|fault| fault.to_string())?;
+        if body.len() > MOST_BODY {
+            return Err(Fault::TooLong.to_string());
+        }
+        if whole.is_some() {
+            break;
+        }
+    }
+    match (answer.status, answer::location(&first)) {
+        (200..300, _) => Ok((answer.status, body)),
+        (status, Some(there)) => Err(format!(
+            "it answers with the status {status} and sends its readers to {there}: give the URL of the page \
+             itself"
+        )),
+        (status, None) => Err(format!("it answers with the status {status}: give the URL of a page that is there")),
+    }
+}

@@ -1,0 +1,250 @@
+//! The target against small servers of its own, each of which does one thing wrong or right.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+use bakeoff_load::{Arrivals, Outcome, Pace, Plan, Progress, drive};
+
+use super::*;
+
+/// What a server does with a request, by its number on the connection and in all, each from 0: the bytes
+/// that it answers, and whether it closes the connection after them.
+type Serve = dyn Fn(usize, usize) -> (Vec<u8>, bool) + Send + Sync;
+
+/// What a server has seen.
+#[derive(Default)]
+struct Seen {
+    connections: AtomicUsize,
+    requests: AtomicUsize,
+    /// Requests that said that they were their connection's last.
+    last: AtomicUsize,
+}
+
+fn page(body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// Serves one connection to its end.
+fn serve(stream: &mut (impl Read + Write), serve: &Serve, seen: &Seen) {
+    seen.connections.fetch_add(1, SeqCst);
+    let mut reader = BufReader::new(stream);
+    for number in 0.. {
+        let (mut line, mut is_last) = (String::new(), false);
+        loop {
+            line.clear();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            is_last |= line == "Connection: close\r\n";
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let all = seen.requests.fetch_add(1, SeqCst);
+        seen.last.fetch_add(is_last.into(), SeqCst);
+        let (answer, closes) = serve(number, all);
+        if reader.get_mut().write_all(&answer).is_err() || closes || is_last {
+            return;
+        }
+    }
+}
+
+/// A server on a port of its own, for the rest of the tests' process: its URL, and what it sees.
+fn server(answers: impl Fn(usize, usize) -> (Vec<u8>, bool) + Send + Sync + 'static) -> (String, Arc<Seen>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/page", listener.local_addr().unwrap());
+    let (seen, answers) = (Arc::new(Seen::default()), Arc::new(answers));
+    let shared = seen.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, seen, answers) = (stream.unwrap(), shared.clone(), answers.clone());
+            std::thread::spawn(move || serve(&mut stream, &*answers, &seen));
+        }
+    });
+    (url, seen)
+}
+
+fn resolved(url: &str, requests_each: Option<u32>) -> Resolved {
+    let url = (URL.canonical)(url).unwrap();
+    let source = Source::of(&url).unwrap();
+    Resolved { url, source, requests_each }
+}
+
+fn quietly(_: &Progress) {}
+
+/// Loads a page for a second.
+fn driven(resolved: &Resolved, clients: usize, pace: Pace) -> (Outcome, Measures) {
+    let running = resolved.open(&Place::default()).unwrap();
+    let plan = Plan { pace, drivers: running.drivers(clients), ..Plan::closed(clients, 1, Duration::from_secs(1)) };
+    let connect = |share: &Share| running.driver(share, None);
+    let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
+    (outcome, running.counters())
+}
+
+/// How many requests ended, well or not.
+fn ended(outcome: &Outcome) -> usize {
+    (outcome.kinds[0].count() + outcome.kinds[0].errors) as usize
+}
+
+fn faults(measures: &Measures, kind: &str) -> u64 {
+    measures.counters().find(|(name, _)| *name == kind).unwrap().1
+}
+
+/// What each probe asks: the page is asked for twice before it is loaded.
+const PROBES: usize = 2;
+
+#[test]
+fn each_request_is_one_operation_and_connections_are_kept() {
+    let (url, seen) = server(|_, _| (page("hello"), false));
+    let (outcome, _) = driven(&resolved(&url, None), 8, Pace::Closed);
+    assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
+    assert_eq!(seen.requests.load(SeqCst), PROBES + ended(&outcome));
+    assert_eq!(seen.connections.load(SeqCst), PROBES + 8);
+    assert_eq!(outcome.kinds[0].work_in_all.bytes, 5 * outcome.kinds[0].count());
+}
+
+#[test]
+fn a_connection_is_used_for_as_many_requests_as_it_may() {
+    for most in [1, 3] {
+        let (url, seen) = server(|_, _| (page("hello"), false));
+        let (outcome, _) = driven(&resolved(&url, Some(most)), 2, Pace::Closed);
+        assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
+        let (requests, last) = (ended(&outcome), seen.last.load(SeqCst) - PROBES);
+        assert_eq!(seen.requests.load(SeqCst), PROBES + requests);
+        let connections = seen.connections.load(SeqCst) - PROBES;
+        // The last connection of each client may not have been used up.
+        assert!((last..=last + 2).contains(&connections), "{most}: {connections}, {last}");
+        let each = most as usize;
+        assert!((last * each..=last * each + 2 * each).contains(&requests), "{most}: {requests}, {last}");
+    }
+}
+
+#[test]
+fn a_request_that_meets_a_closed_connection_is_sent_once_more() {
+    let (url, seen) = server(|number, _| (page("hello"), number == 4));
+    let (outcome, _) = driven(&resolved(&url, None), 1, Pace::Closed);
+    assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
+    let requests = ended(&outcome);
+    assert_eq!(seen.requests.load(SeqCst), PROBES + requests);
+    assert_eq!(seen.connections.load(SeqCst) - PROBES, requests.div_ceil(5));
+}
+
+#[test]
+fn a_new_connection_that_is_closed_fails_its_request() {
+    let (url, _) = server(|_, all| if all == 7 { (Vec::new(), true) } else { (page("hello"), false) });
+    let (outcome, measures) = driven(&resolved(&url, Some(1)), 1, Pace::Closed);
+    assert_eq!((outcome.kinds[0].errors, faults(&measures, "page.closed")), (1, 1));
+}
+
+#[test]
+fn an_answer_that_is_not_the_page_is_an_error_of_its_kind() {
+    let cases: [(&str, Vec<u8>); 5] = [
+        ("page.wrong_body", page("HELLO")),
+        ("page.wrong_body", page("hello, you")),
+        ("page.wrong_status", b"HTTP/1.1 503 x\r\nContent-Length: 5\r\n\r\nhello".into()),
+        ("page.no_http", b"what?\r\n\r\n".into()),
+        ("page.no_http", [page("hello"), b"and more".into()].concat()),
+    ];
+    for (kind, wrong) in cases {
+        let (url, _) = server(move |_, all| match all {
+            10 => (wrong.clone(), false),
+            _ => (page("hello"), false),
+        });
+        let (outcome, measures) = driven(&resolved(&url, None), 1, Pace::Closed);
+        assert_eq!(faults(&measures, kind), 1, "{kind}: {measures:?}");
+        assert_eq!(outcome.kinds[0].errors, 1, "{kind}");
+    }
+}
+
+#[test]
+fn a_page_that_is_another_one_each_time_is_held_against_its_status_alone() {
+    let (url, _) = server(|_, all| (page(&format!("visitor {all}")), false));
+    let (outcome, _) = driven(&resolved(&url, None), 2, Pace::Closed);
+    assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
+    assert!(outcome.kinds[0].count() > 0);
+}
+
+#[test]
+fn a_page_of_many_pieces_is_read_to_its_end() {
+    let body: String = (0..100_000).map(|number| format!("{number} ")).collect();
+    let chunked = |body: &str| {
+        let pieces = body.as_bytes().chunks(10_007).map(|piece| {
+            let text = std::str::from_utf8(piece).unwrap();
+            format!("{:x}\r\n{text}\r\n", piece.len())
+        });
+        let pieces: String = pieces.collect();
+        format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{pieces}0\r\n\r\n").into_bytes()
+    };
+    for answer in [page(&body), chunked(&body)] {
+        let (url, seen) = server(move |_, _| (answer.clone(), false));
+        let (outcome, _) = driven(&resolved(&url, None), 2, Pace::Closed);
+        assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
+        assert_eq!(seen.requests.load(SeqCst), PROBES + ended(&outcome));
+        let read = outcome.kinds[0].work_in_all.bytes;
+        assert_eq!(read, body.len() as u64 * outcome.kinds[0].count());
+    }
+}
+
+#[test]
+fn in_an_open_loop_what_is_due_starts() {
+    let (url, seen) = server(|_, _| (page("hello"), false));
+    let pace = Pace::Open { per_second: 400.0, arrivals: &Arrivals::EVEN, seed: 1 };
+    let (outcome, _) = driven(&resolved(&url, None), 4, pace);
+    let (kept, open) = (outcome.kinds[0].kept.len(), outcome.open.as_ref().unwrap());
+    assert_eq!((open.due, outcome.kinds[0].errors), (400, 0));
+    assert!(kept <= 400 && kept + open.not_started >= 400, "{kept}, {}", open.not_started);
+    assert_eq!(seen.requests.load(SeqCst), PROBES + ended(&outcome));
+}
+
+#[test]
+fn a_socket_of_files_serves_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("web.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let seen = Arc::new(Seen::default());
+    let shared = seen.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, seen) = (stream.unwrap(), shared.clone());
+            std::thread::spawn(move || serve(&mut stream, &|_, _| (page("hello"), false), &seen));
+        }
+    });
+    let host = path.to_str().unwrap().replace('/', "%2F");
+    let (outcome, _) = driven(&resolved(&format!("http+unix://{host}/page"), None), 4, Pace::Closed);
+    assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
+    assert_eq!(seen.requests.load(SeqCst), PROBES + ended(&outcome));
+}
+
+#[test]
+fn what_is_no_page_is_told_before_it_is_loaded() {
+    let answers: [(&str, &str); 4] = [
+        ("HTTP/1.1 301 x\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n", "sends its readers to /there"),
+        ("HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n", "status 404"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "before its answer was whole"),
+        ("220 mail ESMTP\r\n", "not HTTP/1"),
+    ];
+    for (answer, reason) in answers {
+        let (url, _) = server(move |_, _| (answer.as_bytes().to_vec(), true));
+        let subject = serde_json::to_value(resolved(&url, None)).unwrap();
+        let problems = Page.ready(&subject, false).unwrap_err();
+        assert!(problems[0].contains(reason) && problems[0].contains(&url), "{problems:?}");
+    }
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let subject = serde_json::to_value(resolved(&format!("http://{nobody}/"), None)).unwrap();
+    let problems = Page.ready(&subject, false).unwrap_err();
+    assert!(problems[0].contains("can't be connected to"), "{problems:?}");
+}
+
+#[test]
+fn a_server_that_is_gone_ends_the_trial() {
+    let (url, _) = server(|_, all| if all < 6 { (page("hello"), false) } else { (Vec::new(), true) });
+    let subject = resolved(&url, Some(1));
+    let running = subject.open(&Place::default()).unwrap();
+    let plan = Plan::closed(1, 1, Duration::from_secs(60));
+    let connect = |share: &Share| running.driver(share, None);
+    let error = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap_err();
+    assert!(error.to_string().contains("closed the connection"), "{error}");
+}
