@@ -99,6 +99,7 @@ impl Experiment {
             disks: layer.disks,
             settings: layer.settings,
             seconds: value(&layer.seconds).unwrap_or(DEFAULT_SECONDS),
+            operations: value(&layer.operations),
             repetitions: value(&layer.repetitions).unwrap_or(DEFAULT_REPETITIONS),
             seed: value(&layer.seed).unwrap_or(DEFAULT_SEED),
             noise_floor: value(&layer.noise_floor).unwrap_or(false),

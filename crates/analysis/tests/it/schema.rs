@@ -231,6 +231,7 @@ fn no_field_can_be_missing_or_of_another_type() {
             "sweep",
             "untrimmed_mean_s",
             "estimated_s",
+            "operations_each",
             "left_out",
             "planner",
             "sequential",

@@ -190,11 +190,17 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
     let mut total = String::new();
     let trials = possible.plan.trials();
     if trials > 0 {
+        let (each, about) = match experiment.operations {
+            None => (format!("{} s each", experiment.seconds), "about"),
+            Some(operations) => {
+                let sooner = format!("sooner after {operations} operations of each kind");
+                (format!("{} s each, {sooner}", experiment.seconds), "at most about")
+            }
+        };
         total += &format!(
-            "{} in {}, {} s each, about {} with the loading\n",
+            "{} in {}, {each}, {about} {} with the loading\n",
             count(trials, "trial"),
             count(possible.plan.blocks.len(), "block"),
-            experiment.seconds,
             span(rounded(estimate.loads_s + estimate.trials_s)),
         );
         total += &conditioned(possible, estimate);

@@ -237,6 +237,7 @@ prop_compose! {
         compare in any::<prop::sample::Index>(),
         alias in prop::option::of("[a-zA-Z0-9-]{1,8}"),
         seconds in 0.5..=86_400.0,
+        operations in prop::option::of(20u32..=1_000_000),
         repetitions in 1u32..20,
         seed in 0..=i64::MAX as u64,
         noise_floor: bool,
@@ -278,7 +279,7 @@ prop_compose! {
         let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
             name, title, workload, text, rows_from: None, rows_strict: false, compare, factors, disks, settings, seconds,
-            repetitions, seed, noise_floor, priced: false, planner, bounds, cuts, published: None,
+            operations, repetitions, seed, noise_floor, priced: false, planner, bounds, cuts, published: None,
         }
     }
 }

@@ -139,6 +139,7 @@ fn describe_run(
             .map(|factor| (factor.name().into(), experiment.levels(*factor)))
             .collect(),
         seconds: experiment.seconds,
+        operations_each: experiment.operations,
         repetitions: experiment.most_repetitions(),
         seed: experiment.seed,
         planner: Some(experiment.planner.clone()),
