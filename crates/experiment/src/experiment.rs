@@ -115,6 +115,7 @@ impl Experiment {
         }
         put("planner", self.planner.as_str().into());
         if let Some(bounds) = &self.bounds {
+            put("min_repetitions", i64::from(bounds.min_repetitions).into());
             put("max_repetitions", i64::from(bounds.max_repetitions).into());
             let max_time = bounds.max_time.map(bounds::time_in_words);
             max_time.into_iter().for_each(|time| put("max_time", time.into()));

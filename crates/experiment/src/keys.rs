@@ -187,6 +187,11 @@ keys! {
             around.vocabulary.planner(&name).map(|planner| planner.name.clone())
         };
 
+        /// How often a block is repeated before anything is decided (3)
+        #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,
+              value_parser = read::<u32>("a whole number from 3 to 1000"))]
+        min_repetitions: u32 => u32, |least, _| bounds::min_repetitions(least);
+
         /// How often a block is repeated at most (20)
         #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,
               value_parser = read::<u32>("a whole number from 1 to 1000"))]

@@ -79,7 +79,10 @@ impl Experiment {
         let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
         let (asked, clash) = (cuts::asked(&layer).cloned(), cuts::clashes(&layer));
         let planner = planner(&layer, vocabulary);
-        let bounds = || Bounds::of(value(&layer.max_repetitions), value(&layer.max_time));
+        let bounds = || {
+            let (least, most) = (value(&layer.min_repetitions), value(&layer.max_repetitions));
+            Bounds::of(least, most, value(&layer.max_time))
+        };
         let bounds = planner.repeats.then(bounds);
         let mut problems = check_together(&layer.factors, compare, &workload.scales);
         let rows_from = || match layer.text {
@@ -113,6 +116,7 @@ impl Experiment {
         problems.extend(wrong);
         problems.extend(clash);
         problems.extend(options::check(&layer.factors, &experiment, vocabulary));
+        problems.extend(decided::no_room(&experiment));
         problems.extend(decided::nothing_to_decide(&experiment));
         problems.extend(priced::check(&experiment));
         problems.extend(rows::check(&experiment, workload, vocabulary));

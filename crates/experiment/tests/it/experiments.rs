@@ -268,6 +268,7 @@ prop_compose! {
         // Of one level nothing is decided.
         let bounds = bounds.filter(|_| levels.collect::<BTreeSet<_>>().len() > 1);
         let bounds = bounds.map(|(max_repetitions, seconds)| Bounds {
+            min_repetitions: max_repetitions / 2 + 2,
             max_repetitions,
             max_time: seconds.map(Duration::from_secs),
         });

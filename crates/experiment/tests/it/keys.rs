@@ -16,7 +16,7 @@ struct Flags {
 
 /// What a file says beside the key, a line for the key, the flag that says the same, and another line
 /// for the key.
-const SAID: [(&str, &str, &str, &str); 20] = [
+const SAID: [(&str, &str, &str, &str); 21] = [
     ("", "compare = \"disk\"", "--compare=disk", "compare = \"engine\""),
     ("", "text = \"/all.txt\"", "--text=/all.txt", "text = \"/none.txt\""),
     ("", "rows_from = \"/all.tsv\"", "--rows-from=/all.tsv", "rows_from = \"/none.tsv\""),
@@ -28,6 +28,7 @@ const SAID: [(&str, &str, &str, &str); 20] = [
     ("", "noise_floor = true", "--noise-floor", "noise_floor = false"),
     ("state = \"steady\"", "priced = true", "--priced", "priced = false"),
     ("", "planner = \"longer\"", "--planner=longer", "planner = \"fixed\""),
+    ("planner = \"decides\"", "min_repetitions = 4", "--min-repetitions=4", "min_repetitions = 5"),
     ("planner = \"decides\"", "max_repetitions = 4", "--max-repetitions=4", "max_repetitions = 5"),
     ("planner = \"decides\"", "max_time = \"90s\"", "--max-time=90s", "max_time = \"2h\""),
     ("", "cuts = 3", "--cuts=3", "cuts = 4"),
