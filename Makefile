@@ -8,9 +8,10 @@ export RUST_TEST_THREADS ?= 4
 build:
 	cargo build --release --locked --package bakeoff
 
-# Which embedded engine serves an issue tracker best on this machine? At most 3 minutes.
+# Which embedded engine serves an issue tracker best on this machine, and what does a power cut leave? At most
+# 3 minutes. A promise that was broken (exit code 6) is a finding, not a failure.
 demo: build
-	target=$${CARGO_TARGET_DIR:-target}; "$$target/release/bakeoff" run redmine --quick
+	target=$${CARGO_TARGET_DIR:-target}; "$$target/release/bakeoff" run demo || test $$? -eq 6
 
 # Database servers and FUSE tools from Debian, where they can be installed; see ci/packages.
 packages:

@@ -8,8 +8,8 @@ use crate::common::{
     GOOD, OF_FILES, load, load_with, taking_rows, trusting, vocabulary, vocabulary_with,
 };
 use bakeoff_experiment::{
-    Bounds, Changes, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, RowsFrom,
-    WorkloadNames, base, engine, presets,
+    Bounds, Changes, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, PlannerNames, Rate,
+    RowsFrom, WorkloadNames, base, engine, presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -135,6 +135,8 @@ fn presets_are_right_and_as_long_as_they_say() {
         names.scales.extend(["10k", "100k"].map(str::to_owned));
         vocabulary.workloads.push(names);
     }
+    let planner = PlannerNames { name: "until-decided".to_owned(), repeats: true };
+    vocabulary.planners.push(planner);
     for preset in presets() {
         for quick in [false, true] {
             let changes = Changes { quick, ..Changes::default() };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Vocabulary, base};
+use bakeoff_experiment::{Changes, Count, Experiment, Factor, HOST, Vocabulary, base};
 use bakeoff_lab::Registry;
 use bakeoff_lab::targets::tables::rows::survey;
 use bakeoff_report::Reports;
@@ -82,15 +82,21 @@ impl Asked<'_> {
         let arguments = self.arguments;
         let name = arguments.experiment.as_deref().unwrap_or_default();
         let is_preset = self.registry.presets().iter().any(|preset| preset.name == name);
-        if experiment.cuts.is_some() || !is_preset || arguments.changes().gives(Factor::DISK) {
+        // Power cuts are the question of some presets; those of other presets can be left out.
+        let cuts = experiment.cuts.as_ref();
+        let asked = cuts.is_some_and(|it| it.workload == experiment.workload)
+            || arguments.keys.cuts.is_some();
+        if asked || !is_preset || arguments.changes().gives(Factor::DISK) {
             // It is told with all else that keeps the run from beginning.
             return Ok(experiment);
         }
+        let without = if cuts.is_some() { " and without power cuts" } else { "" };
         say(format_args!(
-            "on the disk {HOST} instead of {levels}, since no virtual disk can be had: {reason}"
+            "on the disk {HOST} instead of {levels}{without}, since no virtual disk can be had: {reason}"
         ));
         let mut changes = arguments.changes();
         changes.factors.push((Factor::DISK, HOST.into()));
+        changes.cuts = cuts.map(|_| Count::Times(0));
         self.load(name, &changes, arguments.trust_experiment)
     }
 
