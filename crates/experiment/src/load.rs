@@ -60,6 +60,7 @@ impl Experiment {
         let workload = named_workload(&layer, vocabulary);
         layer = layer.under(changes.layer(own, workload, &mut problems));
         problems.extend(decided::idle_flags(changes, planner(&layer, vocabulary)));
+        problems.extend(cuts::idle_flags(changes, &layer));
         if problems.is_empty() {
             trust_engines(&layer, &source, vocabulary)?;
             Self::settle(layer, &source, own)

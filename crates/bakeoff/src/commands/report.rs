@@ -11,7 +11,7 @@ use bakeoff_results::{DATABASE, EXPERIMENT, RunFolder, visible};
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{WIDTH, has_unicode, print, terminal_width, write};
+use crate::output::{WIDTH, has_color, has_unicode, print, terminal_width, write};
 
 /// Prints or writes the report.
 pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
@@ -106,9 +106,10 @@ pub fn render(
     (format, rows): (&str, Option<Rows>),
     terminal: bool,
 ) -> Result<String, Failure> {
-    let color = terminal && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let variable = |name: &str| std::env::var(name).ok();
+    let color = terminal && has_color(io::stdout().is_terminal(), variable);
     let width = if terminal { terminal_width() } else { WIDTH };
-    let unicode = !terminal || has_unicode(|name| std::env::var(name).ok());
+    let unicode = !terminal || has_unicode(variable);
     reports
         .render(document, format, &Options { color, width, unicode, rows })
         .map_err(|error| Failure::new(Exit::Failed, error))

@@ -48,7 +48,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         }
         None => (asked.new_experiment()?, None),
     };
-    asked.check_cut_flags(&experiment)?;
+    asked.check_keep_images(&experiment)?;
     if !arguments.quiet {
         name_unused_settings(&experiment);
         for warning in external::unprotected(registry, &experiment) {

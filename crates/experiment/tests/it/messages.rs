@@ -446,7 +446,7 @@ fn flags_are_checked_like_the_file() {
         ..Changes::default()
     };
     let decides = |changes: Changes| Changes { planner: Some("decides".into()), ..changes };
-    let changes: [(Changes, &str); 15] = [
+    let changes: [(Changes, &str); 16] = [
         (engines("sqlite,,lmdb"), "an empty level of `engine`"),
         (engines(""), "an empty level of `engine`"),
         (engines("lmdb,lmdb"), "`lmdb` is twice"),
@@ -480,6 +480,10 @@ fn flags_are_checked_like_the_file() {
         (decides(Changes { max_time: Some("2".into()), ..Changes::default() }), "`2` is no time"),
         (Changes { seed: Some(u64::MAX), ..Changes::default() }, "too large for a seed"),
         (Changes { text: Some("".into()), ..Changes::default() }, "`text` names no file"),
+        (
+            Changes { keep: Some("torn".into()), ..Changes::default() },
+            "--keep is for power cuts, and this run makes none",
+        ),
         (Changes { quick: true, ..engines("lmbd") }, "asks for the table `[quick]`"),
     ];
     for (changes, title) in changes {

@@ -100,22 +100,15 @@ impl Asked<'_> {
         self.load(name, &changes, arguments.trust_experiment)
     }
 
-    /// Refuses what flags say of power cuts where none are made.
-    pub fn check_cut_flags(&self, experiment: &Experiment) -> Result<(), Failure> {
-        let arguments = self.arguments;
-        let given = [
-            ("--keep", arguments.keys.keep.is_some()),
-            ("--file-system", arguments.keys.file_system.is_some()),
-            ("--cut-recovery", arguments.keys.cut_recovery == Some(true)),
-            ("--keep-images", arguments.keep_images),
-        ];
-        match given.into_iter().find(|(_, given)| *given && experiment.cuts.is_none()) {
-            Some((flag, _)) => Err(usage(format!(
-                "{flag} is for power cuts, and this run makes none: add --cuts N, or leave {flag} \
-                 out"
-            ))),
-            None => Ok(()),
+    /// Refuses to keep the images of power cuts where none are made.
+    pub fn check_keep_images(&self, experiment: &Experiment) -> Result<(), Failure> {
+        if !self.arguments.keep_images || experiment.cuts.is_some() {
+            return Ok(());
         }
+        Err(usage(
+            "--keep-images is for power cuts, and this run makes none: add --cuts N, or leave \
+             --keep-images out",
+        ))
     }
 }
 
