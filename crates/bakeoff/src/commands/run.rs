@@ -86,7 +86,10 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     };
     let before = goes_on.then(|| how_much(&folder)).transpose()?;
     let stop = stop::flag()?;
-    let mut progress = Progress::new(arguments.quiet, &experiment);
+    let mut progress = Progress::new(arguments.quiet, &experiment, &possible.plan);
+    if goes_on {
+        progress.resume(&folder.trials().map_err(Failure::folder)?);
+    }
     let ended = Runner {
         registry,
         program: &program,
