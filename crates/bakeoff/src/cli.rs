@@ -21,7 +21,7 @@ use crate::until_decided::UNTIL_DECIDED;
 /// Finds out which database engine, how much memory, which disk and which durability setting an
 /// application needs, and what each change buys.
 #[derive(Debug, Parser)]
-#[command(version, about, disable_help_subcommand = true)]
+#[command(version = env!("BAKEOFF_VERSION"), about, disable_help_subcommand = true)]
 pub struct Cli {
     /// Log each step to standard error (or set BAKEOFF_LOG)
     #[arg(long, global = true, value_enum, value_name = "LEVEL")]

@@ -145,7 +145,7 @@ fn describe_run(
         planner: Some(experiment.planner.clone()),
         planned: possible.plan.trials() as u32,
         command: command_line(),
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: env!("BAKEOFF_VERSION").into(),
         debug_build: cfg!(debug_assertions),
         started_s: now_s(),
         machine,
