@@ -126,6 +126,10 @@ pub struct Run {
     /// name databases by their URLs. Trust such a file as you trust a program that you run
     #[arg(long)]
     pub trust_experiment: bool,
+    /// What is in use today, as levels of factors, from which the report says what each change buys (the
+    /// first levels)
+    #[arg(long, value_name = "FACTOR=LEVEL,…")]
+    pub present: Option<String>,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -173,6 +177,10 @@ pub struct Report {
     /// same durability levels; may be given several times
     #[arg(long, value_name = "DIR")]
     pub cuts: Vec<PathBuf>,
+    /// What is in use today, as levels of factors, from which the report says what each change buys (by
+    /// default the first levels)
+    #[arg(long, value_name = "FACTOR=LEVEL,…")]
+    pub present: Option<String>,
     /// Where to write it (by default to standard output)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
