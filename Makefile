@@ -1,6 +1,6 @@
 # What a user types: `make demo`. What a change is tried with: `make test`. What CI runs: `.ci/run`.
 
-.PHONY: build demo packages tests test test-slow lint test-all soak bench bench-client clean
+.PHONY: build demo packages tests test test-slow lint test-all soak bench bench-client picture clean
 
 # Tests mostly wait for disks and servers, so that more of them may run at once than there are processors.
 export RUST_TEST_THREADS ?= 4
@@ -51,6 +51,10 @@ bench:
 # The client beside sysbench's: rates, processor time and loading. On a quiet machine, 15 minutes.
 bench-client:
 	cargo bench --locked -p bakeoff --bench client
+
+# The picture in README, of the run in docs/demo.
+picture: build
+	ci/picture
 
 clean:
 	cargo clean
