@@ -74,7 +74,8 @@ impl SoFar {
     }
 
     fn add(&mut self, (number, attempt): (u32, u32), of: &Levels, means: BTreeMap<String, f64>) {
-        let blocks = self.conditions.entry(self.condition(of)).or_default();
+        let condition = self.condition(of);
+        let blocks = self.conditions.entry(condition).or_default();
         let block = blocks.entry(number).or_default();
         if attempt > block.attempt {
             // What was disturbed is run again as a whole.

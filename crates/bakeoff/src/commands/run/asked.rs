@@ -84,8 +84,8 @@ impl Asked<'_> {
         let is_preset = self.registry.presets().iter().any(|preset| preset.name == name);
         // Power cuts are the question of some presets; those of other presets can be left out.
         let cuts = experiment.cuts.as_ref();
-        let asked = cuts.is_some_and(|it| it.workload == experiment.workload)
-            || arguments.keys.cuts.is_some();
+        let given = arguments.keys.cuts.is_some();
+        let asked = cuts.is_some_and(|it| given || it.workload == experiment.workload);
         if asked || !is_preset || arguments.changes().gives(Factor::DISK) {
             // It is told with all else that keeps the run from beginning.
             return Ok(experiment);
