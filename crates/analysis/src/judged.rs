@@ -1,6 +1,8 @@
 //! When a run is judged that goes on until it is decided, how far each condition came by then, and why it
 //! goes on or ended.
 
+use std::ops::RangeInclusive;
+
 use bakeoff_results::{Run, RunFolder, RunState, Sequential, Status};
 use bakeoff_stats::{MARGIN, sequential};
 
@@ -80,16 +82,20 @@ impl Judged {
     }
 }
 
-/// The looks of a run of at most so many repetitions, and the confidence of each interval: chosen for
-/// every comparison that a summary could count.
-pub fn schedule(run: &Run, max_repetitions: u32, max_time_s: Option<f64>) -> Option<Sequential> {
+/// The looks of a run of so many repetitions at least and at most, and the confidence of each interval:
+/// chosen for every comparison that a summary could count.
+pub fn schedule(
+    run: &Run,
+    repetitions: RangeInclusive<u32>,
+    max_time_s: Option<f64>,
+) -> Option<Sequential> {
     let of = |levels: usize| levels * levels.saturating_sub(1) / 2;
     let pairs = of(contenders(run).count()).max(1);
     let others = run.factors.iter().filter(|(factor, _)| *factor != run.compare);
     let conditions = others.map(|(_, levels)| levels.len()).fold(1, usize::saturating_mul);
     let comparisons = pairs.saturating_mul(conditions).saturating_mul(subjects(run));
     let comparisons = u32::try_from(comparisons).unwrap_or(u32::MAX);
-    let looks = sequential::looks(max_repetitions);
+    let looks = sequential::looks_from(*repetitions.start(), *repetitions.end());
     let confidence = sequential::confidence(&looks, comparisons)?;
     Some(Sequential { looks, confidence, comparisons, max_time_s, used_s: 0.0 })
 }

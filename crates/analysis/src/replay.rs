@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{Levels, Run, RunFolder, Status, TrialSummary};
+use bakeoff_stats::sequential::FIRST;
 
 use crate::Result;
 use crate::cells;
@@ -47,7 +48,7 @@ pub fn replay(folder: &RunFolder) -> Result<Vec<Replayed>> {
     state.run.sequential = None;
     let fixed = judged(&state, &trials);
     let most = blocks(&state.run, &trials).values().map(BTreeSet::len).max().unwrap_or(0) as u32;
-    state.run.sequential = schedule(&state.run, most, None);
+    state.run.sequential = schedule(&state.run, FIRST.min(most)..=most, None);
     state.status = Status::Unfinished;
     let looks = state.run.sequential.iter().flat_map(|it| it.looks.clone()).collect::<Vec<_>>();
     let mut ended: Vec<Replayed> = Vec::new();

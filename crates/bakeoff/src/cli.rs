@@ -21,7 +21,7 @@ use crate::until_decided::UNTIL_DECIDED;
 /// Finds out which database engine, how much memory, which disk and which durability setting an
 /// application needs, and what each change buys.
 #[derive(Debug, Parser)]
-#[command(version, about, disable_help_subcommand = true)]
+#[command(version = env!("BAKEOFF_VERSION"), about, disable_help_subcommand = true)]
 pub struct Cli {
     /// Log each step to standard error (or set BAKEOFF_LOG)
     #[arg(long, global = true, value_enum, value_name = "LEVEL")]
@@ -130,6 +130,10 @@ pub struct Run {
     /// name databases by their URLs. Trust such a file as you trust a program that you run
     #[arg(long)]
     pub trust_experiment: bool,
+    /// What is in use today, as levels of factors, from which the report says what each change buys (the
+    /// first levels)
+    #[arg(long, value_name = "FACTOR=LEVEL,…")]
+    pub present: Option<String>,
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -179,6 +183,10 @@ pub struct Report {
     /// same durability levels; may be given several times
     #[arg(long, value_name = "DIR")]
     pub cuts: Vec<PathBuf>,
+    /// What is in use today, as levels of factors, from which the report says what each change buys (by
+    /// default the first levels)
+    #[arg(long, value_name = "FACTOR=LEVEL,…")]
+    pub present: Option<String>,
     /// Where to write it (by default to standard output)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

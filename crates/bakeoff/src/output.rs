@@ -148,6 +148,18 @@ pub fn has_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
     (locale.contains("utf-8") || locale.contains("utf8")) && !["dumb", "linux"].contains(&&*kind)
 }
 
+/// Whether text is coloured: never where NO_COLOR is set (no-color.org), always where CLICOLOR_FORCE is, and
+/// else on a terminal that is not dumb, unless CLICOLOR is 0 (bixense.com/clicolors).
+pub fn has_color(terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let is = |name: &str, wanted: &str| set(name).is_some_and(|value| value == wanted);
+    if set("NO_COLOR").is_some() {
+        return false;
+    }
+    let forced = set("CLICOLOR_FORCE").is_some() && !is("CLICOLOR_FORCE", "0");
+    forced || terminal && !is("CLICOLOR", "0") && !is("TERM", "dumb")
+}
+
 /// How wide a table of text is: no line of it is hard to follow.
 pub fn table_width() -> u16 {
     terminal_width().min(WIDTH) as u16
@@ -194,6 +206,28 @@ pub fn quote(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_are_for_terminals_and_for_those_who_ask_for_them() {
+        for (terminal, variables, color) in [
+            (true, &[][..], true),
+            (false, &[], false),
+            (true, &[("TERM", "dumb")], false),
+            (true, &[("TERM", "xterm-256color"), ("NO_COLOR", "")], true),
+            (true, &[("NO_COLOR", "1")], false),
+            (true, &[("CLICOLOR", "0")], false),
+            (false, &[("CLICOLOR_FORCE", "1"), ("TERM", "dumb")], true),
+            (false, &[("CLICOLOR_FORCE", "0")], false),
+            (true, &[("CLICOLOR_FORCE", "0")], true),
+            (false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
+        ] {
+            let of = |name: &str| {
+                let set = variables.iter().find(|(variable, _)| *variable == name);
+                set.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(has_color(terminal, of), color, "{terminal} {variables:?}");
+        }
+    }
 
     #[test]
     fn a_terminal_says_by_its_locale_and_its_kind_what_it_shows() {

@@ -1,13 +1,16 @@
 //! What a run says while it runs: two live lines on a terminal, plain lines elsewhere.
 
+mod so_far;
+
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-use bakeoff_experiment::{Experiment, Factor};
+use bakeoff_experiment::{Experiment, Factor, Plan};
 use bakeoff_lab::{Event, Watch};
-use bakeoff_results::{Answers, Calibration, Cut, FileSystem, visible};
+use bakeoff_results::{Answers, Calibration, Cut, FileSystem, TrialSummary, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
+use self::so_far::SoFar;
 use crate::output;
 
 /// Shows a run's progress on standard error.
@@ -17,6 +20,9 @@ pub struct Progress {
     shown: Vec<Factor>,
     /// When a plain line was last said of images of every moment.
     said: Option<Instant>,
+    /// How the compared levels stand, and what was told of that last.
+    so_far: SoFar,
+    stand: Option<String>,
 }
 
 /// Where lines are plain, one is said for so many power cuts, and so often of images of every moment.
@@ -51,7 +57,7 @@ fn latency(seconds: f64) -> String {
 
 impl Progress {
     /// Failures alone when `quiet`, live lines on a terminal, plain ones elsewhere.
-    pub fn new(quiet: bool, experiment: &Experiment) -> Self {
+    pub fn new(quiet: bool, experiment: &Experiment, plan: &Plan) -> Self {
         let several = |factor: &Factor| experiment.levels(*factor).len() > 1;
         let factors = experiment.factors.keys().copied();
         let mut shown: Vec<Factor> = factors.clone().filter(several).collect();
@@ -66,7 +72,13 @@ impl Progress {
             (false, false) => Show::Lines,
             (false, true) => live(),
         };
-        Self { show, shown, said: None }
+        let so_far = SoFar::new(experiment, plan);
+        Self { show, shown, said: None, so_far, stand: None }
+    }
+
+    /// Takes the trials that an earlier sitting has measured.
+    pub fn resume(&mut self, trials: &[TrialSummary]) {
+        self.so_far.resume(trials);
     }
 
     /// Takes the live lines away.
@@ -118,7 +130,10 @@ impl Progress {
             Show::Live { run, trial, .. } => {
                 run.set_length(of as u64);
                 run.set_position(number as u64 - 1);
-                run.set_message(format!("trial {number} of {of}, {} left", span(left_s)));
+                let stand = self.stand.iter().map(|stand| format!("; {stand}"));
+                let stand: String = stand.collect();
+                let text = format!("trial {number} of {of}, {} left{stand}", span(left_s));
+                run.set_message(visible(&text).into_owned());
                 trial.set_message(visible(cell).into_owned());
                 trial.set_prefix(visible(cell).into_owned());
             }
@@ -270,6 +285,12 @@ impl Watch for Progress {
             }
             Event::Cut { made, of, cut, left_s } => self.cut(made, of, cut, left_s),
             Event::Ends(trial) => {
+                if let Some(stand) = self.so_far.take(trial) {
+                    if matches!(self.show, Show::Lines) {
+                        self.say(&stand);
+                    }
+                    self.stand = Some(stand);
+                }
                 if let (false, Some(reason)) = (trial.valid, &trial.reason) {
                     let level = |factor: Factor| trial.levels.get(factor.name());
                     let cell = self.cell(|factor| level(factor).map_or("", String::as_str));

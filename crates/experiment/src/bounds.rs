@@ -19,6 +19,8 @@ const UNITS: [(&str, u64); 4] = [("d", DAY), ("h", HOUR), ("min", MINUTE), ("s",
 /// The bounds of a run whose planner decides how often each block is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
+    /// How often a block is repeated at least.
+    pub min_repetitions: u32,
     /// How often a block is repeated at most.
     pub max_repetitions: u32,
     /// How long the trials may take; `None` for any time.
@@ -27,8 +29,23 @@ pub struct Bounds {
 
 impl Bounds {
     /// The bounds by what was said.
-    pub(crate) fn of(max_repetitions: Option<u32>, max_time: Option<Duration>) -> Self {
-        Self { max_repetitions: max_repetitions.unwrap_or(DEFAULT), max_time }
+    pub(crate) fn of(
+        min_repetitions: Option<u32>,
+        max_repetitions: Option<u32>,
+        max_time: Option<Duration>,
+    ) -> Self {
+        let min_repetitions = min_repetitions.unwrap_or(FEWEST);
+        let max_repetitions = max_repetitions.unwrap_or(DEFAULT.max(min_repetitions));
+        Self { min_repetitions, max_repetitions, max_time }
+    }
+}
+
+/// How many repetitions there have to be.
+pub(crate) fn min_repetitions(repetitions: u64) -> Result<u32, Problem> {
+    match u32::try_from(repetitions) {
+        Ok(repetitions @ FEWEST..=1000) => Ok(repetitions),
+        _ => Err(Problem::new(format!("nothing is decided after {repetitions} repetitions"))
+            .help(format!("valid: {FEWEST} to 1000"))),
     }
 }
 

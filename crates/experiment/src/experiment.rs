@@ -36,6 +36,9 @@ pub struct Experiment {
     pub settings: BTreeMap<String, Settings>,
     /// How many seconds the clients of a trial run.
     pub seconds: f64,
+    /// How many operations of each kind end a trial before its seconds are over; `None` where the time alone
+    /// does. A steady trial lasts its seconds all the same.
+    pub operations: Option<u32>,
     /// How often each block is run, where the planner doesn't decide it; 0 where there are no trials.
     pub repetitions: u32,
     /// The seed of everything that is random.
@@ -101,6 +104,9 @@ impl Experiment {
             put(factor.name(), levels.clone().into());
         }
         put("seconds", self.seconds.into());
+        if let Some(operations) = self.operations {
+            put("operations", i64::from(operations).into());
+        }
         put("repetitions", i64::from(self.repetitions).into());
         put("seed", Value::Integer(self.seed as i64));
         put("noise_floor", self.noise_floor.into());
@@ -109,6 +115,7 @@ impl Experiment {
         }
         put("planner", self.planner.as_str().into());
         if let Some(bounds) = &self.bounds {
+            put("min_repetitions", i64::from(bounds.min_repetitions).into());
             put("max_repetitions", i64::from(bounds.max_repetitions).into());
             let max_time = bounds.max_time.map(bounds::time_in_words);
             max_time.into_iter().for_each(|time| put("max_time", time.into()));

@@ -157,6 +157,11 @@ keys! {
         #[arg(long, value_name = "S", allow_hyphen_values = true, value_parser = seconds)]
         seconds: f64 => f64, |seconds, _| layer::seconds(seconds);
 
+        /// End a trial before its time is over, as soon as this many operations of each kind have ended
+        #[arg(long, value_name = "N", allow_hyphen_values = true,
+              value_parser = read::<u32>("a whole number from 20 to 1000000"))]
+        operations: u32 => u32, |operations, _| layer::operations(operations);
+
         /// How often each block is repeated
         #[arg(long, value_name = "N", allow_hyphen_values = true,
               value_parser = read::<u32>("a whole number from 1 to 1000"))]
@@ -181,6 +186,11 @@ keys! {
         planner: String => String, |name: String, around| {
             around.vocabulary.planner(&name).map(|planner| planner.name.clone())
         };
+
+        /// How often a block is repeated before anything is decided (3)
+        #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,
+              value_parser = read::<u32>("a whole number from 3 to 1000"))]
+        min_repetitions: u32 => u32, |least, _| bounds::min_repetitions(least);
 
         /// How often a block is repeated at most (20)
         #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,

@@ -53,6 +53,15 @@ pub(crate) fn seconds(seconds: f64) -> Result<f64, Problem> {
         .help("valid: 0.5 to 86400, which is a day"))
 }
 
+/// How many operations of each kind end a trial: a verdict needs twenty of each.
+pub(crate) fn operations(operations: u64) -> Result<u32, Problem> {
+    match u32::try_from(operations) {
+        Ok(operations @ 20..=1_000_000) => Ok(operations),
+        _ => Err(Problem::new(format!("a trial can't end after {operations} operations of each kind"))
+            .help("valid: 20 to 1000000")),
+    }
+}
+
 pub(crate) fn repetitions(repetitions: u64) -> Result<u32, Problem> {
     match u32::try_from(repetitions) {
         Ok(repetitions @ 0..=1000) => Ok(repetitions),

@@ -60,6 +60,7 @@ impl Experiment {
         let workload = named_workload(&layer, vocabulary);
         layer = layer.under(changes.layer(own, workload, &mut problems));
         problems.extend(decided::idle_flags(changes, planner(&layer, vocabulary)));
+        problems.extend(cuts::idle_flags(changes, &layer));
         if problems.is_empty() {
             trust_engines(&layer, &source, vocabulary)?;
             Self::settle(layer, &source, own)
@@ -79,7 +80,10 @@ impl Experiment {
         let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
         let (asked, clash) = (cuts::asked(&layer).cloned(), cuts::clashes(&layer));
         let planner = planner(&layer, vocabulary);
-        let bounds = || Bounds::of(value(&layer.max_repetitions), value(&layer.max_time));
+        let bounds = || {
+            let (least, most) = (value(&layer.min_repetitions), value(&layer.max_repetitions));
+            Bounds::of(least, most, value(&layer.max_time))
+        };
         let bounds = planner.repeats.then(bounds);
         let mut problems = check_together(&layer.factors, compare, &workload.scales);
         let rows_from = || match layer.text {
@@ -99,6 +103,7 @@ impl Experiment {
             disks: layer.disks,
             settings: layer.settings,
             seconds: value(&layer.seconds).unwrap_or(DEFAULT_SECONDS),
+            operations: value(&layer.operations),
             repetitions: value(&layer.repetitions).unwrap_or(DEFAULT_REPETITIONS),
             seed: value(&layer.seed).unwrap_or(DEFAULT_SEED),
             noise_floor: value(&layer.noise_floor).unwrap_or(false),
@@ -112,6 +117,7 @@ impl Experiment {
         problems.extend(wrong);
         problems.extend(clash);
         problems.extend(options::check(&layer.factors, &experiment, vocabulary));
+        problems.extend(decided::no_room(&experiment));
         problems.extend(decided::nothing_to_decide(&experiment));
         problems.extend(priced::check(&experiment));
         problems.extend(rows::check(&experiment, workload, vocabulary));

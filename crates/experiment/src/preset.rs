@@ -57,6 +57,7 @@ pub fn presets() -> &'static [Preset] {
             name: "articles/text-oltp",
             toml: include_str!("../../../experiments/articles/text-oltp.toml"),
         },
+        Preset { name: "demo", toml: include_str!("../../../experiments/demo.toml") },
         Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },
         Preset {
             name: "redmine-sweep",

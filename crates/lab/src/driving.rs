@@ -27,6 +27,9 @@ pub struct Drive {
     /// How long the window is at least, with what it leaves out at its start, in seconds. Before a
     /// steady one the clients work as long again, so that the disk's time tells first.
     pub seconds: f64,
+    /// How many operations of each kind end the window before that; `None` where none do. A steady one
+    /// always lasts its seconds: deferred work comes back after a time.
+    pub enough: Option<u64>,
     /// When their operations start.
     pub pacing: Pacing,
     /// Seeds what they do: the same for all trials of a block, so that its levels serve the same
@@ -101,8 +104,9 @@ impl Drive {
             State::Warm => (window.mul_f64(WARM_UP), window, LEAST),
             State::Steady => (window, window * 2, LEAST_STEADY),
         };
+        let enough = self.enough.filter(|_| self.state != State::Steady);
         let plan = Plan::closed(self.clients, kinds, duration);
-        Plan { drivers, warm_up, least, pace, seed: self.seed, ..plan }
+        Plan { drivers, warm_up, least, enough, pace, seed: self.seed, ..plan }
     }
 
     /// How long its clients run where no operation is slow.
@@ -135,6 +139,7 @@ mod tests {
                 state: State::Steady,
                 conditioning,
                 seconds: 1.5,
+                enough: Some(100),
                 pacing,
                 seed: u64::MAX,
                 check: true,
@@ -143,6 +148,19 @@ mod tests {
             assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);
         }
         let registry = Registry::standard();
+        let drive = |state| Drive {
+            clients: 1,
+            state,
+            conditioning: Conditioning::None,
+            seconds: 1.5,
+            enough: Some(100),
+            pacing: Pacing::Closed,
+            seed: 1,
+            check: false,
+        };
+        let enough = |state| drive(state).plan(1, 1, Pace::Closed).enough;
+        let states = [State::Cold, State::Warm, State::Steady].map(enough);
+        assert_eq!(states, [Some(100), Some(100), None]);
         let arrivals = &bakeoff_load::Arrivals::POISSON;
         let pace = Pace::Open { per_second: 0.5, arrivals, seed: u64::MAX };
         assert_eq!(open("poisson").pace(&registry).ok(), Some(pace));

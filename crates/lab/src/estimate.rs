@@ -94,6 +94,8 @@ pub struct Estimate {
     pub longest_block_s: f64,
     /// The power cuts.
     pub cuts_s: f64,
+    /// The most that the loads and the trials may take, where the experiment says so.
+    pub limit_s: Option<f64>,
     /// At most what brings trials to their steady state, which is in none of the others: how much work it
     /// takes is learnt in the run.
     pub conditioning_s: f64,
@@ -102,7 +104,9 @@ pub struct Estimate {
 impl Estimate {
     /// Of all that is possible of an experiment.
     pub fn of(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Self {
-        let mut estimate = Self::default();
+        let max_time = experiment.bounds.and_then(|bounds| bounds.max_time);
+        let limit_s = max_time.map(|time| time.as_secs_f64());
+        let mut estimate = Self { limit_s, ..Self::default() };
         let (mut loaded, mut hired) = (BTreeSet::new(), false);
         for blocks in sequences(&possible.plan.blocks, |block| block) {
             let before_s = estimate.trials_s;
@@ -133,7 +137,8 @@ impl Estimate {
 
     /// All of it.
     pub fn total_s(&self) -> f64 {
-        self.loads_s + self.trials_s + self.cuts_s
+        let measured_s = self.loads_s + self.trials_s;
+        self.limit_s.map_or(measured_s, |limit_s| measured_s.min(limit_s)) + self.cuts_s
     }
 
     /// Adds the conditionings of a block, and of those that share them with it: all trials of a block have

@@ -99,6 +99,7 @@ pub fn resolve(
         // How much work it takes is not known before the run.
         conditioning: Conditioning::None,
         seconds,
+        enough: experiment.operations.map(u64::from),
         pacing,
         seed: seed(CLIENTS),
         // Once a cell: what was checked before is known to the run.

@@ -92,8 +92,9 @@ impl<E, F: FnMut(&Progress)> Observer<E> for F {
 ///
 /// What counts is every operation that was to start in the window, and each is followed to its end:
 /// the clients keep working until the last of them is over. The window ends with the plan's
-/// duration, or later, when enough operations of each kind have ended; at the plan's cap at the
-/// latest, and what is still in flight then is cut off. In an open loop that does not keep up, what
+/// duration; or before it, as soon as [`Plan::enough`] operations of each kind are known to have ended; or
+/// after it, when [`Plan::least`] of each kind have; at the plan's cap at the latest, and what is still
+/// in flight then is cut off. In an open loop that does not keep up, what
 /// has not started when the window ends is counted, and not started any more.
 ///
 /// Operations that fail are counted and have no latency: an error is often quick, and would

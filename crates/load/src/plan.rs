@@ -21,10 +21,13 @@ pub struct Plan {
     pub kinds: usize,
     /// When the window starts: operations that were to start before do not count.
     pub warm_up: Duration,
-    /// When the window ends at the earliest.
+    /// When the window ends at the earliest, unless [`Plan::enough`] ends it before.
     pub duration: Duration,
     /// How many operations of each kind have to have ended before the window ends.
     pub least: u64,
+    /// How many operations of each kind end the window before its duration is over, as soon as so many have
+    /// ended; `None` where it always lasts that long.
+    pub enough: Option<u64>,
     /// When what has not ended yet is cut off, at least `duration`.
     pub cap: Duration,
     /// How long after that drivers have to come home.
@@ -46,6 +49,7 @@ impl Plan {
             warm_up: Duration::ZERO,
             duration,
             least: 0,
+            enough: None,
             cap: duration.saturating_mul(CAP),
             patience: PATIENCE,
             pace: Pace::Closed,

@@ -3,7 +3,8 @@
 //! Those that start in it count, each followed to its end, and those that start before it and last
 //! until its time is over: they were there for all of it. It ends when the time is over *and* of every
 //! kind enough have ended: a window that took what *ended* in it would drop the slow ones, and their
-//! mean would be too low (3 to 27 % in a trial of three or four operations).
+//! mean would be too low (3 to 27 % in a trial of three or four operations). Where a plan says how many
+//! are enough before that, its time is over as soon as so many are known to have ended.
 
 use crate::clock::nanoseconds;
 use crate::{Nanos, Plan};
@@ -12,11 +13,12 @@ use crate::{Nanos, Plan};
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub from: Nanos,
-    /// When it ends at the earliest.
+    /// When it ends at the earliest; where a number of operations has ended it before, when that was.
     pub until: Nanos,
     /// When what still runs is cut off.
     pub cap: Nanos,
     least: u64,
+    enough: Option<u64>,
     /// When it has ended.
     pub end: Option<Nanos>,
 }
@@ -24,14 +26,21 @@ pub(crate) struct Window {
 impl Window {
     pub fn new(plan: &Plan) -> Self {
         let [from, until, cap] = [plan.warm_up, plan.duration, plan.cap].map(nanoseconds);
-        Self { from, until, cap, least: plan.least, end: None }
+        Self { from, until, cap, least: plan.least, enough: plan.enough, end: None }
     }
 
     /// Ends it at `now` if it is time, at least `fewest` operations of each kind having ended, and
     /// `in_time` of each before the time was over: where those were enough, it ended then, however
     /// late that is known.
     pub fn look(&mut self, now: Nanos, fewest: u64, in_time: u64) {
-        if self.end.is_some() || now < self.until {
+        if self.end.is_some() {
+            return;
+        }
+        if now < self.until {
+            if now > self.from && self.enough.is_some_and(|enough| fewest >= enough) {
+                self.until = now;
+                self.end = Some(now);
+            }
             return;
         }
         if in_time >= self.least {
@@ -84,6 +93,23 @@ mod tests {
         assert_eq!(counts, [false, true, true, false]);
         assert_eq!([99, 100].map(|ended| window.counts(9, ended)), [false, true]);
         assert_eq!([9, 99, 100].map(|it| window.counts_under_way(it)), [true, true, false]);
+    }
+
+    #[test]
+    fn enough_of_each_kind_end_it_before_its_time() {
+        let mut window = Window { enough: Some(20), ..window(10) };
+        window.look(10, 20, 20);
+        assert_eq!(window.end, None, "it has not begun");
+        window.look(50, 19, 19);
+        assert_eq!(window.end, None);
+        window.look(60, 20, 20);
+        assert_eq!((window.end, window.until), (Some(60), 60));
+        let counts = [9, 10, 59, 60].map(|intended| window.counts(intended, intended));
+        assert_eq!(counts, [false, true, true, false]);
+        assert!(window.counts(9, 60), "it was there for all of it");
+        let mut slow = Window { end: None, until: 100, ..window };
+        slow.look(100, 19, 19);
+        assert_eq!(slow.end, Some(100), "its time is over, and ten have ended");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub enum Rows {
 }
 
 /// How a report is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whether colours may be used in a terminal.
     pub color: bool,
@@ -64,11 +64,15 @@ pub struct Options {
     pub unicode: bool,
     /// What the rows of CSV are; `None` for trials, or power cuts where there is no trial.
     pub rows: Option<Rows>,
+    /// What is in use today: levels of some factors, each with its factor. What each change buys is told
+    /// from there. Factors that are not here, and levels that were not tried, count as at the run's first
+    /// cell.
+    pub present: Vec<(String, String)>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { color: false, width: 80, unicode: true, rows: None }
+        Self { color: false, width: 80, unicode: true, rows: None, present: Vec::new() }
     }
 }
 

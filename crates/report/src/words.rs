@@ -1,6 +1,7 @@
 //! Numbers and levels as a reader says them: three significant digits, units of the size at hand.
 
 use bakeoff_analysis::RatioIs;
+use bakeoff_results::Run;
 
 /// A number with three significant digits, and no more than the integer part needs.
 pub fn digits(value: f64) -> String {
@@ -225,6 +226,15 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// How long the clients of a trial run.
+pub fn trial_lasts(run: &Run) -> String {
+    let time = span(run.seconds);
+    match run.operations_each {
+        None => format!("for {time}"),
+        Some(each) => format!("until {each} of each operation have ended, for {time} at most"),
+    }
 }
 
 /// A span of seconds as a reader says it: seconds, minutes, or hours and minutes.

@@ -49,6 +49,10 @@ pub struct Run {
     pub factors: Vec<(String, Vec<String>)>,
     /// Seconds that the clients of a trial run.
     pub seconds: f64,
+    /// How many operations of each kind end a trial before these seconds are over; `None` where the time alone
+    /// does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations_each: Option<u32>,
     /// How often each block is repeated.
     pub repetitions: u32,
     /// The seed of everything that is random.

@@ -311,6 +311,7 @@ mod tests {
             baseline: String::new(),
             factors: Vec::new(),
             seconds: 1.0,
+            operations_each: None,
             repetitions: 1,
             seed: 1,
             planned: 2,

@@ -38,6 +38,16 @@ pub fn looks(most: u32) -> Vec<u32> {
     looks
 }
 
+/// The same, the first of them at `least` pairs, which is at most `most`.
+pub fn looks_from(least: u32, most: u32) -> Vec<u32> {
+    let mut looks = looks(most);
+    looks.retain(|look| *look >= least);
+    if looks.first().is_some_and(|first| *first > least) {
+        looks.insert(0, least);
+    }
+    looks
+}
+
 /// The confidence of each interval, such that those of all looks at `comparisons` ratios together hold
 /// the true ones with [`CONFIDENCE`]; `None` for looks that don't ascend from 2 pairs on.
 ///
@@ -233,6 +243,10 @@ mod tests {
         assert_eq!(looks(7), [3, 4, 5, 6, 7]);
         assert_eq!(looks(3), [3]);
         assert_eq!(looks(40), [3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 31, 38, 40]);
+        assert_eq!(looks_from(FIRST, 20), looks(20));
+        assert_eq!(looks_from(5, 8), [5, 6, 8]);
+        assert_eq!(looks_from(7, 10), [7, 8, 10]);
+        assert_eq!(looks_from(6, 6), [6]);
     }
 
     /// A single look is Student's; two of a known chance of error would be near to Pocock's.

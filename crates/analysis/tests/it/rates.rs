@@ -1,7 +1,9 @@
 //! Runs whose levels are compared by a rate of all operations together.
 
 use crate::data::{ENGINES, Trials, run};
-use bakeoff_analysis::{ALL_OPERATIONS, Comparison, Document, RatioIs, Total, Verdict, schedule};
+use bakeoff_analysis::{
+    ALL_OPERATIONS, Comparison, Document, FIRST_LOOK, RatioIs, Total, Verdict, schedule,
+};
 use bakeoff_results::measure::*;
 use bakeoff_results::{FigureOfMerit, Run, RunFolder, Trial, histogram};
 
@@ -169,7 +171,7 @@ fn what_was_not_counted_is_no_figure() {
 fn a_run_until_decided_counts_the_comparisons_that_there_are() {
     let levels = ENGINES.len() as u32 - 1;
     let pairs = levels * (levels - 1) / 2;
-    let comparisons = |run: &Run| schedule(run, 20, None).unwrap().comparisons;
+    let comparisons = |run: &Run| schedule(run, FIRST_LOOK..=20, None).unwrap().comparisons;
     assert_eq!(comparisons(&of(FigureOfMerit::Time)), 2 * pairs);
     assert_eq!(comparisons(&of(FigureOfMerit::Rows)), pairs);
     let mut open = of(FigureOfMerit::Rows);

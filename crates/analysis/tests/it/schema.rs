@@ -3,7 +3,7 @@
 use crate::data::{Trials, run};
 use crate::power::cuts;
 use crate::published::{of_engines, published};
-use bakeoff_analysis::{Document, JSON_SCHEMA, document, schedule};
+use bakeoff_analysis::{Document, FIRST_LOOK, JSON_SCHEMA, document, schedule};
 use bakeoff_results::measure::{
     BACKLOG, LOADED, NOT_STARTED, OFFERED, READS, START_DELAY_P99, WORK_ROWS,
 };
@@ -26,7 +26,7 @@ fn documents() -> [Value; 3] {
         cuts: 0,
     });
     run.published = Some(published(vec![of_engines(Exactly(1.1))]));
-    run.sequential = schedule(&run, 5, Some(3600.0));
+    run.sequential = schedule(&run, FIRST_LOOK..=5, Some(3600.0));
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let json = |folder: &RunFolder| serde_json::to_value(document(folder).unwrap()).unwrap();
     let empty = json(&folder);
@@ -231,6 +231,7 @@ fn no_field_can_be_missing_or_of_another_type() {
             "sweep",
             "untrimmed_mean_s",
             "estimated_s",
+            "operations_each",
             "left_out",
             "planner",
             "sequential",

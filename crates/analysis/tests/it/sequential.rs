@@ -2,7 +2,7 @@
 
 use crate::data::{Trials, run};
 use bakeoff_analysis::{
-    Comparison, ConditionState, Document, Judged, Verdict, WarningKind, replay, schedule,
+    Comparison, ConditionState, Document, FIRST_LOOK, Judged, Verdict, WarningKind, replay, schedule,
 };
 use bakeoff_results::{Run, RunFolder, Status, Trial, histogram};
 
@@ -33,7 +33,7 @@ fn two() -> Run {
 
 fn until_decided(most: u32) -> Run {
     let run = two();
-    let sequential = schedule(&run, most, None);
+    let sequential = schedule(&run, FIRST_LOOK..=most, None);
     Run { sequential, ..run }
 }
 
@@ -159,12 +159,12 @@ fn trials_that_fail_don_t_keep_a_run_going() {
 #[test]
 fn the_bar_is_fixed_before_the_first_block() {
     let wide = run(&["1", "4"], &["0", "x1", "x4"], 40);
-    let sequential = schedule(&wide, 20, Some(60.0)).unwrap();
+    let sequential = schedule(&wide, FIRST_LOOK..=20, Some(60.0)).unwrap();
     // Three levels and an alias: three pairs, six conditions, two operations.
     assert_eq!((sequential.comparisons, sequential.max_time_s), (36, Some(60.0)));
     let mut with_harness = wide.clone();
     with_harness.engines[0].stores = false;
-    assert_eq!(schedule(&with_harness, 20, None).unwrap().comparisons, 12, "beta and gamma");
+    assert_eq!(schedule(&with_harness, FIRST_LOOK..=20, None).unwrap().comparisons, 12);
     let document = document(&Run { sequential: Some(sequential), ..wide }, &blocks(3, slower));
     assert_eq!(document.run.run.sequential.unwrap().comparisons, 36);
 }

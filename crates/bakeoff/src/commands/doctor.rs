@@ -45,8 +45,10 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
         Failure::new(Exit::Folder, message)
     })?;
     let mut found = Findings::default();
+    found.ask("What is this machine?")?;
     found.say(Needed::Yes, "machine", machine(folder.path()))?;
     found.say(Needed::Yes, "room", room(folder.path()))?;
+    found.ask("Which engines can be compared?")?;
     for engine in lab.registry.engines() {
         let about = engine.about();
         let needed = if about.home == Home::Server { Needed::No } else { Needed::Yes };
@@ -56,11 +58,11 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
     for collection in &COLLECTIONS {
         found.say(Needed::No, &format!("text {}", collection.name), text(collection))?;
     }
-    // Neighbours are on the virtual disk; where there is none, on that under the run folder.
-    let disk = try_disk(folder.path());
-    let needed = if disk.is_ok() { Needed::No } else { Needed::Yes };
-    found.say(needed, "neighbours", try_neighbours(folder.path()))?;
-    found.say(Needed::No, "virtual disks", disk)?;
+    found.ask("Can a disk be chosen, shared with other load, and its plug be pulled?")?;
+    found.say(Needed::No, "virtual disks", try_disk(folder.path()))?;
+    // On the machine's own disk: a virtual one has them in its own queue.
+    found.say(Needed::No, "neighbours", try_neighbours(folder.path()))?;
+    found.ask("Can memory and processors be limited?")?;
     found.say(Needed::No, "memory limits", bakeoff_lab::try_memory_limit())?;
     found.say(Needed::No, "processor limits", bakeoff_lab::try_cpu_limit())?;
     found.conclude(&lab.registry)
@@ -76,11 +78,18 @@ enum Needed {
 /// What is missing so far.
 #[derive(Default)]
 struct Findings {
+    asked: bool,
     needed: Vec<String>,
     other: Vec<String>,
 }
 
 impl Findings {
+    /// Prints the question that the findings after it answer.
+    fn ask(&mut self, question: &str) -> Result<(), Failure> {
+        let before = if std::mem::replace(&mut self.asked, true) { "\n" } else { "" };
+        print(&format!("{before}{question}\n"))
+    }
+
     fn say(
         &mut self,
         needed: Needed,
@@ -115,6 +124,10 @@ impl Findings {
                 "\n`bakeoff run redmine --quick` can run here without what is missing.{brings}\n"
             )))?;
         }
+        print(&by_own_name(
+            "\nWhat to run first: bakeoff run demo, which compares three engines and pulls their plug, in 3 \
+             minutes\n",
+        ))?;
         Ok(Exit::Done)
     }
 }

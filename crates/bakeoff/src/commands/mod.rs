@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod external;
 pub mod list;
 pub mod plan;
+pub mod present;
 pub mod report;
 pub mod run;
 pub mod trial;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Home;
 use bakeoff_experiment::{
     Block, Bounds, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
@@ -24,7 +23,7 @@ const MUCH_LONGER: f64 = 1.5;
 pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possible) -> String {
     // Of what goes on until it is decided, the part that is run in any case.
     let sure = match experiment.bounds {
-        Some(_) => &possible.first_repetitions(FIRST_LOOK),
+        Some(bounds) => &possible.first_repetitions(bounds.min_repetitions),
         None => possible,
     };
     let blocks = &sure.plan.blocks;
@@ -135,8 +134,9 @@ fn more(
     let time_s = bounds.max_time.map_or(most_s, |time| time.as_secs_f64().min(most_s));
     let ended = if time_s < most_s { ", when --max-time ends it" } else { "" };
     format!(
-        "these are the first {FIRST_LOOK} repetitions, which is the least; a condition that is not decided \
+        "these are the first {} repetitions, which is the least; a condition that is not decided \
          then goes on: at most {} in {}, about {}{ended}\n",
+        bounds.min_repetitions,
         count(possible.plan.trials(), "trial"),
         count(possible.plan.blocks.len(), "block"),
         span(time_s),
@@ -190,11 +190,17 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
     let mut total = String::new();
     let trials = possible.plan.trials();
     if trials > 0 {
+        let (each, about) = match experiment.operations {
+            None => (format!("{} s each", experiment.seconds), "about"),
+            Some(operations) => {
+                let sooner = format!("sooner after {operations} operations of each kind");
+                (format!("{} s each, {sooner}", experiment.seconds), "at most about")
+            }
+        };
         total += &format!(
-            "{} in {}, {} s each, about {} with the loading\n",
+            "{} in {}, {each}, {about} {} with the loading\n",
             count(trials, "trial"),
             count(possible.plan.blocks.len(), "block"),
-            experiment.seconds,
             span(rounded(estimate.loads_s + estimate.trials_s)),
         );
         total += &conditioned(possible, estimate);

@@ -8,10 +8,11 @@ use bakeoff_analysis::Document;
 use bakeoff_report::{Options, Reports, Rows};
 use bakeoff_results::{DATABASE, EXPERIMENT, RunFolder, visible};
 
+use super::present;
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{WIDTH, has_unicode, print, terminal_width, write};
+use crate::output::{WIDTH, has_color, has_unicode, print, terminal_width, write};
 
 /// Prints or writes the report.
 pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
@@ -27,7 +28,9 @@ pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
     if rows == Some(Rows::Series) {
         document.take_series(&folder).map_err(Failure::folder)?;
     }
-    let text = render(&lab.reports, &document, (format, rows), arguments.output.is_none())?;
+    let present = present::read(arguments.present.as_deref(), &document.run.run.factors)?;
+    let options = Options { rows, present, ..options(arguments.output.is_none()) };
+    let text = render(&lab.reports, &document, format, &options)?;
     match &arguments.output {
         Some(path) => {
             spare_records(path, arguments)?;
@@ -98,18 +101,24 @@ pub fn document(dir: &Path) -> Result<Document, Failure> {
         .map_err(Failure::folder)
 }
 
-/// The document as text, in a format and with the rows that it is to have; `terminal`: it is going
-/// to standard output.
+/// The document as text, in a format.
 pub fn render(
     reports: &Reports,
     document: &Document,
-    (format, rows): (&str, Option<Rows>),
-    terminal: bool,
+    format: &str,
+    options: &Options,
 ) -> Result<String, Failure> {
-    let color = terminal && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let width = if terminal { terminal_width() } else { WIDTH };
-    let unicode = !terminal || has_unicode(|name| std::env::var(name).ok());
-    reports
-        .render(document, format, &Options { color, width, unicode, rows })
-        .map_err(|error| Failure::new(Exit::Failed, error))
+    let rendered = reports.render(document, format, options);
+    rendered.map_err(|error| Failure::new(Exit::Failed, error))
+}
+
+/// How a text is written that goes to standard output, or to a file.
+pub fn options(to_output: bool) -> Options {
+    let variable = |name: &str| std::env::var(name).ok();
+    Options {
+        color: to_output && has_color(io::stdout().is_terminal(), variable),
+        width: if to_output { terminal_width() } else { WIDTH },
+        unicode: !to_output || has_unicode(variable),
+        ..Options::default()
+    }
 }

@@ -12,11 +12,11 @@ use bakeoff_disk::mount::Launcher;
 use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Ending, LabError, Possible, Preflight, Runner, now_s};
-use bakeoff_report::Reports;
+use bakeoff_report::Options;
 use bakeoff_results::{RunFolder, Status, visible};
 
 use self::asked::Asked;
-use super::{disk_daemon, external, plan, report, trial};
+use super::{disk_daemon, external, plan, present, report, trial};
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
@@ -48,7 +48,9 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         }
         None => (asked.new_experiment()?, None),
     };
-    asked.check_cut_flags(&experiment)?;
+    asked.check_keep_images(&experiment)?;
+    // Refused before anything runs.
+    present::read(arguments.present.as_deref(), &present::factors(&experiment))?;
     if !arguments.quiet {
         name_unused_settings(&experiment);
         for warning in external::unprotected(registry, &experiment) {
@@ -86,7 +88,10 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     };
     let before = goes_on.then(|| how_much(&folder)).transpose()?;
     let stop = stop::flag()?;
-    let mut progress = Progress::new(arguments.quiet, &experiment);
+    let mut progress = Progress::new(arguments.quiet, &experiment, &possible.plan);
+    if goes_on {
+        progress.resume(&folder.trials().map_err(Failure::folder)?);
+    }
     let ended = Runner {
         registry,
         program: &program,
@@ -165,7 +170,7 @@ fn conclude(
     noted?;
     let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
-        show(asked.reports, folder, &document, asked.arguments.quiet)?;
+        show(asked, folder, &document)?;
     }
     match ending {
         Ending::Finished { .. } if any_broken(&document) => Ok(Exit::Promise),
@@ -193,18 +198,17 @@ fn any_failed(document: &Document) -> bool {
 }
 
 /// Writes the HTML report and prints the tables, or only the verdict.
-fn show(
-    reports: &Reports,
-    folder: &RunFolder,
-    document: &Document,
-    quiet: bool,
-) -> Result<(), Failure> {
+fn show(asked: Asked<'_>, folder: &RunFolder, document: &Document) -> Result<(), Failure> {
+    let Asked { reports, arguments, .. } = asked;
     let path = folder.dir().join(REPORT);
-    write_here(&path, &report::render(reports, document, ("html", None), false)?)?;
-    if quiet {
+    let present = present::read(arguments.present.as_deref(), &document.run.run.factors)?;
+    let page = Options { present: present.clone(), ..report::options(false) };
+    write_here(&path, &report::render(reports, document, "html", &page)?)?;
+    if arguments.quiet {
         return print(&format!("{}\n", bakeoff_report::verdict(document)));
     }
-    print(&report::render(reports, document, ("term", None), true)?)?;
+    let lines = Options { present, ..report::options(true) };
+    print(&report::render(reports, document, "term", &lines)?)?;
     print(&format!("\nThe report: {}\n", path.display()))
 }
 

@@ -1,5 +1,6 @@
 //! The planner on made-up trials.
 
+use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_experiment::{Changes, Experiment};
 use bakeoff_results::{Debts, Machine, Measured, Measures, Operation, Run, Trial, histogram};
 
@@ -38,7 +39,7 @@ impl Bench {
             "neighbour_alone_per_second": null, "text": "",
         }))
         .unwrap();
-        run.sequential = bakeoff_analysis::schedule(&run, 20, max_time_s);
+        run.sequential = bakeoff_analysis::schedule(&run, FIRST_LOOK..=20, max_time_s);
         RunFolder::create(&self.dir.path().join("run"), &run, "").unwrap()
     }
 

@@ -169,6 +169,13 @@ fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
         assert!(done.says(&["fusermount3", "modprobe"]).err().lines().count() <= 2);
         assert!(!place.path("named").exists());
     }
+    // A preset whose question is another one goes without its power cuts, unless they were asked for.
+    let demo = ["run", "demo", "--quick", "--engine", "sqlite,lmdb", "--dry-run"];
+    let done = without_fuse(&place, &demo).unwrap().code(0);
+    let out = done.says(&["on the disk host instead of ssd-sata and without power cuts"]).out();
+    assert!(out.contains("disk host") && !out.contains("power cut"), "{out}");
+    let done = without_fuse(&place, &[&demo[..], &["--cuts", "2"]].concat()).unwrap().code(0);
+    done.says(&["8 power cuts", "would not begin here: "]);
     // No other disk would do for a power cut.
     let cuts = without_fuse(&place, &["run", "power-cut", "--engine", "sqlite", "--out", "c"]);
     let said = cuts.unwrap().code(1).says(&["no power can be cut", "modprobe"]).err();

@@ -134,9 +134,11 @@ fn a_dry_run_shows_the_plan_and_starts_nothing() {
     let place = Place::new();
     let done = place.run(&["run", "redmine", "--quick", "--dry-run"]).code(0);
     // Counted as in the reports, from 0.
-    done.says(&["24 trials in 6 blocks", "block   0  repetition  0", "block   5", "sqlite@again"]);
+    done.says(&["40 trials in 10 blocks, 3 s each, sooner after 100 operations of each kind, at most"]);
     let done = place.run(&["run", "redmine", "--quick", "--dry-run"]).code(0);
-    done.says(&["all else equal: ", "clients 1", "neighbours 25%", "disk ssd-sata", "scale small"]);
+    done.says(&["block   0  repetition  0", "block   9", "sqlite@again"]);
+    let done = place.run(&["run", "redmine", "--quick", "--dry-run"]).code(0);
+    done.says(&["all else equal: ", "clients 1", "neighbours 0", "disk ssd-sata", "scale small"]);
     let long = place.run(&["run", "redmine-sweep", "--dry-run"]).code(0);
     let (out, total) = (long.out(), "600 trials in 150 blocks, 20 s each, about 3 h 30 min");
     assert_eq!(out.matches(total).count(), 2, "at the end of a long plan, too: {out}");

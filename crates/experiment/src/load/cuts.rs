@@ -7,7 +7,7 @@ use crate::cuts::IMAGES;
 use crate::keys::Layer;
 use crate::level::each_once;
 use crate::message::{Given, Place, Problem};
-use crate::{Count, Cuts, FILE_SYSTEMS, Factor, KEEPS, Vocabulary, WorkloadNames};
+use crate::{Changes, Count, Cuts, FILE_SYSTEMS, Factor, KEEPS, Vocabulary, WorkloadNames};
 
 /// What the layers say of cuts, made whole; `None` where none are made.
 pub(super) fn settle(
@@ -42,6 +42,24 @@ pub(super) fn asked(layer: &Layer) -> Option<&Place> {
     let count = layer.cuts.as_ref().filter(|count| count.value != Count::Times(0));
     let alone = layer.cut_number.as_ref().map(|given| &given.place);
     alone.or(count.map(|given| &given.place))
+}
+
+/// Flags of power cuts where none are made.
+pub(super) fn idle_flags(changes: &Changes, layer: &Layer) -> Vec<Problem> {
+    if asked(layer).is_some() {
+        return Vec::new();
+    }
+    let flags = [
+        ("--keep", changes.keep.is_some()),
+        ("--file-system", changes.file_system.is_some()),
+        ("--cut-recovery", changes.cut_recovery == Some(true)),
+    ];
+    let given = flags.into_iter().filter(|(_, given)| *given);
+    let problem = |(flag, _)| {
+        Problem::new(format!("{flag} is for power cuts, and this run makes none"))
+            .help(format!("add --cuts N, or leave {flag} out"))
+    };
+    given.map(problem).collect()
 }
 
 /// What does not go together.

@@ -2,7 +2,7 @@
 
 use crate::level::base;
 use crate::message::Problem;
-use crate::{Changes, Experiment, PlannerNames};
+use crate::{Bounds, Changes, Experiment, PlannerNames};
 
 /// Flags that the planner takes no notice of.
 pub(super) fn idle_flags(changes: &Changes, planner: &PlannerNames) -> Vec<Problem> {
@@ -11,6 +11,7 @@ pub(super) fn idle_flags(changes: &Changes, planner: &PlannerNames) -> Vec<Probl
         false => {
             let help = "add --until-decided";
             vec![
+                ("--min-repetitions", changes.min_repetitions.is_some(), help),
                 ("--max-repetitions", changes.max_repetitions.is_some(), help),
                 ("--max-time", changes.max_time.is_some(), help),
             ]
@@ -24,6 +25,17 @@ pub(super) fn idle_flags(changes: &Changes, planner: &PlannerNames) -> Vec<Probl
                 .help(format!("{help}, or leave {flag} out"))
         })
         .collect()
+}
+
+/// What is wrong with bounds that leave no room between them.
+pub(super) fn no_room(experiment: &Experiment) -> Option<Problem> {
+    let Bounds { min_repetitions, max_repetitions, .. } = experiment.bounds?;
+    (min_repetitions > max_repetitions).then(|| {
+        Problem::new(format!(
+            "a block can't be repeated {min_repetitions} times at least and {max_repetitions} times at most"
+        ))
+        .help("lower `min_repetitions`, or raise `max_repetitions`")
+    })
 }
 
 /// What is wrong with deciding an experiment that compares nothing.

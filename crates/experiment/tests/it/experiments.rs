@@ -8,8 +8,8 @@ use crate::common::{
     GOOD, OF_FILES, load, load_with, taking_rows, trusting, vocabulary, vocabulary_with,
 };
 use bakeoff_experiment::{
-    Bounds, Changes, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, Rate, RowsFrom,
-    WorkloadNames, base, engine, presets,
+    Bounds, Changes, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, PlannerNames, Rate,
+    RowsFrom, WorkloadNames, base, engine, presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -141,6 +141,8 @@ fn presets_are_right_and_as_long_as_they_say() {
     let factors = [Factor::CLIENTS, Factor::RATE].into_iter().chain(of_pages).collect();
     let pages = WorkloadNames { name: "page".to_owned(), factors, scales: Vec::new(), ..tests };
     vocabulary.workloads.push(pages);
+    let planner = PlannerNames { name: "until-decided".to_owned(), repeats: true };
+    vocabulary.planners.push(planner);
     for preset in presets() {
         for quick in [false, true] {
             let changes = Changes { quick, ..Changes::default() };
@@ -244,6 +246,7 @@ prop_compose! {
         compare in any::<prop::sample::Index>(),
         alias in prop::option::of("[a-zA-Z0-9-]{1,8}"),
         seconds in 0.5..=86_400.0,
+        operations in prop::option::of(20u32..=1_000_000),
         repetitions in 1u32..20,
         seed in 0..=i64::MAX as u64,
         noise_floor: bool,
@@ -274,6 +277,7 @@ prop_compose! {
         // Of one level nothing is decided.
         let bounds = bounds.filter(|_| levels.collect::<BTreeSet<_>>().len() > 1);
         let bounds = bounds.map(|(max_repetitions, seconds)| Bounds {
+            min_repetitions: max_repetitions / 2 + 2,
             max_repetitions,
             max_time: seconds.map(Duration::from_secs),
         });
@@ -285,7 +289,7 @@ prop_compose! {
         let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
             name, title, workload, text, rows_from: None, rows_strict: false, compare, factors, disks, settings, seconds,
-            repetitions, seed, noise_floor, priced: false, planner, bounds, cuts, published: None,
+            operations, repetitions, seed, noise_floor, priced: false, planner, bounds, cuts, published: None,
         }
     }
 }

@@ -16,17 +16,19 @@ struct Flags {
 
 /// What a file says beside the key, a line for the key, the flag that says the same, and another line
 /// for the key.
-const SAID: [(&str, &str, &str, &str); 19] = [
+const SAID: [(&str, &str, &str, &str); 21] = [
     ("", "compare = \"disk\"", "--compare=disk", "compare = \"engine\""),
     ("", "text = \"/all.txt\"", "--text=/all.txt", "text = \"/none.txt\""),
     ("", "rows_from = \"/all.tsv\"", "--rows-from=/all.tsv", "rows_from = \"/none.tsv\""),
     ("rows_from = \"/a.tsv\"", "rows_strict = true", "--rows-strict", "rows_strict = false"),
     ("", "seconds = 2.5", "--seconds=2.5", "seconds = 7"),
+    ("", "operations = 100", "--operations=100", "operations = 200"),
     ("", "repetitions = 7", "--repetitions=7", "repetitions = 8"),
     ("", "seed = 9", "--seed= 9", "seed = 10"),
     ("", "noise_floor = true", "--noise-floor", "noise_floor = false"),
     ("state = \"steady\"", "priced = true", "--priced", "priced = false"),
     ("", "planner = \"longer\"", "--planner=longer", "planner = \"fixed\""),
+    ("planner = \"decides\"", "min_repetitions = 4", "--min-repetitions=4", "min_repetitions = 5"),
     ("planner = \"decides\"", "max_repetitions = 4", "--max-repetitions=4", "max_repetitions = 5"),
     ("planner = \"decides\"", "max_time = \"90s\"", "--max-time=90s", "max_time = \"2h\""),
     ("", "cuts = 3", "--cuts=3", "cuts = 4"),

@@ -29,8 +29,8 @@ error: unknown key `neighbors`
   | ^^^^^^^^^
   |
   = help: did you mean `neighbours`?
-  = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
-max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, quick, \
+  = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, operations, repetitions, seed, noise_floor, priced, planner, \
+min_repetitions, max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, quick, \
 disks, settings, published";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
@@ -84,8 +84,8 @@ error: unknown key `secnds`
   | ^^^^^^
   |
   = help: did you mean `seconds`?
-  = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, repetitions, seed, noise_floor, priced, planner, \
-max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state
+  = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, operations, repetitions, seed, noise_floor, priced, planner, \
+min_repetitions, max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state
 
 error: unknown factor `engin`
  --> the command line:1:11
@@ -214,6 +214,9 @@ const LINES: &[(&str, &str, &str)] = &[
     ("seed = -1", "`seed` can't be -1", "valid: 0 and above"),
     ("planner = \"longr\"", "unknown planner `longr`", "did you mean `longer`?"),
     ("max_repetitions = 2", "nothing is decided by 2 repetitions at most", "valid: 3 to 1000"),
+    ("min_repetitions = 2", "nothing is decided after 2 repetitions", "valid: 3 to 1000"),
+    ("operations = 19", "a trial can't end after 19 operations of each kind", "valid: 20 to 1000000"),
+    ("operations = true", "`operations` has to be a whole number", ""),
     ("max_time = \"2 hours\"", "`2 hours` is no time", "such as 90s, 45min, 2h or 1d"),
     ("max_time = 7200", "`max_time` has to be a string", "a whole number"),
     ("planner = \"all\"", "unknown planner `all`", "valid: fixed, longer, decides"),
@@ -443,7 +446,7 @@ fn flags_are_checked_like_the_file() {
         ..Changes::default()
     };
     let decides = |changes: Changes| Changes { planner: Some("decides".into()), ..changes };
-    let changes: [(Changes, &str); 12] = [
+    let changes: [(Changes, &str); 16] = [
         (engines("sqlite,,lmdb"), "an empty level of `engine`"),
         (engines(""), "an empty level of `engine`"),
         (engines("lmdb,lmdb"), "`lmdb` is twice"),
@@ -452,6 +455,19 @@ fn flags_are_checked_like_the_file() {
         (
             decides(Changes { repetitions: Some(5), ..Changes::default() }),
             "the planner `decides` takes no --repetitions",
+        ),
+        (Changes { operations: Some(5), ..Changes::default() }, "after 5 operations of each kind"),
+        (
+            Changes { min_repetitions: Some(5), ..Changes::default() },
+            "the planner `fixed` takes no --min-repetitions",
+        ),
+        (
+            decides(Changes {
+                min_repetitions: Some(9),
+                max_repetitions: Some(8),
+                ..Changes::default()
+            }),
+            "repeated 9 times at least and 8 times at most",
         ),
         (
             Changes { max_repetitions: Some(5), ..Changes::default() },
@@ -464,6 +480,10 @@ fn flags_are_checked_like_the_file() {
         (decides(Changes { max_time: Some("2".into()), ..Changes::default() }), "`2` is no time"),
         (Changes { seed: Some(u64::MAX), ..Changes::default() }, "too large for a seed"),
         (Changes { text: Some("".into()), ..Changes::default() }, "`text` names no file"),
+        (
+            Changes { keep: Some("torn".into()), ..Changes::default() },
+            "--keep is for power cuts, and this run makes none",
+        ),
         (Changes { quick: true, ..engines("lmbd") }, "asks for the table `[quick]`"),
     ];
     for (changes, title) in changes {

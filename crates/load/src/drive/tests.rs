@@ -125,6 +125,37 @@ fn the_window_waits_for_enough_of_the_slowest_kind() {
     assert!((a / b - 1.0).abs() < 0.2 && (b - 1.0 / 0.17).abs() < 0.6, "{a} and {b}");
 }
 
+#[test]
+fn enough_operations_of_each_kind_end_a_drive_before_its_time() {
+    let wanted = Plan { enough: Some(5), least: 2, ..plan(1, 2, 5000) };
+    let outcome = simulated(&wanted, |client| in_turn(client, &[20, 150])).outcome;
+    // The fifth of the slow kind that counts ends at 1360 ms, and a batch tells so 200 ms later at most.
+    let end = outcome.window_s.1;
+    assert!((1.36..=1.57).contains(&end), "{end}");
+    assert!(kept(&outcome).iter().all(|kept| (5..=7).contains(kept)), "{:?}", kept(&outcome));
+    assert!(!outcome.stopped && outcome.kinds.iter().all(|kind| kind.unfinished == 0));
+    // Where they are too slow for that, it ends with its time, and waits for the least as ever.
+    let slow = simulated(&Plan { enough: Some(1000), ..plan(1, 2, 1000) }, |client| {
+        in_turn(client, &[20, 150])
+    });
+    assert_eq!(slow.outcome.window_s, (0.1, 1.0));
+    let waits = Plan { enough: Some(1000), least: 5, ..plan(1, 2, 300) };
+    let waits = simulated(&waits, |client| in_turn(client, &[20, 150])).outcome;
+    assert!((1.02..=1.22).contains(&waits.window_s.1), "{:?}", waits.window_s);
+}
+
+/// The easy, wrong window that ends by a number leaves out what outlasts it.
+#[test]
+fn a_drive_that_a_number_ends_leaves_nothing_out_that_was_slow() {
+    let wanted = Plan { enough: Some(5), ..plan(2, 1, 5000) };
+    let client = |number| takes(if number == 0 { 1300 } else { 10 });
+    let outcome = simulated(&wanted, client).outcome;
+    let (kind, end) = (&outcome.kinds[0], outcome.window_s.1);
+    assert!((0.55..=0.76).contains(&end), "{end}");
+    assert!(same(kind.kept.max(), 1300 * MS), "it was there for all of the window, and counts");
+    assert_eq!((kind.unfinished, ran_ms(&outcome)), (0, 1300), "it is followed to its end");
+}
+
 /// With one kind of operation and no failure a rate is what is in flight over the mean time.
 #[test]
 fn the_total_of_one_kind_is_the_inverse_of_its_mean() {
@@ -334,6 +365,17 @@ fn an_open_loop_starts_as_many_as_are_due_whatever_the_clients_could_do() {
         let all = kind.kept.len();
         assert_eq!((service.len(), open.start_delay.len()), (all, all));
     }
+}
+
+#[test]
+fn a_number_ends_an_open_loop_too_and_what_was_due_by_then_is_counted() {
+    let wanted = Plan { pace: even(100.0), enough: Some(20), ..plan(1, 1, 5000) };
+    let outcome = simulated(&wanted, |_| takes(1)).outcome;
+    let (end, open) = (outcome.window_s.1, outcome.open.as_ref().unwrap());
+    assert!((0.69..=0.92).contains(&end), "{end}");
+    assert_eq!(open.not_started, 0);
+    assert!((open.due as f64 - end * 100.0).abs() <= 1.0, "{} by {end}", open.due);
+    assert!((20..=43).contains(&kept(&outcome)[0]), "{:?}", kept(&outcome));
 }
 
 /// Clients that are free take the next starts ahead, those beyond the window's end, too: these were not

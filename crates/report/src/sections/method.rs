@@ -24,7 +24,7 @@ impl Section for Method {
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let run = &layout.document.run.run;
         let mut prose = match layout::is_timed(layout.document) {
-            true => [Some(trials(layout)), answers(run), Some(figures()), Some(verdicts(run))]
+            true => [Some(trials(layout)), answers(run), Some(figures(run)), Some(verdicts(run))]
                 .into_iter()
                 .flatten()
                 .collect(),
@@ -69,8 +69,8 @@ fn trials(layout: &Layout<'_>) -> Words {
         .marked("A *trial* runs the workload ")
         .stressed(&run.workload)
         .plain(format!(
-            " once, in a process of its own, for {}, from a fresh copy of the same data. {loops}",
-            words::span(run.seconds)
+            " once, in a process of its own, {}, from a fresh copy of the same data. {loops}",
+            words::trial_lasts(run)
         ))
         .marked(" A *block* holds one trial for each ")
         .plain(format!(
@@ -124,8 +124,8 @@ fn times(run: &Run) -> String {
 }
 
 /// What a mean, a quantile and a ratio are.
-fn figures() -> Words {
-    Words::default().marked(
+fn figures(run: &Run) -> Words {
+    let words = Words::default().marked(
         "The first tenth of a trial’s time is its warm-up. Every operation that starts after it counts \
          and is followed to its end, and the trial goes on until the time is over and ten of each \
          operation have ended; what still runs when ten times its time is over is cut off there, and its \
@@ -135,7 +135,14 @@ fn figures() -> Words {
          ratios inside the blocks; its 95 % interval comes from their spread (Student’s t on their \
          logarithms). An interval is called *wide* where it reaches more than tenfold to either side: \
          only more repetitions narrow it.",
-    )
+    );
+    match run.operations_each {
+        None => words,
+        Some(each) => words.plain(format!(
+            " A trial’s time is over, too, as soon as {each} of each operation are known to have ended, but \
+             for a steady one."
+        )),
+    }
 }
 
 /// What the words of judgement mean.

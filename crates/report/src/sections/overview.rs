@@ -45,7 +45,10 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
     };
     let trials = format!(
         "{trials}, each {}, in {}{}",
-        words::span(run.seconds),
+        match run.operations_each {
+            None => words::span(run.seconds),
+            Some(_) => words::trial_lasts(run),
+        },
         if run.sequential.is_some() { "at most " } else { "" },
         words::many(run.repetitions as usize, "repetition")
     );

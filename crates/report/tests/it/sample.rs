@@ -311,6 +311,7 @@ impl Sample {
             baseline: self.engines[0].into(),
             factors,
             seconds: 10.0,
+            operations_each: None,
             repetitions: self.blocks,
             seed: 42,
             planned: planned as u32,

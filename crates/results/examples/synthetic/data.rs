@@ -44,6 +44,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             ("neighbours".to_owned(), names(neighbours)),
         ],
         seconds: f64::from(SECONDS),
+        operations_each: Some(100),
         repetitions: planned / (ENGINES.len() * clients.len() * neighbours.len()) as u32,
         seed: 1,
         planned,

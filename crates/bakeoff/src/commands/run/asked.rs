@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bakeoff_experiment::{Changes, Experiment, Factor, HOST, Vocabulary, base};
+use bakeoff_experiment::{Changes, Count, Experiment, Factor, HOST, Vocabulary, base};
 use bakeoff_lab::Registry;
 use bakeoff_lab::targets::tables::rows::survey;
 use bakeoff_report::Reports;
@@ -82,34 +82,33 @@ impl Asked<'_> {
         let arguments = self.arguments;
         let name = arguments.experiment.as_deref().unwrap_or_default();
         let is_preset = self.registry.presets().iter().any(|preset| preset.name == name);
-        if experiment.cuts.is_some() || !is_preset || arguments.changes().gives(Factor::DISK) {
+        // Power cuts are the question of some presets; those of other presets can be left out.
+        let cuts = experiment.cuts.as_ref();
+        let given = arguments.keys.cuts.is_some();
+        let asked = cuts.is_some_and(|it| given || it.workload == experiment.workload);
+        if asked || !is_preset || arguments.changes().gives(Factor::DISK) {
             // It is told with all else that keeps the run from beginning.
             return Ok(experiment);
         }
+        let without = if cuts.is_some() { " and without power cuts" } else { "" };
         say(format_args!(
-            "on the disk {HOST} instead of {levels}, since no virtual disk can be had: {reason}"
+            "on the disk {HOST} instead of {levels}{without}, since no virtual disk can be had: {reason}"
         ));
         let mut changes = arguments.changes();
         changes.factors.push((Factor::DISK, HOST.into()));
+        changes.cuts = cuts.map(|_| Count::Times(0));
         self.load(name, &changes, arguments.trust_experiment)
     }
 
-    /// Refuses what flags say of power cuts where none are made.
-    pub fn check_cut_flags(&self, experiment: &Experiment) -> Result<(), Failure> {
-        let arguments = self.arguments;
-        let given = [
-            ("--keep", arguments.keys.keep.is_some()),
-            ("--file-system", arguments.keys.file_system.is_some()),
-            ("--cut-recovery", arguments.keys.cut_recovery == Some(true)),
-            ("--keep-images", arguments.keep_images),
-        ];
-        match given.into_iter().find(|(_, given)| *given && experiment.cuts.is_none()) {
-            Some((flag, _)) => Err(usage(format!(
-                "{flag} is for power cuts, and this run makes none: add --cuts N, or leave {flag} \
-                 out"
-            ))),
-            None => Ok(()),
+    /// Refuses to keep the images of power cuts where none are made.
+    pub fn check_keep_images(&self, experiment: &Experiment) -> Result<(), Failure> {
+        if !self.arguments.keep_images || experiment.cuts.is_some() {
+            return Ok(());
         }
+        Err(usage(
+            "--keep-images is for power cuts, and this run makes none: add --cuts N, or leave \
+             --keep-images out",
+        ))
     }
 }
 

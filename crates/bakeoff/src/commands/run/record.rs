@@ -139,12 +139,13 @@ fn describe_run(
             .map(|factor| (factor.name().into(), experiment.levels(*factor)))
             .collect(),
         seconds: experiment.seconds,
+        operations_each: experiment.operations,
         repetitions: experiment.most_repetitions(),
         seed: experiment.seed,
         planner: Some(experiment.planner.clone()),
         planned: possible.plan.trials() as u32,
         command: command_line(),
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: env!("BAKEOFF_VERSION").into(),
         debug_build: cfg!(debug_assertions),
         started_s: now_s(),
         machine,
@@ -161,9 +162,9 @@ fn describe_run(
         answers: Vec::new(),
         published: experiment.published.as_ref().map(|article| article.published.clone()),
     };
-    if let Some(Bounds { max_repetitions, max_time }) = experiment.bounds {
+    if let Some(Bounds { min_repetitions, max_repetitions, max_time }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());
-        run.sequential = bakeoff_analysis::schedule(&run, max_repetitions, max_time_s);
+        run.sequential = bakeoff_analysis::schedule(&run, min_repetitions..=max_repetitions, max_time_s);
     }
     Ok(run)
 }

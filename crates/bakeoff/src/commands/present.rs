@@ -1,0 +1,83 @@
+//! `--present`: what is in use today, from which a report says what each change buys.
+
+use bakeoff_experiment::Experiment;
+
+use crate::exit::{Exit, Failure};
+
+/// The factors of a run or an experiment, each with its levels.
+pub type Factors = [(String, Vec<String>)];
+
+/// Those of an experiment.
+pub fn factors(experiment: &Experiment) -> Vec<(String, Vec<String>)> {
+    let factors = experiment.factors.keys();
+    factors.map(|factor| (factor.name().to_owned(), experiment.levels(*factor))).collect()
+}
+
+/// Reads `FACTOR=LEVEL,FACTOR=LEVEL`: levels of some factors, each factor once.
+///
+/// # Errors
+/// The first piece that is no level of a factor, with what there is.
+pub fn read(given: Option<&str>, factors: &Factors) -> Result<Vec<(String, String)>, Failure> {
+    let mut present: Vec<(String, String)> = Vec::new();
+    for piece in given.into_iter().flat_map(|given| given.split(',')).map(str::trim) {
+        let (factor, level) = one(piece, factors).map_err(|why| {
+            Failure::new(Exit::Usage, format!("--present can't take `{piece}`: {why}"))
+        })?;
+        if present.iter().any(|(known, _)| *known == factor) {
+            let why = format!("--present has two levels of {factor}; name one");
+            return Err(Failure::new(Exit::Usage, why));
+        }
+        present.push((factor, level));
+    }
+    Ok(present)
+}
+
+fn one(piece: &str, factors: &Factors) -> Result<(String, String), String> {
+    let Some((factor, level)) = piece.split_once('=') else {
+        return Err("write FACTOR=LEVEL, such as engine=sqlite".into());
+    };
+    let (factor, level) = (factor.trim(), level.trim());
+    let Some((name, levels)) = factors.iter().find(|(name, _)| name == factor) else {
+        let names: Vec<&str> = factors.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(format!("the run has no factor `{factor}`; it has {}", names.join(", ")));
+    };
+    match levels.iter().find(|known| *known == level) {
+        Some(level) => Ok((name.clone(), level.clone())),
+        None => Err(format!("the run has no such level of {name}; it has {}", levels.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(given: &str) -> Result<Vec<(String, String)>, String> {
+        let factors = [("engine", vec!["sqlite", "lmdb"]), ("durability", vec!["strict"])];
+        let factors = factors.map(|(name, levels)| {
+            (name.to_owned(), levels.into_iter().map(str::to_owned).collect::<Vec<_>>())
+        });
+        read(Some(given), &factors).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn levels_are_read_each_with_its_factor() {
+        let present = said("engine=lmdb, durability = strict").unwrap();
+        let pair = |name: &str, level: &str| (name.to_owned(), level.to_owned());
+        assert_eq!(present, [pair("engine", "lmdb"), pair("durability", "strict")]);
+        assert_eq!(read(None, &[]).unwrap(), []);
+    }
+
+    #[test]
+    fn what_the_run_does_not_have_is_refused_with_what_it_has() {
+        for (given, why) in [
+            ("sqlite", "write FACTOR=LEVEL"),
+            ("", "write FACTOR=LEVEL"),
+            ("engin=sqlite", "no factor `engin`; it has engine, durability"),
+            ("engine=postgres", "no such level of engine; it has sqlite, lmdb"),
+            ("engine=sqlite,engine=lmdb", "two levels of engine"),
+        ] {
+            let said = said(given).unwrap_err();
+            assert!(said.contains(why), "{given}: {said}");
+        }
+    }
+}
