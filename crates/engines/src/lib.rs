@@ -29,6 +29,7 @@ pub mod sql;
 pub mod sqlite;
 pub mod statement;
 mod survey;
+pub mod tarantool;
 pub mod urls;
 mod value;
 
@@ -320,6 +321,12 @@ pub trait Engine: Send + Sync {
         self.available().map_err(|problem| vec![problem])
     }
 
+    /// The level at which data are loaded into a new database; `None` for the weakest that it gives. It is
+    /// another one where the weakest would leave other files than trials at the other levels begin with.
+    fn loads_at(&self) -> Option<Durability> {
+        None
+    }
+
     /// Whether what was committed at this level is still there when the engine's own process is
     /// killed and the system lives on. Where it is not, the process's death takes what a power cut
     /// would.
@@ -539,5 +546,7 @@ pub static ENGINES: &[&dyn Engine] = &[
     &mysql::ROCKSDB,
     &mysql::ARIA,
     &postgres::POSTGRES,
+    &tarantool::MEMTX,
+    &tarantool::VINYL,
     &null::Null,
 ];

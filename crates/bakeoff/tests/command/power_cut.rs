@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_testkit::wait_until;
+use bakeoff_testkit::{Tmpfs, wait_until};
 use serde_json::Value;
 
-use super::bad_input::Tmpfs;
 use super::on_disks::{can_mount, mounts_below};
 use super::servers::installed;
 use super::{Done, Place};
