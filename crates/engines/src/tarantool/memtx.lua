@@ -31,6 +31,14 @@ local function note(space, key, tuple)
     end
 end
 
+-- Ends all that has begun so far.
+local function forget_all()
+    note(0, '', nil)
+    while first <= last do
+        forget()
+    end
+end
+
 local memtx = {}
 
 -- memtx has no transaction that outlives a request. A transaction is the number of the last change when
@@ -105,13 +113,23 @@ function memtx.commit(snapshot, reads, writes)
     if snapshot >= 0 and (begun(snapshot) == nil or not unchanged(snapshot, reads)) then
         return false
     end
-    -- Others see changes when they are made. Those of a commit that fails are undone, and noted all the
-    -- same: nobody can tell the tuples before from those after.
     for _, write in ipairs(writes) do
         note(write[1], write[2], box.space[write[1]]:get{write[2]})
     end
-    atomically(apply, writes)
-    return true
+    local applied = false
+    local fine, problem = pcall(atomically, function()
+        apply(writes)
+        applied = true
+    end)
+    if fine then
+        return true
+    end
+    -- Others see changes when they are made. Where the log could not be written, they may have seen what is
+    -- undone now: nothing that has begun before goes on.
+    if applied then
+        forget_all()
+    end
+    error(problem)
 end
 
 function memtx.finish()
