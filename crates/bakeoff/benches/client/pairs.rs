@@ -1,9 +1,9 @@
-//! Pairs of figures, sysbench's and ours, and their ratio beside its limits.
+//! Pairs of figures, another client's and ours, and their ratio beside its limits.
 
 use bakeoff_stats::paired::{CONFIDENCE, Estimate, ratio};
 use bakeoff_stats::quantile::median;
 
-/// What the ratio, ours over sysbench's, must be.
+/// What the ratio, ours over theirs, must be.
 #[derive(Clone, Copy)]
 pub enum Limit {
     /// At least so much.
@@ -40,9 +40,9 @@ impl std::fmt::Display for Limit {
     }
 }
 
-/// The line above rows.
-pub fn heading(title: &str) {
-    println!("\n{title:<44} {:>10} {:>10}  {:<22} {:<14}", "sysbench", "bakeoff", "ratio", "limit");
+/// The line above rows; `theirs` is the other client.
+pub fn heading(title: &str, theirs: &str) {
+    println!("\n{title:<44} {theirs:>10} {:>10}  {:<22} {:<14}", "bakeoff", "ratio", "limit");
 }
 
 /// One thing measured in pairs.
@@ -50,7 +50,7 @@ pub fn heading(title: &str) {
 pub struct Pairs(Vec<(f64, f64)>);
 
 impl Pairs {
-    /// sysbench's figure, and ours.
+    /// Their figure, and ours.
     pub fn add(&mut self, [theirs, ours]: [f64; 2]) {
         self.0.push((theirs, ours));
     }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::Work;
+use crate::usage::{accounted, figure, output};
 
 /// Whether there is one of the version that `oltp` follows.
 ///
@@ -29,14 +29,6 @@ fn command(socket: &Path, script: &str, rows: u64) -> Command {
     command
 }
 
-fn output(command: &mut Command) -> String {
-    let output = command.output().expect("sysbench starts");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}{errors}");
-    said
-}
-
 /// Creates and fills the table in a storage engine.
 pub fn prepare(socket: &Path, storage: &str, rows: u64) {
     let mut command = command(socket, "oltp_read_write", rows);
@@ -58,34 +50,4 @@ pub fn run(socket: &Path, test: &str, rows: u64, clients: usize, seconds: u32) -
         cpu: whole - start,
         queries_each: Some(figure(&said, "queries:") / transactions),
     }
-}
-
-/// What it says, and the processor seconds of its process.
-fn accounted(command: &mut Command) -> (String, f64) {
-    let before = processor_time();
-    let said = output(command);
-    (said, (processor_time() - before).as_secs_f64())
-}
-
-/// Processor time of the processes that this one has started and that have ended.
-fn processor_time() -> Duration {
-    // SAFETY: the call fills the whole of what it is given, and zero is valid for all of that.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        assert_eq!(libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage), 0);
-        usage
-    };
-    let time = |it: libc::timeval| {
-        Duration::from_secs(it.tv_sec.unsigned_abs())
-            + Duration::from_micros(it.tv_usec.unsigned_abs())
-    };
-    time(usage.ru_utime) + time(usage.ru_stime)
-}
-
-/// The number behind a word.
-fn figure(said: &str, word: &str) -> f64 {
-    let line = said.lines().find_map(|line| line.trim().strip_prefix(word));
-    let first = line.and_then(|rest| rest.split_whitespace().next());
-    let number = first.and_then(|text| text.trim_end_matches('s').parse().ok());
-    number.unwrap_or_else(|| panic!("sysbench did not say {word:?}:\n{said}"))
 }
