@@ -340,6 +340,24 @@ fn the_power_of_somebody_elses_server_is_not_cut() {
 }
 
 #[test]
+fn a_plan_says_which_level_is_less_than_its_name() {
+    let place = Place::new();
+    let planned = |engine| {
+        let run = ["run", "power-cut", "--engine", engine, "--durability", "none,strict"];
+        place.run(&[&run[..], &["--dry-run"]].concat()).code(0).out()
+    };
+    let said = planned("tarantool:vinyl");
+    for (level, part) in
+        [("none", "vinyl refuses to write without a log"), ("strict", "snapshot_at_start=yes")]
+    {
+        let start = format!("tarantool:vinyl at durability {level}: ");
+        let line = said.lines().find(|line| line.starts_with(&start));
+        assert!(line.is_some_and(|line| line.contains(part)), "{level}: {said}");
+    }
+    assert!(!planned("sqlite").contains(" at durability "));
+}
+
+#[test]
 fn every_moment_is_cut_within_the_budget_that_the_plan_shows() {
     if !can_mount() {
         return;

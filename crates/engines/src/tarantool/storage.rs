@@ -58,19 +58,22 @@ pub(super) struct Logged {
     pub storage: Storage,
     /// Whether the level's option says `wal_mode=write`.
     pub writes: bool,
+    /// Whether the log is begun anew at the start, by `snapshot_at_start=yes`.
+    pub anew: bool,
 }
 
 impl Logged {
     /// The storage as it comes.
     pub const fn usual(storage: Storage) -> Self {
-        Self { storage, writes: false }
+        Self { storage, writes: false, anew: false }
     }
 
     /// The same under the options of a level, and the others of these.
     pub fn with(self, options: &Options) -> (Self, Options) {
         let mut others = options.clone();
         let writes = others.remove(MEMTX_WAL_MODE.factor.name).is_some();
-        (Self { writes: self.writes || writes, ..self }, others)
+        let anew = others.get(SNAPSHOT).is_some_and(|it| it == "yes");
+        (Self { writes, anew, ..self }, others)
     }
 
     /// The setting `wal_mode` of a durability level.
@@ -102,7 +105,11 @@ impl Logged {
             (Storage::Memtx, true) => WRITTEN,
             (Storage::Vinyl, _) => VINYL_WRITTEN,
         };
-        let strict = if self.writes { NEVER_SYNCED } else { STRICT };
+        let strict = match (self.writes, self.anew) {
+            (true, _) => NEVER_SYNCED,
+            (false, true) => BEGUN_ANEW,
+            (false, false) => STRICT,
+        };
         [weakest, RELAXED, strict]
     }
 }
@@ -128,6 +135,10 @@ const VINYL_WRITTEN: Promise = Promise::new(
     "writes the log at each commit and never syncs it meanwhile: how much a power cut takes is up to \
              the system; vinyl refuses to write without a log \
              (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode)",
+)
+.remarked(
+    "vinyl refuses to write without a log, so the log is written at each commit, and never synced \
+             (wal_mode=write)",
 );
 
 const RELAXED: Promise = Promise::lacking(
@@ -142,6 +153,18 @@ const STRICT: Promise = Promise::new(
     "wal_mode=fsync",
     "answers a commit when its log is synced \
              (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode)",
+)
+.remarked(
+    "as it comes, Tarantool 2.6 syncs no commit from an orderly restart until its log turns, so it does less \
+             than others do at strict; add the option snapshot_at_start=yes to compare it with them",
+);
+
+const BEGUN_ANEW: Promise = Promise::new(
+    Durability::Strict,
+    "wal_mode=fsync, and a snapshot at the start",
+    "answers a commit when its log is synced \
+             (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode); the \
+             snapshot begins a log that is",
 );
 
 const NEVER_SYNCED: Promise = Promise::lacking(

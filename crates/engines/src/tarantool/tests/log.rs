@@ -108,6 +108,23 @@ fn a_log_that_an_orderly_stop_has_left_is_synced_by_no_commit() {
     }
 }
 
+/// A plan says of a level what it does less than its name says.
+#[test]
+fn the_levels_that_differ_from_their_names_have_a_remark() {
+    let remark = |engine: &dyn Engine, level| {
+        let promises = engine.about().promises;
+        promises.iter().find(|it| it.durability == level).and_then(|it| it.remark)
+    };
+    for engine in [&MEMTX, &VINYL] {
+        let told = remark(engine, Durability::Strict).expect("it syncs nothing after a restart");
+        assert!(told.contains("snapshot_at_start=yes"), "{told}");
+        assert_eq!(remark(level(engine, "snapshot_at_start=yes"), Durability::Strict), None);
+    }
+    let told = remark(&VINYL, Durability::None).expect("it has a log");
+    assert!(told.contains("vinyl refuses to write without a log"), "{told}");
+    assert_eq!(remark(&MEMTX, Durability::None), None);
+}
+
 /// The files of trials at all levels begin as those of a server that writes a log do.
 #[test]
 fn data_are_loaded_with_a_log() {
