@@ -20,7 +20,10 @@ use storage::{Logged, Storage};
 use store::Store;
 
 mod client;
+mod counts;
 mod debt;
+mod failure;
+mod layer;
 mod load;
 mod pack;
 mod review;

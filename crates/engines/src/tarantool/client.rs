@@ -14,6 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use rmp::decode;
 use sha1::{Digest, Sha1};
 
+use super::failure::{Failure, Result};
 use super::pack::{Unpack, put_array, put_int, put_text};
 
 /// The kinds of requests, and the keys of bodies, as the protocol numbers them.
@@ -52,28 +53,6 @@ const SCRAMBLE: usize = 20;
 
 /// The least room for what is read at once, in bytes.
 const ROOM: usize = 16 << 10;
-
-/// What can go wrong with a request.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
-    /// The connection is gone; whether the request had an effect is not known.
-    #[error("the connection was lost: {0}")]
-    Lost(#[from] io::Error),
-    /// The server has refused the request.
-    #[error("{message}")]
-    Refused {
-        /// The number of its error (errcode.h).
-        code: u64,
-        /// What it says.
-        message: String,
-    },
-    /// An answer that the protocol does not have; the connection can't be used any more.
-    #[error("Tarantool's answer can't be read: {0}")]
-    Garbled(&'static str),
-}
-
-/// What a request or a part of an answer gives.
-pub(super) type Result<T> = std::result::Result<T, Failure>;
 
 /// The beginning of a request, ready to be sent with arguments behind it.
 #[derive(Clone, Debug)]

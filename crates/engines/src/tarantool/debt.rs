@@ -1,8 +1,8 @@
 //! What vinyl owes: changes to dump, and runs to merge. memtx owes nothing: what it writes beside its log are
 //! snapshots, once an hour.
 
+use super::counts::Counts;
 use super::storage::Storage;
-use super::store::Counts;
 use crate::debt::Changes;
 use crate::{Debt, Owed, Payment, Result, Turn, Unit};
 

@@ -2,7 +2,7 @@
 
 use rmp::{decode, encode};
 
-use super::client::{Failure, Result};
+use super::failure::{Failure, Result};
 
 /// Adds the beginning of an array of so many values.
 pub(super) fn put_array(bytes: &mut Vec<u8>, length: usize) {

@@ -1,25 +1,23 @@
-//! A running server, as the key-value layer has it.
+//! A running server: its spaces, its connections, and what it is asked.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use bakeoff_servers::Server;
 
-use super::client::{Client, Failure, Request};
+use super::client::{Client, Request};
+use super::counts::{Counts, counts};
 use super::debt;
-use super::load::Load;
-use super::pack::{Unpack, put_array, put_text};
+use super::failure::Failure;
+use super::pack::{put_array, put_text};
 use super::storage::{Logged, Storage};
-use super::transaction::{Transaction, Use};
-use crate::external::password::Secret;
-use crate::kv;
 use crate::served::{ENDING, Kept};
-use crate::{Address, Debt, Durability, Error, Listens, Result, ServerAddress, files};
+use crate::{Durability, Error, Result};
 
 /// The user that a data folder is initialised with, and what the user has to know: the folder of the socket
 /// is what keeps others away.
-const USER: &str = "bakeoff";
-const PASSWORD: &str = "bakeoff";
+pub(super) const USER: &str = "bakeoff";
+pub(super) const PASSWORD: &str = "bakeoff";
 
 /// A new connection.
 fn connect(server: &Server) -> Result<Client> {
@@ -57,18 +55,6 @@ fn make_spaces(storage: Storage, client: &mut Client, names: &[String]) -> Resul
     ids.map_err(Error::engine)
 }
 
-/// Numbers that the server has given back.
-pub(super) struct Counts(Vec<u64>);
-
-impl Counts {
-    /// As they are named, in the order of their function.
-    pub fn numbers<const N: usize>(&self) -> Result<[u64; N]> {
-        let numbers = self.0.as_slice().try_into();
-        numbers
-            .map_err(|_| Error::engine(Failure::Garbled("not as many numbers as were asked for")))
-    }
-}
-
 /// The calls of stored functions, by what they do.
 pub(super) struct Calls {
     pub get: Request,
@@ -78,7 +64,7 @@ pub(super) struct Calls {
 }
 
 /// What the server counts, by the order of `bakeoff_counters`.
-const COUNTERS: [&str; 10] = [
+pub(super) const COUNTERS: [&str; 10] = [
     "log rows",
     "calls",
     "selects",
@@ -91,22 +77,28 @@ const COUNTERS: [&str; 10] = [
     "vinyl writers that waited",
 ];
 
-/// A running server, as the key-value layer has it.
+/// A running server.
 pub(super) struct Store {
+    /// Where the tables are.
     pub storage: Storage,
     without_log: bool,
-    data: PathBuf,
+    /// The folder of its data.
+    pub data: PathBuf,
     /// Connections that no transaction has.
     idle: Mutex<Vec<Client>>,
     watch: Kept<Client>,
-    since: debt::Since,
+    /// What it owed at the opening.
+    pub since: debt::Since,
     /// The counters as they stood at the opening.
-    before: [u64; COUNTERS.len()],
-    /// The numbers of the spaces, and the requests that find a key in each.
+    pub before: [u64; COUNTERS.len()],
+    /// The numbers of the spaces.
     ids: Vec<u32>,
+    /// The requests that find a key in each space.
     pub finds: Vec<Request>,
+    /// The calls that transactions make.
     pub calls: Calls,
-    server: Server,
+    /// Its process.
+    pub server: Server,
 }
 
 impl Store {
@@ -183,18 +175,14 @@ impl Store {
     }
 
     /// Asks a function for numbers, on the connection that is kept for that.
-    fn counts(&self, function: &str) -> Result<Counts> {
+    ///
+    /// # Errors
+    /// The server's.
+    pub fn counts(&self, function: &str) -> Result<Counts> {
         let question =
             |client: &mut Client| counts(client, function).map_err(|failure| self.error(failure));
         self.watch.ask(|| connect(&self.server), question)
     }
-}
-
-fn counts(client: &mut Client, function: &str) -> std::result::Result<Counts, Failure> {
-    let mut answer: Unpack<'_> = client.ask(&Request::call(function), |out| put_array(out, 0))?;
-    answer.array()?;
-    let count = answer.array()?;
-    (0..count).map(|_| answer.int()).collect::<std::result::Result<_, _>>().map(Counts)
 }
 
 impl Drop for Store {
@@ -204,65 +192,5 @@ impl Drop for Store {
             // One that can't write it has nobody to tell.
             let _ = self.call("bakeoff_drain", |out| put_array(out, 0));
         }
-    }
-}
-
-impl kv::Store for Store {
-    type Read<'s> = Transaction<'s>;
-    type Write<'s> = Transaction<'s>;
-    type Bulk<'s> = Load<'s>;
-
-    fn read(&self) -> Result<Transaction<'_>> {
-        Transaction::begin(self, Use::Read)
-    }
-
-    fn find(&self) -> Result<Transaction<'_>> {
-        Transaction::begin(self, Use::Find)
-    }
-
-    fn write(&self) -> Result<Transaction<'_>> {
-        Transaction::begin(self, Use::Write)
-    }
-
-    fn bulk(&self) -> Result<Load<'_>> {
-        Load::begin(self)
-    }
-
-    fn drain(&self) -> Result<()> {
-        self.call("bakeoff_drain", |out| put_array(out, 0))?;
-        // It syncs its files, and not the folders that have their names.
-        files::sync_all(&self.data)
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        // A server that has gone counts nothing any more; whoever uses it next says so.
-        let now = self.counts("bakeoff_counters").and_then(|now| now.numbers());
-        let now: [u64; COUNTERS.len()] = now.unwrap_or(self.before);
-        let since = now.iter().zip(self.before).map(|(now, before)| now.saturating_sub(before));
-        COUNTERS.into_iter().zip(since).collect()
-    }
-
-    fn debt(&self) -> Result<Option<Debt>> {
-        self.since.debt(&self.counts(debt::FUNCTION)?).map(Some)
-    }
-
-    fn writes_back(&self) -> &'static [&'static str] {
-        match self.storage {
-            Storage::Memtx => &[],
-            Storage::Vinyl => &["vinyl dumps", "vinyl bytes compacted"],
-        }
-    }
-
-    fn server(&self) -> Option<u32> {
-        Some(self.server.pid())
-    }
-
-    fn address(&self, _: &Path) -> Address {
-        Address::Server(ServerAddress {
-            listens: Listens::Socket(self.server.socket().into()),
-            user: USER.into(),
-            password: Some(Secret::new(PASSWORD)),
-            database: self.storage.engine().into(),
-        })
     }
 }

@@ -9,7 +9,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
-use super::client::{Client, Failure};
+use super::client::Client;
+use super::failure::Failure;
 use super::pack::{Unpack, put_array, put_int, put_text};
 use super::storage::Storage;
 use super::store::Store;
