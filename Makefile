@@ -48,7 +48,7 @@ soak: packages tests
 bench:
 	cargo bench --locked -p bakeoff-load -p bakeoff-analysis -p bakeoff
 
-# The client beside sysbench's: rates, processor time and loading. On a quiet machine, 15 minutes.
+# The clients beside sysbench's and Tarantool's own: rates, processor time and loading. On a quiet machine, 17 minutes.
 bench-client:
 	cargo bench --locked -p bakeoff --bench client
 

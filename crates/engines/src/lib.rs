@@ -29,6 +29,7 @@ pub mod sql;
 pub mod sqlite;
 pub mod statement;
 mod survey;
+pub mod tarantool;
 pub mod urls;
 mod value;
 
@@ -157,22 +158,30 @@ pub struct Promise {
     /// How many acknowledged commits a power cut may take at most; of [`Durability::Relaxed`]
     /// alone, where `source` says so.
     pub most_lost: Option<u64>,
+    /// What whoever asks for the level has to know before anything runs: a clause that a plan says of it.
+    pub remark: Option<&'static str>,
 }
 
 impl Promise {
     /// A level that an engine has by these settings, and what `source` says of them.
     pub const fn new(durability: Durability, settings: &'static str, source: &'static str) -> Self {
-        Self { durability, settings: Some(settings), source, window: None, most_lost: None }
+        let (window, most_lost, remark) = (None, None, None);
+        Self { durability, settings: Some(settings), source, window, most_lost, remark }
     }
 
     /// A level that an engine can't give, and why: a clause that follows "it has no such level:".
     pub const fn lacking(durability: Durability, why: &'static str) -> Self {
-        Self { durability, settings: None, source: why, window: None, most_lost: None }
+        Self { settings: None, ..Self::new(durability, "", why) }
     }
 
     /// The promise with the time that its source tells of.
     pub const fn within(self, window: Duration) -> Self {
         Self { window: Some(window), ..self }
+    }
+
+    /// The promise with what a plan says of it.
+    pub const fn remarked(self, remark: &'static str) -> Self {
+        Self { remark: Some(remark), ..self }
     }
 
     /// The promise with the number of commits that its source tells of.
@@ -318,6 +327,12 @@ pub trait Engine: Send + Sync {
     ) -> std::result::Result<(), Vec<String>> {
         let _ = (settings, reuse);
         self.available().map_err(|problem| vec![problem])
+    }
+
+    /// The level at which data are loaded into a new database; `None` for the weakest that it gives. It is
+    /// another one where the weakest would leave other files than trials at the other levels begin with.
+    fn loads_at(&self) -> Option<Durability> {
+        None
     }
 
     /// Whether what was committed at this level is still there when the engine's own process is
@@ -539,5 +554,7 @@ pub static ENGINES: &[&dyn Engine] = &[
     &mysql::ROCKSDB,
     &mysql::ARIA,
     &postgres::POSTGRES,
+    &tarantool::MEMTX,
+    &tarantool::VINYL,
     &null::Null,
 ];

@@ -1,15 +1,16 @@
 //! bakeoff's client beside sysbench's: `oltp` against sysbench 1.0.20 on one private MariaDB server,
 //! over its socket, on the same rows, with the same prepared statements; and loading the table against
-//! `sysbench prepare`.
+//! `sysbench prepare`; and its client of Tarantool beside `net.box` on one private Tarantool.
 //!
 //! Both take turns, and change who begins; ratios come from the pairs, with an interval of 95 %. All
 //! processes have the same two processors. Processor time is that of each one's whole process, with its
 //! connections and what it counts and records, but without the start of the program.
 //!
-//! Ends with 1 when a limit is missed. Needs MariaDB with MyRocks, and sysbench, on a quiet machine.
+//! Ends with 1 when a limit is missed. Needs MariaDB with MyRocks, and sysbench, or Tarantool for its part, on
+//! a quiet machine.
 //!
-//! `BAKEOFF_PAIRS` (5) and `BAKEOFF_BENCH_SECONDS` (5) make it shorter; `-- rates` and `-- loads` run
-//! one part.
+//! `BAKEOFF_PAIRS` (5) and `BAKEOFF_BENCH_SECONDS` (5) make it shorter; `-- rates`, `-- loads` and
+//! `-- tarantool` run one part.
 
 #[path = "../common/job.rs"]
 mod job;
@@ -18,9 +19,10 @@ mod mariadb;
 mod ours;
 #[path = "../common/pairs.rs"]
 mod pairs;
-#[path = "../common/processors.rs"]
-mod processors;
 mod sysbench;
+mod tarantool;
+#[path = "../common/usage.rs"]
+mod usage;
 
 use std::fs;
 use std::path::Path;
@@ -54,30 +56,35 @@ struct Work {
     queries_each: Option<f64>,
 }
 
+/// The parts, by their names.
+const PARTS: [&str; 3] = ["rates", "loads", "tarantool"];
+/// The engines of the first two, with their names on the server.
+const ENGINES: [(&str, &str); 2] = [("mariadb:innodb", "InnoDB"), ("mariadb:rocksdb", "ROCKSDB")];
+
 fn main() -> ExitCode {
-    let engines = ["mariadb:innodb", "mariadb:rocksdb"];
-    let there = engines.map(|name| bakeoff_engines::find(name).expect("an engine").available());
-    let there = there.into_iter().chain([sysbench::available()]);
-    if needs(there.collect::<Result<Vec<_>, _>>()).is_none() {
-        return ExitCode::SUCCESS;
-    }
-    processors::share();
+    let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let known = part.as_deref().is_none_or(|part| PARTS.contains(&part));
+    assert!(known, "there is no part {part:?}: write {}", PARTS.join(" or "));
+    let wanted = |name| part.as_deref().is_none_or(|part| part == name);
+    usage::share_processors();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     // The servers may run as another user.
     open_to_all(place.path());
-    let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let known = part.as_deref().is_none_or(|part| ["rates", "loads"].contains(&part));
-    assert!(known, "there is no part {part:?}: write rates or loads");
-    let wanted = |name| part.as_deref().is_none_or(|part| part == name);
-    let number = pairs::pairs();
     let mut kept = true;
-    if wanted("rates") {
-        kept &= rates(number, place.path());
-    }
-    if wanted("loads") {
-        for (engine, storage) in engines.into_iter().zip(["InnoDB", "ROCKSDB"]) {
+    let there = || {
+        let find = |(name, _)| bakeoff_engines::find(name).expect("an engine").available();
+        let there = ENGINES.into_iter().map(find).chain([sysbench::available()]);
+        needs(there.collect::<Result<Vec<_>, _>>()).is_some()
+    };
+    let number = pairs::pairs();
+    if (wanted("rates") || wanted("loads")) && there() {
+        kept &= !wanted("rates") || rates(number, place.path());
+        for (engine, storage) in ENGINES.into_iter().filter(|_| wanted("loads")) {
             kept &= loads(number.min(MOST_LOADS), engine, storage, place.path());
         }
+    }
+    if wanted("tarantool") && needs(tarantool::available()).is_some() {
+        kept &= tarantool::rates(place.path());
     }
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -94,7 +101,7 @@ fn server(engine: &str, durability: Durability, folder: &Path) -> Server {
 
 /// Transactions a second, and processor time a query, of both; whether all is within the limits.
 fn rates(number: usize, place: &Path) -> bool {
-    let seconds = pairs::number_of("BAKEOFF_BENCH_SECONDS", 5);
+    let seconds = pairs::seconds();
     let (folder, durability) = (place.join("rates"), Durability::Relaxed);
     let server = server("mariadb:innodb", durability, &folder);
     let (scale, rows) = RATES;

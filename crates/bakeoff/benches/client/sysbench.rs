@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::Work;
-use crate::processors::{self, accounted};
+use crate::usage::{accounted, figure, output};
 
 /// Whether there is one of the version that `oltp` follows.
 ///
@@ -32,7 +32,7 @@ fn command(socket: &Path, script: &str, rows: u64) -> Command {
 /// Creates and fills the table in a storage engine.
 pub fn prepare(socket: &Path, storage: &str, rows: u64) {
     let mut command = command(socket, "oltp_read_write", rows);
-    processors::output(command.arg(format!("--mysql-storage-engine={storage}")).arg("prepare"));
+    output(command.arg(format!("--mysql-storage-engine={storage}")).arg("prepare"));
 }
 
 /// Runs a test for so many seconds.
@@ -50,12 +50,4 @@ pub fn run(socket: &Path, test: &str, rows: u64, clients: usize, seconds: u32) -
         cpu: whole - start,
         queries_each: Some(figure(&said, "queries:") / transactions),
     }
-}
-
-/// The number behind a word.
-fn figure(said: &str, word: &str) -> f64 {
-    let line = said.lines().find_map(|line| line.trim().strip_prefix(word));
-    let first = line.and_then(|rest| rest.split_whitespace().next());
-    let number = first.and_then(|text| text.trim_end_matches('s').parse().ok());
-    number.unwrap_or_else(|| panic!("sysbench did not say {word:?}:\n{said}"))
 }

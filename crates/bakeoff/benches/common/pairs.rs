@@ -83,7 +83,7 @@ pub fn turns<T>(number: usize, mut theirs: impl FnMut() -> T, mut ours: impl FnM
 }
 
 /// A number above 0 from the environment; `usual` where it says none.
-pub fn number_of(variable: &str, usual: u32) -> u32 {
+fn number_of(variable: &str, usual: u32) -> u32 {
     let Ok(text) = std::env::var(variable) else { return usual };
     let number = text.parse().ok().filter(|number| *number > 0);
     number.unwrap_or_else(|| panic!("{variable} is {text:?}: write a number above 0"))
@@ -92,4 +92,9 @@ pub fn number_of(variable: &str, usual: u32) -> u32 {
 /// How many pairs are made.
 pub fn pairs() -> usize {
     number_of("BAKEOFF_PAIRS", 5) as usize
+}
+
+/// How many seconds each of both runs.
+pub fn seconds() -> u32 {
+    number_of("BAKEOFF_BENCH_SECONDS", 5)
 }

@@ -13,8 +13,8 @@ mod job;
 mod nginx;
 #[path = "../common/pairs.rs"]
 mod pairs;
-#[path = "../common/processors.rs"]
-mod processors;
+#[path = "../common/usage.rs"]
+mod usage;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -45,10 +45,10 @@ fn main() -> ExitCode {
     if needs(nginx::available().and_then(|()| wrk_available())).is_none() {
         return ExitCode::SUCCESS;
     }
-    processors::share();
+    usage::share_processors();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let server = nginx::Nginx::start(place.path(), &PAGES);
-    let seconds = pairs::number_of("BAKEOFF_BENCH_SECONDS", 5);
+    let seconds = pairs::seconds();
     let cells = PAGES.iter().flat_map(|(page, _)| CONNECTIONS.map(|number| (*page, number)));
     let mut cells: Vec<_> =
         cells.map(|(page, number)| (page, number, Pairs::default(), Pairs::default())).collect();
@@ -87,7 +87,7 @@ fn wrk(url: &str, connections: usize, seconds: u32) -> Work {
     let threads = connections.min(2);
     let mut command = Command::new("wrk");
     command.args([format!("-t{threads}"), format!("-c{connections}"), format!("-d{seconds}s")]);
-    let (said, cpu) = processors::accounted(command.arg(url));
+    let (said, cpu) = usage::accounted(command.arg(url));
     let requests = said.lines().find_map(|line| line.trim().split_once(" requests in "));
     let (requests, rest) = requests.unwrap_or_else(|| panic!("wrk said no requests:\n{said}"));
     let requests: f64 = requests.parse().expect("a number of requests");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bakeoff_engines::Home;
 use bakeoff_experiment::{
-    Block, Bounds, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
+    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
 };
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::targets::GroupLimit;
@@ -36,11 +36,13 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = planner(registry, experiment);
     let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
+    let remarks: String =
+        remarks(registry, experiment, possible).into_iter().map(|it| it + "\n").collect();
     let memory = memory(registry, experiment, possible);
     let left_out = left_out(possible) + &published(experiment);
     let equal = all_else_equal(experiment);
     format!(
-        "{}\n{total}{planner}{equal}{lines}{clients}{memory}{left_out}{again}",
+        "{}\n{total}{planner}{equal}{lines}{clients}{remarks}{memory}{left_out}{again}",
         experiment.title
     )
 }
@@ -63,6 +65,21 @@ pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String
             names.join(", ") + if names.len() == 1 { " works" } else { " work" }
         )
     })
+}
+
+/// What engines say of the levels of durability that they are run or cut at.
+pub fn remarks(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Vec<String> {
+    let remark = |cell: &Cell| {
+        let engine = spec::engine(registry, cell).ok()?;
+        let level = cell.level(Factor::DURABILITY)?;
+        let promises = engine.about().promises;
+        let remark = promises.iter().find(|it| it.durability.name() == level)?.remark?;
+        Some(format!("{} at durability {level}: {remark}", cell.base(Factor::ENGINE)))
+    };
+    let trials = possible.plan.blocks.iter().flat_map(|block| &block.trials);
+    let run = trials.filter_map(|trial| remark(&trial.cell));
+    let cut = possible.cuts.iter().map(|(engine, level)| experiment.cut_cell(engine, level));
+    run.chain(cut.filter_map(|cell| remark(&cell))).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The levels that every trial has.

@@ -71,6 +71,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     if let Some(clients) = plan::clients_within(registry, &possible).filter(|_| !arguments.quiet) {
         say(format_args!("{clients}"));
     }
+    let remarks = plan::remarks(registry, &experiment, &possible).into_iter();
+    remarks.filter(|_| !arguments.quiet).for_each(|remark| say(format_args!("{remark}")));
     let goes_on = resumed.is_some();
     let mut folder = match resumed {
         Some(mut folder) => {

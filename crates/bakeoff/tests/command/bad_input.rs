@@ -1,9 +1,6 @@
 //! Nonsense: a clear message, the right exit code, nothing lost and nothing left behind.
 
-use std::path::Path;
-use std::process::Command;
-
-use bakeoff_testkit::{needs, wait_until};
+use bakeoff_testkit::{Tmpfs, wait_until};
 
 use super::{Place, SMALL};
 
@@ -181,28 +178,6 @@ fn a_run_goes_on_only_under_the_terms_that_it_began_with() {
     assert_eq!(database.execute(swapped, []).unwrap(), 2);
     drop(database);
     place.run(&["run", "--resume", "r"]).code(3).says(&["another order", "--out"]);
-}
-
-/// A small file system in memory.
-pub struct Tmpfs<'a>(&'a Path);
-
-impl<'a> Tmpfs<'a> {
-    /// None where this is not root, or root may not mount.
-    pub fn mount(path: &'a Path, size: &str) -> Option<Self> {
-        std::fs::create_dir(path).unwrap();
-        let options = format!("size={size}");
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &options, "none"]).arg(path);
-        let done = mount.output().unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        needs(done.status.success().then_some(Self(path)).ok_or(said))
-    }
-}
-
-impl Drop for Tmpfs<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).status();
-    }
 }
 
 #[test]

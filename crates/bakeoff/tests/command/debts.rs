@@ -5,10 +5,9 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use bakeoff_results::measure::*;
-use bakeoff_testkit::{AS_NOBODY, skip};
+use bakeoff_testkit::{AS_NOBODY, Tmpfs, skip};
 use serde_json::Value;
 
-use super::bad_input::Tmpfs;
 use super::on_disks::can_mount;
 use super::{Place, measured};
 

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_testkit::wait_until;
+use bakeoff_testkit::{Tmpfs, wait_until};
 use serde_json::Value;
 
-use super::bad_input::Tmpfs;
 use super::on_disks::{can_mount, mounts_below};
 use super::servers::installed;
 use super::{Done, Place};
@@ -338,6 +337,24 @@ fn the_power_of_somebody_elses_server_is_not_cut() {
     // Beside one whose power can be cut it is left out, and that is said.
     let both = run(&format!("sqlite,{url}"), &["--dry-run"]).code(0);
     both.says(&["postgres://me@host/db", "can't cut the power of a server that it doesn't run"]);
+}
+
+#[test]
+fn a_plan_says_which_level_is_less_than_its_name() {
+    let place = Place::new();
+    let planned = |engine| {
+        let run = ["run", "power-cut", "--engine", engine, "--durability", "none,strict"];
+        place.run(&[&run[..], &["--dry-run"]].concat()).code(0).out()
+    };
+    let said = planned("tarantool:vinyl");
+    for (level, part) in
+        [("none", "vinyl refuses to write without a log"), ("strict", "snapshot_at_start=yes")]
+    {
+        let start = format!("tarantool:vinyl at durability {level}: ");
+        let line = said.lines().find(|line| line.starts_with(&start));
+        assert!(line.is_some_and(|line| line.contains(part)), "{level}: {said}");
+    }
+    assert!(!planned("sqlite").contains(" at durability "));
 }
 
 #[test]

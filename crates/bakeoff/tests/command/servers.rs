@@ -175,6 +175,7 @@ fn too_old(place: &Place) -> String {
         ("mariadb-install-db", ""),
         ("postgres", "postgres (PostgreSQL) 9.6.24"),
         ("initdb", ""),
+        ("tarantool", "Tarantool 1.10.15-0-g1bd7bba"),
     ] {
         write_script(&folder.join(name), &format!("echo '{said}'"));
     }
@@ -190,7 +191,8 @@ fn every_server_that_can_not_be_used_is_named_before_anything_is_loaded() {
     };
     place.write(
         "mine.toml",
-        "workload = \"point\"\nengine = [\"sqlite\", \"mariadb:innodb\", \"postgres\"]\n",
+        "workload = \"point\"\n\
+         engine = [\"sqlite\", \"mariadb:innodb\", \"postgres\", \"tarantool:memtx\"]\n",
     );
     let run = [&["run", "mine.toml", "--out", "r"][..], &SHORT].concat();
     let planned = start(&[&run[..], &["--dry-run"]].concat()).code(0);
@@ -199,6 +201,7 @@ fn every_server_that_can_not_be_used_is_named_before_anything_is_loaded() {
         for (engine, mend) in [
             ("mariadb:innodb", "5.5.68 (PLACE/old/mariadbd) is too old: bakeoff needs 10.6 or"),
             ("postgres", "apt-get install postgresql"),
+            ("tarantool:memtx", "1.10.15 (PLACE/old/tarantool) is too old: bakeoff needs 2.6 or"),
         ] {
             let mend = mend.replace("PLACE", place.0.path().to_str().unwrap());
             let line = said.lines().any(|line| {

@@ -93,6 +93,32 @@ pub fn encode_row<'v>(
     Ok(())
 }
 
+/// How many bytes the cells of these columns take at the beginning of a key.
+///
+/// # Errors
+/// Damaged data.
+pub fn key_length(columns: &[Column], numbers: &[usize], key: &[u8]) -> Result<usize> {
+    let short = || damaged("a key is cut short");
+    let mut at = 0;
+    for column in numbers.iter().map(|number| &columns[*number]) {
+        if column.nullable {
+            at += 1;
+            if *key.get(at - 1).ok_or_else(short)? == 0 {
+                continue;
+            }
+        }
+        at += match column.kind {
+            Type::Int => 8,
+            Type::Text { .. } | Type::MediumText => {
+                let rest = key.get(at..).unwrap_or_default();
+                let end = rest.windows(2).position(|pair| pair == [0, 0]);
+                2 + end.ok_or_else(|| damaged("a text in a key has no end"))?
+            }
+        };
+    }
+    if at > key.len() { Err(short()) } else { Ok(at) }
+}
+
 fn null_bytes(columns: &[Column], stored: &[usize]) -> usize {
     stored.iter().filter(|number| columns[**number].nullable).count().div_ceil(8)
 }

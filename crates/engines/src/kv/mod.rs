@@ -15,6 +15,7 @@ use crate::{Address, Debt, Error, Result, Schema, Statement, Value};
 
 mod check;
 mod codec;
+mod keys;
 mod load;
 mod plan;
 mod read;
@@ -47,6 +48,14 @@ pub trait Store: Send + Sync + Sized + 'static {
     /// # Errors
     /// The store's own.
     fn read(&self) -> Result<Self::Read<'_>>;
+
+    /// Starts a reading transaction that gets one key and does nothing else.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn find(&self) -> Result<Self::Read<'_>> {
+        self.read()
+    }
 
     /// Starts a writing transaction.
     ///
@@ -81,6 +90,16 @@ pub trait Store: Send + Sync + Sized + 'static {
     fn writes_back(&self) -> &'static [&'static str] {
         &[]
     }
+
+    /// See [`crate::Database::server`].
+    fn server(&self) -> Option<u32> {
+        None
+    }
+
+    /// Where other programs reach the store, whose files are in `directory`.
+    fn address(&self, directory: &Path) -> Address {
+        Address::Files(directory.into())
+    }
 }
 
 /// What a scan calls for every key and value, until it breaks.
@@ -112,6 +131,17 @@ pub trait Reader {
         reverse: bool,
         visit: &mut Visit<'_>,
     ) -> Result<()>;
+
+    /// Whether the store is a server, so that values had better be asked for together.
+    const FAR: bool = false;
+
+    /// The values of keys, in the order of the keys.
+    ///
+    /// # Errors
+    /// The store's own.
+    fn get_all(&self, space: usize, keys: &[&[u8]]) -> Result<Vec<Option<Self::Bytes<'_>>>> {
+        keys.iter().map(|key| self.get(space, key)).collect()
+    }
 }
 
 /// A transaction that can write, and sees what it has written.
@@ -192,15 +222,19 @@ pub fn open<S: Store>(
     Ok(Box::new(Database { directory: directory.into(), store, layouts, plans, largest }))
 }
 
-/// Writes down the schema in a new store; holds it against what an old one was filled under.
+/// Writes down the schema in a store that is new, or was opened without a table; holds it against what any
+/// other one was filled under.
 fn settle_schema<S: Store>(store: &S, schema: &Schema) -> Result<()> {
     let wanted = format!("{schema:?}");
+    let empty = format!("{:?}", Schema { tables: Vec::new() });
     let mut transaction = store.write()?;
     let found = transaction.get(SCHEMA_SPACE, SCHEMA_KEY)?.map(|found| found.to_vec());
     match found {
         Some(found) if found == wanted.as_bytes() => Ok(()),
-        Some(_) => Err(Error::Usage("the database was created with another schema".into())),
-        None => {
+        Some(found) if found != empty.as_bytes() => {
+            Err(Error::Usage("the database was created with another schema".into()))
+        }
+        _ => {
             transaction.put(SCHEMA_SPACE, SCHEMA_KEY, wanted.as_bytes())?;
             transaction.commit()
         }
@@ -288,7 +322,7 @@ impl<S: Store> crate::Database for Database<S> {
     }
 
     fn address(&self) -> Option<Address> {
-        Some(Address::Files(self.directory.clone()))
+        Some(self.store.address(&self.directory))
     }
 
     fn warm(&self) -> Result<()> {
@@ -321,6 +355,10 @@ impl<S: Store> crate::Database for Database<S> {
 
     fn debt(&self) -> Result<Option<Debt>> {
         self.store.debt()
+    }
+
+    fn server(&self) -> Option<u32> {
+        self.store.server()
     }
 
     fn writes_back(&self) -> &'static [&'static str] {

@@ -102,6 +102,13 @@ pub struct ReadPlan {
     pub for_update: bool,
 }
 
+impl ReadPlan {
+    /// Whether it gets one row by its key, and nothing else.
+    pub fn finds_one(&self) -> bool {
+        self.point && matches!(self.scope, Scope::Range { .. })
+    }
+}
+
 /// An update of one row.
 #[derive(Debug)]
 pub struct UpdatePlan {

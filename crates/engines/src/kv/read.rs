@@ -3,10 +3,16 @@
 use std::ops::ControlFlow;
 
 use super::Reader;
-use super::codec::{Cells, damaged, push_key, successor};
+use super::codec::{Cells, damaged, key_length, push_key, successor};
+use super::keys::{Keys, Ranges};
 use super::plan::{Layout, ReadPlan};
 use crate::statement::{Bound, Filter, Scope, Yield};
 use crate::{Error, Result, Rows, Value};
+
+/// How many entries of an index are read at a time, where a limit says that few are wanted.
+const FEW: usize = 64;
+/// How many rows are asked for together at most.
+const TOGETHER: usize = 256;
 
 /// The buffers of reads, used again for every one.
 #[derive(Debug, Default)]
@@ -17,103 +23,6 @@ pub struct Buffers {
     list: Keys,
     ranges: Ranges,
     values: Keys,
-}
-
-/// Ranges of keys, which sort themselves.
-#[derive(Debug, Default)]
-struct Ranges {
-    bytes: Vec<u8>,
-    /// Where each range's first key starts, where it ends and the key after the range starts, and where
-    /// that ends.
-    places: Vec<(usize, usize, usize)>,
-}
-
-impl Ranges {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
-    }
-
-    /// Adds a range by its first key and the first one after it, which is empty where there is none.
-    fn add(&mut self, from: &[u8], to: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(from);
-        self.bytes.extend_from_slice(to);
-        self.places.push((start, start + from.len(), self.bytes.len()));
-    }
-
-    fn sort(&mut self) {
-        let Self { bytes, places } = self;
-        places.sort_unstable_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
-    }
-
-    /// What no range before it has, of each range in turn, as far as there is something.
-    fn disjoint(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let mut reached: Option<&[u8]> = None;
-        self.places.iter().filter_map(move |&(start, middle, end)| {
-            let (from, to) = (&self.bytes[start..middle], &self.bytes[middle..end]);
-            let from = match reached {
-                // A range before it has all that follows.
-                Some([]) => return None,
-                Some(before) => from.max(before),
-                None => from,
-            };
-            if !to.is_empty() && from >= to {
-                return None;
-            }
-            reached = Some(to);
-            Some((from, to))
-        })
-    }
-}
-
-/// Keys that sort themselves: for lists of keys and for values in their order.
-#[derive(Debug, Default)]
-struct Keys {
-    bytes: Vec<u8>,
-    ends: Vec<(usize, usize)>,
-}
-
-impl Keys {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    /// Adds what `push` adds to the bytes, unless it is what was added last.
-    fn add(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        let start = self.bytes.len();
-        push(&mut self.bytes)?;
-        match self.ends.last() {
-            Some(&(last, end)) if self.bytes[last..end] == self.bytes[start..] => {
-                self.bytes.truncate(start);
-            }
-            _ => self.ends.push((start, self.bytes.len())),
-        }
-        Ok(())
-    }
-
-    /// Adds what `push` adds to the bytes, once more if it was added before.
-    fn add_again(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        let start = self.bytes.len();
-        push(&mut self.bytes)?;
-        self.ends.push((start, self.bytes.len()));
-        Ok(())
-    }
-
-    fn sort(&mut self) {
-        let Self { bytes, ends } = self;
-        ends.sort_unstable_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
-    }
-
-    fn dedup(&mut self) {
-        let Self { bytes, ends } = self;
-        ends.dedup_by(|a, b| bytes[a.0..a.1] == bytes[b.0..b.1]);
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.ends.iter().map(|(start, end)| &self.bytes[*start..*end])
-    }
 }
 
 /// Runs a read; returns the number of rows in the answer.
@@ -277,6 +186,9 @@ impl<R: Reader> Path<'_, R> {
         cells: &mut Cells,
         answer: &mut Answer<'_>,
     ) -> Result<()> {
+        if R::FAR && self.plan.index && self.plan.stored_until > 0 {
+            return self.scan_far(from.to_vec(), to.to_vec(), cells, answer);
+        }
         self.reader.scan(self.plan.space, from, to, self.plan.reverse, &mut |key, row| {
             if self.plan.index {
                 return self.entry(key, cells, answer);
@@ -286,6 +198,61 @@ impl<R: Reader> Path<'_, R> {
         })
     }
 
+    /// Reads entries of an index, then all of their rows together; of a read that has a limit a few at a time.
+    fn scan_far(
+        &self,
+        mut from: Vec<u8>,
+        mut to: Vec<u8>,
+        cells: &mut Cells,
+        answer: &mut Answer<'_>,
+    ) -> Result<()> {
+        let Self { plan, layout, .. } = *self;
+        let exact = plan.limit.filter(|_| plan.filters.is_empty());
+        let most = plan.limit.map_or(usize::MAX, |_| exact.map_or(FEW, |it| it as usize));
+        loop {
+            let mut entries: Vec<Vec<u8>> = Vec::new();
+            self.reader.scan(plan.space, &from, &to, plan.reverse, &mut |entry, _| {
+                entries.push(entry.to_vec());
+                let full = entries.len() >= most;
+                Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+            for entries in entries.chunks(TOGETHER) {
+                let key = |entry: &'_ Vec<u8>| key_length(&layout.table.columns, &plan.path, entry);
+                let own = entries.iter().map(key).collect::<Result<Vec<_>>>()?;
+                let keys: Vec<&[u8]> =
+                    entries.iter().zip(&own).map(|(entry, own)| &entry[*own..]).collect();
+                let rows = self.reader.get_all(layout.space, &keys)?;
+                for (entry, row) in entries.iter().zip(rows) {
+                    let row = row.ok_or_else(|| damaged("an index entry has no row"))?;
+                    self.decode_entry(entry, cells)?;
+                    self.decode_stored(&row, cells)?;
+                    if answer.add(cells, &row)?.is_break() {
+                        return Ok(());
+                    }
+                }
+            }
+            let Some(last) = entries.pop().filter(|_| entries.len() + 1 >= most) else {
+                return Ok(());
+            };
+            if plan.reverse {
+                to = last;
+            } else {
+                from = last;
+                from.push(0);
+            }
+        }
+    }
+
+    /// Decodes the cells that an index entry has: its own, and those of the row's key; returns the latter's
+    /// place.
+    fn decode_entry(&self, entry: &[u8], cells: &mut Cells) -> Result<usize> {
+        let table = &self.layout.table;
+        cells.reset(table.columns.len());
+        let own = cells.decode_key(&table.columns, &self.plan.path, entry)?;
+        cells.decode_key(&table.columns, &table.key, &entry[own..])?;
+        Ok(own)
+    }
+
     /// Adds the row of an index entry; fetches it only if the entry itself lacks a column.
     fn entry(
         &self,
@@ -293,15 +260,11 @@ impl<R: Reader> Path<'_, R> {
         cells: &mut Cells,
         answer: &mut Answer<'_>,
     ) -> Result<ControlFlow<()>> {
-        let table = &self.layout.table;
-        cells.reset(table.columns.len());
-        let own = cells.decode_key(&table.columns, &self.plan.path, entry)?;
-        let key = &entry[own..];
-        cells.decode_key(&table.columns, &table.key, key)?;
+        let own = self.decode_entry(entry, cells)?;
         if self.plan.stored_until == 0 {
             return answer.add(cells, &[]);
         }
-        let row = self.reader.get(self.layout.space, key)?;
+        let row = self.reader.get(self.layout.space, &entry[own..])?;
         let row = row.ok_or_else(|| damaged("an index entry has no row"))?;
         self.decode_stored(&row, cells)?;
         answer.add(cells, &row)

@@ -37,7 +37,8 @@ impl<'d, S: Store> Session<'d, S> {
     fn run_alone(&mut self, plan: &Plan, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
         let Self { database, buffers, .. } = self;
         if let Work::Read(work) = &plan.work {
-            let reader = database.store.read()?;
+            let store = &database.store;
+            let reader = if work.finds_one() { store.find()? } else { store.read()? };
             let layout = &database.layouts[plan.table];
             return read(&reader, layout, work, parameters, &mut buffers.read, rows);
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use proptest::prelude::*;
 
-use super::codec::{Cells, encode_row, push_key, successor};
+use super::codec::{Cells, encode_row, key_length, push_key, successor};
 use super::{Visit, open, spaces};
 use crate::schema::{Column, Table, Type};
 use crate::statement::{Path, Read, Scope, Yield};
@@ -88,6 +88,8 @@ proptest! {
         let mut cells = Cells::default();
         cells.reset(columns.len());
         prop_assert_eq!(cells.decode_key(&columns, &all, &key).unwrap(), key.len());
+        prop_assert_eq!(key_length(&columns, &all, &key).unwrap(), key.len());
+        prop_assert!(key_length(&columns, &all, &key[..key.len() - 1]).is_err());
         for (number, cell) in rows[0].iter().enumerate() {
             prop_assert_eq!(cells.get(number, &[]).unwrap(), cell.value());
         }

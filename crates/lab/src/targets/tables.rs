@@ -421,7 +421,8 @@ impl Ready {
 impl Subject for Ready {
     fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
         // Nothing need be durable before the drain.
-        let database = self.database(place, self.loosest())?;
+        let level = self.engine.loads_at().unwrap_or_else(|| self.loosest());
+        let database = self.database(place, level)?;
         fill::fill(&*self.prepared, &*database, loaded)
     }
 

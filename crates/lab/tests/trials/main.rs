@@ -36,6 +36,7 @@ fn engines() -> Vec<&'static dyn Engine> {
 /// Those that `make test-slow` alone runs, and those that `make soak` does.
 const SLOW: &[&str] = &[
     "servers_keep_strict",
+    "tarantool_with_a_log_of_its_own_keeps_strict",
     "innodb_keeps_strict_while_it_pays",
     "embedded_engines_keep_relaxed",
     "embedded_engines_keep_strict_twice",

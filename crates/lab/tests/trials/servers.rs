@@ -19,6 +19,9 @@ pub const TESTS: &[Test] = &[
     ("innodb_at_2_is_caught", || caught("innodb-2")),
     ("myrocks_at_0_is_caught", || caught("myrocks-0")),
     ("myrocks_at_2_is_caught", || caught("myrocks-2")),
+    ("tarantool_with_a_log_of_its_own_keeps_strict", tarantool_keeps_strict),
+    ("memtx_as_it_comes_is_caught", || caught_as_it_comes("tarantool:memtx")),
+    ("vinyl_as_it_comes_is_caught", || caught_as_it_comes("tarantool:vinyl")),
 ];
 
 /// How often each is cut.
@@ -57,11 +60,29 @@ fn whole_pages_survive() {
 }
 
 fn caught(liar: &str) {
-    let made = |cut: &Cut| {
-        assert_eq!(cut.failed, None, "{cut:#?}");
-        breaks(cut)
-    };
     if let Some(stage) = set(named(liar)) {
-        stage.caught(made);
+        stage.caught(made_and_broken);
     }
+}
+
+fn made_and_broken(cut: &Cut) -> bool {
+    assert_eq!(cut.failed, None, "{cut:#?}");
+    breaks(cut)
+}
+
+/// Tarantool syncs a log that it has begun itself.
+fn tarantool_keeps_strict() {
+    for name in ["tarantool:memtx", "tarantool:vinyl"] {
+        let level = format!("{name}/snapshot_at_start=yes");
+        if let Some(stage) = set(find(&level).expect("an engine")) {
+            all_kept(&stage.cuts(CUTS));
+        }
+    }
+}
+
+/// And not the one that an orderly stop has left for it, as in the image that every cut begins with.
+fn caught_as_it_comes(name: &str) {
+    let Some(stage) = set(find(name).expect("an engine")) else { return };
+    let lost = |cut: &Cut| made_and_broken(cut) && cut.judged.iter().any(|it| it.verdict.lost > 0);
+    stage.caught(lost);
 }

@@ -45,6 +45,9 @@ const ENGINES: &[&str] = &[
     "postgres",
     "postgresql",
     "mysql",
+    "tarantool",
+    "memtx",
+    "vinyl",
     "\"null\"",
 ];
 /// All but the one that a run folder is kept in.

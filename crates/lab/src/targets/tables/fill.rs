@@ -194,7 +194,7 @@ mod tests {
         for engine in ENGINES.iter().filter(|engine| needs(engine.available()).is_some()) {
             let folder = tempfile::tempdir().expect("a folder");
             open_to_all(folder.path());
-            let (terms, schema) = (Terms::new(Durability::Relaxed), made_up(vec![], None).schema);
+            let (terms, schema) = (Terms::new(Durability::Strict), made_up(vec![], None).schema);
             let database = engine.open(folder.path(), &terms, &schema, &[]).expect("a database");
             act(engine.about().name, &*database);
         }

@@ -1,0 +1,139 @@
+//! bakeoff's client of Tarantool beside `net.box`, Tarantool's own: both get the same tuples by their keys
+//! from one private server, each by a request.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use bakeoff_engines::schema::{Table, Type};
+use bakeoff_engines::statement::{Action, Read};
+use bakeoff_engines::{
+    Address, Database, Durability, Engine, Listens, Rows, Schema, ServerAddress, Statement, Terms,
+    Value, find, kv,
+};
+
+use crate::pairs::{self, Limit, Pairs};
+use crate::usage::{self, Whose};
+use crate::Work;
+
+/// How many ask at once.
+const CLIENTS: [usize; 2] = [1, 16];
+/// As many as `netbox.lua` asks for.
+const ROWS: i64 = 1000;
+
+fn engine() -> &'static dyn Engine {
+    find("tarantool:memtx").expect("an engine")
+}
+
+/// Whether there is one.
+///
+/// # Errors
+/// What is missing, and how to install it.
+pub fn available() -> Result<(), String> {
+    engine().available()
+}
+
+fn schema() -> Schema {
+    let rows = Table::new("rows").key_column("id", Type::Int).column("text", Type::MediumText);
+    Schema { tables: vec![rows] }
+}
+
+/// A server with rows.
+struct Server {
+    database: Box<dyn Database>,
+    address: ServerAddress,
+}
+
+impl Server {
+    fn start(folder: &Path) -> Self {
+        let read = Action::Read(Read::by_key(0, 1, &[1]));
+        let statements = [Statement { name: "read".into(), action: read }];
+        let database = engine()
+            .open(folder, &Terms::new(Durability::None), &schema(), &statements)
+            .expect("it starts");
+        let text = "x".repeat(100);
+        let mut load = database.load(0).expect("an empty table");
+        for id in 1..=ROWS {
+            load.row(&[Value::Int(id), text.as_str().into()]).expect("room");
+        }
+        load.finish().expect("room");
+        let Some(Address::Server(address)) = database.address() else { panic!("it is a server") };
+        Self { database, address }
+    }
+
+    /// What bakeoff's clients do in so many seconds, each on a thread of its own.
+    fn ours(&self, clients: usize, seconds: u32) -> Work {
+        let before = usage::processor_time(Whose::Mine);
+        let start = Instant::now();
+        let stop = start + Duration::from_secs(seconds.into());
+        let calls: u64 = std::thread::scope(|scope| {
+            let client = |number| scope.spawn(move || self.client(number, stop));
+            let clients: Vec<_> = (0..clients as i64).map(client).collect();
+            clients.into_iter().map(|client| client.join().expect("it ends")).sum()
+        });
+        let took = start.elapsed().as_secs_f64();
+        let cpu = (usage::processor_time(Whose::Mine) - before).as_secs_f64();
+        Work { transactions: calls as f64, seconds: took, cpu, queries_each: Some(1.0) }
+    }
+
+    fn client(&self, mut id: i64, stop: Instant) -> u64 {
+        let (mut session, mut rows) = (self.database.session().expect("a session"), Rows::new());
+        let mut calls = 0;
+        while Instant::now() < stop {
+            id = id % ROWS + 1;
+            assert_eq!(session.run(0, &[Value::Int(id)], &mut rows).expect("a row"), 1);
+            calls += 1;
+        }
+        calls
+    }
+
+    /// What `net.box` does in so many seconds.
+    fn theirs(&self, script: &Path, clients: usize, seconds: u32) -> Work {
+        // All of its start, and nothing else.
+        let (_, start) = usage::accounted(&mut self.net_box(script, clients, 0));
+        let (said, whole) = usage::accounted(&mut self.net_box(script, clients, seconds));
+        Work {
+            transactions: usage::figure(&said, "calls:"),
+            seconds: usage::figure(&said, "seconds:"),
+            cpu: whole - start,
+            queries_each: Some(1.0),
+        }
+    }
+
+    fn net_box(&self, script: &Path, clients: usize, seconds: u32) -> Command {
+        let ServerAddress { listens, user, password, .. } = &self.address;
+        let Listens::Socket(socket) = listens else { panic!("a private server has a socket") };
+        let password = password.as_ref().map_or("", |it| it.reveal());
+        let space = &kv::spaces(&schema())[1];
+        let mut command = Command::new("tarantool");
+        command.arg(script).arg(socket).args([user, password, space]);
+        command.args([clients.to_string(), seconds.to_string()]);
+        command
+    }
+}
+
+/// Calls a second, and processor time a call, of both; whether all is within the limits.
+pub fn rates(place: &Path) -> bool {
+    let script = place.join("netbox.lua");
+    std::fs::write(&script, include_str!("netbox.lua")).expect("room");
+    let server = Server::start(&place.join("tarantool"));
+    let number = pairs::pairs();
+    let mut cells = CLIENTS.map(|clients| (clients, Pairs::default(), Pairs::default()));
+    for pair in 0..number {
+        for (clients, rates, costs) in &mut cells {
+            let theirs = || server.theirs(&script, *clients, pairs::seconds());
+            let both = pairs::turns(pair, theirs, || server.ours(*clients, pairs::seconds()));
+            rates.add(both.map(|work| work.transactions / work.seconds));
+            costs.add(both.map(|work| work.cpu / work.transactions * 1e6));
+        }
+        eprintln!("pair {} of {number}", pair + 1);
+    }
+    let mut kept = true;
+    pairs::heading("on tarantool:memtx", "net.box");
+    for (clients, rates, costs) in cells {
+        let name = format!("get by the key, {clients} at once");
+        kept &= rates.row(&format!("{name}, calls/s"), Limit::Least { ratio: 1.0, low: None });
+        kept &= costs.row(&format!("{name}, CPU µs a call"), Limit::Most(0.8));
+    }
+    kept
+}

@@ -1,0 +1,70 @@
+//! Other programs: what they say, the processor time that they take, and the processors that they share.
+
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Processors for the server and the clients together.
+const PROCESSORS: usize = 2;
+
+/// Whose processor time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// This process's.
+    Mine,
+    /// Of the processes that this one has started and that have ended.
+    Ended,
+}
+
+/// What a program says, and the processor seconds of its process.
+pub fn accounted(command: &mut Command) -> (String, f64) {
+    let before = processor_time(Whose::Ended);
+    let said = output(command);
+    (said, (processor_time(Whose::Ended) - before).as_secs_f64())
+}
+
+/// What a program says that ends well.
+pub fn output(command: &mut Command) -> String {
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}{errors}");
+    said
+}
+
+/// Processor time so far.
+pub fn processor_time(whose: Whose) -> Duration {
+    let who = match whose {
+        Whose::Mine => libc::RUSAGE_SELF,
+        Whose::Ended => libc::RUSAGE_CHILDREN,
+    };
+    // SAFETY: the call fills the whole of what it is given, and zero is valid for all of that.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::getrusage(who, &raw mut usage), 0);
+        usage
+    };
+    let time = |it: libc::timeval| {
+        Duration::from_secs(it.tv_sec.unsigned_abs())
+            + Duration::from_micros(it.tv_usec.unsigned_abs())
+    };
+    time(usage.ru_utime) + time(usage.ru_stime)
+}
+
+/// The number behind a word.
+pub fn figure(said: &str, word: &str) -> f64 {
+    let line = said.lines().find_map(|line| line.trim().strip_prefix(word));
+    let first = line.and_then(|rest| rest.split_whitespace().next());
+    let number = first.and_then(|text| text.trim_end_matches('s').parse().ok());
+    number.unwrap_or_else(|| panic!("{word:?} was not said:\n{said}"))
+}
+
+/// Leaves this process, and all that it starts, the first two processors that it may have.
+pub fn share_processors() {
+    let allowed = sched_getaffinity(None).expect("a thread may ask where it may run");
+    let mut few = CpuSet::new();
+    let all = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number));
+    all.take(PROCESSORS).for_each(|number| few.set(number));
+    sched_setaffinity(None, &few).expect("a thread may restrict itself");
+}

@@ -1,0 +1,149 @@
+//! Tarantool: a private server for each database, with its tables in memory (memtx) or on disk (vinyl).
+//!
+//! Tables, rows and indexes are key spaces of the layer that LMDB and fjall have, too; each is a space of
+//! Tarantool's. Version 2.6 has no transaction over several requests, so the functions in `memtx.lua` and
+//! `vinyl.lua` keep them: what a transaction reads is as it was when the transaction began, its writes wait
+//! in the session, and its commit is one call that fails where something has changed that it read.
+
+use std::path::Path;
+
+use crate::kv;
+use crate::options::{EngineOption, Options};
+use crate::served::Served;
+use crate::{
+    About, Cache, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting,
+    Signature, Standing, Statement, Terms,
+};
+
+use settings::settings;
+use storage::{Logged, Storage};
+use store::Store;
+
+mod client;
+mod counts;
+mod debt;
+mod failure;
+mod layer;
+mod load;
+mod pack;
+mod review;
+mod server;
+mod settings;
+mod storage;
+mod store;
+#[cfg(test)]
+mod tests;
+mod transaction;
+
+/// A private server with its tables in one storage engine.
+pub struct Tarantool {
+    served: Served,
+    logged: Logged,
+}
+
+/// The engine `tarantool:memtx`.
+pub static MEMTX: Tarantool = Tarantool {
+    served: Served::usual("tarantool:memtx", &server::MEMTX),
+    logged: Logged::usual(Storage::Memtx),
+};
+
+/// The engine `tarantool:vinyl`.
+pub static VINYL: Tarantool = Tarantool {
+    served: Served::usual("tarantool:vinyl", &server::VINYL),
+    logged: Logged::usual(Storage::Vinyl),
+};
+
+impl Engine for Tarantool {
+    fn signatures(&self) -> &'static [Signature] {
+        self.logged.storage.signatures()
+    }
+
+    fn about(&self) -> About {
+        About {
+            name: self.served.name,
+            summary: self.logged.storage.summary(),
+            promises: self.logged.promises(),
+            home: Home::Server,
+            stores: true,
+            rolls_back: true,
+            packages: &["tarantool"],
+        }
+    }
+
+    fn version(&self) -> String {
+        self.served.version()
+    }
+
+    fn options(&self) -> Vec<EngineOption> {
+        self.logged.storage.options()
+    }
+
+    fn with(
+        &self,
+        name: &'static str,
+        options: &Options,
+    ) -> std::result::Result<Box<dyn Engine>, String> {
+        let (logged, options) = self.logged.with(options);
+        let served = self.served.with(name, &options, storage::stands_for)?;
+        Ok(Box::new(Self { served, logged }))
+    }
+
+    fn available(&self) -> std::result::Result<(), String> {
+        self.served.program().map(drop)
+    }
+
+    fn ready(&self, own: &[(String, String)], _: bool) -> std::result::Result<(), Vec<String>> {
+        let fair = |terms: &Terms| settings(self.logged, terms);
+        let tried = self.available().and_then(|()| self.served.try_settings(own, fair));
+        tried.map_err(|why| vec![why])
+    }
+
+    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
+        let promises = self.logged.promises();
+        match promises.iter().find(|it| it.durability == durability) {
+            Some(Promise { settings: None, source, .. }) => {
+                Err(format!("it has no such level: {source}"))
+            }
+            _ => self.served.gives(&settings(self.logged, &Terms::new(durability))),
+        }
+    }
+
+    fn loads_at(&self) -> Option<Durability> {
+        self.logged.loads_at()
+    }
+
+    fn survives_kill(&self, durability: Durability) -> bool {
+        !self.logged.is_without_log(durability)
+    }
+
+    fn standing(&self, name: &str, value: &str) -> Standing {
+        self.served.standing(name, value)
+    }
+
+    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+        self.served.settings(settings(self.logged, terms), terms)
+    }
+
+    fn cache(&self, terms: &Terms) -> Option<Cache> {
+        (self.logged.storage == Storage::Vinyl).then(|| settings::cache(terms))
+    }
+
+    fn is_log(&self, file: &Path) -> bool {
+        file.to_string_lossy().contains(".xlog")
+    }
+
+    fn open(
+        &self,
+        directory: &Path,
+        terms: &Terms,
+        schema: &Schema,
+        statements: &[Statement],
+    ) -> Result<Box<dyn Database>> {
+        schema.validate()?;
+        self.gives(terms.durability).map_err(Error::Usage)?;
+        let names = kv::spaces(schema);
+        let server = self.served.start(directory, terms, settings(self.logged, terms))?;
+        let store = Store::new(self.logged, server, directory, terms.durability, &names)?;
+        kv::open(directory, store, schema, statements)
+    }
+}

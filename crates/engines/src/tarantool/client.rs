@@ -1,0 +1,248 @@
+//! A client of Tarantool's binary protocol that blocks: one write and one read a request.
+//!
+//! The protocol: tarantool.io/en/doc/2.6/dev_guide/internals/box_protocol. A server greets with 128 bytes, the
+//! second half of which is a salt; then packets go both ways, each a length, a header and a body in
+//! MessagePack. A request begins with bytes that are the same each time ([`Request`]): they are built once,
+//! and its length and number are patched in.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmp::decode;
+use sha1::{Digest, Sha1};
+
+use super::failure::{Failure, Result};
+use super::pack::{Unpack, put_array, put_int, put_text};
+
+/// The kinds of requests, and the keys of bodies, as the protocol numbers them.
+const SELECT: u8 = 0x01;
+const AUTHENTICATE: u8 = 0x07;
+const CALL: u8 = 0x0a;
+const SPACE: u8 = 0x10;
+const INDEX: u8 = 0x11;
+const LIMIT: u8 = 0x12;
+const OFFSET: u8 = 0x13;
+const ITERATOR: u8 = 0x14;
+const KEY: u8 = 0x20;
+const TUPLE: u8 = 0x21;
+const FUNCTION: u8 = 0x22;
+const USER: u8 = 0x23;
+const DATA: u64 = 0x30;
+const ERROR: u64 = 0x31;
+/// The key of a header that has the kind of an answer: 0, or this and the number of an error.
+const KIND: u64 = 0x00;
+const FAILED: u64 = 0x8000;
+
+/// Where a request has its length, after the byte that says that it is one of four bytes, and its number.
+const LENGTH_AT: usize = 1;
+const NUMBER_AT: usize = 10;
+/// The bytes of a length, and the byte it begins with.
+const PREFIX: usize = 5;
+const FOUR_BYTES: u8 = 0xce;
+
+/// The greeting: two lines of this length. The first begins with the server's name, the second with the salt.
+const LINE: usize = 64;
+pub(super) const GREETING: usize = 2 * LINE;
+pub(super) const NAME: &[u8] = b"Tarantool ";
+const SALT: usize = 44;
+/// The bytes of a salt and of a hash that count.
+const SCRAMBLE: usize = 20;
+
+/// The least room for what is read at once, in bytes.
+const ROOM: usize = 16 << 10;
+
+/// The beginning of a request, ready to be sent with arguments behind it.
+#[derive(Clone, Debug)]
+pub(super) struct Request(Vec<u8>);
+
+impl Request {
+    fn new(kind: u8, parts: u8) -> Self {
+        let mut bytes = vec![FOUR_BYTES, 0, 0, 0, 0, 0x82, 0x00, kind, 0x01, 0xcf];
+        bytes.extend_from_slice(&[0; 8]);
+        bytes.push(0x80 | parts);
+        Self(bytes)
+    }
+
+    /// Calls a stored function. The arguments that follow are an array.
+    pub fn call(function: &str) -> Self {
+        let mut request = Self::new(CALL, 2);
+        request.0.push(FUNCTION);
+        put_text(&mut request.0, function.as_bytes());
+        request.0.push(TUPLE);
+        request
+    }
+
+    /// Finds the tuple of a whole primary key. The key that follows is an array.
+    pub fn find(space: u32) -> Self {
+        let mut request = Self::new(SELECT, 6);
+        for (key, value) in [(SPACE, space), (INDEX, 0), (LIMIT, 1), (OFFSET, 0), (ITERATOR, 0)] {
+            request.0.push(key);
+            put_int(&mut request.0, value.into());
+        }
+        request.0.push(KEY);
+        request
+    }
+
+    fn authenticate(user: &str, scramble: &[u8; SCRAMBLE]) -> Self {
+        let mut request = Self::new(AUTHENTICATE, 2);
+        request.0.push(USER);
+        put_text(&mut request.0, user.as_bytes());
+        request.0.push(TUPLE);
+        put_array(&mut request.0, 2);
+        put_text(&mut request.0, b"chap-sha1");
+        put_text(&mut request.0, scramble);
+        request
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Client {
+    stream: UnixStream,
+    /// The number of the last request.
+    number: u64,
+    out: Vec<u8>,
+    /// What was read: the answer that came last, and what may have come after it.
+    read: Vec<u8>,
+    /// How much of it is used up, and how much of it there is.
+    start: usize,
+    end: usize,
+    /// Answers to come that nobody waits for.
+    unawaited: u32,
+}
+
+impl Client {
+    /// Connects as this user by chap-sha1, so that the password does not travel.
+    pub fn connect(socket: &Path, user: &str, password: &str) -> Result<Self> {
+        let mut stream = UnixStream::connect(socket)?;
+        let mut greeting = [0; GREETING];
+        stream.read_exact(&mut greeting)?;
+        let scramble = scramble(&greeting, password)?;
+        let read = vec![0; ROOM];
+        let mut client =
+            Self { stream, number: 0, out: Vec::new(), read, start: 0, end: 0, unawaited: 0 };
+        client.ask(&Request::authenticate(user, &scramble), |_| ())?;
+        Ok(client)
+    }
+
+    /// Sends a request with these arguments, and waits for its answer: what the server gives back, an array.
+    pub fn ask(&mut self, request: &Request, put: impl FnOnce(&mut Vec<u8>)) -> Result<Unpack<'_>> {
+        self.send(request, put)?;
+        while self.unawaited > 0 {
+            self.unawaited -= 1;
+            match self.receive() {
+                // Nobody wants to know.
+                Ok(_) | Err(Failure::Refused { .. }) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        self.receive()
+    }
+
+    /// Sends a request whose answer nobody waits for.
+    pub fn tell(&mut self, request: &Request, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        self.send(request, put)?;
+        self.unawaited += 1;
+        Ok(())
+    }
+
+    fn send(&mut self, request: &Request, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        self.number += 1;
+        let out = &mut self.out;
+        out.clear();
+        out.extend_from_slice(&request.0);
+        put(out);
+        out[NUMBER_AT..NUMBER_AT + 8].copy_from_slice(&self.number.to_be_bytes());
+        let length = u32::try_from(out.len() - PREFIX).map_err(|_| {
+            Failure::Lost(io::Error::other("a request of more than 4 GiB can't be sent"))
+        })?;
+        out[LENGTH_AT..PREFIX].copy_from_slice(&length.to_be_bytes());
+        Ok(self.stream.write_all(out)?)
+    }
+
+    fn receive(&mut self) -> Result<Unpack<'_>> {
+        self.fill(PREFIX)?;
+        let mut length = &self.read[self.start..self.end];
+        let length: usize =
+            decode::read_int(&mut length).map_err(|_| Failure::Garbled("its length"))?;
+        // A server always writes lengths of four bytes.
+        self.start += PREFIX;
+        self.fill(length)?;
+        let packet = &self.read[self.start..self.start + length];
+        self.start += length;
+        answer(packet)
+    }
+
+    /// Reads until so many bytes are there.
+    fn fill(&mut self, wanted: usize) -> Result<()> {
+        if self.end - self.start >= wanted {
+            return Ok(());
+        }
+        self.read.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        if self.read.len() < wanted.max(ROOM) {
+            self.read.resize(wanted.max(ROOM), 0);
+        } else if self.read.len() > ROOM << 6 && wanted <= ROOM {
+            // One long answer is no reason to keep its room.
+            self.read.truncate(ROOM.max(self.end));
+            self.read.shrink_to_fit();
+        }
+        while self.end < wanted {
+            match self.stream.read(&mut self.read[self.end..]) {
+                Ok(0) => return Err(Failure::Lost(io::ErrorKind::UnexpectedEof.into())),
+                Ok(read) => self.end += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What proves that a client knows the password: sha1(password) xor sha1(salt, sha1(sha1(password))).
+fn scramble(greeting: &[u8; GREETING], password: &str) -> Result<[u8; SCRAMBLE]> {
+    if !greeting.starts_with(NAME) {
+        return Err(Failure::Garbled("it does not greet as Tarantool does"));
+    }
+    let salt = STANDARD.decode(&greeting[LINE..LINE + SALT]);
+    let salt = salt.map_err(|_| Failure::Garbled("the salt of its greeting"))?;
+    let once = Sha1::digest(password);
+    let mixed = Sha1::new().chain_update(&salt[..SCRAMBLE]).chain_update(Sha1::digest(once));
+    let mixed = mixed.finalize();
+    Ok(std::array::from_fn(|at| once[at] ^ mixed[at]))
+}
+
+/// The data of an answer, or what the server says is wrong.
+fn answer(packet: &[u8]) -> Result<Unpack<'_>> {
+    let mut rest = Unpack(packet);
+    let mut kind = 0;
+    for _ in 0..rest.map()? {
+        match rest.int()? {
+            KIND => kind = rest.int()?,
+            _ => rest.skip()?,
+        }
+    }
+    let mut message = String::new();
+    let mut data = Unpack(&[0x90]);
+    let parts = if rest.0.is_empty() { 0 } else { rest.map()? };
+    for _ in 0..parts {
+        match rest.int()? {
+            DATA => {
+                data = Unpack(rest.0);
+                rest.skip()?;
+            }
+            ERROR => message = String::from_utf8_lossy(rest.text()?).into_owned(),
+            _ => rest.skip()?,
+        }
+    }
+    if kind & FAILED != 0 {
+        return Err(Failure::Refused { code: kind - FAILED, message });
+    }
+    Ok(data)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! A running server, as the key-value layer has it.
+
+use std::path::Path;
+
+use super::debt;
+use super::load::Load;
+use super::pack::put_array;
+use super::storage::Storage;
+use super::store::{COUNTERS, PASSWORD, Store, USER};
+use super::transaction::{Transaction, Use};
+use crate::external::password::Secret;
+use crate::{Address, Debt, Listens, Result, ServerAddress, files, kv};
+
+impl kv::Store for Store {
+    type Read<'s> = Transaction<'s>;
+    type Write<'s> = Transaction<'s>;
+    type Bulk<'s> = Load<'s>;
+
+    fn read(&self) -> Result<Transaction<'_>> {
+        Transaction::begin(self, Use::Read)
+    }
+
+    fn find(&self) -> Result<Transaction<'_>> {
+        Transaction::begin(self, Use::Find)
+    }
+
+    fn write(&self) -> Result<Transaction<'_>> {
+        Transaction::begin(self, Use::Write)
+    }
+
+    fn bulk(&self) -> Result<Load<'_>> {
+        Load::begin(self)
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.call("bakeoff_drain", |out| put_array(out, 0))?;
+        // It syncs its files, and not the folders that have their names.
+        files::sync_all(&self.data)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        // A server that has gone counts nothing any more; whoever uses it next says so.
+        let now = self.counts("bakeoff_counters").and_then(|now| now.numbers());
+        let now: [u64; COUNTERS.len()] = now.unwrap_or(self.before);
+        let since = now.iter().zip(self.before).map(|(now, before)| now.saturating_sub(before));
+        COUNTERS.into_iter().zip(since).collect()
+    }
+
+    fn debt(&self) -> Result<Option<Debt>> {
+        self.since.debt(&self.counts(debt::FUNCTION)?).map(Some)
+    }
+
+    fn writes_back(&self) -> &'static [&'static str] {
+        match self.storage {
+            Storage::Memtx => &[],
+            Storage::Vinyl => &["vinyl dumps", "vinyl bytes compacted"],
+        }
+    }
+
+    fn server(&self) -> Option<u32> {
+        Some(self.server.pid())
+    }
+
+    fn address(&self, _: &Path) -> Address {
+        Address::Server(ServerAddress {
+            listens: Listens::Socket(self.server.socket().into()),
+            user: USER.into(),
+            password: Some(Secret::new(PASSWORD)),
+            database: self.storage.engine().into(),
+        })
+    }
+}

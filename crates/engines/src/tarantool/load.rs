@@ -1,0 +1,91 @@
+//! Bulk loads: tuples in calls of many, each a transaction.
+
+use super::client::{Client, Request};
+use super::pack::{put_array, put_int, put_text};
+use super::store::Store;
+use crate::{Result, kv};
+
+/// How many tuples, and about how many bytes, go to the server at a time.
+const TUPLES: usize = 1000;
+const BYTES: usize = 1 << 20;
+
+/// A bulk load.
+pub(super) struct Load<'s> {
+    store: &'s Store,
+    client: Client,
+    call: Request,
+    space: usize,
+    /// Tuples that wait, packed, and how many there are.
+    tuples: Vec<u8>,
+    count: usize,
+    /// Spaces that have got some: they are emptied when the load is given up.
+    filled: Vec<usize>,
+}
+
+impl<'s> Load<'s> {
+    /// Begins one, on a connection that nobody else has.
+    pub fn begin(store: &'s Store) -> Result<Self> {
+        Ok(Self {
+            store,
+            client: store.take_client()?,
+            call: Request::call("bakeoff_load"),
+            space: 0,
+            tuples: Vec::new(),
+            count: 0,
+            filled: Vec::new(),
+        })
+    }
+
+    fn send(&mut self) -> Result<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        if self.filled.last() != Some(&self.space) {
+            self.filled.push(self.space);
+        }
+        let (id, count, tuples) = (self.store.id(self.space), self.count, &self.tuples);
+        let answer = self.client.ask(&self.call, |out| {
+            put_array(out, 2);
+            put_int(out, id.into());
+            put_array(out, count);
+            out.extend_from_slice(tuples);
+        });
+        answer.map(drop).map_err(|failure| self.store.error(failure))?;
+        self.tuples.clear();
+        self.count = 0;
+        Ok(())
+    }
+}
+
+impl kv::Bulk for Load<'_> {
+    fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        if space != self.space || self.count == TUPLES || self.tuples.len() > BYTES {
+            self.send()?;
+            self.space = space;
+        }
+        put_array(&mut self.tuples, 2);
+        put_text(&mut self.tuples, key);
+        put_text(&mut self.tuples, value);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.send()?;
+        self.filled.clear();
+        Ok(())
+    }
+}
+
+impl Drop for Load<'_> {
+    fn drop(&mut self) {
+        for space in std::mem::take(&mut self.filled) {
+            let id = self.store.id(space);
+            // A server that is gone has nobody to empty anything for.
+            let _ = self.store.call("bakeoff_empty", |out| {
+                put_array(out, 1);
+                put_int(out, id.into());
+            });
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Where Tarantool has its tables, and what each durability level is there.
+
+use bakeoff_factor::{DEFAULT, Declared};
+
+use crate::options::{EngineOption, Options};
+use crate::served::PATH;
+use crate::{Durability, Promise, Signature};
+
+/// Where the tables are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Storage {
+    /// In memory, with a log and snapshots.
+    Memtx,
+    /// In log-structured merge trees.
+    Vinyl,
+}
+
+impl Storage {
+    /// Tarantool's name for it.
+    pub fn engine(self) -> &'static str {
+        match self {
+            Self::Memtx => "memtx",
+            Self::Vinyl => "vinyl",
+        }
+    }
+
+    /// One line on a private server with it.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Memtx => {
+                "Tarantool with memtx, in a private server: all data in memory, a log on disk"
+            }
+            Self::Vinyl => "Tarantool with vinyl, in a private server: log-structured merge trees",
+        }
+    }
+
+    /// The options that it has in a level.
+    pub fn options(self) -> Vec<EngineOption> {
+        match self {
+            Self::Memtx => vec![SNAPSHOT_AT_START, MEMTX_WAL_MODE, PATH],
+            Self::Vinyl => vec![SNAPSHOT_AT_START, VINYL_WAL_MODE, PATH],
+        }
+    }
+
+    /// What shows in its files that it pays a debt.
+    pub fn signatures(self) -> &'static [Signature] {
+        match self {
+            Self::Memtx => &MEMTX_SIGNATURES,
+            Self::Vinyl => &VINYL_SIGNATURES,
+        }
+    }
+}
+
+/// A storage, and the log that a level has it write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Logged {
+    /// Where the tables are.
+    pub storage: Storage,
+    /// Whether the level's option says `wal_mode=write`.
+    pub writes: bool,
+    /// Whether the log is begun anew at the start, by `snapshot_at_start=yes`.
+    pub anew: bool,
+}
+
+impl Logged {
+    /// The storage as it comes.
+    pub const fn usual(storage: Storage) -> Self {
+        Self { storage, writes: false, anew: false }
+    }
+
+    /// The same under the options of a level, and the others of these.
+    pub fn with(self, options: &Options) -> (Self, Options) {
+        let mut others = options.clone();
+        let writes = others.remove(MEMTX_WAL_MODE.factor.name).is_some();
+        let anew = others.get(SNAPSHOT).is_some_and(|it| it == "yes");
+        (Self { writes, anew, ..self }, others)
+    }
+
+    /// The setting `wal_mode` of a durability level.
+    pub fn wal_mode(self, durability: Durability) -> &'static str {
+        match (durability, self.storage, self.writes) {
+            (Durability::None, Storage::Memtx, false) => "none",
+            (Durability::None, ..) => "write",
+            (Durability::Relaxed | Durability::Strict, ..) => "fsync",
+        }
+    }
+
+    /// Whether a durability level goes without a log, so that what is in no snapshot is in the server's
+    /// memory alone.
+    pub fn is_without_log(self, durability: Durability) -> bool {
+        self.wal_mode(durability) == "none"
+    }
+
+    /// The level at which data are loaded: with a log where there is one later. A server that is stopped in
+    /// order leaves an empty log for the next start, one without a log leaves none, and what is promised of
+    /// commits depends on which of the two a server finds.
+    pub fn loads_at(self) -> Option<Durability> {
+        self.is_without_log(Durability::None).then_some(Durability::Strict)
+    }
+
+    /// How it gives each durability level.
+    pub fn promises(self) -> [Promise; 3] {
+        let weakest = match (self.storage, self.writes) {
+            (Storage::Memtx, false) => WITHOUT_LOG,
+            (Storage::Memtx, true) => WRITTEN,
+            (Storage::Vinyl, _) => VINYL_WRITTEN,
+        };
+        let strict = match (self.writes, self.anew) {
+            (true, _) => NEVER_SYNCED,
+            (false, true) => BEGUN_ANEW,
+            (false, false) => STRICT,
+        };
+        [weakest, RELAXED, strict]
+    }
+}
+
+const WITHOUT_LOG: Promise = Promise::new(
+    Durability::None,
+    "wal_mode=none",
+    "there is no log: what is in no snapshot is gone with the server's process \
+             (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode)",
+);
+
+const WRITTEN: Promise = Promise::new(
+    Durability::None,
+    "wal_mode=write",
+    "writes the log at each commit and never syncs it meanwhile: how much a power cut takes is up to \
+             the system \
+             (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode)",
+);
+
+const VINYL_WRITTEN: Promise = Promise::new(
+    Durability::None,
+    "wal_mode=write",
+    "writes the log at each commit and never syncs it meanwhile: how much a power cut takes is up to \
+             the system; vinyl refuses to write without a log \
+             (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode)",
+)
+.remarked(
+    "vinyl refuses to write without a log, so the log is written at each commit, and never synced \
+             (wal_mode=write)",
+);
+
+const RELAXED: Promise = Promise::lacking(
+    Durability::Relaxed,
+    "wal_mode=write never syncs the log while it writes it, so how much a power cut takes is up to the \
+             system and may be all of the log \
+             (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode)",
+);
+
+const STRICT: Promise = Promise::new(
+    Durability::Strict,
+    "wal_mode=fsync",
+    "answers a commit when its log is synced \
+             (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode)",
+)
+.remarked(
+    "as it comes, Tarantool 2.6 syncs no commit from an orderly restart until its log turns, so it does less \
+             than others do at strict; add the option snapshot_at_start=yes to compare it with them",
+);
+
+const BEGUN_ANEW: Promise = Promise::new(
+    Durability::Strict,
+    "wal_mode=fsync, and a snapshot at the start",
+    "answers a commit when its log is synced \
+             (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode); the \
+             snapshot begins a log that is",
+);
+
+const NEVER_SYNCED: Promise = Promise::lacking(
+    Durability::Strict,
+    "wal_mode=write never syncs the log while it writes it; leave the option out for wal_mode=fsync",
+);
+
+/// Begins the log anew before clients come.
+const SNAPSHOT_AT_START: EngineOption = EngineOption {
+    factor: &Declared {
+        name: SNAPSHOT,
+        summary: "whether bakeoff has the server take a snapshot when it starts, which begins a new log: \
+                  2.6 never syncs the log that an orderly stop has left for it",
+        syntax: "yes or no",
+        default: "no",
+        canonical: |text| match text {
+            "yes" | "no" => Ok(text.to_owned()),
+            _ => Err(format!(
+                "`{text}` does not say whether there is a snapshot\nvalid: yes, no"
+            )),
+        },
+    },
+    trust: None,
+};
+
+/// Its name, in a level and among what the server is started with.
+const SNAPSHOT: &str = "snapshot_at_start";
+
+/// Whether memtx has a log at `none`.
+const MEMTX_WAL_MODE: EngineOption = EngineOption {
+    factor: &Declared {
+        name: "wal_mode",
+        summary: "the log of the level none, where memtx has none by itself: written at each commit and \
+                  never synced",
+        syntax: "write",
+        default: DEFAULT,
+        canonical: |text| match text {
+            "write" => Ok(text.to_owned()),
+            "none" => Err(
+                "`none` is what memtx has at the durability none\nleave the option out".into()
+            ),
+            _ => Err(not_a_mode(text)),
+        },
+    },
+    trust: None,
+};
+
+/// The same of vinyl, which has no other log at `none`.
+const VINYL_WAL_MODE: EngineOption = EngineOption {
+    factor: &Declared {
+        name: "wal_mode",
+        summary: "the log of the level none: written at each commit and never synced, as vinyl has it by itself",
+        syntax: "write",
+        default: DEFAULT,
+        canonical: |text| match text {
+            "write" => Ok(text.to_owned()),
+            "none" => Err("vinyl refuses to write without a log\nvalid: write".into()),
+            _ => Err(not_a_mode(text)),
+        },
+    },
+    trust: None,
+};
+
+fn not_a_mode(text: &str) -> String {
+    format!("`{text}` is no log of the level none\nvalid: write; `fsync` is the durability strict")
+}
+
+/// The settings that an option stands for; none where it is a setting by its own name.
+pub(super) fn stands_for(option: &str, value: &str) -> Vec<(String, String)> {
+    let is_snapshot = option == SNAPSHOT;
+    is_snapshot.then(|| (option.to_owned(), value.to_owned())).into_iter().collect()
+}
+
+/// Snapshots are files of their own, and a log is written from its start
+/// (tarantool.io/en/doc/2.6/book/box/data_model/#persistence).
+static MEMTX_SIGNATURES: [Signature; 2] = [
+    Signature::writes("snapshot", &["*.snap*"]),
+    Signature::headers("turn of the log", 1, &["*.xlog*"]),
+];
+
+/// A dump and a compaction write runs, each with its index, and nothing else does
+/// (tarantool.io/en/doc/2.6/book/box/engines/vinyl). A snapshot is one of memtx's tables, too, and begins a
+/// new log of vinyl's metadata.
+static VINYL_SIGNATURES: [Signature; 4] = [
+    Signature::writes("dump or compaction", &["*.run*", "*.index*"]),
+    Signature::writes("snapshot", &["*.snap*"]),
+    Signature::headers("turn of the metadata's log", 1, &["*.vylog*"]),
+    Signature::headers("turn of the log", 1, &["*.xlog*"]),
+];
