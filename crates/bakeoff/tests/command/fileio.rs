@@ -1,7 +1,7 @@
 //! The workload `fileio`: a folder in the place of an engine.
 
 use bakeoff_results::Scope;
-use bakeoff_results::measure::CONCURRENCY;
+use bakeoff_results::measure::{COMMITS, CONCURRENCY, PAYLOAD, RETURNED};
 
 use super::on_disks::can_mount;
 use super::{Place, measured};
@@ -39,11 +39,26 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&["--factor", "dept=4"], &["did you mean `depth`?"]);
     refused(&["--factor", "depth=0"], &["1 to 1024"]);
     refused(&["--factor", "block=5K"], &["a multiple of 4K"]);
-    refused(&["--cuts", "3"], &["fileio only reads"]);
+    refused(&["--factor", "pattern=read"], &["is not a pattern", "randrw:70", "seqwrite"]);
+    refused(&["--factor", "sync=often"], &["is not a rule for syncs", "fdatasync:N", "all:N"]);
+    refused(&["--factor", "size=100"], &["1M to 64T"]);
+    refused(&["--scale", "small"], &["`scale`", "fileio"]);
+    refused(&["--cuts", "3"], &["fileio does not note which writes were acknowledged"]);
     let endless = ["--factor", "depth=1024", "--factor", "block=1M", "--clients", "2"];
     let run = ["run", "fileio", "--disk", "host", "--repetitions", "1", "--out", "r"];
     let texts = ["clients 2 × depth 1024", "2048 MiB of buffers", "nothing in this experiment"];
     place.run(&[&run[..], &endless].concat()).code(2).says(&texts);
+    assert!(!place.path("r").exists(), "nothing was begun");
+    // So is what doesn't go together.
+    for (levels, texts) in [
+        (&["depth=4", "calls=plain"][..], &["calls plain × depth 4", "one request in flight"][..]),
+        (&["offsets=once", "pattern=seqread"], &["blocks in order have no random order"]),
+        (&["files=1024", "size=1M"], &["each file would have 0 bytes"]),
+    ] {
+        let levels = levels.iter().flat_map(|level| ["--factor", *level]).collect::<Vec<_>>();
+        place.run(&[&run[..], &levels].concat()).code(2).says(texts);
+    }
+    place.run(&[&run[..], &["--state", "steady"]].concat()).code(2).says(&["no deferred work"]);
     assert!(!place.path("r").exists(), "nothing was begun");
     // The others run.
     let some = ["--factor", "depth=1,1024", "--factor", "block=1M", "--clients", "2"];
@@ -53,4 +68,67 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     place.run(&some).code(0).says(&[text]);
     assert_eq!(place.json("r")["trials"].as_array().unwrap().len(), 1);
     place.run(&["run", "redmine", "--factor", "depth=4"]).code(2).says(&["`depth`", "redmine"]);
+}
+
+/// Codes of a report's warnings.
+fn warnings(document: &serde_json::Value) -> Vec<&str> {
+    let warnings = document["warnings"].as_array().expect("a list");
+    warnings.iter().map(|warning| warning["code"].as_str().expect("a code")).collect()
+}
+
+#[test]
+fn reads_and_writes_are_told_apart_and_what_is_synced_is_durable() {
+    let place = Place::new();
+    let disks = if can_mount() { "host,null" } else { "host" };
+    let run = ["run", "fileio", "--disk", disks, "--factor", "pattern=randrw:70", "--clients", "2"];
+    let more = ["--factor", "sync=never,fdatasync:1", "--factor", "depth=1,4", "--factor", "files=3"];
+    let short = ["--seconds", "0.5", "--repetitions", "1", "--out", "r"];
+    place.run(&[&run[..], &more, &short].concat()).code(0).says(&["read", "write"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4 * disks.split(',').count());
+    for trial in trials {
+        assert_eq!(trial["valid"], true, "{trial}");
+        let count = |name: &str| {
+            let operations = trial["operations"].as_array().unwrap();
+            let found = operations.iter().find(|operation| operation["name"] == name);
+            found.unwrap()["count"].as_f64().unwrap()
+        };
+        let share = count("read") / (count("read") + count("write"));
+        assert!((0.6..0.8).contains(&share), "{share}: {trial}");
+        let measures = measured(trial);
+        let of = |measure| measures.get(measure, &Scope::Clients).unwrap();
+        assert!(of(&PAYLOAD) >= 4096.0 * count("write") && of(&RETURNED) > 0.0, "{trial}");
+        let durable = of(&COMMITS) * 4096.0;
+        let expected = if trial["levels"]["sync"] == "never" { 0.0 } else { of(&PAYLOAD) };
+        assert_eq!(durable, expected, "{trial}");
+    }
+    assert!(!warnings(&document).contains(&"check-failed"), "{document}");
+}
+
+#[test]
+fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "host", "--factor", "size=16M", "--repetitions", "1"];
+    let short = ["--seconds", "0.5"];
+    for (access, told) in [("buffered", true), ("direct", false)] {
+        let access = format!("access={access}");
+        let all = [&run[..], &["--factor", &access], &short].concat();
+        let plan = place.run(&[&all[..], &["--dry-run"]].concat()).code(0).out();
+        assert_eq!(plan.contains("all of them fit"), told, "{plan}");
+        place.run(&[&all[..], &["--out", &access]].concat()).code(0);
+        let document = place.json(&access);
+        assert_eq!(warnings(&document).contains(&"from-cache"), told, "{}", document["warnings"]);
+    }
+}
+
+#[test]
+fn a_range_of_clients_doubles_on_the_command_line_and_in_a_file() {
+    let place = Place::new();
+    let flag = ["run", "fileio", "--disk", "host", "--clients", "1..8", "--factor", "depth=1"];
+    let once = ["--repetitions", "1", "--dry-run"];
+    place.run(&[&flag[..], &once].concat()).code(0).says(&["4 trials in 4 blocks", "clients 8"]);
+    place.write("mine.toml", "workload = \"fileio\"\ncompare = \"clients\"\nclients = \"1..6\"\n");
+    place.run(&[&["run", "mine.toml"][..], &once].concat()).code(0).says(&["4 trials in 1 block"]);
 }
