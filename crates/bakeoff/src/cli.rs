@@ -87,7 +87,7 @@ pub enum Command {
 #[derive(Clone, Debug, Args)]
 pub struct Run {
     /// A preset (see `bakeoff list presets`), `articles` for all presets of articles one after the other
-    /// and a page of them, or a TOML file; not needed with --resume
+    /// and a page of them, a TOML file, or a job file of fio (FILE.fio); not needed with --resume
     #[arg(value_name = "PRESET|FILE.toml")]
     pub experiment: Option<String>,
 

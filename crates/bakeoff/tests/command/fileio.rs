@@ -132,3 +132,23 @@ fn a_range_of_clients_doubles_on_the_command_line_and_in_a_file() {
     place.write("mine.toml", "workload = \"fileio\"\ncompare = \"clients\"\nclients = \"1..6\"\n");
     place.run(&[&["run", "mine.toml"][..], &once].concat()).code(0).says(&["4 trials in 1 block"]);
 }
+
+#[test]
+fn a_job_file_of_fio_is_run_as_far_as_its_keys_are_known() {
+    let place = Place::new();
+    let job = "[global]\ndirect=1\nruntime=1\n\n[pages]\nrw=randrw\nbs=16k\nsize=2m\nnumjobs=2\n";
+    place.write("database.fio", job);
+    let run = ["run", "database.fio", "--repetitions", "1"];
+    let plan = place.run(&[&run[..], &["--dry-run"]].concat()).code(0);
+    plan.says(&["1 trial in 1 block", "pattern randrw:50", "size 4M", "files 2", "block 16K"]);
+    place.run(&[&run[..], &["--out", "r"]].concat()).code(0).says(&["read", "write"]);
+    let trial = &place.json("r")["trials"][0];
+    assert_eq!((&trial["valid"], &trial["levels"]["clients"]), (&true.into(), &"2".into()));
+    // A run folder has the experiment, and needs the job no more.
+    std::fs::remove_file(place.path("database.fio")).unwrap();
+    place.run(&["run", "--resume", "r"]).code(0);
+    place.write("database.fio", &format!("{job}verify=crc32c\nfilename=/dev/sdz\n"));
+    let texts = ["database.fio:10:1: `verify` is not a key", "database.fio:11:1: bakeoff makes the files"];
+    place.run(&run).code(2).says(&texts);
+    place.run(&["run", "nothing.fio"]).code(2).says(&["can't read `nothing.fio`"]);
+}
