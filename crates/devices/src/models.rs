@@ -96,7 +96,8 @@ impl Models {
     /// Each model's name, and the parameters that it has; an array's own, beside which it has those of its
     /// disks.
     pub fn parameters(&self) -> Vec<(&'static str, Vec<Parameter>)> {
-        let arrays = self.0.first().map(|model| (raid::NAME, smallest(model).parameters_of_array()));
+        let arrays =
+            self.0.first().map(|model| (raid::NAME, smallest(model).parameters_of_array()));
         let models = self.0.iter().map(|model| (model.name(), smallest(model).parameters()));
         models.chain(arrays).collect()
     }

@@ -140,11 +140,7 @@ fn in_one_step(devices: &[String], chunk: u64, copies: Copies) -> Layout {
 fn stripe_over_mirrors(devices: &[String], chunk: u64) -> Layout {
     let number = devices.len();
     let mirror = |(at, pair): (usize, &[String])| {
-        format!(
-            "mdadm --create /dev/md{} --level=1 --raid-devices=2 {}",
-            at + 1,
-            pair.join(" ")
-        )
+        format!("mdadm --create /dev/md{} --level=1 --raid-devices=2 {}", at + 1, pair.join(" "))
     };
     let mut commands: Vec<String> = devices.chunks(2).enumerate().map(mirror).collect();
     let mirrors: Vec<String> = (1..=number / 2).map(|at| format!("/dev/md{at}")).collect();

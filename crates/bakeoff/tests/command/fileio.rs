@@ -81,7 +81,8 @@ fn reads_and_writes_are_told_apart_and_what_is_synced_is_durable() {
     let place = Place::new();
     let disks = if can_mount() { "host,null" } else { "host" };
     let run = ["run", "fileio", "--disk", disks, "--factor", "pattern=randrw:70", "--clients", "2"];
-    let more = ["--factor", "sync=never,fdatasync:1", "--factor", "depth=1,4", "--factor", "files=3"];
+    let more =
+        ["--factor", "sync=never,fdatasync:1", "--factor", "depth=1,4", "--factor", "files=3"];
     let short = ["--seconds", "0.5", "--repetitions", "1", "--out", "r"];
     place.run(&[&run[..], &more, &short].concat()).code(0).says(&["read", "write"]);
     place.assert_clean("r");
@@ -148,7 +149,8 @@ fn a_job_file_of_fio_is_run_as_far_as_its_keys_are_known() {
     std::fs::remove_file(place.path("database.fio")).unwrap();
     place.run(&["run", "--resume", "r"]).code(0);
     place.write("database.fio", &format!("{job}verify=crc32c\nfilename=/dev/sdz\n"));
-    let texts = ["database.fio:10:1: `verify` is not a key", "database.fio:11:1: bakeoff makes the files"];
+    let texts =
+        ["database.fio:10:1: `verify` is not a key", "database.fio:11:1: bakeoff makes the files"];
     place.run(&run).code(2).says(&texts);
     place.run(&["run", "nothing.fio"]).code(2).says(&["can't read `nothing.fio`"]);
 }

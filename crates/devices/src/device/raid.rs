@@ -381,7 +381,9 @@ mod tests {
         let (mut raid, log) = array_of(4, far);
         raid.set_span(8 * CHUNK);
         assert_eq!(asked(&log)[3], (3, Kind::Flush, 4 * CHUNK), "two chunks, twice, on each disk");
-        for (chunk, first, second) in [(0, (0, 0), (1, 2)), (3, (3, 0), (0, 2)), (6, (2, 1), (3, 3))] {
+        for (chunk, first, second) in
+            [(0, (0, 0), (1, 2)), (3, (3, 0), (0, 2)), (6, (2, 1), (3, 3))]
+        {
             let request = |kind| Request { kind, offset: chunk * CHUNK, length: 4096, stream: 0 };
             raid.submit(0, 2 * chunk, request(Kind::Write));
             raid.submit(0, 2 * chunk + 1, request(Kind::Read));
@@ -421,7 +423,11 @@ mod tests {
             asked(&log);
             raid.advance(0, &mut Vec::new());
             let (disk, offset) = from;
-            assert_eq!(asked(&log), [(disk, Kind::Read, offset), (1, Kind::Write, 0)], "{layout:?}");
+            assert_eq!(
+                asked(&log),
+                [(disk, Kind::Read, offset), (1, Kind::Write, 0)],
+                "{layout:?}"
+            );
             // The next one waits until that has ended.
             raid.advance(1_000_000_000, &mut Vec::new());
             assert!(asked(&log).is_empty());

@@ -29,7 +29,8 @@ pub fn read(patterns: &[String]) -> Result<Vec<String>, String> {
 /// What brackets stand for: each of the letters and of the ranges of letters in them.
 fn expanded(pattern: &str) -> Result<Vec<String>, String> {
     let Some((before, rest)) = pattern.split_once('[') else { return Ok(vec![pattern.to_owned()]) };
-    let wrong = || format!("`{pattern}` has brackets without letters; write them like /dev/sd[b-e]");
+    let wrong =
+        || format!("`{pattern}` has brackets without letters; write them like /dev/sd[b-e]");
     let (set, after) = rest.split_once(']').ok_or_else(wrong)?;
     let letters = letters(set).filter(|letters| !letters.is_empty()).ok_or_else(wrong)?;
     let rests = expanded(after)?;
@@ -57,7 +58,9 @@ fn check(device: &str) -> Result<(), String> {
     if device.starts_with("/dev/") && device.len() > 5 && device.chars().all(letters) {
         return Ok(());
     }
-    Err(format!("`{device}` is not a device's path; write it like /dev/xvdg, or /dev/xvd[g-n] for several"))
+    Err(format!(
+        "`{device}` is not a device's path; write it like /dev/xvdg, or /dev/xvd[g-n] for several"
+    ))
 }
 
 /// Which of them this machine uses, each in a line: mounted, swapped to, or part of an array.
@@ -143,9 +146,11 @@ mod tests {
     fn disks_in_use_are_told_with_what_uses_them() {
         let devices: Vec<String> =
             ["/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd"].map(str::to_owned).into();
-        let mounts = "/dev/sda1 / ext4 rw 0 0\n/dev/sdaa /far ext4 rw 0 0\nproc /proc proc rw 0 0\n";
+        let mounts =
+            "/dev/sda1 / ext4 rw 0 0\n/dev/sdaa /far ext4 rw 0 0\nproc /proc proc rw 0 0\n";
         let swaps = "Filename Type Size Used Priority\n/dev/sdb2 partition 1 0 -2\n";
-        let arrays = "Personalities : [raid10]\nmd127 : active raid1 sdc[1] sdx[0]\n      1 blocks\n";
+        let arrays =
+            "Personalities : [raid10]\nmd127 : active raid1 sdc[1] sdx[0]\n      1 blocks\n";
         let found = found(&devices, mounts, swaps, arrays);
         let expected = [
             "/dev/sda1 is mounted on /",

@@ -39,7 +39,8 @@ pub fn is_job_file(name: &str) -> bool {
 /// All that is wrong with it, each with its line and column.
 pub fn experiment(path: &str) -> Result<Preset, String> {
     let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    let read =
+        File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
     read.map_err(|error| format!("can't read `{path}`: {error}"))?;
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("`{path}` is over {MOST_BYTES} bytes long: it can't be a job file"));
@@ -57,7 +58,11 @@ fn name(path: &str) -> String {
     let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
     let name: String = stem
         .chars()
-        .map(|letter| if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '-' })
+        .map(
+            |letter| {
+                if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '-' }
+            },
+        )
         .take(100)
         .collect();
     if name.is_empty() { "job".to_owned() } else { name }
@@ -103,7 +108,8 @@ mod tests {
     /// Where something is wrong, and words of what is said of it.
     fn wrong(text: &str, line: usize, column: usize, words: &str) {
         let problems = translated(text, "job").expect_err(text);
-        let is_it = |it: &Problem| (it.line, it.column) == (line, column) && it.what.contains(words);
+        let is_it =
+            |it: &Problem| (it.line, it.column) == (line, column) && it.what.contains(words);
         assert!(problems.iter().any(is_it), "{text}: {problems:?}");
     }
 
@@ -165,7 +171,10 @@ norandommap
         ];
         has(least, &expected);
         has("[job]\nrw=read\nsize=64m\nruntime=30\ninvalidate=0\n", &[("state", "warm")]);
-        has("[job]\nrw=write\nsize=64m\nruntime=30\nrate_iops=50\nnumjobs=2\n", &[("rate", "100/s")]);
+        has(
+            "[job]\nrw=write\nsize=64m\nruntime=30\nrate_iops=50\nnumjobs=2\n",
+            &[("rate", "100/s")],
+        );
         // A plain call is one request in flight, whatever the depth says.
         has("[job]\nrw=read\nsize=64m\nruntime=30\niodepth=16\n", &[("depth", "1")]);
     }
@@ -218,7 +227,8 @@ norandommap
 
     #[test]
     fn any_text_is_an_experiment_or_told_what_is_wrong_with() {
-        let pieces = ["[job]", "[", "]", "rw", "=", "randread", "\n", ";", "size=1m", "\u{e9}", "$", " "];
+        let pieces =
+            ["[job]", "[", "]", "rw", "=", "randread", "\n", ";", "size=1m", "\u{e9}", "$", " "];
         let mut random = bakeoff_experiment::random::SplitMix64::new(4);
         for _ in 0..20_000 {
             let text: String =

@@ -109,7 +109,8 @@ impl Shape {
                 let page = number as u64 * pages_each + place;
                 let Some(found) = content.fault(&bytes, page) else { continue };
                 let byte = place * PAGE as u64;
-                faults.push(format!("file {number} holds {found} at byte {byte}, not its own page"));
+                faults
+                    .push(format!("file {number} holds {found} at byte {byte}, not its own page"));
                 if faults.len() == MOST_FAULTS {
                     return Ok(faults);
                 }

@@ -181,7 +181,8 @@ mod tests {
 
     #[test]
     fn a_mix_has_its_share_of_reads_at_any_time_and_kinds_are_those_of_the_pattern() {
-        for (pattern, reads) in [("randrw:70", 70), ("seqrw:1", 1), ("randread", 100), ("randrw", 50)]
+        for (pattern, reads) in
+            [("randrw:70", 70), ("seqrw:1", 1), ("randread", 100), ("randrw", 50)]
         {
             let all = asked(pattern, 300, ALONE);
             for hundred in all.chunks(100) {

@@ -238,7 +238,6 @@ fn a_file_that_ends_too_early_fails_its_reads() {
     }
 }
 
-
 /// What clients did for a second, and what is wrong with what they left.
 fn written(resolved: Resolved, clients: usize) -> (Outcome, Tally, Option<Vec<String>>) {
     let program = std::env::current_exe().unwrap();

@@ -96,7 +96,8 @@ impl<'a> Reader<'a, '_> {
             Some(value) => value,
             None => {
                 let what = if value.contains('$') {
-                    "bakeoff puts nothing from the environment into a job: write the value".to_owned()
+                    "bakeoff puts nothing from the environment into a job: write the value"
+                        .to_owned()
                 } else {
                     format!("`{}={value}` can't be had; valid: {valid}", key.name)
                 };
@@ -140,7 +141,9 @@ impl<'a> Reader<'a, '_> {
                      out, and choose the disk by --out DIR"
                 )
             } else if COMMANDS.contains(&name) {
-                format!("`{name}` runs a command or changes the system, which bakeoff does not: leave it out")
+                format!(
+                    "`{name}` runs a command or changes the system, which bakeoff does not: leave it out"
+                )
             } else {
                 let all: Vec<&str> = known().copied().collect();
                 format!("`{name}` is not a key that bakeoff knows; valid: {}", all.join(", "))
@@ -158,7 +161,10 @@ impl<'a> Reader<'a, '_> {
             let valid = |it: &u64| it.is_multiple_of(4096) && (4096..=16 << 20).contains(it);
             bytes(text).filter(valid)
         });
-        self.needs(&["runtime"], "bakeoff measures for a time, as runtime=30, and not for a number of bytes");
+        self.needs(
+            &["runtime"],
+            "bakeoff measures for a time, as runtime=30, and not for a number of bytes",
+        );
         let seconds = self.read(&["runtime"], 10, "1 second to a day", |text| {
             seconds(text).filter(|seconds| (1..=86_400).contains(seconds))
         });

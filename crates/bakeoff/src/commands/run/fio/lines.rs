@@ -46,8 +46,7 @@ impl<'a> Lines<'a> {
         for (number, whole) in (1..).zip(text.lines()) {
             let line = whole.trim();
             let column = 1 + letters(&whole[..whole.len() - whole.trim_start().len()]);
-            let mut wrong =
-                |what: String| problems.push(Problem { line: number, column, what });
+            let mut wrong = |what: String| problems.push(Problem { line: number, column, what });
             if line.is_empty() || line.starts_with([';', '#']) {
                 continue;
             }
@@ -63,7 +62,8 @@ impl<'a> Lines<'a> {
                 }
                 if jobs > 1 && name != GLOBAL {
                     wrong(
-                        "bakeoff runs one job, and fio runs all at once: make a file of each".into(),
+                        "bakeoff runs one job, and fio runs all at once: make a file of each"
+                            .into(),
                     );
                 }
                 continue;

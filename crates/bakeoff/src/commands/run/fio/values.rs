@@ -49,8 +49,14 @@ mod tests {
         ] {
             assert_eq!(bytes(text), expected, "{text}");
         }
-        assert_eq!((size(4096), size(3 << 30), size(4097)), ("4K".into(), "3G".into(), "4097".into()));
-        assert_eq!((seconds("90"), seconds("2m"), seconds("1h")), (Some(90), Some(120), Some(3600)));
+        assert_eq!(
+            (size(4096), size(3 << 30), size(4097)),
+            ("4K".into(), "3G".into(), "4097".into())
+        );
+        assert_eq!(
+            (seconds("90"), seconds("2m"), seconds("1h")),
+            (Some(90), Some(120), Some(3600))
+        );
         assert_eq!((seconds("1us"), seconds(""), seconds("m")), (None, None, None));
     }
 }
