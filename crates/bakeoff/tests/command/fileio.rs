@@ -2,6 +2,7 @@
 
 use bakeoff_results::Scope;
 use bakeoff_results::measure::{COMMITS, CONCURRENCY, PAYLOAD, RETURNED};
+use bakeoff_testkit::{PATIENCE, ended_within, wait_until};
 
 use super::on_disks::can_mount;
 use super::{Place, measured};
@@ -153,4 +154,40 @@ fn a_job_file_of_fio_is_run_as_far_as_its_keys_are_known() {
         ["database.fio:10:1: `verify` is not a key", "database.fio:11:1: bakeoff makes the files"];
     place.run(&run).code(2).says(&texts);
     place.run(&["run", "nothing.fio"]).code(2).says(&["can't read `nothing.fio`"]);
+}
+
+/// The kernel's error is told, and the other trials go on.
+#[test]
+fn a_disk_that_fails_half_way_is_told_with_the_kernels_error() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "null", "--factor", "depth=1", "--state", "cold"];
+    let short = ["--seconds", "3", "--repetitions", "2", "--out", "r"];
+    let mut child = place.start(&[&run[..], &short].concat());
+    let mount = place.path("r/work/mount");
+    let mounted = || {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        mounts.contains(mount.to_str().unwrap())
+    };
+    wait_until("the disk", mounted);
+    let fault = ["disk", "fault", mount.to_str().unwrap(), "read:20:EIO:*"];
+    place.run(&fault).code(0);
+    assert!(ended_within(PATIENCE, &mut child).is_some(), "the run came to its end");
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    let errors = |trial: &serde_json::Value| trial["operations"][0]["errors"].as_u64().unwrap();
+    assert_eq!(trials.iter().map(errors).collect::<Vec<_>>(), [1, 0]);
+    let told = trials[0]["warnings"][0].as_str().unwrap();
+    assert!(told.contains("1 read operations failed, first: Input/output error"), "{told}");
+    assert!(warnings(&document).contains(&"errors"), "{}", document["warnings"]);
+}
+
+#[test]
+fn files_larger_than_the_disk_are_refused_before_anything_is_written() {
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "host", "--factor", "size=64T", "--repetitions", "1"];
+    place.run(&[&run[..], &["--out", "r"]].concat()).code(4).says(&["is too full", "MB needed"]);
+    assert!(!place.path("r").exists(), "nothing was begun");
 }

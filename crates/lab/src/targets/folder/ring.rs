@@ -153,7 +153,9 @@ impl<'a> Ring<'a> {
         clock: Clock,
     ) -> bool {
         let mut goes_on = true;
-        while let Some(entry) = self.ring.completion().next() {
+        // Each is taken by itself: what waits for a sync goes on in the same ring.
+        let next = |ring: &mut IoUring| ring.completion().next();
+        while let Some(entry) = next(&mut self.ring) {
             let lane = entry.user_data() as usize;
             self.in_flight -= 1;
             let error = self.end(lane, entry.result());
