@@ -13,6 +13,7 @@ use crate::beside;
 use crate::cost::{Cost, CostView, Cpu};
 use crate::debt::{DebtView, drained_of};
 use crate::document::{Attempts, CellView};
+use crate::from_disk::from_disk;
 use crate::groups::GroupView;
 use crate::open_loop::OpenLoop;
 use crate::priced::PricedView;
@@ -140,6 +141,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> C
         open_loop: OpenLoop::of_cell(trials),
         work: WorkView::of(trials, cost.as_ref()),
         cost,
+        from_disk: from_disk(trials),
         groups: GroupView::of_cell(trials),
         counters: counters(trials),
     }

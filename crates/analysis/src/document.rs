@@ -132,6 +132,10 @@ pub struct CellView {
     /// device is modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkView>,
+    /// The part of the bytes that clients read from files that came from a disk and not from the page cache;
+    /// `None` for an engine, and where nothing was read or nobody counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_disk: Option<f64>,
     /// What each group of processes used, and what it was held to, by their names: the engine's own,
     /// `database`, among them. Empty where nobody could look into them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

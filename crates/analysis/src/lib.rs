@@ -15,6 +15,7 @@ mod condition;
 mod cost;
 mod debt;
 pub mod document;
+mod from_disk;
 mod groups;
 mod judged;
 mod leader;

@@ -70,6 +70,7 @@ kinds! {
     ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor";
     ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor";
     NotTurnedOver, "not-turned-over", Voids, "deferred work had not been through one cycle when a trial that was to be steady began";
+    FromCache, "from-cache", Voids, "the page cache answered most reads of files, so that no disk was measured";
     ConditionedAnew, "conditioned-anew", Weakens, "trials of a block did not follow their preconditioning in the same place";
     LeftOut, "left-out", Weakens, "cells could not be run";
     TrialsFailed, "trials-failed", Weakens, "trials failed";

@@ -1,6 +1,7 @@
 //! Looks through a run for all that a reader should be warned of.
 
 mod answers;
+mod cache;
 mod figures;
 mod lost;
 mod machine;
@@ -49,6 +50,7 @@ pub(crate) fn all(
         work::cut_off(run, counted),
         window::never_steady(run, counted),
         window::not_turned_over(run, counted),
+        cache::answered(run, counted),
         window::conditioned_anew(run, counted),
         window::drain_cut_off(run, counted),
         window::went_on(run, counted),

@@ -70,6 +70,8 @@ pub enum Command {
     List(List),
     /// Say what this machine can run, and how to install or allow the rest
     Doctor(Doctor),
+    /// Print the commands that make arrays of disks worth comparing; nothing is run
+    Layouts(Layouts),
     /// Mount a virtual disk, look at it, change it, pull its plug
     #[command(subcommand)]
     Disk(Disk),
@@ -85,7 +87,7 @@ pub enum Command {
 #[derive(Clone, Debug, Args)]
 pub struct Run {
     /// A preset (see `bakeoff list presets`), `articles` for all presets of articles one after the other
-    /// and a page of them, or a TOML file; not needed with --resume
+    /// and a page of them, a TOML file, or a job file of fio (FILE.fio); not needed with --resume
     #[arg(value_name = "PRESET|FILE.toml")]
     pub experiment: Option<String>,
 
@@ -261,6 +263,17 @@ pub struct Doctor {
     /// Where run folders would be made
     #[arg(default_value = ".")]
     pub dir: PathBuf,
+}
+
+/// `bakeoff layouts`.
+#[derive(Debug, Args)]
+pub struct Layouts {
+    /// The disks, as /dev/xvdg, or /dev/xvd[g-n] for several
+    #[arg(required = true, value_name = "DEVICE")]
+    pub devices: Vec<String>,
+    /// Bytes of a chunk of an array
+    #[arg(long, value_name = "SIZE", default_value = "512K")]
+    pub chunk: String,
 }
 
 /// `bakeoff disk`.

@@ -137,6 +137,7 @@ impl Lab {
             Command::Report(arguments) => commands::report::run(self, arguments),
             Command::List(arguments) => commands::list::run(self, arguments),
             Command::Doctor(arguments) => commands::doctor::run(self, arguments),
+            Command::Layouts(arguments) => commands::layouts::run(arguments),
             Command::Disk(what) => commands::disk::run(self, what),
             Command::Trial => commands::trial::run(self),
             Command::DiskDaemon => commands::disk_daemon::run(self),

@@ -93,15 +93,20 @@ impl Models {
         self.0.iter().map(Model::listed).chain([raid::listed()]).collect()
     }
 
-    /// Each model's name, and the parameters that it has; arrays have those of their disks.
+    /// Each model's name, and the parameters that it has; an array's own, beside which it has those of its
+    /// disks.
     pub fn parameters(&self) -> Vec<(&'static str, Vec<Parameter>)> {
-        self.0.iter().map(|model| (model.name(), smallest(model).parameters())).collect()
+        let arrays =
+            self.0.first().map(|model| (raid::NAME, smallest(model).parameters_of_array()));
+        let models = self.0.iter().map(|model| (model.name(), smallest(model).parameters()));
+        models.chain(arrays).collect()
     }
 
     /// A value of a parameter in its canonical form, or what is wrong with it; `None` where no model
     /// has such a parameter. Which devices can have that value is not looked at.
     pub fn value(&self, parameter: &str, text: &str) -> Option<Result<String, Problem>> {
-        let mut read = self.0.iter().filter_map(|model| smallest(model).value(parameter, text));
+        let in_array = |model: &Model| smallest(model).in_array(2);
+        let mut read = self.0.iter().filter_map(|model| in_array(model).value(parameter, text));
         let first = read.next()?;
         Some(first.or_else(|wrong| read.find_map(Result::ok).ok_or(wrong)))
     }
@@ -111,9 +116,9 @@ impl Models {
     /// # Errors
     /// What is wrong with it, and what can be had.
     pub fn parse(&self, text: &str) -> Result<Spec, SpecError> {
-        let Some(array) = raid::read(text) else { return self.parse_one(text) };
+        let Some(array) = raid::read(text) else { return self.parse_one(text, None) };
         let (disks, each) = array.map_err(Problem::from)?;
-        Ok(self.parse_one(each)?.in_array(disks))
+        self.parse_one(each, Some(disks))
     }
 
     /// Reads a table: `model`, a device as [`Models::parse`] reads it, and parameters of it by name.
@@ -129,10 +134,12 @@ impl Models {
         spec.settle(problems)
     }
 
-    fn parse_one(&self, text: &str) -> Result<Spec, SpecError> {
+    /// Reads a device, or an array of so many of it.
+    fn parse_one(&self, text: &str, disks: Option<u32>) -> Result<Spec, SpecError> {
         let mut parts = text.split('/');
         let (name, shipped) = self.named(parts.next().unwrap_or_default())?;
-        let mut spec = Spec::shipped(name, shipped);
+        let one = Spec::shipped(name, shipped);
+        let mut spec = disks.map_or(one.clone(), |disks| one.in_array(disks));
         let (mut problems, mut given) = (Vec::new(), Vec::new());
         for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
@@ -171,6 +178,9 @@ fn check_parameters(model: &Model) -> Result<(), String> {
         }
         if key == MODEL || ext4::Parameters::table().contains_key(key) {
             return Err(format!("its parameter `{key}` is one that every disk has"));
+        }
+        if raid::Parameters::table().contains_key(key) {
+            return Err(format!("its parameter `{key}` is one that every array has"));
         }
     }
     let wrong = parameters.check().into_iter().next();

@@ -32,7 +32,8 @@ pub struct Spec {
     /// The same with those that were changed.
     parameters: Box<dyn AnyParameters>,
     file_system: ext4::Parameters,
-    /// The parameters that differ from the model's, or from the file system's default.
+    array: raid::Parameters,
+    /// The parameters that differ from the model's, or from the default of the file system or the array.
     changed: Table,
 }
 
@@ -50,8 +51,9 @@ pub struct Parameter {
 impl Spec {
     /// A model by its name, as it comes.
     pub(crate) fn shipped(name: String, shipped: Box<dyn AnyParameters>) -> Self {
-        let (file_system, changed) = (ext4::Parameters::default(), Table::new());
-        Self { disks: None, name, parameters: shipped.clone(), shipped, file_system, changed }
+        let (file_system, array) = (ext4::Parameters::default(), raid::Parameters::default());
+        let (parameters, changed) = (shipped.clone(), Table::new());
+        Self { disks: None, name, parameters, shipped, file_system, array, changed }
     }
 
     /// A RAID-10 of so many of it.
@@ -102,6 +104,9 @@ impl Spec {
     fn all(&self) -> Table {
         let mut all = self.own();
         all.extend(ext4::Parameters::table());
+        if self.disks.is_some() {
+            all.extend(raid::Parameters::table());
+        }
         all
     }
 
@@ -113,6 +118,13 @@ impl Spec {
             name,
         };
         self.all().into_iter().map(parameter).collect()
+    }
+
+    /// Those of them that are an array's own, whatever its disks are.
+    pub(crate) fn parameters_of_array(self) -> Vec<Parameter> {
+        let own = raid::Parameters::table();
+        let all = self.in_array(2).parameters().into_iter();
+        all.filter(|parameter| own.contains_key(&parameter.name)).collect()
     }
 
     /// A value of a parameter in its canonical form; `None` where it has no such parameter. Whether a
@@ -142,13 +154,18 @@ impl Spec {
     /// Puts the changed parameters into the model and checks that such a device can be. `problems`
     /// are those with the parameters that could not be changed.
     pub(crate) fn settle(mut self, mut problems: Vec<Problem>) -> Result<Self, SpecError> {
-        let file_system = ext4::Parameters::table();
-        let (shared, own): (Table, Table) =
+        let (file_system, array) = (ext4::Parameters::table(), raid::Parameters::table());
+        let (shared, others): (Table, Table) =
             self.changed.clone().into_iter().partition(|(key, _)| file_system.contains_key(key));
+        let (of_array, own): (Table, Table) =
+            others.into_iter().partition(|(key, _)| array.contains_key(key));
         let (parameters, mut wrong) = self.shipped.with(&own);
         let (file_system, more) = model::changed(&ext4::Parameters::default(), &shared);
         wrong.extend(more);
-        (self.parameters, self.file_system) = (parameters, file_system);
+        let (array, more) = model::changed(&raid::Parameters::default(), &of_array);
+        wrong.extend(more);
+        wrong.extend(array.check());
+        (self.parameters, self.file_system, self.array) = (parameters, file_system, array);
         for Wrong { parameters, why } in wrong {
             // What goes with a value that is wrong by itself is not to be judged yet.
             let told = |name: &String| problems.iter().any(|told| told.parameter() == Some(name));
@@ -166,7 +183,7 @@ impl Spec {
         let Some(disks) = self.disks else { return self.parameters.build(seed) };
         let seed_of = |disk| seed.wrapping_mul(raid::MOST_DISKS.into()).wrapping_add(disk);
         let disks = (0..disks.into()).map(|disk| self.parameters.build(seed_of(disk)));
-        Box::new(Raid10::new(disks.collect()))
+        Box::new(Raid10::new(disks.collect(), self.array))
     }
 
     /// Bytes that the device may have acknowledged and would lose with the power, as nobody had

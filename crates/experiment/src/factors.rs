@@ -4,7 +4,7 @@
 use crate::factor::{Factor, Own, Valid};
 use crate::message::one_of;
 
-mod clients;
+pub(crate) mod clients;
 mod cpus;
 mod memory;
 mod neighbours;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::factors::clients;
 use crate::message::{Given, Problem};
 use crate::{Factor, Vocabulary, level};
 
@@ -21,12 +22,23 @@ pub(crate) fn levels(
 ) -> Levels {
     let mut levels = Levels::new();
     for given in raw {
-        match given.and_then(|given| canonical(factor, given, &levels, vocabulary)) {
-            Ok(level) => levels.push(level),
-            Err(problem) => problems.push(problem),
+        let all = given.map(|given| written_out(factor, given));
+        let all = all.map_err(|problem| problems.push(problem)).unwrap_or_default();
+        for given in all {
+            match canonical(factor, given, &levels, vocabulary) {
+                Ok(level) => levels.push(level),
+                Err(problem) => problems.push(problem),
+            }
         }
     }
     levels
+}
+
+/// The levels that one of a list stands for: a range of clients stands for several.
+fn written_out(factor: Factor, given: Given<String>) -> Vec<Given<String>> {
+    let doubled = if factor == Factor::CLIENTS { clients::doubled(&given.value) } else { None };
+    let Some(all) = doubled else { return vec![given] };
+    all.into_iter().map(|value| Given { value, place: given.place.clone() }).collect()
 }
 
 fn canonical(

@@ -28,7 +28,7 @@ pub(crate) fn all_articles(presets: &[Preset]) -> Option<&'static str> {
 }
 
 /// The files beside those of the presets: the preset's name, the file's, and its text.
-const FILES: [(&str, &str, &str); 3] = [
+const FILES: [(&str, &str, &str); 5] = [
     (
         "articles/redmine",
         "redmine-2017.csv",
@@ -44,6 +44,16 @@ const FILES: [(&str, &str, &str); 3] = [
         "text-oltp-2017.csv",
         include_str!("../../../experiments/articles/text-oltp-2017.csv"),
     ),
+    (
+        "articles/fileio",
+        "fileio-2011.csv",
+        include_str!("../../../experiments/articles/fileio-2011.csv"),
+    ),
+    (
+        "articles/fileio",
+        "fileio-2011-threads.csv",
+        include_str!("../../../experiments/articles/fileio-2011-threads.csv"),
+    ),
 ];
 
 /// The experiments that are built in, in the order in which they are listed.
@@ -56,6 +66,10 @@ pub fn presets() -> &'static [Preset] {
         Preset {
             name: "articles/text-oltp",
             toml: include_str!("../../../experiments/articles/text-oltp.toml"),
+        },
+        Preset {
+            name: "articles/fileio",
+            toml: include_str!("../../../experiments/articles/fileio.toml"),
         },
         Preset { name: "demo", toml: include_str!("../../../experiments/demo.toml") },
         Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },
@@ -71,6 +85,10 @@ pub fn presets() -> &'static [Preset] {
         Preset { name: "text-oltp", toml: include_str!("../../../experiments/text-oltp.toml") },
         Preset { name: "power-cut", toml: include_str!("../../../experiments/power-cut.toml") },
         Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") },
+        Preset {
+            name: "fileio-sysbench",
+            toml: include_str!("../../../experiments/fileio-sysbench.toml"),
+        },
         Preset { name: "page", toml: include_str!("../../../experiments/page.toml") },
     ]
 }

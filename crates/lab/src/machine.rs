@@ -11,4 +11,4 @@ pub mod syncs;
 pub mod threads;
 pub mod usage;
 
-pub use describe::{describe, load};
+pub use describe::{available_memory, describe, load};

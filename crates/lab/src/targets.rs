@@ -74,6 +74,13 @@ pub trait Target: Send + Sync {
         None
     }
 
+    /// What a reader of the plan should know of a subject before anything is measured, in a line, where its
+    /// memory is limited to so many bytes or, with `None`, is all that the machine has free.
+    fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
+        let _ = (subject, memory_bytes);
+        None
+    }
+
     /// Gets a subject ready that [`Target::resolve`] made, in the process that works with it.
     ///
     /// # Errors

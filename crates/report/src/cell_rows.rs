@@ -7,6 +7,10 @@ use crate::block::{Cell, Column, Kind, Look, Mark, Row, Table};
 use crate::layout::{Condition, Layout};
 use crate::promises;
 
+/// What is said of a cell that the page cache answered, and the name of the section whose warnings say more.
+const CACHE: &str = "cache";
+const OVERVIEW: &str = "overview";
+
 /// A column: its heading, shorter for a terminal (`None` where it has no room for it), and what is in
 /// it.
 pub type Head = (&'static str, Option<&'static str>, Kind);
@@ -68,11 +72,14 @@ pub fn row<'a>(
 }
 
 /// What is wrong with a cell as a whole, whatever is measured of it: that power cuts have broken its
-/// promise, and that it did not keep up with the rate that was offered.
+/// promise, that it did not keep up with the rate that was offered, and that the page cache was measured
+/// in the place of a disk.
 pub fn marks<'a>(layout: &Layout<'a>, condition: &Condition<'a>, level: &'a str) -> Vec<Mark> {
     let broken = layout.broken(condition, level);
     let broken = broken.map(|text| Mark { text, section: promises::SECTION });
     let late = layout.cell(condition, level).is_some_and(behind::is_behind);
     let late = late.then_some(Mark { text: behind::BEHIND, section: behind::SECTION });
-    [broken, late].into_iter().flatten().collect()
+    let cached = layout.cell(condition, level).is_some_and(CellView::is_from_cache);
+    let cached = cached.then_some(Mark { text: CACHE, section: OVERVIEW });
+    [broken, late, cached].into_iter().flatten().collect()
 }

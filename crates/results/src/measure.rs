@@ -144,11 +144,14 @@ measures! {
          workload that counts rows";
     RETURNED = "returned", Bytes, [Clients],
         "bytes of the rows that reading statements returned in the whole trial, an integer being 8 bytes \
-         and a text its own";
-    COMMITS = "commits", Count, [Clients], "transactions that changed a row and were committed";
+         and a text its own; of files, bytes that clients read";
+    COMMITS = "commits", Count, [Clients],
+        "transactions that changed a row and were committed; of files, syncs and writes that were durable \
+         when they were acknowledged";
     PAYLOAD = "payload", Bytes, [Clients],
         "bytes that these transactions wrote as the application sees them: the parameters of their \
-         inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own";
+         inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own; of files, \
+         bytes that clients wrote";
     CONCURRENCY = "concurrency", Count, [Clients],
         "operations that can be in flight at once: clients times queue depth";
     IN_FLIGHT = "in-flight", Count, [Clients],

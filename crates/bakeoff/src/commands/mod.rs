@@ -4,6 +4,7 @@ pub mod disk;
 pub mod disk_daemon;
 pub mod doctor;
 pub mod external;
+pub mod layouts;
 pub mod list;
 pub mod plan;
 pub mod present;

@@ -38,7 +38,7 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
     let remarks: String =
         remarks(registry, experiment, possible).into_iter().map(|it| it + "\n").collect();
-    let memory = memory(registry, experiment, possible);
+    let memory = memory(registry, experiment, possible) + &on_memory(registry, experiment, possible);
     let left_out = left_out(possible) + &published(experiment);
     let equal = all_else_equal(experiment);
     format!(
@@ -122,6 +122,24 @@ fn memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> 
         }
     }
     shares.into_iter().chain(caches).collect()
+}
+
+/// What the target has to say of each of its subjects, each line once.
+fn on_memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> String {
+    let Ok(target) = registry.target_of(&experiment.workload) else { return String::new() };
+    let mut remarks = BTreeSet::new();
+    for block in &possible.plan.blocks {
+        for PlannedTrial { cell, .. } in &block.trials {
+            let resolved = bakeoff_lab::resolve(registry, experiment, cell, block.number);
+            let Ok((trial, _)) = resolved else { continue };
+            let subject = &trial.setup.subject;
+            let loaded = target.size(subject).map_or(0, |size| size.rows);
+            let limit = GroupLimit { memory: cell.memory(), cpus: Cpus::Unlimited }.of(loaded);
+            let remark = target.remark(subject, limit.memory_bytes);
+            remarks.extend(remark.map(|remark| remark + "\n"));
+        }
+    }
+    remarks.into_iter().collect()
 }
 
 /// A line on how many bytes a share of the data is.

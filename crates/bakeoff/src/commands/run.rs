@@ -2,6 +2,7 @@
 
 mod articles;
 mod asked;
+mod fio;
 mod record;
 mod time;
 

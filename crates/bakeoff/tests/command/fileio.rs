@@ -1,7 +1,8 @@
 //! The workload `fileio`: a folder in the place of an engine.
 
 use bakeoff_results::Scope;
-use bakeoff_results::measure::CONCURRENCY;
+use bakeoff_results::measure::{COMMITS, CONCURRENCY, PAYLOAD, RETURNED};
+use bakeoff_testkit::{PATIENCE, ended_within, wait_until};
 
 use super::on_disks::can_mount;
 use super::{Place, measured};
@@ -39,11 +40,26 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&["--factor", "dept=4"], &["did you mean `depth`?"]);
     refused(&["--factor", "depth=0"], &["1 to 1024"]);
     refused(&["--factor", "block=5K"], &["a multiple of 4K"]);
-    refused(&["--cuts", "3"], &["fileio only reads"]);
+    refused(&["--factor", "pattern=read"], &["is not a pattern", "randrw:70", "seqwrite"]);
+    refused(&["--factor", "sync=often"], &["is not a rule for syncs", "fdatasync:N", "all:N"]);
+    refused(&["--factor", "size=100"], &["1M to 64T"]);
+    refused(&["--scale", "small"], &["`scale`", "fileio"]);
+    refused(&["--cuts", "3"], &["fileio does not note which writes were acknowledged"]);
     let endless = ["--factor", "depth=1024", "--factor", "block=1M", "--clients", "2"];
     let run = ["run", "fileio", "--disk", "host", "--repetitions", "1", "--out", "r"];
     let texts = ["clients 2 × depth 1024", "2048 MiB of buffers", "nothing in this experiment"];
     place.run(&[&run[..], &endless].concat()).code(2).says(&texts);
+    assert!(!place.path("r").exists(), "nothing was begun");
+    // So is what doesn't go together.
+    for (levels, texts) in [
+        (&["depth=4", "calls=plain"][..], &["calls plain × depth 4", "one request in flight"][..]),
+        (&["offsets=once", "pattern=seqread"], &["blocks in order have no random order"]),
+        (&["files=1024", "size=1M"], &["each file would have 0 bytes"]),
+    ] {
+        let levels = levels.iter().flat_map(|level| ["--factor", *level]).collect::<Vec<_>>();
+        place.run(&[&run[..], &levels].concat()).code(2).says(texts);
+    }
+    place.run(&[&run[..], &["--state", "steady"]].concat()).code(2).says(&["no deferred work"]);
     assert!(!place.path("r").exists(), "nothing was begun");
     // The others run.
     let some = ["--factor", "depth=1,1024", "--factor", "block=1M", "--clients", "2"];
@@ -53,4 +69,125 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     place.run(&some).code(0).says(&[text]);
     assert_eq!(place.json("r")["trials"].as_array().unwrap().len(), 1);
     place.run(&["run", "redmine", "--factor", "depth=4"]).code(2).says(&["`depth`", "redmine"]);
+}
+
+/// Codes of a report's warnings.
+fn warnings(document: &serde_json::Value) -> Vec<&str> {
+    let warnings = document["warnings"].as_array().expect("a list");
+    warnings.iter().map(|warning| warning["code"].as_str().expect("a code")).collect()
+}
+
+#[test]
+fn reads_and_writes_are_told_apart_and_what_is_synced_is_durable() {
+    let place = Place::new();
+    let disks = if can_mount() { "host,null" } else { "host" };
+    let run = ["run", "fileio", "--disk", disks, "--factor", "pattern=randrw:70", "--clients", "2"];
+    let more =
+        ["--factor", "sync=never,fdatasync:1", "--factor", "depth=1,4", "--factor", "files=3"];
+    let short = ["--seconds", "0.5", "--repetitions", "1", "--out", "r"];
+    place.run(&[&run[..], &more, &short].concat()).code(0).says(&["read", "write"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4 * disks.split(',').count());
+    for trial in trials {
+        assert_eq!(trial["valid"], true, "{trial}");
+        let count = |name: &str| {
+            let operations = trial["operations"].as_array().unwrap();
+            let found = operations.iter().find(|operation| operation["name"] == name);
+            found.unwrap()["count"].as_f64().unwrap()
+        };
+        let share = count("read") / (count("read") + count("write"));
+        assert!((0.6..0.8).contains(&share), "{share}: {trial}");
+        let measures = measured(trial);
+        let of = |measure| measures.get(measure, &Scope::Clients).unwrap();
+        assert!(of(&PAYLOAD) >= 4096.0 * count("write") && of(&RETURNED) > 0.0, "{trial}");
+        let durable = of(&COMMITS) * 4096.0;
+        let expected = if trial["levels"]["sync"] == "never" { 0.0 } else { of(&PAYLOAD) };
+        assert_eq!(durable, expected, "{trial}");
+    }
+    assert!(!warnings(&document).contains(&"check-failed"), "{document}");
+}
+
+#[test]
+fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "host", "--factor", "size=16M", "--repetitions", "1"];
+    let short = ["--seconds", "0.5"];
+    for (access, told) in [("buffered", true), ("direct", false)] {
+        let access = format!("access={access}");
+        let all = [&run[..], &["--factor", &access], &short].concat();
+        let plan = place.run(&[&all[..], &["--dry-run"]].concat()).code(0).out();
+        assert_eq!(plan.contains("all of them fit"), told, "{plan}");
+        place.run(&[&all[..], &["--out", &access]].concat()).code(0);
+        let document = place.json(&access);
+        assert_eq!(warnings(&document).contains(&"from-cache"), told, "{}", document["warnings"]);
+    }
+}
+
+#[test]
+fn a_range_of_clients_doubles_on_the_command_line_and_in_a_file() {
+    let place = Place::new();
+    let flag = ["run", "fileio", "--disk", "host", "--clients", "1..8", "--factor", "depth=1"];
+    let once = ["--repetitions", "1", "--dry-run"];
+    place.run(&[&flag[..], &once].concat()).code(0).says(&["4 trials in 4 blocks", "clients 8"]);
+    place.write("mine.toml", "workload = \"fileio\"\ncompare = \"clients\"\nclients = \"1..6\"\n");
+    place.run(&[&["run", "mine.toml"][..], &once].concat()).code(0).says(&["4 trials in 1 block"]);
+}
+
+#[test]
+fn a_job_file_of_fio_is_run_as_far_as_its_keys_are_known() {
+    let place = Place::new();
+    let job = "[global]\ndirect=1\nruntime=1\n\n[pages]\nrw=randrw\nbs=16k\nsize=2m\nnumjobs=2\n";
+    place.write("database.fio", job);
+    let run = ["run", "database.fio", "--repetitions", "1"];
+    let plan = place.run(&[&run[..], &["--dry-run"]].concat()).code(0);
+    plan.says(&["1 trial in 1 block", "pattern randrw:50", "size 4M", "files 2", "block 16K"]);
+    place.run(&[&run[..], &["--out", "r"]].concat()).code(0).says(&["read", "write"]);
+    let trial = &place.json("r")["trials"][0];
+    assert_eq!((&trial["valid"], &trial["levels"]["clients"]), (&true.into(), &"2".into()));
+    // A run folder has the experiment, and needs the job no more.
+    std::fs::remove_file(place.path("database.fio")).unwrap();
+    place.run(&["run", "--resume", "r"]).code(0);
+    place.write("database.fio", &format!("{job}verify=crc32c\nfilename=/dev/sdz\n"));
+    let texts =
+        ["database.fio:10:1: `verify` is not a key", "database.fio:11:1: bakeoff makes the files"];
+    place.run(&run).code(2).says(&texts);
+    place.run(&["run", "nothing.fio"]).code(2).says(&["can't read `nothing.fio`"]);
+}
+
+/// The kernel's error is told, and the other trials go on.
+#[test]
+fn a_disk_that_fails_half_way_is_told_with_the_kernels_error() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "null", "--factor", "depth=1", "--state", "cold"];
+    let short = ["--seconds", "3", "--repetitions", "2", "--out", "r"];
+    let mut child = place.start(&[&run[..], &short].concat());
+    let mount = place.path("r/work/mount");
+    let mounted = || {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        mounts.contains(mount.to_str().unwrap())
+    };
+    wait_until("the disk", mounted);
+    let fault = ["disk", "fault", mount.to_str().unwrap(), "read:20:EIO:*"];
+    place.run(&fault).code(0);
+    assert!(ended_within(PATIENCE, &mut child).is_some(), "the run came to its end");
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    let errors = |trial: &serde_json::Value| trial["operations"][0]["errors"].as_u64().unwrap();
+    assert_eq!(trials.iter().map(errors).collect::<Vec<_>>(), [1, 0]);
+    let told = trials[0]["warnings"][0].as_str().unwrap();
+    assert!(told.contains("1 read operations failed, first: Input/output error"), "{told}");
+    assert!(warnings(&document).contains(&"errors"), "{}", document["warnings"]);
+}
+
+#[test]
+fn files_larger_than_the_disk_are_refused_before_anything_is_written() {
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "host", "--factor", "size=64T", "--repetitions", "1"];
+    place.run(&[&run[..], &["--out", "r"]].concat()).code(4).says(&["is too full", "MB needed"]);
+    assert!(!place.path("r").exists(), "nothing was begun");
 }

@@ -11,6 +11,7 @@ mod fileio;
 mod guide;
 mod images;
 mod interrupted;
+mod layouts;
 mod log;
 mod on_disks;
 mod open_loop;

@@ -1,13 +1,20 @@
-//! RAID-10: chunks striped over mirrored disks, two copies, Linux md's "near" layout.
+//! RAID-10: chunks striped over mirrored disks, two copies, in Linux md's layouts "near" and "far".
 //!
-//! Copy j of chunk c is chunk (2c+j)/N of disk (2c+j) mod N (md(4), "RAID10"). A read goes to a
-//! mirror that is idle, else to the one whose head is nearer, as md's `read_balance` does; a write
-//! goes to both and ends with the later.
+//! Near: copy j of chunk c is chunk (2c+j)/N of disk (2c+j) mod N (md(4), "RAID10"). A read goes to a
+//! mirror that is idle, else to the one whose head is nearer. Far: copy j is chunk c/N of half j of disk
+//! (c+j) mod N, and a read goes to the first half. Both as md's `read_balance` does (Linux,
+//! drivers/md/raid10.c). A write goes to both and ends with the later.
+
+mod parameters;
+mod rebuild;
 
 use std::collections::HashMap;
 
 use super::model::Listed;
 use super::{Completion, Device, Kind, Nanos, Request};
+
+pub use parameters::{Health, Layout, Parameters};
+use rebuild::{Rebuild, STEP};
 
 /// How an array's description begins.
 pub(crate) const NAME: &str = "raid10";
@@ -19,6 +26,11 @@ pub const MOST_DISKS: u32 = 64;
 pub const CHUNK: u64 = 512 << 10;
 
 const COPIES: u64 = 2;
+
+/// The disk that has failed, where one has.
+const FAILED: usize = 1;
+/// The stream of a rebuild, which is no machine's.
+const REBUILD: u32 = u32::MAX;
 
 /// How arrays are listed: of any model.
 pub(crate) fn listed() -> Listed {
@@ -66,9 +78,17 @@ struct Whole {
     parts: u32,
 }
 
+/// A disk, and a place on it.
+type Spot = (usize, u64);
+
 /// An array of an even number of disks of one kind.
 pub struct Raid10 {
     members: Vec<Member>,
+    parameters: Parameters,
+    /// Bytes of each disk that hold data: in the far layout half of them the first copies.
+    used: u64,
+    /// Where a disk is being filled.
+    rebuild: Option<Rebuild>,
     /// Parts in flight by their number on a disk, and the request to which each belongs.
     parts: HashMap<u64, u64>,
     wholes: HashMap<u64, Whole>,
@@ -82,11 +102,14 @@ impl Raid10 {
     ///
     /// # Panics
     /// If there is an odd number of them, or none.
-    pub fn new(devices: Vec<Box<dyn Device>>) -> Self {
+    pub fn new(devices: Vec<Box<dyn Device>>, parameters: Parameters) -> Self {
         assert!(!devices.is_empty() && devices.len().is_multiple_of(2), "{} disks", devices.len());
         let member = |device| Member { device, under_way: 0, head: 0 };
         Self {
             members: devices.into_iter().map(member).collect(),
+            parameters,
+            used: 0,
+            rebuild: (parameters.array == Health::Rebuilding).then(Rebuild::new),
             parts: HashMap::new(),
             wholes: HashMap::new(),
             numbers: 0,
@@ -95,11 +118,44 @@ impl Raid10 {
         }
     }
 
+    /// Whether a disk is read from, and whether it is written to.
+    fn serves(&self, disk: usize, kind: Kind) -> bool {
+        match self.parameters.array {
+            Health::Healthy => true,
+            Health::Degraded => disk != FAILED,
+            Health::Rebuilding => kind != Kind::Read || disk != FAILED,
+        }
+    }
+
+    /// Where the two copies of a byte lie.
+    fn copies(&self, offset: u64) -> [Spot; 2] {
+        let (disks, chunk) = (self.members.len() as u64, self.parameters.chunk);
+        let (number, within) = (offset / chunk, offset % chunk);
+        match self.parameters.layout {
+            Layout::Near => {
+                // An even number of disks puts both at the same place of two disks side by side.
+                let (first, place) = (COPIES * number, COPIES * number / disks * chunk + within);
+                let disk = (first % disks) as usize;
+                [(disk, place), (disk + 1, place)]
+            }
+            Layout::Far => {
+                let (disk, place) = (number % disks, number / disks * chunk + within);
+                let next = (disk + 1) % disks;
+                [(disk as usize, place), (next as usize, self.used / COPIES + place)]
+            }
+        }
+    }
+
     /// Sends a part to a disk.
     fn send(&mut self, now: Nanos, whole: u64, disk: usize, request: Request) {
         let part = self.number();
         self.parts.insert(part, whole);
         self.wholes.get_mut(&whole).expect("it is under way").parts += 1;
+        self.give(now, part, disk, request);
+    }
+
+    /// Gives a disk a part of that number.
+    fn give(&mut self, now: Nanos, part: u64, disk: usize, request: Request) {
         let member = &mut self.members[disk];
         member.under_way += 1;
         if request.kind != Kind::Flush {
@@ -110,26 +166,53 @@ impl Raid10 {
 
     /// Sends the part of a request that lies in one chunk.
     fn send_chunk(&mut self, now: Nanos, whole: u64, request: Request) {
-        let disks = self.members.len() as u64;
-        let first = COPIES * (request.offset / CHUNK);
-        let offset = (first / disks) * CHUNK + request.offset % CHUNK;
-        let on_disk = Request { offset, ..request };
-        // An even number of disks puts both copies at the same place of two neighbouring disks.
-        let disk = (first % disks) as usize;
+        let copies = self.copies(request.offset);
+        let at = |offset| Request { offset, ..request };
         if request.kind == Kind::Read {
-            self.send(now, whole, self.nearer(disk, disk + 1, offset), on_disk);
-        } else {
-            self.send(now, whole, disk, on_disk);
-            self.send(now, whole, disk + 1, on_disk);
+            let (disk, offset) = self.chosen(copies);
+            return self.send(now, whole, disk, at(offset));
+        }
+        for (disk, offset) in copies {
+            if self.serves(disk, request.kind) {
+                self.send(now, whole, disk, at(offset));
+            }
         }
     }
 
-    fn nearer(&self, first: usize, second: usize, offset: u64) -> usize {
-        let cost = |disk: usize| {
+    /// The copy that is read.
+    fn chosen(&self, [first, second]: [Spot; 2]) -> Spot {
+        if !self.serves(first.0, Kind::Read) {
+            return second;
+        }
+        if !self.serves(second.0, Kind::Read) || self.parameters.layout == Layout::Far {
+            return first;
+        }
+        let cost = |(disk, offset): Spot| {
             let Member { under_way, head, .. } = self.members[disk];
             if under_way == 0 { (false, 0) } else { (true, head.abs_diff(offset)) }
         };
         if cost(second) < cost(first) { second } else { first }
+    }
+
+    /// Takes a step of the rebuild: what the failed disk has to hold there is read from the disk that has
+    /// the other copy.
+    fn refill(&mut self, now: Nanos) {
+        let (used, disks) = (self.used, self.members.len());
+        let Some(offset) = self.rebuild.as_mut().and_then(|rebuild| rebuild.step(used)) else {
+            return;
+        };
+        let half = used / COPIES;
+        let from = match self.parameters.layout {
+            Layout::Near => (FAILED - 1, offset),
+            Layout::Far if offset < half => ((FAILED + 1) % disks, half + offset),
+            Layout::Far => (FAILED - 1, offset - half),
+        };
+        for (kind, (disk, offset)) in [(Kind::Read, from), (Kind::Write, (FAILED, offset))] {
+            let part = self.number();
+            self.rebuild.as_mut().expect("it took a step").parts.push(part);
+            let request = Request { kind, offset, length: STEP, stream: REBUILD };
+            self.give(now, part, disk, request);
+        }
     }
 
     fn number(&mut self) -> u64 {
@@ -137,8 +220,17 @@ impl Raid10 {
         self.numbers
     }
 
-    /// Lets the disks run until `now`; they do not know of each other.
+    /// Lets the disks run until `now`, and the rebuild with them.
     fn settle(&mut self, now: Nanos) {
+        while let Some(at) = self.rebuild.as_ref().map(|it| it.next).filter(|at| *at <= now) {
+            self.settle_members(at);
+            self.refill(at);
+        }
+        self.settle_members(now);
+    }
+
+    /// Lets the disks run until `now`; they do not know of each other.
+    fn settle_members(&mut self, now: Nanos) {
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut done = Vec::new();
         for (disk, member) in self.members.iter_mut().enumerate() {
@@ -148,6 +240,9 @@ impl Raid10 {
         scratch.sort_by_key(|&(at, disk, _)| (at, disk));
         for (at, disk, part) in scratch.drain(..) {
             self.members[disk].under_way -= 1;
+            if self.rebuild.as_mut().is_some_and(|rebuild| rebuild.ended(part)) {
+                continue;
+            }
             let whole = self.parts.remove(&part).expect("a part that was sent");
             self.finish(at, whole);
         }
@@ -168,9 +263,13 @@ impl Raid10 {
 impl Device for Raid10 {
     fn set_span(&mut self, bytes: u64) {
         let disks = self.members.len() as u64;
-        let each = (COPIES * bytes.div_ceil(CHUNK)).div_ceil(disks) * CHUNK;
+        let chunk = self.parameters.chunk;
+        self.used = match self.parameters.layout {
+            Layout::Near => (COPIES * bytes.div_ceil(chunk)).div_ceil(disks) * chunk,
+            Layout::Far => COPIES * bytes.div_ceil(chunk).div_ceil(disks) * chunk,
+        };
         for member in &mut self.members {
-            member.device.set_span(each);
+            member.device.set_span(self.used);
         }
     }
 
@@ -180,13 +279,15 @@ impl Device for Raid10 {
         self.wholes.insert(whole, Whole { id, parts: 0 });
         if request.kind == Kind::Flush {
             for disk in 0..self.members.len() {
-                self.send(now, whole, disk, request);
+                if self.serves(disk, request.kind) {
+                    self.send(now, whole, disk, request);
+                }
             }
             return;
         }
         let (mut offset, end) = (request.offset, request.offset + request.length);
         loop {
-            let length = (CHUNK - offset % CHUNK).min(end - offset);
+            let length = (self.parameters.chunk - offset % self.parameters.chunk).min(end - offset);
             self.send_chunk(now, whole, Request { offset, length, ..request });
             offset += length;
             if offset >= end {
@@ -197,7 +298,10 @@ impl Device for Raid10 {
 
     fn next_completion(&self) -> Option<Nanos> {
         let settled = self.settled.first().map(|completion| completion.at);
-        settled.or_else(|| self.members.iter().filter_map(|m| m.device.next_completion()).min())
+        // A step of the rebuild comes between requests, and is no completion.
+        let step = self.rebuild.as_ref().filter(|_| !self.wholes.is_empty()).map(|it| it.next);
+        let members = self.members.iter().filter_map(|member| member.device.next_completion());
+        settled.or_else(|| members.chain(step).min())
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
@@ -206,12 +310,16 @@ impl Device for Raid10 {
     }
 
     fn busy(&self) -> Nanos {
-        let sum: Nanos = self.members.iter().map(|member| member.device.busy()).sum();
-        sum / self.members.len() as u64
+        let there = (0..self.members.len()).filter(|disk| self.serves(*disk, Kind::Write));
+        let (sum, number) = there.fold((0, 0), |(sum, number), disk| {
+            (sum + self.members[disk].device.busy(), number + 1)
+        });
+        sum / number
     }
 
     fn unused(&self) -> Box<dyn Device> {
-        Box::new(Self::new(self.members.iter().map(|member| member.device.unused()).collect()))
+        let devices = self.members.iter().map(|member| member.device.unused()).collect();
+        Box::new(Self { used: self.used, ..Self::new(devices, self.parameters) })
     }
 }
 
@@ -252,9 +360,78 @@ mod tests {
     }
 
     fn array(disks: usize) -> (Raid10, Log) {
+        array_of(disks, Parameters::default())
+    }
+
+    fn array_of(disks: usize, parameters: Parameters) -> (Raid10, Log) {
         let log = Log::default();
         let disk = |number| Box::new(Recorder(number, Arc::clone(&log))) as Box<dyn Device>;
-        (Raid10::new((0..disks).map(disk).collect()), log)
+        (Raid10::new((0..disks).map(disk).collect(), parameters), log)
+    }
+
+    /// Which disks are asked for what, and where, in the order in which they are asked.
+    fn asked(log: &Log) -> Vec<(usize, Kind, u64)> {
+        let mut log = log.lock().unwrap();
+        log.drain(..).map(|(disk, request)| (disk, request.kind, request.offset)).collect()
+    }
+
+    #[test]
+    fn far_copies_are_a_disk_further_in_the_other_half_and_the_first_half_is_read() {
+        let far = Parameters { layout: Layout::Far, ..Parameters::default() };
+        let (mut raid, log) = array_of(4, far);
+        raid.set_span(8 * CHUNK);
+        assert_eq!(asked(&log)[3], (3, Kind::Flush, 4 * CHUNK), "two chunks, twice, on each disk");
+        for (chunk, first, second) in
+            [(0, (0, 0), (1, 2)), (3, (3, 0), (0, 2)), (6, (2, 1), (3, 3))]
+        {
+            let request = |kind| Request { kind, offset: chunk * CHUNK, length: 4096, stream: 0 };
+            raid.submit(0, 2 * chunk, request(Kind::Write));
+            raid.submit(0, 2 * chunk + 1, request(Kind::Read));
+            let at = |kind, (disk, place): (usize, u64)| (disk, kind, place * CHUNK);
+            let expected = [at(Kind::Write, first), at(Kind::Write, second), at(Kind::Read, first)];
+            assert_eq!(asked(&log), expected, "{chunk}");
+        }
+    }
+
+    #[test]
+    fn a_failed_disk_is_asked_for_nothing_and_one_that_is_filled_is_not_read() {
+        for (array, writes) in [(Health::Degraded, &[0][..]), (Health::Rebuilding, &[0, 1])] {
+            let (mut raid, log) = array_of(4, Parameters { array, ..Parameters::default() });
+            let request = |kind, offset| Request { kind, offset, length: 4096, stream: 0 };
+            // Steps of a rebuild are a stream of their own.
+            let mut disks = |id, kind, offset| {
+                raid.submit(1, id, request(kind, offset));
+                let mut log = log.lock().unwrap();
+                let own = log.drain(..).filter(|(_, request)| request.stream == 0);
+                own.map(|(disk, _)| disk).collect::<Vec<_>>()
+            };
+            assert_eq!(disks(1, Kind::Write, 0), writes, "{array:?}");
+            assert_eq!(disks(2, Kind::Read, 0), [0]);
+            assert_eq!(disks(3, Kind::Read, 8192), [0], "busy or not");
+            assert_eq!(disks(4, Kind::Write, CHUNK), [2, 3], "the other mirror is whole");
+            let flushed = disks(5, Kind::Flush, 0);
+            assert_eq!(flushed.contains(&1), writes.contains(&1), "{flushed:?}");
+        }
+    }
+
+    #[test]
+    fn a_rebuild_reads_the_other_copy_and_writes_the_new_disk() {
+        for (layout, from) in [(Layout::Near, (0, 0)), (Layout::Far, (2, 2 * CHUNK))] {
+            let rebuilding = Parameters { array: Health::Rebuilding, layout, chunk: CHUNK };
+            let (mut raid, log) = array_of(4, rebuilding);
+            raid.set_span(8 * CHUNK);
+            asked(&log);
+            raid.advance(0, &mut Vec::new());
+            let (disk, offset) = from;
+            assert_eq!(
+                asked(&log),
+                [(disk, Kind::Read, offset), (1, Kind::Write, 0)],
+                "{layout:?}"
+            );
+            // The next one waits until that has ended.
+            raid.advance(1_000_000_000, &mut Vec::new());
+            assert!(asked(&log).is_empty());
+        }
     }
 
     #[test]

@@ -14,8 +14,8 @@ impl Factor {
 static CLIENTS: Own = Own {
     name: "clients",
     summary: "how many clients work at once",
-    syntax: "1 to 1000000; at most 1024 where each client has a thread of its own",
-    help: "Clients at work at the same time: 1,2,4 …",
+    syntax: "1 to 1000000; at most 1024 where each client has a thread of its own; 1..64 doubles",
+    help: "Clients at work at the same time: 1,2,4 or 1..64, which doubles",
     default: Some("1"),
     valid: Valid::Text(canonical),
     bare: false,
@@ -30,6 +30,33 @@ fn canonical(text: &str) -> Result<String, Problem> {
         Err(_) => {
             Err(Problem::new(format!("`{text}` is no number of clients; write it in digits"))
                 .help(range))
+        }
+    }
+}
+
+/// The numbers of a range, each twice the one before, and its end; `None` for what is no range.
+pub(crate) fn doubled(text: &str) -> Option<Vec<String>> {
+    let (first, last) = text.split_once("..")?;
+    let valid = |number: &u32| (1..=MOST).contains(number);
+    let read = |text: &str| text.trim().parse::<u32>().ok().filter(valid);
+    let (first, last) = (read(first)?, read(last)?);
+    let below = std::iter::successors(Some(first), |number| number.checked_mul(2));
+    let below = below.take_while(|number| *number < last);
+    (first <= last).then(|| below.chain([last]).map(|number| number.to_string()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_doubles_and_has_its_end() {
+        let numbers = |text| doubled(text).map(|numbers| numbers.join(","));
+        assert_eq!(numbers("1..64").as_deref(), Some("1,2,4,8,16,32,64"));
+        assert_eq!(numbers("3 .. 20").as_deref(), Some("3,6,12,20"));
+        assert_eq!(numbers("7..7").as_deref(), Some("7"));
+        for none in ["8", "0..4", "4..1", "1..", "..4", "1..x", "1..1000001", "1..2..4", "-1..4"] {
+            assert_eq!(doubled(none), None, "{none}");
         }
     }
 }

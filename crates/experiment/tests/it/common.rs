@@ -162,7 +162,8 @@ impl DiskModels for Models {
         let size = text.strip_prefix("ebs-gp2:").and_then(|size| size.strip_suffix('G'));
         let size = size.map(str::parse::<u32>);
         match (text, size) {
-            ("hdd-7200" | "ssd-sata", _) => Ok(text.to_owned()),
+            ("hdd-7200" | "ssd-sata" | "ebs-magnetic", _) => Ok(text.to_owned()),
+            (array, _) if array.starts_with("raid10:") => Ok(array.to_owned()),
             (_, Some(Ok(size))) => Ok(format!("ebs-gp2:{size}G")),
             _ => Err(format!("`{text}` has no size\nwrite `ebs-gp2:100G`")),
         }

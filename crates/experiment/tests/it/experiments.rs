@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::common::{
-    GOOD, OF_FILES, load, load_with, taking_rows, trusting, vocabulary, vocabulary_with,
+    DEPTH, GOOD, OF_FILES, load, load_with, taking_rows, trusting, vocabulary, vocabulary_with,
 };
 use bakeoff_experiment::{
     Bounds, Changes, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, PlannerNames, Rate,
@@ -115,6 +115,14 @@ fn the_noise_floor_is_the_first_level_once_more() {
 
 /// The factors that a preset names of its workload.
 static OF_TESTS: [Declared; 3] = [plain("test"), plain("transaction"), plain("keys")];
+static OF_FILEIO: [Declared; 6] = [
+    plain("pattern"),
+    plain("size"),
+    plain("files"),
+    plain("block"),
+    plain("sync"),
+    plain("access"),
+];
 
 static OF_PAGES: [Declared; 2] = [plain("url"), plain("requests_per_connection")];
 
@@ -128,7 +136,14 @@ fn presets_are_right_and_as_long_as_they_say() {
     let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres"];
     let mut vocabulary = vocabulary_with(&[&["sqlite", "lmdb", "fjall"], &servers[..]].concat());
     let files = vocabulary.workload("files").expect("a workload").clone();
-    vocabulary.workloads.push(WorkloadNames { name: "fileio".to_owned(), ..files });
+    let own = [Factor::MEMORY, Factor::DISK, Factor::CLIENTS, DEPTH];
+    vocabulary.workloads.push(WorkloadNames {
+        name: "fileio".to_owned(),
+        scales: Vec::new(),
+        operations: vec!["read".to_owned(), "write".to_owned()],
+        factors: own.into_iter().chain(OF_FILEIO.iter().map(Factor::Declared)).collect(),
+        ..files
+    });
     let tables = vocabulary.workload("redmine").expect("a workload").clone();
     let factors = Factor::OWN.into_iter().chain(OF_TESTS.iter().map(Factor::Declared)).collect();
     let tests = WorkloadNames { factors, operations: vec!["transaction".to_owned()], ..tables };
@@ -171,9 +186,9 @@ fn presets_are_right_and_as_long_as_they_say() {
                 (false, true) => 210.0,
             };
             assert!(minutes < most, "{}: {minutes}", preset.name);
-            // A workload without engines has no state.
-            let has_engines = !["fileio", "page"].contains(&preset.name);
-            assert!(!has_engines || preset.toml.contains("\nstate = "));
+            // Neither files nor pages have anything put off that a state could be of.
+            let has_state = !["fileio", "page"].contains(&&*experiment.workload);
+            assert!(!has_state || preset.toml.contains("\nstate = "));
         }
     }
 }

@@ -57,7 +57,7 @@ error: 9999999 clients are too many
 1 | --clients 1, 9999999
   |              ^^^^^^^
   |
-  = help: valid: 1 to 1000000; at most 1024 where each client has a thread of its own";
+  = help: valid: 1 to 1000000; at most 1024 where each client has a thread of its own; 1..64 doubles";
     assert_eq!(message(GOOD, &changes), expected);
 }
 
@@ -502,14 +502,14 @@ fn what_can_not_be_opened_is_named() {
 error: unknown preset `redmin`
  |
  = help: did you mean `redmine`?
- = help: valid: articles/redmine, articles/text-oltp, redmine, redmine-sweep, redmine-steady, oltp, text-oltp, power-cut, fileio, page, articles
+ = help: valid: articles/redmine, articles/text-oltp, articles/fileio, demo, redmine, redmine-sweep, redmine-steady, oltp, text-oltp, power-cut, fileio, fileio-sysbench, page, articles
  = help: an experiment of your own is a file: `bakeoff run FILE.toml`";
     assert_eq!(open("redmin"), unknown);
     let article = "\
 error: unknown preset `articles/redmin`
  |
  = help: did you mean `articles/redmine`?
- = help: valid: articles/redmine, articles/text-oltp
+ = help: valid: articles/redmine, articles/text-oltp, articles/fileio
  = help: a file of your own ends in .toml: `bakeoff run FILE.toml`";
     assert_eq!(open("articles/redmin"), article);
     assert!(open("articles/redmin.toml").starts_with("error: can't read `articles/redmin.toml`"));

@@ -17,14 +17,12 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
     let os_release = read("/etc/os-release").unwrap_or_default();
     let system = field(&os_release, "PRETTY_NAME", '=').trim_matches('"').to_owned();
     let processor = field(&read("/proc/cpuinfo")?, "model name", ':').to_owned();
-    let memory = field(&read("/proc/meminfo")?, "MemTotal", ':').to_owned();
-    let kib: u64 = memory.trim_end_matches("kB").trim().parse().unwrap_or(0);
     Ok(Machine {
         system,
         kernel: read("/proc/sys/kernel/osrelease")?.trim().to_owned(),
         processor,
         processors: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
-        memory_bytes: kib * 1024,
+        memory_bytes: memory("MemTotal")?,
         file_system: file_system(folder)?,
         device: Device::under(folder)?.name,
     })
@@ -34,6 +32,21 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
 /// does not tell. Source: proc_loadavg(5).
 pub fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// Bytes of memory that can be had without anything being swapped out, much of it from the page cache.
+///
+/// # Errors
+/// When the system does not tell.
+pub fn available_memory() -> std::io::Result<u64> {
+    memory("MemAvailable")
+}
+
+/// A field of the account of memory, in bytes; 0 for one that is not there. Source: proc_meminfo(5).
+fn memory(name: &str) -> std::io::Result<u64> {
+    let account = fs::read_to_string("/proc/meminfo")?;
+    let kib: u64 = field(&account, name, ':').trim_end_matches("kB").trim().parse().unwrap_or(0);
+    Ok(kib * 1024)
 }
 
 fn field<'a>(text: &'a str, name: &str, separator: char) -> &'a str {

@@ -186,6 +186,7 @@ impl Sample {
             open_loop: None,
             cost: Some(cost(engine, clients).into()),
             work: None,
+            from_disk: None,
             groups: Vec::new(),
             counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),
         }

@@ -8,7 +8,7 @@ use bakeoff_lab::targets::tables::rows::survey;
 use bakeoff_report::Reports;
 use bakeoff_workloads::Text;
 
-use super::usage;
+use super::{fio, usage};
 use crate::cli;
 use crate::exit::Failure;
 use crate::output::say;
@@ -41,7 +41,10 @@ impl Asked<'_> {
 
     /// Loads an experiment.
     fn load(&self, name: &str, changes: &Changes, trusts: bool) -> Result<Experiment, Failure> {
-        let vocabulary = Vocabulary { trusts, ..self.registry.vocabulary() };
+        let mut vocabulary = Vocabulary { trusts, ..self.registry.vocabulary() };
+        if fio::is_job_file(name) {
+            vocabulary.presets.push(fio::experiment(name).map_err(usage)?);
+        }
         Experiment::load(name, changes, &vocabulary).map_err(usage)
     }
 

@@ -1,35 +1,59 @@
-//! One read after the other, by plain calls.
+//! One request after the other, by plain calls.
 
+use std::io;
 use std::os::unix::fs::FileExt;
 
 use bakeoff_load::{Client, Done, Work};
 
-use super::file::{Blocks, Buffers, DataFile};
+use super::files::Buffers;
+use super::requests::{Request, Requests};
 
 /// A client with one request in flight.
-pub struct Reader<'a> {
-    file: &'a DataFile,
-    blocks: Blocks,
+pub struct Plain<'a> {
+    requests: Requests<'a>,
     buffer: Buffers,
+    /// What is asked for next.
+    request: Request,
 }
 
-impl<'a> Reader<'a> {
-    /// Reads these blocks of the file.
-    pub fn new(file: &'a DataFile, blocks: Blocks) -> Self {
-        let buffer = Buffers::new(1, file.block);
-        Self { file, blocks, buffer }
+impl<'a> Plain<'a> {
+    /// Makes these requests.
+    pub fn new(requests: Requests<'a>) -> Self {
+        let buffer = Buffers::new(1, requests.block());
+        Self { requests, buffer, request: Request::default() }
+    }
+
+    /// Does the request, and syncs what is due then.
+    fn perform(&mut self) -> io::Result<()> {
+        let Self { requests, buffer, request } = self;
+        let files = &requests.files().files;
+        let (spot, buffer) = (request.spot, buffer.block(0));
+        match request.writes {
+            true => files[spot.file].write_all_at(buffer, spot.offset)?,
+            false => files[spot.file].read_exact_at(buffer, spot.offset)?,
+        }
+        requests.ended(request);
+        while let Some(file) = requests.next_sync() {
+            match requests.data_only() {
+                true => files[file].sync_data()?,
+                false => files[file].sync_all()?,
+            }
+            requests.synced();
+        }
+        Ok(())
     }
 }
 
-impl Client for Reader<'_> {
+impl Client for Plain<'_> {
     fn choose(&mut self) -> usize {
-        0
+        self.request = self.requests.next_request();
+        self.requests.fill(&self.request, self.buffer.block(0));
+        self.request.kind
     }
 
     fn operate(&mut self, _: usize) -> Done {
-        let offset = self.blocks.next_offset();
-        let read = self.file.file.read_exact_at(self.buffer.block(0), offset);
-        let work = Work { bytes: self.file.block as u64, ..Work::default() };
-        Done { error: read.err().map(|error| error.to_string()), work, ..Done::default() }
+        let error = self.perform().err().map(|error| error.to_string());
+        let work = Work { bytes: self.requests.block() as u64, ..Work::default() };
+        Done { error, work, ..Done::default() }
     }
 }

@@ -1,13 +1,14 @@
-//! Many reads in flight on one thread, by io_uring: no client that blocks can do that.
+//! Many requests in flight on one thread, by io_uring: no client that blocks can do that.
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
 
 use bakeoff_load::{Clock, Done, Driver, Nanos, Operation, Pacer, Record, Work};
-use io_uring::{IoUring, opcode, types};
+use io_uring::{IoUring, opcode, squeue, types};
 
-use super::file::{Blocks, Buffers, DataFile};
+use super::files::Buffers;
+use super::requests::{Request, Requests};
 
 /// With less time than this until a start, the ring is looked at again and again instead of waited
 /// for: a thread that sleeps wakes some tens of microseconds late.
@@ -29,12 +30,21 @@ pub fn probe() -> io::Result<()> {
 pub struct Ring<'a> {
     // The ring goes before its buffers: the kernel may still write to them until it is closed.
     ring: IoUring,
-    file: &'a DataFile,
-    blocks: Blocks,
+    requests: Requests<'a>,
     buffers: Buffers,
-    /// When the request in each slot was to start, and when it did.
-    slots: Vec<(Nanos, Nanos)>,
+    slots: Vec<Slot>,
     in_flight: usize,
+}
+
+/// What is in flight in a slot.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    request: Request,
+    /// When the request was to start, and when it did.
+    intended: Nanos,
+    started: Nanos,
+    /// Whether it has ended and a sync that it waits for is under way.
+    syncs: bool,
 }
 
 /// What is to be done next.
@@ -48,32 +58,47 @@ enum Next {
 }
 
 impl<'a> Ring<'a> {
-    /// Reads these blocks of the file, `depth` at once.
+    /// Makes these requests, `depth` at once.
     ///
     /// # Errors
     /// When the kernel gives no ring.
-    pub fn new(file: &'a DataFile, blocks: Blocks, depth: usize) -> io::Result<Self> {
+    pub fn new(requests: Requests<'a>, depth: usize) -> io::Result<Self> {
         let ring = IoUring::new(depth.next_power_of_two() as u32)?;
-        let (buffers, slots) = (Buffers::new(depth, file.block), vec![(0, 0); depth]);
-        Ok(Self { ring, file, blocks, buffers, slots, in_flight: 0 })
+        let buffers = Buffers::new(depth, requests.block());
+        Ok(Self { ring, requests, buffers, slots: vec![Slot::default(); depth], in_flight: 0 })
     }
 
-    /// Queues the read of a slot.
+    /// Queues the next request in a slot.
     fn start(&mut self, slot: usize, intended: Nanos, now: Nanos, record: &mut dyn Record) {
-        self.slots[slot] = (intended, now);
-        record.begin(slot, 0, intended);
-        let memory = self.buffers.block(slot).as_mut_ptr();
-        let read = opcode::Read::new(
-            types::Fd(self.file.file.as_raw_fd()),
-            memory,
-            self.file.block as u32,
-        )
-        .offset(self.blocks.next_offset())
-        .build()
-        .user_data(slot as u64);
-        // SAFETY: the buffer and the file live as long as the ring, the slot's earlier request has
-        // ended, and the ring has room for as many entries as there are slots.
-        unsafe { self.ring.submission().push(&read) }.expect("a ring has an entry for each slot");
+        let request = self.requests.next_request();
+        self.slots[slot] = Slot { request, intended, started: now, syncs: false };
+        record.begin(slot, request.kind, intended);
+        let (length, offset) = (self.requests.block() as u32, request.spot.offset);
+        let file = types::Fd(self.requests.files().files[request.spot.file].as_raw_fd());
+        let memory = self.buffers.block(slot);
+        self.requests.fill(&request, memory);
+        let entry = match request.writes {
+            true => opcode::Write::new(file, memory.as_ptr(), length).offset(offset).build(),
+            false => opcode::Read::new(file, memory.as_mut_ptr(), length).offset(offset).build(),
+        };
+        self.push(&entry.user_data(slot as u64));
+    }
+
+    /// Queues the sync of a file that the request in a slot waits for.
+    fn start_sync(&mut self, slot: usize, file: usize) {
+        self.slots[slot].syncs = true;
+        let flags = match self.requests.data_only() {
+            true => types::FsyncFlags::DATASYNC,
+            false => types::FsyncFlags::empty(),
+        };
+        let file = types::Fd(self.requests.files().files[file].as_raw_fd());
+        self.push(&opcode::Fsync::new(file).flags(flags).build().user_data(slot as u64));
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) {
+        // SAFETY: the buffers and the files live as long as the ring, what was in flight in the slot
+        // before has ended, and the ring has room for as many entries as there are slots.
+        unsafe { self.ring.submission().push(entry) }.expect("a ring has an entry for each slot");
         self.in_flight += 1;
     }
 
@@ -128,26 +153,43 @@ impl<'a> Ring<'a> {
         clock: Clock,
     ) -> bool {
         let mut goes_on = true;
-        while let Some(entry) = self.ring.completion().next() {
-            let slot = entry.user_data() as usize;
-            let (intended, started) = self.slots[slot];
+        // Each is taken by itself: what waits for a sync goes on in the same ring.
+        let next = |ring: &mut IoUring| ring.completion().next();
+        while let Some(entry) = next(&mut self.ring) {
+            let lane = entry.user_data() as usize;
             self.in_flight -= 1;
-            let error = match entry.result() {
-                read if read == self.file.block as i32 => None,
-                read @ 0.. => {
-                    Some(format!("{read} bytes were read instead of {}", self.file.block))
-                }
-                errno => Some(io::Error::from_raw_os_error(-errno).to_string()),
-            };
-            let work = Work { bytes: self.file.block as u64, ..Work::default() };
+            let error = self.end(lane, entry.result());
+            if error.is_none()
+                && let Some(file) = self.requests.next_sync()
+            {
+                self.start_sync(lane, file);
+                continue;
+            }
+            let Slot { request: Request { kind, .. }, intended, started, .. } = self.slots[lane];
+            let work = Work { bytes: self.requests.block() as u64, ..Work::default() };
             let done = Done { error, work, ..Done::default() };
             let ended = clock.now();
-            match record.record(Operation { lane: slot, kind: 0, intended, started, ended, done }) {
-                Some(since) => free.push_back((slot, since)),
+            match record.record(Operation { lane, kind, intended, started, ended, done }) {
+                Some(since) => free.push_back((lane, since)),
                 None => goes_on = false,
             }
         }
         goes_on
+    }
+
+    /// Notes that what was in flight in a slot has ended; what is wrong with it.
+    fn end(&mut self, slot: usize, result: i32) -> Option<String> {
+        let (Slot { request, syncs, .. }, block) = (self.slots[slot], self.requests.block());
+        match result {
+            ..0 => return Some(io::Error::from_raw_os_error(-result).to_string()),
+            _ if syncs => self.requests.synced(),
+            all if all as usize == block => self.requests.ended(&request),
+            some => {
+                let what = if request.writes { "written" } else { "read" };
+                return Some(format!("{some} bytes were {what} instead of {block}"));
+            }
+        }
+        None
     }
 }
 

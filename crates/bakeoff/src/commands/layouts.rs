@@ -1,0 +1,269 @@
+//! `bakeoff layouts`: the commands that make arrays of disks worth comparing. None of them is run.
+
+mod devices;
+
+use std::fmt::Write;
+
+use bakeoff_devices::size::size_of;
+
+use crate::cli;
+use crate::exit::{Exit, Failure};
+use crate::output::{by_own_name, print};
+
+/// Bytes of a block of ext4, as `mkfs.ext4` makes it.
+const BLOCK: u64 = 4 << 10;
+/// Chunks that md takes, in bytes.
+const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 20;
+/// The device of every array that has the file system.
+const ARRAY: &str = "/dev/md0";
+
+/// Prints the layouts.
+pub fn run(arguments: &cli::Layouts) -> Result<Exit, Failure> {
+    let wrong = |why: String| Failure::new(Exit::Usage, why);
+    let devices = devices::read(&arguments.devices).map_err(wrong)?;
+    let chunk = chunk(&arguments.chunk).map_err(wrong)?;
+    print(&by_own_name(&describe(&devices, chunk, &devices::in_use(&devices))))?;
+    Ok(Exit::Done)
+}
+
+/// Bytes of a chunk.
+fn chunk(text: &str) -> Result<u64, String> {
+    let bytes = size_of(&text.to_ascii_uppercase());
+    let valid = |bytes: &u64| bytes.is_power_of_two() && CHUNKS.contains(bytes);
+    bytes.filter(valid).ok_or_else(|| {
+        format!("`{text}` is not a chunk; valid: a power of two from 4K to 64M, as 512K")
+    })
+}
+
+/// All layouts of some devices, of which some are in use.
+fn describe(devices: &[String], chunk: u64, in_use: &[String]) -> String {
+    let mut text = format!(
+        "Nothing of this is run. Each of these layouts destroys what is on its disks ({}).\n",
+        devices.join(" ")
+    );
+    for line in in_use {
+        let _ = writeln!(text, "IN USE: {line}");
+    }
+    for layout in layouts(devices, chunk) {
+        text += &layout.describe();
+    }
+    let _ = write!(
+        text,
+        "\nTo measure one, on an empty mount point:\n  mount {ARRAY} /mnt && bakeoff run fileio --disk \
+         host --out /mnt/run --clients 1..16 --factor pattern=randread,randwrite\n\nBefore the next \
+         one:\n  umount /mnt && mdadm --stop --scan && mdadm --zero-superblock {}\n",
+        devices.join(" ")
+    );
+    text
+}
+
+/// One layout.
+#[derive(Debug, PartialEq)]
+struct Layout {
+    title: String,
+    /// Disks bought for the space of one.
+    price: u32,
+    /// Which failures it survives.
+    survives: String,
+    commands: Vec<String>,
+    /// The same as a modelled disk, where there is one.
+    model: String,
+}
+
+impl Layout {
+    fn describe(&self) -> String {
+        let Self { title, price, survives, commands, model } = self;
+        let disks = if *price == 1 { "disk" } else { "disks" };
+        let commands: String = commands.iter().map(|it| format!("  {it}\n")).collect();
+        format!(
+            "\n{title}\n  costs {price} {disks} for the space of one; {survives}\n{commands}  as a model: \
+             --disk {model}\n"
+        )
+    }
+}
+
+/// The layouts worth comparing: one disk, then arrays of 2, 4, 8 and so on, and of all.
+fn layouts(devices: &[String], chunk: u64) -> Vec<Layout> {
+    let all = devices.len() - devices.len() % 2;
+    let doubled = std::iter::successors(Some(2), |number| Some(number * 2));
+    let mut numbers: Vec<usize> = doubled.take_while(|number| *number < all).skip(1).collect();
+    numbers.extend((all > 0).then_some(all));
+    let mut layouts = vec![single(&devices[0])];
+    for number in numbers {
+        let devices = &devices[..number];
+        layouts.push(in_one_step(devices, chunk, Copies::Near));
+        if number > 2 {
+            layouts.push(stripe_over_mirrors(devices, chunk));
+        }
+        layouts.push(in_one_step(devices, chunk, Copies::Far));
+    }
+    layouts
+}
+
+/// How the copies of an array lie.
+#[derive(Clone, Copy, PartialEq)]
+enum Copies {
+    Near,
+    Far,
+}
+
+fn single(device: &str) -> Layout {
+    Layout {
+        title: "One disk".into(),
+        price: 1,
+        survives: "survives no failure".into(),
+        commands: vec![format!("mkfs.ext4 {device}")],
+        model: "MODEL".into(),
+    }
+}
+
+fn in_one_step(devices: &[String], chunk: u64, copies: Copies) -> Layout {
+    let number = devices.len();
+    let (name, layout, model) = match copies {
+        Copies::Near => ("near", "n2", format!("raid10:{number}×MODEL")),
+        Copies::Far => ("far", "f2", format!("raid10:{number}×MODEL/layout=far")),
+    };
+    let create = format!(
+        "mdadm --create {ARRAY} --level=10 --layout={layout} --chunk={}K --raid-devices={number} {}",
+        chunk >> 10,
+        devices.join(" ")
+    );
+    Layout {
+        title: format!("RAID-10 of {number}, {name} copies, in one step"),
+        price: 2,
+        survives: survives(number, copies),
+        commands: vec![create, mkfs(number, chunk)],
+        model: with_chunk(model, chunk),
+    }
+}
+
+fn stripe_over_mirrors(devices: &[String], chunk: u64) -> Layout {
+    let number = devices.len();
+    let mirror = |(at, pair): (usize, &[String])| {
+        format!("mdadm --create /dev/md{} --level=1 --raid-devices=2 {}", at + 1, pair.join(" "))
+    };
+    let mut commands: Vec<String> = devices.chunks(2).enumerate().map(mirror).collect();
+    let mirrors: Vec<String> = (1..=number / 2).map(|at| format!("/dev/md{at}")).collect();
+    commands.push(format!(
+        "mdadm --create {ARRAY} --level=0 --chunk={}K --raid-devices={} {}",
+        chunk >> 10,
+        mirrors.len(),
+        mirrors.join(" ")
+    ));
+    commands.push(mkfs(number, chunk));
+    Layout {
+        title: format!("RAID-10 of {number}, a stripe over {} mirrors", number / 2),
+        price: 2,
+        survives: survives(number, Copies::Near),
+        commands,
+        model: with_chunk(format!("raid10:{number}×MODEL"), chunk),
+    }
+}
+
+/// The file system on an array, told where chunks and stripes begin.
+fn mkfs(number: usize, chunk: u64) -> String {
+    let stride = chunk / BLOCK;
+    let width = stride * number as u64 / 2;
+    format!("mkfs.ext4 -E stride={stride},stripe_width={width} {ARRAY}")
+}
+
+/// A model with a chunk that is not the model's own.
+fn with_chunk(model: String, chunk: u64) -> String {
+    if chunk == bakeoff_devices::device::raid::CHUNK {
+        return model;
+    }
+    format!("{model}/chunk={chunk}")
+}
+
+/// Which failed disks an array survives. Copies that are near lie on a disk and its partner; those that are
+/// far on a disk and the two beside it, the first and the last being neighbours, too.
+fn survives(number: usize, copies: Copies) -> String {
+    let others = number - 1;
+    if others == 1 {
+        return "survives either disk's failure".into();
+    }
+    let fatal = if copies == Copies::Near { 1 } else { 2 };
+    let most = match copies {
+        Copies::Near => "no two of one mirror",
+        Copies::Far => "no two side by side",
+    };
+    format!(
+        "survives any one failure, and up to {} where {most} are among them: of two at random {} in 100 \
+         are survived",
+        number / 2,
+        100 * (others - fatal) / others
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(number: u8) -> Vec<String> {
+        (0..number).map(|at| format!("/dev/xvd{}", char::from(b'g' + at))).collect()
+    }
+
+    fn titles(number: u8) -> Vec<String> {
+        layouts(&of(number), 512 << 10).into_iter().map(|layout| layout.title).collect()
+    }
+
+    #[test]
+    fn one_disk_and_arrays_of_growing_size_are_compared_in_each_build() {
+        assert_eq!(titles(1), ["One disk"]);
+        let two = ["near copies, in one step", "far copies, in one step"];
+        assert_eq!(titles(2)[1..], two.map(|build| format!("RAID-10 of 2, {build}")));
+        let numbers = |number| {
+            let mut numbers: Vec<String> =
+                titles(number)[1..].iter().map(|title| title[11..12].to_owned()).collect();
+            numbers.dedup();
+            numbers.join("")
+        };
+        assert_eq!(numbers(8), "48");
+        assert_eq!(numbers(6), "46");
+        assert_eq!(numbers(5), "4", "an odd one is left out");
+        assert_eq!(titles(8).len(), 7);
+    }
+
+    #[test]
+    fn the_commands_of_four_disks_are_those_of_mdadm_and_mkfs() {
+        let layouts = layouts(&of(4), 256 << 10);
+        let commands: Vec<&[String]> = layouts.iter().map(|it| &it.commands[..]).collect();
+        let four = "--chunk=256K --raid-devices=4 /dev/xvdg /dev/xvdh /dev/xvdi /dev/xvdj";
+        let file_system = "mkfs.ext4 -E stride=64,stripe_width=128 /dev/md0";
+        assert_eq!(commands[0], ["mkfs.ext4 /dev/xvdg"]);
+        let near = format!("mdadm --create /dev/md0 --level=10 --layout=n2 {four}");
+        assert_eq!(commands[1], [near.as_str(), file_system]);
+        assert_eq!(
+            commands[2],
+            [
+                "mdadm --create /dev/md1 --level=1 --raid-devices=2 /dev/xvdg /dev/xvdh",
+                "mdadm --create /dev/md2 --level=1 --raid-devices=2 /dev/xvdi /dev/xvdj",
+                "mdadm --create /dev/md0 --level=0 --chunk=256K --raid-devices=2 /dev/md1 /dev/md2",
+                file_system,
+            ]
+        );
+        assert!(commands[3][0].contains("--layout=f2"), "{commands:?}");
+        assert_eq!(layouts[3].model, "raid10:4×MODEL/layout=far/chunk=262144");
+    }
+
+    #[test]
+    fn what_an_array_survives_is_counted_over_all_pairs() {
+        for number in [4, 6, 8] {
+            let pairs = number * (number - 1) / 2;
+            for (copies, fatal) in [(Copies::Near, number / 2), (Copies::Far, number)] {
+                let share = 100 * (pairs - fatal) / pairs;
+                let said = survives(number, copies);
+                assert!(said.contains(&format!(" {share} in 100")), "{number}: {said}, {share}");
+            }
+        }
+        assert_eq!(survives(2, Copies::Far), "survives either disk's failure");
+    }
+
+    #[test]
+    fn chunks_are_powers_of_two_that_md_takes() {
+        assert_eq!((chunk("512k"), chunk("64M")), (Ok(512 << 10), Ok(64 << 20)));
+        for wrong in ["", "2K", "96K", "128M", "big"] {
+            assert!(chunk(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The devices that a user names: `/dev/xvdg`, or `/dev/xvd[g-n]` for several.
+
+use std::fs;
+
+/// So many are taken at most: an array has no more.
+const MOST: usize = bakeoff_devices::device::raid::MOST_DISKS as usize;
+
+/// Devices by their paths, each once.
+///
+/// # Errors
+/// What is wrong with one of them.
+pub fn read(patterns: &[String]) -> Result<Vec<String>, String> {
+    let mut devices: Vec<String> = Vec::new();
+    for pattern in patterns {
+        for device in expanded(pattern)? {
+            check(&device)?;
+            if devices.contains(&device) {
+                return Err(format!("{device} is named twice; name each disk once"));
+            }
+            devices.push(device);
+            if devices.len() > MOST {
+                return Err(format!("these are more than {MOST} disks; name fewer"));
+            }
+        }
+    }
+    Ok(devices)
+}
+
+/// What brackets stand for: each of the letters and of the ranges of letters in them.
+fn expanded(pattern: &str) -> Result<Vec<String>, String> {
+    let Some((before, rest)) = pattern.split_once('[') else { return Ok(vec![pattern.to_owned()]) };
+    let wrong =
+        || format!("`{pattern}` has brackets without letters; write them like /dev/sd[b-e]");
+    let (set, after) = rest.split_once(']').ok_or_else(wrong)?;
+    let letters = letters(set).filter(|letters| !letters.is_empty()).ok_or_else(wrong)?;
+    let rests = expanded(after)?;
+    let of = |letter| rests.iter().map(move |rest| format!("{before}{letter}{rest}"));
+    Ok(letters.into_iter().flat_map(of).collect())
+}
+
+/// The letters of a set, in its order.
+fn letters(set: &str) -> Option<Vec<char>> {
+    let (mut letters, mut rest) = (Vec::new(), set.chars().peekable());
+    while let Some(first) = rest.next() {
+        if rest.next_if_eq(&'-').is_none() {
+            letters.push(first);
+            continue;
+        }
+        let last = rest.next().filter(|last| *last >= first)?;
+        letters.extend(first..=last);
+    }
+    letters.iter().all(char::is_ascii_alphanumeric).then_some(letters)
+}
+
+/// A path goes into commands as it is.
+fn check(device: &str) -> Result<(), String> {
+    let letters = |c: char| c.is_ascii_alphanumeric() || "/-_.:".contains(c);
+    if device.starts_with("/dev/") && device.len() > 5 && device.chars().all(letters) {
+        return Ok(());
+    }
+    Err(format!(
+        "`{device}` is not a device's path; write it like /dev/xvdg, or /dev/xvd[g-n] for several"
+    ))
+}
+
+/// Which of them this machine uses, each in a line: mounted, swapped to, or part of an array.
+pub fn in_use(devices: &[String]) -> Vec<String> {
+    let file = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    found(devices, &file("/proc/self/mounts"), &file("/proc/swaps"), &file("/proc/mdstat"))
+}
+
+/// The same by what the kernel says. Sources: proc_pid_mounts(5), proc_swaps(5), md(4).
+fn found(devices: &[String], mounts: &str, swaps: &str, arrays: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for device in devices {
+        let is_part = |path: &str| is_it_or_its_part(device, path);
+        for line in mounts.lines() {
+            let mut fields = line.split(' ');
+            let (Some(path), Some(point)) = (fields.next(), fields.next()) else { continue };
+            if is_part(path) {
+                lines.push(format!("{path} is mounted on {point}"));
+            }
+        }
+        let swapped = swaps.lines().filter_map(|line| line.split_whitespace().next());
+        lines.extend(swapped.filter(|path| is_part(path)).map(|it| format!("{it} is swapped to")));
+        for line in arrays.lines() {
+            let Some((array, members)) = line.split_once(" : ") else { continue };
+            let mut members = members.split(' ').filter_map(|member| member.split_once('['));
+            if members.any(|(member, _)| is_part(&format!("/dev/{member}"))) {
+                lines.push(format!("{device} is part of the array {array}"));
+            }
+        }
+    }
+    lines
+}
+
+/// Whether a path is that of a device or of a partition of it: `/dev/sdb1`, `/dev/nvme0n1p1`.
+fn is_it_or_its_part(device: &str, path: &str) -> bool {
+    let Some(rest) = path.strip_prefix(device) else { return false };
+    // After a digit a `p` stands before the partition's number.
+    let number = match device.ends_with(|letter: char| letter.is_ascii_digit()) {
+        true => rest.strip_prefix('p').unwrap_or_default(),
+        false => rest,
+    };
+    rest.is_empty() || !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(patterns: &[&str]) -> Result<String, String> {
+        let patterns: Vec<String> = patterns.iter().map(|&it| it.to_owned()).collect();
+        read(&patterns).map(|devices| devices.join(" "))
+    }
+
+    #[test]
+    fn brackets_stand_for_each_of_their_letters() {
+        assert_eq!(all(&["/dev/sdb"]).as_deref(), Ok("/dev/sdb"));
+        let range = all(&["/dev/xvd[g-ik]"]);
+        assert_eq!(range.as_deref(), Ok("/dev/xvdg /dev/xvdh /dev/xvdi /dev/xvdk"));
+        let two = all(&["/dev/sd[ab][12]"]);
+        assert_eq!(two.as_deref(), Ok("/dev/sda1 /dev/sda2 /dev/sdb1 /dev/sdb2"));
+    }
+
+    #[test]
+    fn what_is_no_device_is_refused_before_it_stands_in_a_command() {
+        for (wrong, why) in [
+            (&["sdb"][..], "is not a device's path"),
+            (&["/dev/sdb; rm"], "is not a device's path"),
+            (&["/dev/$(x)"], "is not a device's path"),
+            (&["/dev/"], "is not a device's path"),
+            (&["/dev/sd[b"], "brackets without letters"),
+            (&["/dev/sd[]"], "brackets without letters"),
+            (&["/dev/sd[e-b]"], "brackets without letters"),
+            (&["/dev/sd[;]"], "brackets without letters"),
+            (&["/dev/sd[b-d]", "/dev/sdc"], "/dev/sdc is named twice"),
+            (&["/dev/sd[a-z][a-z]"], "more than 64 disks"),
+        ] {
+            let error = all(wrong).expect_err("it is wrong");
+            assert!(error.contains(why), "{wrong:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn disks_in_use_are_told_with_what_uses_them() {
+        let devices: Vec<String> =
+            ["/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd"].map(str::to_owned).into();
+        let mounts =
+            "/dev/sda1 / ext4 rw 0 0\n/dev/sdaa /far ext4 rw 0 0\nproc /proc proc rw 0 0\n";
+        let swaps = "Filename Type Size Used Priority\n/dev/sdb2 partition 1 0 -2\n";
+        let arrays =
+            "Personalities : [raid10]\nmd127 : active raid1 sdc[1] sdx[0]\n      1 blocks\n";
+        let found = found(&devices, mounts, swaps, arrays);
+        let expected = [
+            "/dev/sda1 is mounted on /",
+            "/dev/sdb2 is swapped to",
+            "/dev/sdc is part of the array md127",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn partitions_are_told_from_other_disks() {
+        for (path, is_part) in [
+            ("/dev/nvme0n1", true),
+            ("/dev/nvme0n1p2", true),
+            ("/dev/nvme0n12", false),
+            ("/dev/nvme0n1p", false),
+            ("/dev/nvme0", false),
+        ] {
+            assert_eq!(is_it_or_its_part("/dev/nvme0n1", path), is_part, "{path}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The files that requests are for: made, opened, read again.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use bakeoff_disk::neighbour::is_in_memory;
+use serde::{Deserialize, Serialize};
+
+use super::content::{Content, PAGE};
+use crate::TrialError;
+
+/// Bytes that are written or read at once when files are made or verified.
+const PIECE: usize = 1 << 20;
+/// The most pages that are looked at when files are verified: of more, some are, evenly spread.
+const MOST_VERIFIED: u64 = 1 << 20;
+/// The most faults that are told.
+const MOST_FAULTS: usize = 100;
+
+/// What the files are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Bytes of each, a whole number of pages.
+    pub each: u64,
+    /// How many there are.
+    pub files: usize,
+    /// Whether they hold zeros.
+    pub zeros: bool,
+    /// Seeds what they hold else.
+    pub seed: u64,
+}
+
+/// How they are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Whether around the page cache.
+    pub direct: bool,
+    /// Whether to be written, too.
+    pub writes: bool,
+    /// Whether each write is durable when it returns.
+    pub dsync: bool,
+}
+
+/// Where a block lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spot {
+    /// The file's number.
+    pub file: usize,
+    /// Bytes from its start.
+    pub offset: u64,
+    /// The number of the block's first page among those of all files.
+    pub page: u64,
+}
+
+/// The path of a file in the target's folder.
+pub fn path(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("data-{number}"))
+}
+
+impl Shape {
+    /// Bytes of all of them.
+    pub fn bytes(&self) -> u64 {
+        self.each * self.files as u64
+    }
+
+    /// What they hold.
+    pub fn content(&self) -> Content {
+        Content::new(self.seed, self.zeros)
+    }
+
+    /// Makes the files, durably. `told` is given the bytes so far.
+    ///
+    /// # Errors
+    /// The first that can't be written.
+    pub fn make(&self, folder: &Path, told: &mut dyn FnMut(u64)) -> std::io::Result<()> {
+        let content = self.content();
+        let (mut piece, mut page, mut written) = (vec![0; PIECE], 0, 0);
+        for number in 0..self.files {
+            let mut file = File::create_new(path(folder, number))?;
+            let mut left = self.each;
+            while left > 0 {
+                let part = &mut piece[..left.min(PIECE as u64) as usize];
+                content.fill(part, page, 0);
+                file.write_all(part)?;
+                page += (part.len() / PAGE) as u64;
+                left -= part.len() as u64;
+                written += part.len() as u64;
+                told(written);
+            }
+            file.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// What is wrong with what they hold, in sentences: pages that are not as somebody wrote them.
+    ///
+    /// # Errors
+    /// The first that can't be read.
+    pub fn faults(&self, folder: &Path) -> std::io::Result<Vec<String>> {
+        let content = self.content();
+        let pages_each = self.each / PAGE as u64;
+        let step = (pages_each * self.files as u64).div_ceil(MOST_VERIFIED).max(1);
+        let (mut faults, mut bytes) = (Vec::new(), vec![0; PAGE]);
+        for number in 0..self.files {
+            let file = File::open(path(folder, number))?;
+            for place in (0..pages_each).step_by(step as usize) {
+                file.read_exact_at(&mut bytes, place * PAGE as u64)?;
+                let page = number as u64 * pages_each + place;
+                let Some(found) = content.fault(&bytes, page) else { continue };
+                let byte = place * PAGE as u64;
+                faults
+                    .push(format!("file {number} holds {found} at byte {byte}, not its own page"));
+                if faults.len() == MOST_FAULTS {
+                    return Ok(faults);
+                }
+            }
+        }
+        Ok(faults)
+    }
+}
+
+/// Open files.
+pub struct DataFiles {
+    /// By their numbers.
+    pub files: Vec<File>,
+    /// Bytes of a block.
+    pub block: usize,
+    /// Blocks of each file.
+    blocks_each: u64,
+    pages_each: u64,
+}
+
+impl DataFiles {
+    /// Opens the files in `folder`, for requests of so many bytes.
+    ///
+    /// # Errors
+    /// A file that can't be opened so, is shorter than it should be, or is on no disk.
+    pub fn open(
+        folder: &Path,
+        shape: &Shape,
+        block: usize,
+        access: Access,
+    ) -> Result<Self, TrialError> {
+        let open = |number| open(&path(folder, number), shape, access);
+        let files = (0..shape.files).map(open).collect::<Result<Vec<_>, _>>()?;
+        let (blocks_each, pages_each) = (shape.each / block as u64, shape.each / PAGE as u64);
+        Ok(Self { files, block, blocks_each, pages_each })
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> u64 {
+        self.blocks_each * self.files.len() as u64
+    }
+
+    /// Where a block lies: the blocks of a file follow each other.
+    pub fn spot(&self, block: u64) -> Spot {
+        let (file, place) = (block / self.blocks_each, block % self.blocks_each);
+        let offset = place * self.block as u64;
+        let page = file * self.pages_each + offset / PAGE as u64;
+        Spot { file: file as usize, offset, page }
+    }
+}
+
+fn open(path: &Path, shape: &Shape, access: Access) -> Result<File, TrialError> {
+    // rustix 1.1 has O_SYNC for O_DSYNC.
+    let flag = |is_set, flag| if is_set { flag } else { 0 };
+    let flags = flag(access.direct, libc::O_DIRECT) | flag(access.dsync, libc::O_DSYNC);
+    let opened = OpenOptions::new().read(true).write(access.writes).custom_flags(flags).open(path);
+    let no_disk = |why: &str| TrialError::User(format!("{why}: use --out on another one"));
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) if access.direct => no_disk(
+            "this file system has no direct I/O, so that its page cache would be measured in the \
+             place of a disk",
+        ),
+        _ => TrialError::place("its file can't be opened", error),
+    })?;
+    if is_in_memory(&file).map_err(|e| TrialError::place("its file system", e))? {
+        return Err(no_disk("this file system is in memory, so that no disk would be measured"));
+    }
+    let length = file.metadata().map_err(|e| TrialError::place("its file", e))?.len();
+    if length < shape.each {
+        let short = format!("{} has {length} bytes, and not {}", path.display(), shape.each);
+        return Err(TrialError::place("its file is too short", short));
+    }
+    Ok(file)
+}
+
+/// Memory for so many blocks, aligned as direct requests want it.
+pub struct Buffers {
+    memory: Vec<u8>,
+    start: usize,
+    block: usize,
+}
+
+impl Buffers {
+    /// Of so many blocks of so many bytes.
+    pub fn new(count: usize, block: usize) -> Self {
+        // Room to move up to the next boundary.
+        let memory = vec![0; count * block + PAGE];
+        let start = memory.as_ptr().align_offset(PAGE);
+        Self { memory, start, block }
+    }
+
+    /// The memory of one block.
+    pub fn block(&mut self, number: usize) -> &mut [u8] {
+        &mut self.memory[self.start + number * self.block..][..self.block]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape { each: 16 << 10, files: 3, zeros: false, seed: 9 };
+    const READS: Access = Access { direct: false, writes: false, dsync: false };
+
+    /// Not the system's temporary folder: that may be in memory.
+    fn made() -> tempfile::TempDir {
+        let program = std::env::current_exe().unwrap();
+        let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let mut told = Vec::new();
+        SHAPE.make(folder.path(), &mut |bytes| told.push(bytes)).unwrap();
+        assert_eq!(told, [16 << 10, 32 << 10, 48 << 10]);
+        folder
+    }
+
+    #[test]
+    fn a_file_in_memory_is_no_disk() {
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+            eprintln!("skipped: there is no file system in memory");
+            return;
+        };
+        SHAPE.make(folder.path(), &mut |_| ()).unwrap();
+        for direct in [true, false] {
+            let access = Access { direct, ..READS };
+            let error = DataFiles::open(folder.path(), &SHAPE, PAGE, access).err();
+            let Some(TrialError::User(why)) = &error else { panic!("{error:?}") };
+            assert!(why.contains("--out on another one"), "{why}");
+        }
+    }
+
+    #[test]
+    fn blocks_lie_one_behind_the_other_in_one_file_after_the_other() {
+        let folder = made();
+        let files = DataFiles::open(folder.path(), &SHAPE, 2 * PAGE, READS).unwrap();
+        assert_eq!(files.blocks(), 6);
+        let spots: Vec<Spot> = (0..6).map(|block| files.spot(block)).collect();
+        let spot = |file, offset, page| Spot { file, offset, page };
+        let expected = [(0, 0, 0), (0, 8192, 2), (1, 0, 4), (1, 8192, 6), (2, 0, 8), (2, 8192, 10)];
+        assert_eq!(spots, expected.map(|(file, offset, page)| spot(file, offset, page)));
+    }
+
+    #[test]
+    fn files_are_whole_until_somebody_spoils_a_page() {
+        let folder = made();
+        assert_eq!(SHAPE.faults(folder.path()).unwrap(), Vec::<String>::new());
+        let file = File::options().write(true).open(path(folder.path(), 1)).unwrap();
+        file.write_all_at(b"?", 8192 + 100).unwrap();
+        let faults = SHAPE.faults(folder.path()).unwrap();
+        assert_eq!(faults.len(), 1);
+        assert!(faults[0].contains("file 1") && faults[0].contains("byte 8192"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_too_short_is_told() {
+        let folder = made();
+        File::options().write(true).open(path(folder.path(), 2)).unwrap().set_len(4096).unwrap();
+        let error = DataFiles::open(folder.path(), &SHAPE, PAGE, READS).err().unwrap();
+        assert!(error.to_string().contains("has 4096 bytes, and not 16384"), "{error}");
+    }
+}

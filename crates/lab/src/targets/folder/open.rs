@@ -1,0 +1,102 @@
+//! Files that are open, and the clients on them.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+use bakeoff_load::{Blocking, Driver, Share};
+use bakeoff_workloads::{Claims, Name};
+
+use super::blocks::OneOf;
+use super::files::DataFiles;
+use super::plain::Plain;
+use super::requests::{Did, Requests, Shared};
+use super::resolved::{Resolved, no_ring};
+use super::ring::Ring;
+use super::syncs::Syncs;
+use super::{GROUP, OPERATIONS};
+use crate::TrialError;
+use crate::targets::{Processes, Running, Tally};
+
+/// Open files and how they are used.
+pub struct Open {
+    resolved: Resolved,
+    folder: PathBuf,
+    shared: Shared,
+}
+
+impl Open {
+    /// Opens the files in a folder.
+    ///
+    /// # Errors
+    /// A file that can't be opened as it is to be used.
+    pub fn new(resolved: Resolved, folder: PathBuf) -> Result<Self, TrialError> {
+        let Resolved { shape, block, pattern, once, rule, .. } = resolved;
+        let files = DataFiles::open(&folder, &shape, block, resolved.access())?;
+        let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
+        let shared = Shared { files, content, pattern, once, rule, syncs, did: Did::default() };
+        Ok(Self { resolved, folder, shared })
+    }
+}
+
+impl Running for Open {
+    fn operations(&self) -> &[Name] {
+        match self.resolved.pattern.reads {
+            100 => &OPERATIONS[..1],
+            0 => &OPERATIONS[1..],
+            _ => &OPERATIONS,
+        }
+    }
+
+    fn concurrency(&self, clients: usize) -> usize {
+        clients * self.resolved.depth
+    }
+
+    fn driver<'a>(
+        &'a self,
+        share: &Share,
+        _: Option<Box<dyn Claims + 'a>>,
+    ) -> Result<Box<dyn Driver + 'a>, TrialError> {
+        let one = OneOf { client: share.clients.start, of: share.of };
+        let requests = Requests::new(&self.shared, share.seed, one);
+        if !self.resolved.ring {
+            return Ok(Box::new(Blocking(Plain::new(requests))));
+        }
+        let ring = Ring::new(requests, self.resolved.depth);
+        Ok(Box::new(ring.map_err(|error| TrialError::User(no_ring(&error)))?))
+    }
+
+    /// The page cache is all the cache there is, and the lab fills that.
+    fn warm(&self) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    /// Syncs what was written.
+    fn drain(&self) -> Result<(), TrialError> {
+        let failed = |error| TrialError::Engine(format!("its files can't be synced: {error}"));
+        self.shared.files.files.iter().try_for_each(|file| file.sync_all()).map_err(failed)
+    }
+
+    /// Looks whether each page is as it was written once. Files that nobody wrote to were seen whole when
+    /// they were made.
+    fn check(&self) -> Result<Option<Vec<String>>, TrialError> {
+        if !self.resolved.access().writes || !self.shared.content.is_verifiable() {
+            return Ok(None);
+        }
+        let failed = |error| TrialError::Engine(format!("its files can't be read again: {error}"));
+        self.resolved.shape.faults(&self.folder).map(Some).map_err(failed)
+    }
+
+    fn groups(&self) -> Vec<(&'static str, Processes)> {
+        vec![(GROUP, Processes::Own)]
+    }
+
+    fn tally(&self) -> Option<Tally> {
+        let Did { read, written, durable } = &self.shared.did;
+        Some(Tally {
+            commits: durable.swap(0, Relaxed),
+            bytes: written.swap(0, Relaxed),
+            returned: Some(read.swap(0, Relaxed)),
+            inside: 0.0,
+        })
+    }
+}

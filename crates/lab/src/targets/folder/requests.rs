@@ -1,0 +1,210 @@
+//! What a client asks for, one request after the other, and what came of it: whatever calls it is made by.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::blocks::{Blocks, OneOf};
+use super::content::Content;
+use super::files::{DataFiles, Spot};
+use super::levels::{Pattern, Rule};
+use super::syncs::{Own, Syncs};
+
+/// A client has so many bits for the number of a writing, below its own number.
+const WRITINGS: u32 = 40;
+
+/// A request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Its kind of operation.
+    pub kind: usize,
+    /// Whether it writes.
+    pub writes: bool,
+    /// What it reads or writes.
+    pub spot: Spot,
+}
+
+/// What all clients work with.
+pub struct Shared {
+    /// The files.
+    pub files: DataFiles,
+    /// What is written to them.
+    pub content: Content,
+    /// What clients ask for.
+    pub pattern: Pattern,
+    /// Whether random requests are for each block once.
+    pub once: bool,
+    /// When writes are synced.
+    pub rule: Rule,
+    /// How far that is.
+    pub syncs: Syncs,
+    /// What the clients did that have stopped.
+    pub did: Did,
+}
+
+/// What clients did.
+#[derive(Debug, Default)]
+pub struct Did {
+    /// Bytes that they read.
+    pub read: AtomicU64,
+    /// Bytes that they wrote.
+    pub written: AtomicU64,
+    /// Writes that were durable when they were acknowledged.
+    pub durable: AtomicU64,
+}
+
+/// A client's requests.
+pub struct Requests<'a> {
+    shared: &'a Shared,
+    blocks: Blocks,
+    client: usize,
+    /// Reads that are due, in percent of one.
+    due: u32,
+    /// How often it wrote.
+    writings: u64,
+    own: Own,
+    read: u64,
+    written: u64,
+    durable: u64,
+}
+
+impl<'a> Requests<'a> {
+    /// Of one of several clients; `seed` says which blocks they are for.
+    pub fn new(shared: &'a Shared, seed: u64, one: OneOf) -> Self {
+        let count = shared.files.blocks();
+        let blocks = match (shared.pattern.in_order, shared.once) {
+            (true, _) => Blocks::in_order(count, one),
+            (false, true) => Blocks::once(seed, count, one),
+            (false, false) => Blocks::uniform(seed, count, one),
+        };
+        // Clients of a mix are not to read at once and write at once.
+        let due = (100 * one.client / one.of) as u32;
+        let (own, writings) = (Own::default(), 0);
+        let (read, written, durable) = (0, 0, 0);
+        Self { shared, blocks, client: one.client, due, writings, own, read, written, durable }
+    }
+
+    /// Bytes of each.
+    pub fn block(&self) -> usize {
+        self.shared.files.block
+    }
+
+    /// The files that they are for.
+    pub fn files(&self) -> &'a DataFiles {
+        &self.shared.files
+    }
+
+    /// Whether a sync leaves out a file's times.
+    pub fn data_only(&self) -> bool {
+        self.shared.syncs.data_only()
+    }
+
+    /// The next one. Reads and writes of a mix take turns, so that each run has the same share of both.
+    pub fn next_request(&mut self) -> Request {
+        let reads = u32::from(self.shared.pattern.reads);
+        self.due += reads;
+        let writes = self.due < 100;
+        if !writes {
+            self.due -= 100;
+        }
+        // Where nothing is read, writes are the only kind.
+        let kind = usize::from(writes && reads > 0);
+        Request { kind, writes, spot: self.shared.files.spot(self.blocks.next_block()) }
+    }
+
+    /// Puts what a request writes into its buffer; nothing for one that reads.
+    pub fn fill(&mut self, request: &Request, buffer: &mut [u8]) {
+        if request.writes {
+            self.writings += 1;
+            let writing = ((self.client as u64 + 1) << WRITINGS) + self.writings;
+            self.shared.content.fill(buffer, request.spot.page, writing);
+        }
+    }
+
+    /// A request has ended well.
+    pub fn ended(&mut self, request: &Request) {
+        let bytes = self.block() as u64;
+        if request.writes {
+            self.written += bytes;
+            self.durable += u64::from(self.shared.rule == Rule::Dsync);
+        } else {
+            self.read += bytes;
+        }
+        self.shared.syncs.ended(&mut self.own, request.writes.then_some(request.spot.file));
+    }
+
+    /// The file that the client has to sync before its request is over, if any.
+    pub fn next_sync(&mut self) -> Option<usize> {
+        self.shared.syncs.next(&mut self.own)
+    }
+
+    /// A sync has ended well.
+    pub fn synced(&mut self) {
+        self.durable += 1;
+    }
+}
+
+impl Drop for Requests<'_> {
+    fn drop(&mut self) {
+        let Did { read, written, durable } = &self.shared.did;
+        read.fetch_add(self.read, Relaxed);
+        written.fetch_add(self.written, Relaxed);
+        durable.fetch_add(self.durable, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::content::PAGE;
+    use super::super::files::{Access, Shape};
+    use super::*;
+
+    /// What a client of that pattern asks for.
+    fn asked(pattern: &str, number: usize, one: OneOf) -> Vec<Request> {
+        let program = std::env::current_exe().unwrap();
+        let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let shape = Shape { each: 64 << 10, files: 2, zeros: false, seed: 1 };
+        shape.make(folder.path(), &mut |_| ()).unwrap();
+        let access = Access { direct: false, writes: false, dsync: false };
+        let shared = Shared {
+            files: DataFiles::open(folder.path(), &shape, PAGE, access).unwrap(),
+            content: shape.content(),
+            pattern: Pattern::parse(pattern).unwrap(),
+            once: false,
+            rule: Rule::Never,
+            syncs: Syncs::new(Rule::Never, 2),
+            did: Did::default(),
+        };
+        let mut requests = Requests::new(&shared, 3, one);
+        (0..number).map(|_| requests.next_request()).collect()
+    }
+
+    const ALONE: OneOf = OneOf { client: 0, of: 1 };
+
+    #[test]
+    fn a_mix_has_its_share_of_reads_at_any_time_and_kinds_are_those_of_the_pattern() {
+        for (pattern, reads) in
+            [("randrw:70", 70), ("seqrw:1", 1), ("randread", 100), ("randrw", 50)]
+        {
+            let all = asked(pattern, 300, ALONE);
+            for hundred in all.chunks(100) {
+                let found = hundred.iter().filter(|request| !request.writes).count();
+                assert_eq!(found, reads, "{pattern}");
+            }
+            assert!(all.iter().all(|request| request.kind == usize::from(request.writes)));
+        }
+        let writes = asked("seqwrite", 5, ALONE);
+        assert!(writes.iter().all(|request| request.writes && request.kind == 0), "{writes:?}");
+    }
+
+    #[test]
+    fn clients_of_a_mix_do_not_all_read_at_the_same_time() {
+        let first = |client| asked("randrw:50", 1, OneOf { client, of: 2 })[0].writes;
+        assert_ne!(first(0), first(1));
+    }
+
+    #[test]
+    fn in_order_a_client_goes_from_file_to_file() {
+        let files: Vec<usize> =
+            asked("seqread", 33, ALONE).iter().map(|request| request.spot.file).collect();
+        assert_eq!(files, [[0; 16], [1; 16]].concat().into_iter().chain([0]).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,154 @@
+//! What the target makes of a trial's levels, and which of them don't go together.
+
+use bakeoff_experiment::{Cell, Declared, Factor, State};
+use serde::{Deserialize, Serialize};
+
+use super::content::PAGE;
+use super::files::{Access, Shape};
+use super::levels::{
+    self, ACCESS, BLOCK, CALLS, DATA, DEPTH, FILES, IO_URING, OFFSETS, PATTERN, PLAIN, Pattern,
+    Rule, SIZE, SYNC,
+};
+use super::ring;
+use crate::refusal::Refusal;
+
+/// All requests in flight together have so many bytes at most.
+const MOST_BUFFERS: u64 = 1 << 30;
+
+/// A trial's levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resolved {
+    /// The files.
+    pub shape: Shape,
+    /// Bytes of a request.
+    pub block: usize,
+    /// Requests that a client has in flight.
+    pub depth: usize,
+    /// Whether they are made by io_uring.
+    pub ring: bool,
+    /// What clients ask for.
+    pub pattern: Pattern,
+    /// Whether random requests are for each block once.
+    pub once: bool,
+    /// When writes are synced.
+    pub rule: Rule,
+    /// Whether the page cache is left out.
+    pub direct: bool,
+}
+
+impl Resolved {
+    /// Of a cell's levels; `seed` seeds what the files hold.
+    ///
+    /// # Errors
+    /// Levels that don't go together, or that can't be had on this machine.
+    pub fn of(cell: &Cell, seed: u64) -> Result<Self, Refusal> {
+        let level = |factor: &'static Declared| cell.base(Factor::Declared(factor));
+        let checked = "a checked level";
+        let depth: usize = level(&DEPTH).parse().expect(checked);
+        let resolved = Self {
+            shape: shape(level(&SIZE), level(&FILES), level(&DATA), seed),
+            block: levels::block_bytes(level(&BLOCK)).expect(checked),
+            depth,
+            ring: depth > 1 || level(&CALLS) == IO_URING,
+            pattern: Pattern::parse(level(&PATTERN)).expect(checked),
+            once: level(&OFFSETS) == levels::ONCE,
+            rule: Rule::parse(level(&SYNC)).expect(checked),
+            direct: level(&ACCESS) == levels::DIRECT,
+        };
+        resolved.go_together(cell)?;
+        Ok(resolved)
+    }
+
+    /// Refuses levels that don't go together.
+    fn go_together(&self, cell: &Cell) -> Result<(), Refusal> {
+        let refuse = |factors: &[&'static Declared], why: String| {
+            let factors: Vec<Factor> = factors.iter().copied().map(Factor::Declared).collect();
+            Err(Refusal::of(cell, &factors, why))
+        };
+        if cell.state() == State::Steady {
+            let why = "files have no deferred work with a lasting level: take --state warm or cold";
+            return Err(Refusal::of(cell, &[Factor::STATE], why));
+        }
+        if self.depth > 1 && cell.base(Factor::Declared(&CALLS)) == PLAIN {
+            let why = "a plain call is one request in flight: take io_uring, auto, or depth 1";
+            return refuse(&[&DEPTH, &CALLS], why.into());
+        }
+        if self.ring
+            && let Err(error) = ring::probe()
+        {
+            return refuse(&[&DEPTH, &CALLS], no_ring(&error));
+        }
+        if self.once && self.pattern.in_order {
+            let why = "blocks in order have no random order: leave `offsets` at uniform";
+            return refuse(&[&OFFSETS, &PATTERN], why.into());
+        }
+        if self.shape.each < self.block as u64 {
+            let why = format!(
+                "each file would have {} bytes, and a request has {}: take fewer files, a larger size \
+                 or smaller blocks",
+                self.shape.each, self.block
+            );
+            return refuse(&[&SIZE, &FILES, &BLOCK], why);
+        }
+        self.room_for_buffers(cell)
+    }
+
+    /// Refuses what would take all memory.
+    fn room_for_buffers(&self, cell: &Cell) -> Result<(), Refusal> {
+        let requests = cell.clients() as u64 * self.depth as u64;
+        let bytes = requests.saturating_mul(self.block as u64);
+        if bytes <= MOST_BUFFERS {
+            return Ok(());
+        }
+        let why = format!(
+            "they would take {} MiB of buffers; at most {} MiB: take fewer clients, a smaller depth or \
+             smaller blocks",
+            bytes >> 20,
+            MOST_BUFFERS >> 20
+        );
+        let factors = [Factor::CLIENTS, Factor::Declared(&DEPTH), Factor::Declared(&BLOCK)];
+        Err(Refusal::of(cell, &factors, why))
+    }
+
+    /// How the files are opened.
+    pub fn access(&self) -> Access {
+        let writes = self.pattern.reads < 100;
+        Access { direct: self.direct, writes, dsync: writes && self.rule == Rule::Dsync }
+    }
+}
+
+/// The files of these levels.
+fn shape(size: &str, files: &str, data: &str, seed: u64) -> Shape {
+    let bytes = levels::size_bytes(size).expect("a checked level");
+    let files: usize = files.parse().expect("a checked level");
+    let each = bytes / files as u64;
+    let each = each - each % PAGE as u64;
+    Shape { each, files, zeros: data == levels::ZEROS, seed }
+}
+
+/// Why io_uring can't be had.
+pub fn no_ring(error: &std::io::Error) -> String {
+    format!(
+        "it takes io_uring, and this kernel does not give it ({error}): allow it (sysctl \
+         kernel.io_uring_disabled=0, Linux 5.11 or later, no seccomp filter), or take depth 1"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_share_the_size_in_whole_pages() {
+        let shape = shape("1M", "3", "random", 1);
+        assert_eq!((shape.each, shape.files), (349_525 / 4096 * 4096, 3));
+        assert_eq!(shape.bytes(), 3 * 85 * 4096);
+    }
+
+    #[test]
+    fn a_kernel_without_rings_is_told_of_with_the_remedy() {
+        let error = no_ring(&std::io::Error::from_raw_os_error(38));
+        assert!(error.contains("it takes io_uring"), "{error}");
+        assert!(error.contains("io_uring_disabled=0") && error.contains("depth 1"), "{error}");
+    }
+}

@@ -1,0 +1,135 @@
+//! When what was written is synced.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use super::levels::Rule;
+
+/// What all clients know of it together.
+pub struct Syncs {
+    rule: Rule,
+    files: usize,
+    /// Requests that have ended.
+    requests: AtomicU64,
+    /// Whether something was written since all files were synced.
+    dirty: AtomicBool,
+    /// How many files are still to be synced, of all.
+    pending: AtomicUsize,
+}
+
+/// What one client knows of it.
+#[derive(Default)]
+pub struct Own {
+    /// How often it wrote since it synced, and which files.
+    writes: u32,
+    files: Vec<usize>,
+    /// Files that it is to sync.
+    due: Vec<usize>,
+}
+
+impl Syncs {
+    /// By this rule, over so many files.
+    pub fn new(rule: Rule, files: usize) -> Self {
+        let (requests, dirty) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { rule, files, requests, dirty, pending: AtomicUsize::new(0) }
+    }
+
+    /// Whether a file's times need not be durable.
+    pub fn data_only(&self) -> bool {
+        matches!(self.rule, Rule::After { data_only: true, .. })
+    }
+
+    /// A request has ended; `wrote` is the file that it wrote to.
+    pub fn ended(&self, own: &mut Own, wrote: Option<usize>) {
+        match self.rule {
+            Rule::Never | Rule::Dsync => {}
+            Rule::After { writes, .. } => {
+                let Some(file) = wrote else { return };
+                own.writes += 1;
+                if !own.files.contains(&file) {
+                    own.files.push(file);
+                }
+                if own.writes >= writes {
+                    own.writes = 0;
+                    own.due.append(&mut own.files);
+                }
+            }
+            Rule::All { requests } => {
+                if wrote.is_some() {
+                    self.dirty.store(true, Relaxed);
+                }
+                let number = self.requests.fetch_add(1, Relaxed) + 1;
+                let round = number.is_multiple_of(requests.into());
+                if round && self.dirty.swap(false, Relaxed) {
+                    self.pending.store(self.files, Relaxed);
+                }
+            }
+        }
+    }
+
+    /// The file that a client is to sync now, if any: of all files each client takes the next that nobody
+    /// has taken.
+    pub fn next(&self, own: &mut Own) -> Option<usize> {
+        if let Rule::All { .. } = self.rule {
+            // Most of the time there is none, and a look costs less than a change.
+            if self.pending.load(Relaxed) == 0 {
+                return None;
+            }
+            let taken = self.pending.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+            return taken.ok().map(|left| self.files - left);
+        }
+        own.due.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The files that are synced after each of these requests, which wrote to a file or to none.
+    fn after(rule: Rule, requests: &[Option<usize>]) -> Vec<Vec<usize>> {
+        let (syncs, mut own) = (Syncs::new(rule, 3), Own::default());
+        let synced = |wrote: &Option<usize>| {
+            syncs.ended(&mut own, *wrote);
+            let mut files = Vec::new();
+            while let Some(file) = syncs.next(&mut own) {
+                files.push(file);
+            }
+            files.sort_unstable();
+            files
+        };
+        requests.iter().map(synced).collect()
+    }
+
+    #[test]
+    fn a_client_syncs_what_it_wrote_after_so_many_writes_and_reads_do_not_count() {
+        let each = Rule::After { writes: 1, data_only: true };
+        assert_eq!(after(each, &[Some(2), None, Some(0)]), [vec![2], vec![], vec![0]]);
+        let third = Rule::After { writes: 3, data_only: false };
+        let requests = [Some(1), None, Some(0), Some(1), Some(2)];
+        assert_eq!(after(third, &requests), [vec![], vec![], vec![], vec![0, 1], vec![]]);
+        for rule in [Rule::Never, Rule::Dsync] {
+            assert_eq!(after(rule, &[Some(1)]), [Vec::<usize>::new()]);
+        }
+    }
+
+    #[test]
+    fn all_files_are_synced_after_so_many_requests_once_something_was_written() {
+        let second = Rule::All { requests: 2 };
+        let requests = [None, None, Some(1), None, None, None];
+        let all = vec![0, 1, 2];
+        assert_eq!(after(second, &requests), [vec![], vec![], vec![], all, vec![], vec![]]);
+    }
+
+    #[test]
+    fn clients_share_the_files_that_are_to_be_synced() {
+        let syncs = Syncs::new(Rule::All { requests: 1 }, 4);
+        let (mut one, mut other) = (Own::default(), Own::default());
+        syncs.ended(&mut one, Some(0));
+        let mut taken = Vec::new();
+        while let Some(file) = syncs.next(&mut one) {
+            taken.push(file);
+            taken.extend(syncs.next(&mut other));
+        }
+        assert_eq!(taken, [0, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,309 @@
+//! Files that are driven.
+
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use bakeoff_load::{
+    Arrivals, Clock, Driver, Nanos, Operation, Outcome, Pace, Pacer, Plan, Progress, Record, Share,
+    drive,
+};
+
+use super::files::Shape;
+use super::levels::{Pattern, Rule};
+use super::*;
+use crate::targets::Tally;
+
+const SHAPE: Shape = Shape { each: 4 << 20, files: 1, zeros: false, seed: 3 };
+
+fn of_depth(depth: usize) -> Resolved {
+    Resolved {
+        shape: SHAPE,
+        block: 4096,
+        depth,
+        ring: depth > 1,
+        pattern: Pattern { in_order: false, reads: 100 },
+        once: false,
+        rule: Rule::Never,
+        direct: true,
+    }
+}
+
+fn quietly(_: &Progress) {}
+
+/// A driver, and the most requests that it ever had in flight.
+struct Counted<'a> {
+    driver: Box<dyn Driver + 'a>,
+    most: &'a AtomicUsize,
+}
+
+impl Driver for Counted<'_> {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+        self.driver.run(pacer, &mut Counting { record, in_flight: 0, most: self.most });
+    }
+
+    fn lanes(&self) -> usize {
+        self.driver.lanes()
+    }
+}
+
+struct Counting<'a> {
+    record: &'a mut dyn Record,
+    in_flight: usize,
+    most: &'a AtomicUsize,
+}
+
+impl Record for Counting<'_> {
+    fn clock(&self) -> Clock {
+        self.record.clock()
+    }
+
+    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+        self.in_flight += 1;
+        self.most.fetch_max(self.in_flight, Relaxed);
+        self.record.begin(lane, kind, intended);
+    }
+
+    fn record(&mut self, operation: Operation) -> Option<Nanos> {
+        self.in_flight -= 1;
+        self.record.record(operation)
+    }
+}
+
+/// Drives a file of its own on the machine's disk; and the most requests that a client had in
+/// flight.
+fn driven(clients: usize, depth: usize, pace: Pace) -> (Outcome, usize) {
+    // Not the system's temporary folder: that may be in memory.
+    let program = std::env::current_exe().unwrap();
+    let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+    let place = Place::folder(folder.path());
+    let resolved = of_depth(depth);
+    resolved.load(&place, &mut |_, _| ()).unwrap();
+    let running = resolved.open(&place).unwrap();
+    assert_eq!(running.concurrency(clients), clients * depth);
+    let plan = Plan { pace, ..Plan::closed(clients, 1, Duration::from_secs(1)) };
+    let most = AtomicUsize::new(0);
+    let connect = |share: &Share| {
+        let driver = running.driver(share, None)?;
+        Ok::<_, TrialError>(Box::new(Counted { driver, most: &most }) as Box<dyn Driver>)
+    };
+    let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
+    (outcome, most.into_inner())
+}
+
+fn in_flight(outcome: &Outcome) -> f64 {
+    let all = outcome.kinds[0].all();
+    all.mean() * all.len() as f64 / 1e9 / outcome.ran.as_secs_f64()
+}
+
+#[test]
+fn as_many_requests_are_in_flight_as_the_depth_says() {
+    for (clients, depth) in [(1, 1), (2, 1), (1, 16), (2, 8)] {
+        let (outcome, most) = driven(clients, depth, Pace::Closed);
+        assert_eq!(most, depth, "{clients} × {depth}");
+        let (all, seen) = ((clients * depth) as f64, in_flight(&outcome));
+        assert!(seen <= 1.01 * all, "{clients} × {depth}: {seen}");
+        assert_eq!(outcome.kinds[0].errors, 0);
+        let kind = &outcome.kinds[0];
+        assert_eq!(kind.unfinished, 0, "all are followed to their end");
+        // The window is the first slot: what ended in it counts, and what was then under way; the
+        // requests that the others made while that was waited for do not.
+        let in_window = kind.slots[0].histogram.len();
+        let all = in_window..=in_window + (clients * depth) as u64;
+        assert!(
+            all.contains(&kind.kept.len()),
+            "{clients} × {depth}: {}, {all:?}",
+            kind.kept.len()
+        );
+    }
+}
+
+/// What is due starts, or is counted as not started; a client that is free when that is told may
+/// start some more.
+#[test]
+fn an_open_loop_is_served_by_a_ring_and_by_plain_calls() {
+    for depth in [1, 8] {
+        let pace = Pace::Open { per_second: 400.0, arrivals: &Arrivals::EVEN, seed: 1 };
+        let (outcome, _) = driven(1, depth, pace);
+        let (kept, open) = (outcome.kinds[0].kept.len(), outcome.open.unwrap());
+        let left = open.not_started;
+        assert_eq!(outcome.kinds[0].errors, 0);
+        assert!(kept <= 400 && kept + left >= 400, "depth {depth}: {kept} and {left}");
+        let all = kept == 400 || kept + left <= 400 + depth as u64;
+        assert!(all, "depth {depth}: {kept} and {left}");
+        assert_eq!((open.due, open.start_delay.len()), (400, kept), "depth {depth}");
+    }
+}
+
+/// A ring that is told of the end when the first of two requests has ended, a while after the start
+/// of the second; or, with a second start `in_an_hour`, before it.
+struct ToldOfTheEnd<'a> {
+    driver: Box<dyn Driver + 'a>,
+    in_an_hour: bool,
+    ended: &'a AtomicUsize,
+}
+
+impl Driver for ToldOfTheEnd<'_> {
+    fn run(&mut self, _: &mut dyn Pacer, record: &mut dyn Record) {
+        let second = record.clock().now() + if self.in_an_hour { HOUR } else { SOON };
+        let mut starts = TwoStarts { given: 0, second };
+        let waits_for = if self.in_an_hour { 0 } else { second };
+        self.driver.run(&mut starts, &mut Last { record, waits_for, ended: self.ended });
+    }
+
+    fn lanes(&self) -> usize {
+        self.driver.lanes()
+    }
+}
+
+const SOON: Nanos = 100_000_000;
+const HOUR: Nanos = 3_600_000_000_000;
+
+/// The first start is at once.
+struct TwoStarts {
+    given: u32,
+    second: Nanos,
+}
+
+impl Pacer for TwoStarts {
+    fn next(&mut self, free: Nanos) -> Option<Nanos> {
+        self.given += 1;
+        [free, self.second].get(self.given as usize - 1).copied()
+    }
+
+    fn wait(&mut self, _: Nanos) -> Option<Nanos> {
+        None
+    }
+}
+
+/// Each operation that ends is the last.
+struct Last<'a> {
+    record: &'a mut dyn Record,
+    waits_for: Nanos,
+    ended: &'a AtomicUsize,
+}
+
+impl Record for Last<'_> {
+    fn clock(&self) -> Clock {
+        self.record.clock()
+    }
+
+    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+        self.record.begin(lane, kind, intended);
+    }
+
+    fn record(&mut self, operation: Operation) -> Option<Nanos> {
+        while self.clock().now() < self.waits_for {}
+        self.ended.fetch_add(1, Relaxed);
+        self.record.record(operation).and(None)
+    }
+}
+
+#[test]
+fn a_ring_that_is_told_of_the_end_starts_what_is_due_and_nothing_else() {
+    let program = std::env::current_exe().unwrap();
+    let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+    let place = Place::folder(folder.path());
+    let resolved = of_depth(4);
+    resolved.load(&place, &mut |_, _| ()).unwrap();
+    let running = resolved.open(&place).unwrap();
+    for (in_an_hour, operations) in [(false, 2), (true, 1)] {
+        let ended = AtomicUsize::new(0);
+        let connect = |share: &Share| {
+            let driver = running.driver(share, None)?;
+            let told = ToldOfTheEnd { driver, in_an_hour, ended: &ended };
+            Ok::<_, TrialError>(Box::new(told) as Box<dyn Driver>)
+        };
+        let plan = Plan::closed(1, 1, Duration::from_secs(1));
+        drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
+        assert_eq!(ended.into_inner(), operations, "in an hour: {in_an_hour}");
+    }
+}
+
+#[test]
+fn a_file_that_ends_too_early_fails_its_reads() {
+    let program = std::env::current_exe().unwrap();
+    for depth in [1, 4] {
+        let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let place = Place::folder(folder.path());
+        let resolved = of_depth(depth);
+        resolved.load(&place, &mut |_, _| ()).unwrap();
+        let running = resolved.open(&place).unwrap();
+        let file = File::options().write(true).open(files::path(folder.path(), 0)).unwrap();
+        file.set_len(4096).unwrap();
+        let connect = |share: &Share| running.driver(share, None);
+        let plan = Plan::closed(1, 1, Duration::from_secs(5));
+        let error = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap_err();
+        assert!(error.to_string().contains("gave up"), "{error}");
+    }
+}
+
+/// What clients did for a second, and what is wrong with what they left.
+fn written(resolved: Resolved, clients: usize) -> (Outcome, Tally, Option<Vec<String>>) {
+    let program = std::env::current_exe().unwrap();
+    let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+    let place = Place::folder(folder.path());
+    resolved.load(&place, &mut |_, _| ()).unwrap();
+    let running = resolved.open(&place).unwrap();
+    let kinds = running.operations().len();
+    let plan = Plan::closed(clients, kinds, Duration::from_secs(1));
+    let connect = |share: &Share| running.driver(share, None);
+    let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
+    running.drain().unwrap();
+    (outcome, running.tally().unwrap(), running.check().unwrap())
+}
+
+#[test]
+fn reads_and_writes_of_a_mix_are_counted_synced_and_whole_by_any_call_and_access() {
+    let shape = Shape { each: 1 << 20, files: 3, ..SHAPE };
+    let pattern = Pattern { in_order: false, reads: 50 };
+    let rule = Rule::After { writes: 1, data_only: true };
+    for (depth, direct) in [(1, true), (1, false), (4, true), (4, false)] {
+        let resolved = Resolved { shape, pattern, rule, direct, ..of_depth(depth) };
+        let (outcome, tally, faults) = written(resolved, 2);
+        let [reads, writes] = &outcome.kinds[..] else { panic!("two kinds") };
+        assert_eq!((reads.errors, writes.errors), (0, 0));
+        assert!(reads.count() > 0 && writes.count() > 0);
+        assert_eq!(tally.returned, Some(4096 * reads.count()), "depth {depth}, direct {direct}");
+        assert_eq!(tally.bytes, 4096 * writes.count(), "depth {depth}, direct {direct}");
+        assert_eq!(tally.commits, writes.count(), "each is synced: depth {depth}");
+        assert_eq!(faults, Some(Vec::new()), "depth {depth}, direct {direct}");
+    }
+}
+
+#[test]
+fn all_files_are_synced_after_so_many_requests_whoever_made_them() {
+    let shape = Shape { each: 256 << 10, files: 8, ..SHAPE };
+    for depth in [1, 4] {
+        let pattern = Pattern { in_order: false, reads: 60 };
+        let rule = Rule::All { requests: 100 };
+        let resolved = Resolved { shape, pattern, rule, direct: false, ..of_depth(depth) };
+        let (outcome, tally, faults) = written(resolved, 3);
+        let requests: u64 = outcome.kinds.iter().map(|kind| kind.count()).sum();
+        // A round that is due before the one before is through takes its place.
+        let most = requests / 100 * 8;
+        assert!(tally.commits <= most, "{} syncs after {requests} requests", tally.commits);
+        assert!(requests < 100 || tally.commits >= 8, "{} of {requests}", tally.commits);
+        assert_eq!(faults, Some(Vec::new()));
+    }
+}
+
+#[test]
+fn writes_alone_are_the_only_kind_and_zeros_are_not_verified() {
+    let pattern = Pattern { in_order: true, reads: 0 };
+    let shape = Shape { zeros: true, ..SHAPE };
+    let resolved = Resolved { pattern, shape, rule: Rule::Dsync, ..of_depth(1) };
+    let (outcome, tally, faults) = written(resolved, 1);
+    assert_eq!(outcome.kinds.len(), 1);
+    assert_eq!((tally.returned, tally.commits), (Some(0), outcome.kinds[0].count()));
+    assert_eq!(faults, None);
+}
+
+#[test]
+fn what_fits_in_memory_is_told_with_what_to_change() {
+    let all = in_page_cache(256 << 20, 3 << 30, false);
+    assert!(all.contains("256 MiB of files, 3.0 GiB of memory free: all of them fit"), "{all}");
+    assert!(all.contains("`access` direct") && all.contains("`size`"), "{all}");
+    let part = in_page_cache(1 << 30, 256 << 20, true);
+    assert!(part.contains("256 MiB of memory at most: up to 25 % of the reads"), "{part}");
+}
