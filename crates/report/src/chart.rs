@@ -344,6 +344,15 @@ pub fn key(style: usize) -> String {
     )
 }
 
+/// The marker of a series alone, before its name.
+pub fn sign(style: usize) -> String {
+    format!(
+        "<svg class=\"sign\" viewBox=\"-7 -7 14 14\" width=\"14\" height=\"14\" aria-hidden=\"true\">\
+         <g class=\"mark c{style}\">{}</g></svg>",
+        marker(style, 0.0, 0.0)
+    )
+}
+
 pub(crate) fn open(id: &str, title: &str, description: &str, width: f64, height: f64) -> String {
     // Letters stay legible: a chart that needs more room scrolls in its box.
     let style = format!("style=\"width:{width:.0}px;min-width:{:.0}px\"", width * 0.8);

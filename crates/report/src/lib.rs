@@ -11,8 +11,11 @@ mod articles;
 mod behind;
 pub mod block;
 mod cell_rows;
+mod changes;
 mod chart;
+mod confidence;
 mod csv;
+mod durability;
 mod exporter;
 mod figures;
 mod group_rows;
@@ -20,7 +23,9 @@ mod html;
 mod json;
 mod layout;
 mod loss;
+mod losses;
 mod markdown;
+mod misleads;
 mod panels;
 mod promises;
 mod reports;
@@ -28,6 +33,7 @@ mod scale;
 mod section;
 mod sections;
 mod sentence;
+mod strip;
 mod sweep;
 mod term;
 mod timeline;
@@ -35,6 +41,7 @@ mod verdict;
 mod words;
 
 pub use articles::{Article, articles};
+pub use confidence::{Confidence, Level};
 pub use exporter::Exporter;
 pub use layout::{Condition, Layout};
 pub use reports::Reports;
@@ -54,7 +61,7 @@ pub enum Rows {
 }
 
 /// How a report is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whether colours may be used in a terminal.
     pub color: bool,
@@ -64,11 +71,15 @@ pub struct Options {
     pub unicode: bool,
     /// What the rows of CSV are; `None` for trials, or power cuts where there is no trial.
     pub rows: Option<Rows>,
+    /// What is in use today: levels of some factors, each with its factor. What each change buys is told
+    /// from there. Factors that are not here, and levels that were not tried, count as at the run's first
+    /// cell.
+    pub present: Vec<(String, String)>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { color: false, width: 80, unicode: true, rows: None }
+        Self { color: false, width: 80, unicode: true, rows: None, present: Vec::new() }
     }
 }
 
