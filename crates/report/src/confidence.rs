@@ -47,7 +47,7 @@ impl Confidence {
         let warnings = &layout.document.warnings;
         let of = |weight| {
             let warnings = warnings.iter().filter(move |it| it.kind.weight() == weight);
-            warnings.map(|it: &Warning| (level(weight), misleads::name(it.kind).to_lowercase()))
+            warnings.map(move |it: &Warning| (level(weight), misleads::reason(it.kind)))
         };
         let trials = format!("{} of each", words::many(blocks as usize, "trial"));
         let open = open(layout, cases);
@@ -69,6 +69,7 @@ impl Confidence {
         if reasons.is_empty() {
             reasons.push(trials);
         }
+        reasons.dedup();
         reasons.truncate(REASONS);
         Some(Self { level, reasons })
     }

@@ -45,8 +45,14 @@ pub fn name(kind: WarningKind) -> &'static str {
         Retries => "Retries",
         QuantileLeftOut => "No p99",
         SetAside => "Blocks run again",
-        CutsLeftOut => "Power cuts left out",
+        CutsLeftOut => "Cuts left out",
     }
+}
+
+/// The same within a sentence.
+pub fn reason(kind: WarningKind) -> String {
+    let (first, rest) = name(kind).split_at(1);
+    first.to_lowercase() + rest
 }
 
 /// What happened, without where it was worst and what to do about it.

@@ -110,6 +110,6 @@ pub fn render(
     let width = if terminal { terminal_width() } else { WIDTH };
     let unicode = !terminal || has_unicode(|name| std::env::var(name).ok());
     reports
-        .render(document, format, &Options { color, width, unicode, rows })
+        .render(document, format, &Options { color, width, unicode, rows, ..Options::default() })
         .map_err(|error| Failure::new(Exit::Failed, error))
 }

@@ -63,6 +63,8 @@ pub struct StripRow {
 pub struct Strip {
     /// As an `<svg>` element.
     pub svg: String,
+    /// Its figure, where that does not stand in it.
+    pub below: Option<String>,
     /// The same in places and words.
     #[serde(skip)]
     pub(crate) drawn: Drawn,
@@ -71,7 +73,8 @@ pub struct Strip {
 impl Strip {
     /// A strip of such a height, in pixels.
     pub(crate) fn of(drawn: Drawn, axis: &Axis, height: f64) -> Self {
-        Self { svg: drawn.svg(axis, height), drawn }
+        let below = drawn.at.filter(|_| !drawn.beside).map(|_| drawn.label.clone());
+        Self { svg: drawn.svg(axis, height), below, drawn }
     }
 }
 

@@ -75,7 +75,7 @@ fn map<'a>(
 ) -> Option<Heat> {
     let levels = layout.charted();
     let figure = |condition: &Condition<'a>, level: &&'a str| {
-        of(condition, level).filter(|(_, cost)| *cost > 0.0 && cost.is_finite())
+        of(condition, *level).filter(|(_, cost)| *cost > 0.0 && cost.is_finite())
     };
     let found: Vec<Vec<Option<(String, f64)>>> = layout
         .conditions

@@ -115,7 +115,7 @@ impl<'a> Heads<'a> {
                     let Some(amount) = amount(layout, operation, kind, (*condition, *level)) else {
                         continue;
                     };
-                    let each = layout.each(operation, condition, level);
+                    let each = layout.each(operation, condition, *level);
                     ends.extend(interval(&each).into_iter().flat_map(|(low, high)| [low, high]));
                     values.push(amount.value);
                     values.extend(each);
@@ -193,7 +193,7 @@ impl<'a> Chart<'_, 'a> {
         };
         let mut levels = layout.charted();
         levels.sort_by(|one, other| place(one).total_cmp(&place(other)));
-        let rows = levels.iter().map(|level| self.row(condition, level, &group)).collect();
+        let rows = levels.iter().map(|level| self.row(condition, *level, &group)).collect();
         let (title, tool) = self.title(condition);
         StripGroup { title, tool, rows }
     }
@@ -335,7 +335,7 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
 fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> String {
     let has = |wanted: &Verdict| contrasts.iter().any(|it| it.verdict == *wanted);
     let wordless = [Verdict::Void, Verdict::NeverSteady, Verdict::TooFew, Verdict::Spiky];
-    if let Some(word) = wordless.iter().find(|it| has(it)) {
+    if let Some(word) = wordless.iter().find(|it| has(*it)) {
         return word.word().to_owned();
     }
     let shown: Vec<Contrast> =

@@ -98,12 +98,10 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
     if lines.is_empty() {
         return None;
     }
-    let elsewhere = losses.levels().into_iter().flat_map(|it| losses.of_level(it));
-    let elsewhere = elsewhere.into_iter().any(|(_, loss)| loss.elsewhere);
-    let note = elsewhere.then(|| {
-        let folders: Vec<&str> =
-            document.other_cuts.iter().map(|other| other.folder.as_str()).collect();
-        let mut folders = folders;
+    let mut all = losses.levels().into_iter().flat_map(|it| losses.of_level(it));
+    let note = all.any(|(_, loss)| loss.elsewhere).then(|| {
+        let folders = document.other_cuts.iter().map(|other| other.folder.as_str());
+        let mut folders: Vec<&str> = folders.collect();
         folders.dedup();
         format!("Some of the power cuts were made by other runs: {}.", words::list(&folders))
     });
