@@ -48,6 +48,8 @@ impl<'a> Changes<'a> {
     pub fn of(layout: &Layout<'a>) -> Self {
         let present = present(layout);
         let mut targets: Vec<Target> = present.map_or(Vec::new(), |it| targets(layout, it));
+        // Of very many the single changes are told first.
+        targets.sort_by_key(|target| target.steps.len());
         targets.truncate(MOST);
         let asked = present.into_iter().flat_map(|from| {
             targets.iter().map(move |target| (&from.levels, &target.cell.levels))

@@ -15,6 +15,8 @@ pub enum Worst {
     Nothing,
     /// Acknowledged commits were gone; how many at most, where they were counted.
     Lost(Option<u64>),
+    /// Less was there than was promised, in how many images of how many, at every moment of a run.
+    Broken(u64, u64),
     /// More than the last commits was wrong: in how many images of how many.
     Damaged(u64, u64),
 }
@@ -92,9 +94,11 @@ impl Loss {
         let rules = || every.iter().flat_map(|it| &it.rules);
         let images = judged.len() as u64 + every.iter().map(|it| it.judged).sum::<u64>();
         // Of every moment only what broke a promise and what lost something was counted.
-        let broken = damaged + every.iter().map(|it| it.broken).sum::<u64>();
-        let worst = if broken > 0 {
-            Worst::Damaged(broken, images)
+        let broken = every.iter().map(|it| it.broken).sum::<u64>();
+        let worst = if damaged > 0 {
+            Worst::Damaged(damaged, judged.len() as u64)
+        } else if broken > 0 {
+            Worst::Broken(broken, every.iter().map(|it| it.judged).sum())
         } else if most > 0 {
             Worst::Lost(Some(most))
         } else if rules().any(|rule| rule.lost > 0) {
@@ -123,8 +127,11 @@ impl Loss {
             Worst::Nothing => "nothing".into(),
             Worst::Lost(Some(most)) => words::many(most as usize, "commit"),
             Worst::Lost(None) => "some commits".into(),
-            Worst::Damaged(damaged, of) => {
-                format!("damaged, {} of {}", words::count(damaged), words::count(of))
+            Worst::Broken(number, of) => {
+                format!("less than promised, {} of {}", words::count(number), words::count(of))
+            }
+            Worst::Damaged(number, of) => {
+                format!("damaged, {} of {}", words::count(number), words::count(of))
             }
         }
     }

@@ -93,7 +93,9 @@ impl Strips {
                 Some(aside) => Cell { text: format!("{}\n{aside}", cell.text), ..cell.clone() },
                 None => cell.clone(),
             });
-            Row::of([row.name.clone()].into_iter().chain(strips).chain(cells))
+            // What is wrong with a cell is told by the tables that name all its levels.
+            let name = Cell { marks: Vec::new(), ..row.name.clone() };
+            Row::of([name].into_iter().chain(strips).chain(cells))
         };
         let table = Table { columns, rows: group.rows.iter().map(row).collect(), ..Table::default() };
         table.without_empty_columns(|_| true)

@@ -101,8 +101,8 @@ impl<'a> Group<'a> {
         Some(told.then(named(layout, second)).plain(format!("{}.", bracket(&leads))))
     }
 
-    /// "lmdb and sqlite are too close to call; fjall takes 1.4 times as long (1.2–1.6)": where the intervals
-    /// leave it open who is fastest, and nothing else is amiss.
+    /// "lmdb and sqlite are too close to call (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6)":
+    /// where the intervals leave it open who is fastest, and nothing else is amiss.
     fn too_close(&self, layout: &Layout<'a>, past: bool) -> Option<Words> {
         self.condition()?;
         let is_open = |case: &Case| {
@@ -121,7 +121,9 @@ impl<'a> Group<'a> {
                 && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
         };
         let (far, tied): (Vec<&str>, Vec<&str>) = ranked.iter().copied().partition(|level| is_behind(level));
-        if tied.len() < 2 {
+        let rivals = || tied.iter().filter(|level| **level != first);
+        let held = |level: &&str| self.contrasts(layout, first, level).len() == self.cases.len();
+        if tied.len() < 2 || !rivals().all(held) {
             return None;
         }
         let mut told = Words::default();
@@ -133,7 +135,11 @@ impl<'a> Group<'a> {
             });
             told = told.then(named(layout, level));
         }
-        told = told.plain(" are too close to call");
+        let interval = match tied.as_slice() {
+            [first, second] => bracket(&self.contrasts(layout, first, second)),
+            _ => String::new(),
+        };
+        told = told.plain(format!(" are too close to call{interval}"));
         if let Some(next) = far.first() {
             let contrasts = self.contrasts(layout, first, next);
             let takes = if past { " took " } else { " takes " };

@@ -224,6 +224,8 @@ fn a_page_is_well_formed_and_loads_nothing() {
     for document in [three().document(), one, failed, empty, hostile()] {
         let page = text(&document, "html");
         assert_closed(&page);
+        // A link leads to another part of the page alone.
+        let page = page.replace("href=\"#", "");
         for load in ["http://", "https://", "src=", "href=", "@import", "//"] {
             let hits = page.match_indices(load).filter(|(at, _)| !in_comment(&page, *at));
             assert_eq!(hits.count(), 0, "the page says {load}");
@@ -234,7 +236,7 @@ fn a_page_is_well_formed_and_loads_nothing() {
 /// Whether the place is in a comment of the page's own script.
 fn in_comment(page: &str, at: usize) -> bool {
     let start = page[..at].rfind('\n').map_or(0, |line| line + 1);
-    page[start..at + 2].starts_with("//")
+    page[start..at + 2].trim_start().starts_with("//")
 }
 
 /// Fails unless every tag is closed in the right order, and no attribute breaks out of one.
@@ -283,13 +285,19 @@ fn a_page_has_its_parts_in_order() {
     let page = text(&document, "html");
     let mut at = 0;
     for part in [
-        "<h1>Which embedded engine",
-        "lmdb is fastest in all 8 comparisons",
+        "<h1 dir=\"auto\">Which embedded engine",
         "Imaginary Processor",
         "2025-10-09",
         "60, each 10 s, in 5 repetitions",
         "3.0 %",
-        "The machine drifted. Let it rest.",
+        "lmdb is fastest in all 8 comparisons",
+        "Fair confidence",
+        "Machine drifted. Good enough to rule a choice out.",
+        "<table class=\"strips",
+        "against the fastest",
+        "<h2>What could mislead?</h2>",
+        "<em>Machine drifted.</em> The machine drifted.",
+        "<h2>All cells</h2>",
         "<h2>create_issue</h2>",
         "<svg role=\"img\"",
         "<caption>create_issue: every cell</caption>",
@@ -301,6 +309,8 @@ fn a_page_has_its_parts_in_order() {
         "synchronous = FULL",
         "Settings that differ from the default, and why",
         "<h2>What the background I&#x2f;O did</h2>",
+        "<h2>What could mislead</h2>",
+        "The machine drifted. Let it rest.",
         "<h2>Every trial</h2>",
         "<h2>How it was measured</h2>",
         "<h3>The machine</h3>",

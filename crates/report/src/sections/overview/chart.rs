@@ -285,7 +285,10 @@ impl<'a> Chart<'_, 'a> {
             self.losses.at(layout.document, engine, durability)
         });
         let Some(loss) = loss else { return "not tried".into() };
-        let tone = if matches!(loss.worst, Worst::Damaged(..)) { Tone::Bad } else { Tone::Plain };
+        let tone = match loss.worst {
+            Worst::Damaged(..) | Worst::Broken(..) => Tone::Bad,
+            Worst::Nothing | Worst::Lost(_) => Tone::Plain,
+        };
         let aside = loss.elsewhere.then(|| "by another run".to_owned());
         Cell { tone, aside, ..loss.text().into() }
     }

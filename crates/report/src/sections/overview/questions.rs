@@ -118,12 +118,14 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
 fn left(found: &[(&str, &Loss)]) -> String {
     let images = found.iter().map(|(_, loss)| loss.images).sum::<u64>();
     let damaged = found.iter().filter_map(|(engine, loss)| match loss.worst {
-        Worst::Damaged(number, of) => Some((*engine, number, of)),
-        _ => None,
+        Worst::Damaged(number, of) => Some((*engine, "was damaged", number, of)),
+        Worst::Broken(number, of) => Some((*engine, "held less than it promises", number, of)),
+        Worst::Nothing | Worst::Lost(_) => None,
     });
     let damaged: Vec<String> = damaged
-        .map(|(engine, number, of)| {
-            format!("{engine} was damaged in {} of {} images", words::count(number), words::count(of))
+        .map(|(engine, what, number, of)| {
+            let [number, of] = [number, of].map(words::count);
+            format!("{engine} {what} in {number} of {of} images")
         })
         .collect();
     let most = found.iter().filter_map(|(engine, loss)| match loss.worst {
