@@ -6,7 +6,7 @@ use bakeoff_results::Levels;
 use crate::durability;
 use crate::layout::{Condition, Layout, get};
 use crate::panels::LOAD;
-use crate::sentence::{bracket, figures};
+use crate::leads::{bracket, figures};
 use crate::words;
 
 /// What an application asks for, and nobody changes to be faster.

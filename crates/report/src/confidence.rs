@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::block::Badge;
 use crate::layout::Layout;
 use crate::misleads;
-use crate::sentence::groups;
+use crate::leads::groups;
 use crate::verdict::{Case, Outcome};
 use crate::words;
 

@@ -22,6 +22,7 @@ mod group_rows;
 mod html;
 mod json;
 mod layout;
+mod leads;
 mod loss;
 mod losses;
 mod markdown;

@@ -18,8 +18,6 @@ use crate::promises;
 use crate::verdict::{self, Case, Contrast, Outcome};
 use crate::words;
 
-pub use answer::{Group, bracket, figures, groups, named};
-
 /// The answer of the whole run in words: for each promise of durability which level of the compared factor
 /// is fastest, by how much and how sure that is; or that it depends, and on what; or that nothing is
 /// decided.

@@ -37,7 +37,7 @@ impl Section for Matrix {
         let costs: [(&str, fn(&CellView) -> Option<f64>, fn(f64) -> String); 2] = [
             ("disk space", |it| it.space_bytes.map(|bytes| bytes as f64), words::mean_bytes),
             (
-                "processor time of the engine, an operation",
+                "processor time, an operation",
                 |it| it.cost.as_ref()?.engine_cpu_per_operation_s,
                 words::seconds,
             ),

@@ -12,7 +12,7 @@ use crate::durability;
 use crate::figures::NONE;
 use crate::layout::{Condition, Layout};
 use crate::losses::{Losses, Worst};
-use crate::sentence::{Group, bracket, figures};
+use crate::leads::{Group, bracket, figures};
 use crate::strip::{self, Axis, Drawn};
 use crate::verdict::Case;
 use crate::words;
@@ -49,7 +49,7 @@ pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) 
     Some(Strips {
         caption: "Every promise and who is fastest under it".into(),
         names: layout.compare.to_owned(),
-        heads: heads.blocks(&scales),
+        heads: heads.blocks(layout, &scales),
         columns: chart.columns(),
         legend,
         notes: notes(layout, &heads, (conditions.len(), all)),
@@ -127,12 +127,12 @@ impl<'a> Heads<'a> {
         some.then_some(axes)
     }
 
-    fn blocks(&self, axes: &[(FigureOfMerit, Axis)]) -> Vec<StripHead> {
+    fn blocks(&self, layout: &Layout<'a>, axes: &[(FigureOfMerit, Axis)]) -> Vec<StripHead> {
         let head = |(operation, merit): &(&str, FigureOfMerit)| StripHead {
             name: (*operation).to_owned(),
             unit: match merit.is_rate() {
                 true => format!("{}, right is faster", merit.words()),
-                false => "mean time, left is faster".into(),
+                false => format!("{}, left is faster", layout.metric()),
             },
             axis: axis(axes, *merit).svg(),
         };

@@ -10,7 +10,7 @@ use crate::layout::Layout;
 use crate::losses::{Loss, Losses, Worst};
 use crate::misleads;
 use crate::promises;
-use crate::sentence::{groups, named};
+use crate::leads::{groups, named};
 use crate::verdict::Case;
 use crate::words;
 
