@@ -299,7 +299,6 @@ fn a_page_has_its_parts_in_order() {
         "<em>Machine drifted.</em> The machine drifted.",
         "<h2>All cells</h2>",
         "<h2>create_issue</h2>",
-        "<svg role=\"img\"",
         "<caption>create_issue: every cell</caption>",
         "<h2>process_issues</h2>",
         "<h2>What it cost</h2>",
