@@ -14,6 +14,7 @@ use crate::behind;
 use crate::block::Words;
 use crate::confidence::{Confidence, Level};
 use crate::layout::{self, Layout};
+use crate::leads;
 use crate::promises;
 use crate::verdict::{self, Case, Contrast, Outcome};
 use crate::words;
@@ -210,6 +211,18 @@ fn one_winner<'a>(
     } else {
         format!("in {} of {} comparisons{open}", won.len(), cases.len())
     };
+    let contrasts: Vec<Contrast> = won.iter().map(|case| case.contrast).collect();
+    if let Some(times) = leads::figures(&contrasts).filter(|_| won.len() == cases.len()) {
+        let than = match rate_of(layout, won) {
+            None => format!("answers {times} times as fast as the next best"),
+            Some(merit) => {
+                let what = amount::counted(merit);
+                format!("serves {times} times as many {what} a second as the next best")
+            }
+        };
+        let interval = leads::bracket(&contrasts);
+        return format!("{name} is fastest {scope}: it {than}{interval}");
+    }
     let Some(range) = range(won) else {
         return format!("{name} is fastest {scope}: {}", it(&name, &example(layout, won[0])));
     };

@@ -27,14 +27,23 @@ fn sentence<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Words {
             Words::default().stressed(lead + ",").plain(" ").then(answer)
         }
         (Some(lead), None) => {
-            let finding = finding(layout, &group.cases);
-            Words::default().stressed(lead + ":").plain(format!(" {finding}."))
+            let finding = within(&finding(layout, &group.cases));
+            Words::default().stressed(lead + ",").plain(format!(" {finding}."))
         }
         (None, Some(answer)) if layout.compare == "engine" => answer,
         (None, Some(answer)) => answer.capital(),
         (None, None) => {
             Words::from(capital(layout.document, &finding(layout, &group.cases)) + ".")
         }
+    }
+}
+
+/// A finding as the rest of a sentence: a name keeps its own letters.
+fn within(finding: &str) -> String {
+    const OWN: [&str; 4] = ["Nothing ", "It depends ", "None ", "Neither "];
+    match OWN.iter().any(|start| finding.starts_with(start)) {
+        true => finding[..1].to_lowercase() + &finding[1..],
+        false => finding.to_owned(),
     }
 }
 
