@@ -43,7 +43,9 @@
       .map(function (row) {
         return Array.prototype.map.call(row.cells, function (cell) {
           var named = cell.querySelector("svg[aria-label]");
-          var said = cell.textContent.trim().replace(/\s+/g, " ");
+          var shown = cell.cloneNode(true);
+          Array.prototype.forEach.call(shown.querySelectorAll("[hidden], .by-op"), function (part) { part.remove(); });
+          var said = shown.textContent.trim().replace(/\s+/g, " ");
           return named ? named.getAttribute("aria-label") : said;
         }).join("\t");
       }).join("\n");
@@ -85,6 +87,20 @@
       boxes.appendChild(label);
     });
     document.querySelector("header .strips").insertAdjacentElement("afterend", boxes);
+
+    // What the rows are held against: the fastest, or one that the reader chooses.
+    var chosen = document.createElement("select");
+    names.forEach(function (name, at) {
+      if (at === 0) { chosen.add(new Option("the fastest", "")); }
+      chosen.add(new Option(name, name));
+    });
+    chosen.addEventListener("change", function () {
+      each("header .strips [data-against]", function (said) { said.hidden = said.dataset.against !== chosen.value; });
+      each("header .strips .said", function (said) { said.hidden = chosen.value !== ""; });
+    });
+    var held = document.createElement("label");
+    held.append("Against ", chosen);
+    boxes.appendChild(held);
   }
   var opened = [];
   window.addEventListener("beforeprint", function () {

@@ -56,6 +56,9 @@ pub struct StripRow {
     pub strips: Vec<Strip>,
     /// What stands behind them, a cell a column.
     pub cells: Vec<Cell>,
+    /// What stands in the first of these where a reader of a page chooses what the rows are held against:
+    /// each choice, and the text.
+    pub against: Vec<(String, String)>,
 }
 
 /// A mark on an axis.

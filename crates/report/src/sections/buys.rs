@@ -174,7 +174,8 @@ impl<'b, 'a> Ladder<'b, 'a> {
             figure(cell, self.present, written, words::mean_bytes),
             figure(cell, self.present, processor, words::seconds),
         ];
-        StripRow { name: Cell { style: Some(style), ..name.into() }, strips, cells }
+        let name = Cell { style: Some(style), ..name.into() };
+        StripRow { name, strips, cells, against: Vec::new() }
     }
 
     /// What is promised then, and what power cuts took of it at worst.

@@ -160,6 +160,22 @@ fn the_chart_has_a_row_for_each_engine_under_each_promise() {
     assert!(!chart.contains("lost at worst"), "no power was cut");
 }
 
+/// Of three engines a reader chooses what the others are held against: by their own pairs.
+#[test]
+fn each_row_stands_against_each_other_one() {
+    let document = Sample { engines: vec!["sqlite", "lmdb", "fjall"], ..promises() }.document();
+    let page = text(&document, "html");
+    let row = page.split("data-name=\"sqlite\"").nth(1).unwrap().split("</tr>").next().unwrap();
+    for part in [
+        "data-against=\"sqlite\" hidden>what the others are held against",
+        "data-against=\"lmdb\" hidden>1.4× as fast (1.2–1.6)",
+        "data-against=\"fjall\" hidden>1.4× as fast (1.2–1.6)",
+    ] {
+        assert!(row.contains(part), "{part} is not in {row}");
+    }
+    assert!(!text(&promises().document(), "html").contains("data-against=\""), "two need no choice");
+}
+
 #[test]
 fn what_power_cuts_took_is_a_column_and_an_answer() {
     let document = broken("torn", "client 1: 3 is torn");

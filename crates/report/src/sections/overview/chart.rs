@@ -227,7 +227,23 @@ impl<'a> Chart<'_, 'a> {
             },
             strips: self.heads.operations.iter().map(strip).collect(),
             cells: against.into_iter().chain(lost).collect(),
+            against: self.choices(group, level),
         }
+    }
+
+    /// How a level stands against each other one, where there are more than two.
+    fn choices(&self, group: &Group<'a>, level: &'a str) -> Vec<(String, String)> {
+        let layout = self.layout;
+        let contenders = layout.contenders();
+        if contenders.len() < 3 || group.cases.is_empty() || !contenders.contains(&level) {
+            return Vec::new();
+        }
+        let by_rate = is_by_rate(layout, group);
+        let against = |other: &str| match other == level {
+            true => "what the others are held against".to_owned(),
+            false => standing(&group.contrasts(layout, other, level), group, by_rate),
+        };
+        contenders.iter().map(|other| ((*other).to_owned(), against(other))).collect()
     }
 
     fn drawn(
@@ -325,9 +341,13 @@ fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
     let close = !is_slower(&group.contrasts(layout, above, level), group);
     let aside = (above != first && is_slower(&contrasts, group) && close)
         .then(|| format!("too close to {above} to call"));
+    Cell { aside, ..standing(&contrasts, group, is_by_rate(layout, group)).into() }
+}
+
+/// Whether the levels of a group are compared by a rate.
+fn is_by_rate<'a>(layout: &Layout<'a>, group: &Group<'a>) -> bool {
     let merit = group.cases.first().and_then(|it| layout.merit(it.operation, &it.condition));
-    let by_rate = merit.is_some_and(FigureOfMerit::is_rate);
-    Cell { aside, ..standing(&contrasts, group, by_rate).into() }
+    merit.is_some_and(FigureOfMerit::is_rate)
 }
 
 fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
@@ -345,7 +365,14 @@ fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> String 
         contrasts.iter().map(|it| if by_rate { it.turned() } else { *it }).collect();
     let Some(times) = figures(&shown) else { return "no pair".into() };
     let interval = bracket(&shown);
-    if is_slower(contrasts, group) {
+    let faster = contrasts.len() == group.cases.len()
+        && contrasts.iter().all(|it| it.verdict == Verdict::Faster);
+    if faster && !by_rate {
+        let turned: Vec<Contrast> = contrasts.iter().map(|it| it.turned()).collect();
+        let times = figures(&turned).unwrap_or_default();
+        return format!("{times}× as fast{}", bracket(&turned));
+    }
+    if faster || is_slower(contrasts, group) {
         return format!("{times}× as {}{interval}", if by_rate { "much" } else { "long" });
     }
     if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
