@@ -11,8 +11,8 @@ use bakeoff_stats::{CONFIDENCE, paired};
 
 use crate::answers;
 use crate::cells;
-use crate::comparison::Comparison;
 use crate::compare::{self, Subject};
+use crate::comparison::Comparison;
 use crate::open_loop::{OpenLoop, is_open};
 use crate::verdict::{Case, Rule, judge};
 

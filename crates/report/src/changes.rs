@@ -5,8 +5,8 @@ use bakeoff_results::Levels;
 
 use crate::durability;
 use crate::layout::{Condition, Layout, get};
-use crate::panels::LOAD;
 use crate::leads::{bracket, figures};
+use crate::panels::LOAD;
 use crate::words;
 
 /// What an application asks for, and nobody changes to be faster.
@@ -51,9 +51,9 @@ impl<'a> Changes<'a> {
         // Of very many the single changes are told first.
         targets.sort_by_key(|target| target.steps.len());
         targets.truncate(MOST);
-        let asked = present.into_iter().flat_map(|from| {
-            targets.iter().map(move |target| (&from.levels, &target.cell.levels))
-        });
+        let asked = present
+            .into_iter()
+            .flat_map(|from| targets.iter().map(move |target| (&from.levels, &target.cell.levels)));
         let mut pairs: Vec<(&Levels, &Levels)> = asked.chain(prices(layout)).collect();
         pairs.sort();
         pairs.dedup();
@@ -168,7 +168,8 @@ pub fn said(contrast: Contrast) -> String {
 pub fn price(contrasts: &[Contrast]) -> Option<(&'static str, String, String)> {
     let figures = figures(contrasts)?;
     let interval = bracket(contrasts);
-    let open = |it: &Contrast| matches!(it.ends, (Some(low), Some(high)) if low < 1.0 && high > 1.0);
+    let open =
+        |it: &Contrast| matches!(it.ends, (Some(low), Some(high)) if low < 1.0 && high > 1.0);
     if contrasts.iter().all(open) {
         return Some(("", "too close to call".into(), interval));
     }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::block::Badge;
 use crate::layout::Layout;
-use crate::misleads;
 use crate::leads::groups;
+use crate::misleads;
 use crate::verdict::{Case, Outcome};
 use crate::words;
 
@@ -59,10 +59,8 @@ impl Confidence {
             (FEW..ENOUGH).contains(&blocks).then(|| (Level::Fair, trials.clone())),
             wide.then(|| (Level::Fair, "wide intervals".to_owned())),
         ];
-        let mut reasons: Vec<(Level, String)> = of(Weight::Voids)
-            .chain(own.into_iter().flatten())
-            .chain(of(Weight::Weakens))
-            .collect();
+        let mut reasons: Vec<(Level, String)> =
+            of(Weight::Voids).chain(own.into_iter().flatten()).chain(of(Weight::Weakens)).collect();
         reasons.sort_by_key(|(level, _)| *level);
         let level = reasons.first().map_or(Level::High, |(level, _)| *level);
         let mut reasons: Vec<String> = reasons.into_iter().map(|(_, reason)| reason).collect();

@@ -99,7 +99,8 @@ pub fn figures(contrasts: &[Contrast]) -> Option<String> {
 
 /// " (1.2–1.8)": from the lowest end to the highest; nothing without an interval.
 pub fn bracket(contrasts: &[Contrast]) -> String {
-    let ends = |of: fn(&Contrast) -> Option<f64>| contrasts.iter().map(of).collect::<Option<Vec<_>>>();
+    let ends =
+        |of: fn(&Contrast) -> Option<f64>| contrasts.iter().map(of).collect::<Option<Vec<_>>>();
     let low = ends(|it| it.ends.0).and_then(|all| all.into_iter().reduce(f64::min));
     let high = ends(|it| it.ends.1).and_then(|all| all.into_iter().reduce(f64::max));
     match (low, high) {

@@ -4,9 +4,7 @@ use std::fmt::Write;
 
 use bakeoff_analysis::Document;
 
-use crate::block::{
-    Answered, Block, Cell, Finding, Kind, Look, StripGroup, Strips, Table, Words,
-};
+use crate::block::{Answered, Block, Cell, Finding, Kind, Look, StripGroup, Strips, Table, Words};
 use crate::section;
 use crate::{Exporter, Layout, Options, Result, Section};
 

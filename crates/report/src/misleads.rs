@@ -77,7 +77,10 @@ mod tests {
     #[test]
     fn a_gist_is_a_sentence_without_the_worst_place() {
         let of = |text: &str| gist(&Warning::new(WarningKind::Errors, text));
-        assert_eq!(of("in 2 of 9 trials it waited, at worst 30 %, at x: so"), "In 2 of 9 trials it waited.");
+        assert_eq!(
+            of("in 2 of 9 trials it waited, at worst 30 %, at x: so"),
+            "In 2 of 9 trials it waited."
+        );
         assert_eq!(of("it was busy"), "It was busy.");
     }
 }

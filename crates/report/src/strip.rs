@@ -58,8 +58,9 @@ impl Axis {
 
     /// The numbers of the axis as an `<svg>` element.
     pub fn svg(&self) -> String {
-        let mut out = "<svg class=\"strip axis\" width=\"100%\" height=\"20\" aria-hidden=\"true\">"
-            .to_owned();
+        let mut out =
+            "<svg class=\"strip axis\" width=\"100%\" height=\"20\" aria-hidden=\"true\">"
+                .to_owned();
         for (place, label) in &self.ticks {
             let (x, label) = (percent(*place), escape(label));
             let _ = write!(out, "<text class=\"tick middle\" x=\"{x}\" y=\"13\">{label}</text>");
@@ -226,25 +227,28 @@ impl Drawn {
 /// What the marks of strips are: each as an `<svg>` element, and in words.
 pub fn legend(has_trials: bool, has_origin: bool) -> Vec<(String, &'static str)> {
     let svg = |inner: &str| {
-        format!("<svg class=\"strip ink\" width=\"44\" height=\"14\" aria-hidden=\"true\">{inner}</svg>")
+        format!(
+            "<svg class=\"strip ink\" width=\"44\" height=\"14\" aria-hidden=\"true\">{inner}</svg>"
+        )
     };
-    let mark = |x: f64, class: &str| {
-        format!("<g class=\"{class}\">{}</g>", marker(0, x, 7.0))
-    };
+    let mark = |x: f64, class: &str| format!("<g class=\"{class}\">{}</g>", marker(0, x, 7.0));
     let line = |class: &str, from: f64, to: f64| {
         format!("<line class=\"{class}\" x1=\"{from}\" x2=\"{to}\" y1=\"7\" y2=\"7\"/>")
     };
     let mean = svg(&(line("ci", 4.0, 40.0) + &mark(22.0, "mark")));
-    let mut legend = vec![(mean, "mean; the bar and the brackets: where the true figure lies, 19 times in 20")];
+    let mut legend =
+        vec![(mean, "mean; the bar and the brackets: where the true figure lies, 19 times in 20")];
     if has_trials {
-        let dots = [14.0, 22.0, 27.0].map(|x| {
-            format!("<circle class=\"trial\" cx=\"{x}\" cy=\"7\" r=\"2.2\"/>")
-        });
+        let dots = [14.0, 22.0, 27.0]
+            .map(|x| format!("<circle class=\"trial\" cx=\"{x}\" cy=\"7\" r=\"2.2\"/>"));
         legend.push((svg(&dots.concat()), "single trials"));
     }
     if has_origin {
         let way = line("price", 6.0, 38.0) + &mark(6.0, "hollow") + &mark(38.0, "mark");
-        legend.push((svg(&way), "the same where less is promised, and how many times as long it takes here"));
+        legend.push((
+            svg(&way),
+            "the same where less is promised, and how many times as long it takes here",
+        ));
     }
     legend
 }
@@ -270,10 +274,8 @@ fn backdrop(out: &mut String, axis: &Axis, height: f64) {
     let ticks = axis.ticks.iter().map(|(place, _)| ("grid", *place));
     for (class, place) in ticks.chain(axis.one.map(|one| ("one", one))) {
         let x = percent(place);
-        let _ = write!(
-            out,
-            "<line class=\"{class}\" x1=\"{x}\" x2=\"{x}\" y1=\"0\" y2=\"{height}\"/>"
-        );
+        let _ =
+            write!(out, "<line class=\"{class}\" x1=\"{x}\" x2=\"{x}\" y1=\"0\" y2=\"{height}\"/>");
     }
 }
 

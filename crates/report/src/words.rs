@@ -293,9 +293,14 @@ mod tests {
 
     #[test]
     fn two_figures_and_ends_that_never_claim_too_much() {
-        for (value, text) in
-            [(1.42, "1.4"), (9.96, "10"), (0.994, "0.99"), (0.9951, "1.0"), (123.0, "120"), (1.0, "1.0")]
-        {
+        for (value, text) in [
+            (1.42, "1.4"),
+            (9.96, "10"),
+            (0.994, "0.99"),
+            (0.9951, "1.0"),
+            (123.0, "120"),
+            (1.0, "1.0"),
+        ] {
             assert_eq!(two(value), text);
         }
         assert_eq!(outward((1.19, 1.61)), "1.1–1.7");

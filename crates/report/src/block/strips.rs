@@ -93,14 +93,17 @@ impl Strips {
             let strips = strips.map(|strip| Cell::from(&strip.drawn.label));
             // What is said beside a word stands below it.
             let cells = row.cells.iter().map(|cell| match &cell.aside {
-                Some(aside) => Cell { text: format!("{}\n{aside}", cell.text), ..cell.clone() },
+                Some(aside) => {
+                    Cell { text: format!("{}\n{aside}", cell.text), aside: None, ..cell.clone() }
+                }
                 None => cell.clone(),
             });
             // What is wrong with a cell is told by the tables that name all its levels.
             let name = Cell { marks: Vec::new(), ..row.name.clone() };
             Row::of([name].into_iter().chain(strips).chain(cells))
         };
-        let table = Table { columns, rows: group.rows.iter().map(row).collect(), ..Table::default() };
+        let table =
+            Table { columns, rows: group.rows.iter().map(row).collect(), ..Table::default() };
         table.without_empty_columns(|_| true)
     }
 }

@@ -33,7 +33,8 @@ impl Section for Matrix {
         if !(2..=ROWS).contains(&rows) {
             return Vec::new();
         }
-        let operations = layout.operations().filter_map(|operation| operation_map(layout, operation));
+        let operations =
+            layout.operations().filter_map(|operation| operation_map(layout, operation));
         let costs: [(&str, fn(&CellView) -> Option<f64>, fn(f64) -> String); 2] = [
             ("disk space", |it| it.space_bytes.map(|bytes| bytes as f64), words::mean_bytes),
             (
@@ -92,7 +93,11 @@ fn map<'a>(
             let times = cost / best;
             HeatCell {
                 text,
-                times: if times > 1.005 { format!("{}×", words::two(times)) } else { "best".into() },
+                times: if times > 1.005 {
+                    format!("{}×", words::two(times))
+                } else {
+                    "best".into()
+                },
                 shade: ((2.0 * times.log2()).round() as u32).min(DARKEST),
                 best: rivals && cost <= least,
             }
@@ -101,14 +106,13 @@ fn map<'a>(
         HeatRow { name: place(layout, condition), cells }
     };
     let rows = layout.conditions.iter().zip(found).map(row).collect();
-    let columns = levels.iter().map(|level| Cell {
-        style: Some(layout.style(level)),
-        ..(*level).into()
-    });
+    let columns =
+        levels.iter().map(|level| Cell { style: Some(layout.style(level)), ..(*level).into() });
     Some(Heat { caption: caption.to_owned(), columns: columns.collect(), rows })
 }
 
 fn place(layout: &Layout<'_>, condition: &Condition<'_>) -> String {
-    let levels = layout.varying.iter().zip(condition).map(|(factor, level)| words::level(factor, level));
+    let levels =
+        layout.varying.iter().zip(condition).map(|(factor, level)| words::level(factor, level));
     levels.collect::<Vec<_>>().join(", ")
 }

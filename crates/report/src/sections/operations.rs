@@ -49,7 +49,9 @@ impl Section for Operations {
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let blocks = |name: &str| {
             let pairs = pairs::table(layout, name).map(Block::Table);
-            [Block::Heading(name.into()), Block::Table(table(layout, name))].into_iter().chain(pairs)
+            [Block::Heading(name.into()), Block::Table(table(layout, name))]
+                .into_iter()
+                .chain(pairs)
         };
         layout.operations().flat_map(blocks).collect()
     }

@@ -23,18 +23,14 @@ fn sentence<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Words {
     let lead = group.durability.map(durability::clause);
     let answer = won(group, layout, past).or_else(|| too_close(group, layout, past));
     match (lead, answer) {
-        (Some(lead), Some(answer)) => {
-            Words::default().stressed(lead + ",").plain(" ").then(answer)
-        }
+        (Some(lead), Some(answer)) => Words::default().stressed(lead + ",").plain(" ").then(answer),
         (Some(lead), None) => {
             let finding = within(&finding(layout, &group.cases));
             Words::default().stressed(lead + ",").plain(format!(" {finding}."))
         }
         (None, Some(answer)) if layout.compare == "engine" => answer,
         (None, Some(answer)) => answer.capital(),
-        (None, None) => {
-            Words::from(capital(layout.document, &finding(layout, &group.cases)) + ".")
-        }
+        (None, None) => Words::from(capital(layout.document, &finding(layout, &group.cases)) + "."),
     }
 }
 
@@ -86,7 +82,8 @@ fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<W
         contrasts.len() == group.cases.len()
             && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
     };
-    let (far, tied): (Vec<&str>, Vec<&str>) = ranked.iter().copied().partition(|level| is_behind(level));
+    let (far, tied): (Vec<&str>, Vec<&str>) =
+        ranked.iter().copied().partition(|level| is_behind(level));
     let rivals = || tied.iter().filter(|level| **level != first);
     let held = |level: &&str| group.contrasts(layout, first, level).len() == group.cases.len();
     if tied.len() < 2 || !rivals().all(held) {

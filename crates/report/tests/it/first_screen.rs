@@ -56,7 +56,9 @@ fn each_promise_has_a_sentence_in_every_format() {
     for format in ["html", "md", "term"] {
         let text = words(&document, format);
         let sure = "High confidence";
-        for part in [SENTENCES[0], SENTENCES[1], sure, "5 trials of each. Good enough to decide by."] {
+        for part in
+            [SENTENCES[0], SENTENCES[1], sure, "5 trials of each. Good enough to decide by."]
+        {
             assert!(text.contains(part), "{part} is not in {format}: {text}");
         }
     }
@@ -137,7 +139,8 @@ fn what_keeping_every_commit_costs_and_that_the_order_turns() {
 #[test]
 fn the_chart_has_a_row_for_each_engine_under_each_promise() {
     let page = text(&promises().document(), "html");
-    let chart = page.split("<table class=\"strips").nth(1).unwrap().split("</table>").next().unwrap();
+    let chart =
+        page.split("<table class=\"strips").nth(1).unwrap().split("</table>").next().unwrap();
     let mut at = 0;
     for part in [
         "Every commit kept",
@@ -173,7 +176,10 @@ fn each_row_stands_against_each_other_one() {
     ] {
         assert!(row.contains(part), "{part} is not in {row}");
     }
-    assert!(!text(&promises().document(), "html").contains("data-against=\""), "two need no choice");
+    assert!(
+        !text(&promises().document(), "html").contains("data-against=\""),
+        "two need no choice"
+    );
 }
 
 #[test]
@@ -186,7 +192,9 @@ fn what_power_cuts_took_is_a_column_and_an_answer() {
         }
     }
     let page = words(&document, "html");
-    assert!(page.contains("lost at worst when the power was cut") && page.contains("damaged, 1 of "));
+    assert!(
+        page.contains("lost at worst when the power was cut") && page.contains("damaged, 1 of ")
+    );
     assert!(page.contains("not tried"), "no cut was made of the others");
 }
 
@@ -208,14 +216,17 @@ fn each_change_is_told_from_what_is_in_use() {
     }
     let page = words(&document, "html");
     assert!(page.contains("engine: sqlite → lmdb, durability: strict → relaxed"), "{page}");
-    let present = vec![("engine".to_owned(), "lmdb".to_owned()), ("durability".into(), "relaxed".into())];
+    let present =
+        vec![("engine".to_owned(), "lmdb".to_owned()), ("durability".into(), "relaxed".into())];
     let options = Options { present, ..Options::default() };
     let markdown = render(&document, "md", &options).unwrap();
     assert!(markdown.contains("From *lmdb, relaxed durability*"), "{markdown}");
     assert!(markdown.contains("durability: relaxed → strict"), "{markdown}");
     let unknown = vec![("engine".to_owned(), "nobody".to_owned())];
     let options = Options { present: unknown, ..Options::default() };
-    assert!(render(&document, "md", &options).unwrap().contains("From *sqlite, strict durability*"));
+    assert!(
+        render(&document, "md", &options).unwrap().contains("From *sqlite, strict durability*")
+    );
 }
 
 #[test]

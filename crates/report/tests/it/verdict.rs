@@ -38,10 +38,7 @@ fn a_clear_winner_of_one_comparison() {
 fn the_baseline_can_win() {
     let mut sample = single(twice, 0.1);
     sample.engines = vec!["lmdb", "sqlite"];
-    assert_eq!(
-        verdict(&sample.document()),
-        "lmdb answers 2.0 times as fast as sqlite (1.8–2.2)."
-    );
+    assert_eq!(verdict(&sample.document()), "lmdb answers 2.0 times as fast as sqlite (1.8–2.2).");
 }
 
 /// Their own pairs are nearer to each other than the ends of two intervals against a third.
@@ -57,10 +54,7 @@ fn two_levels_that_are_not_the_baseline_go_by_their_own_pairs() {
     );
     sample.engines = vec!["sqlite", "lmdb", "fjall"];
     let mut document = sample.document();
-    assert_eq!(
-        verdict(&document),
-        "lmdb answers 1.3 times as fast as fjall (1.1–1.4)."
-    );
+    assert_eq!(verdict(&document), "lmdb answers 1.3 times as fast as fjall (1.1–1.4).");
     // The word is the comparison's, whatever its numbers look like.
     document.between[0].verdict = Verdict::Undecided;
     assert_eq!(
@@ -468,10 +462,7 @@ fn a_wide_interval_is_no_number() {
     let comparison = &mut document.comparisons[0];
     (comparison.low, comparison.high) = (Some(7.5e-5), Some(7.3e5));
     comparison.verdict = Verdict::Undecided;
-    assert_eq!(
-        verdict(&document),
-        "lmdb and sqlite are too close to call (wide interval)."
-    );
+    assert_eq!(verdict(&document), "lmdb and sqlite are too close to call (wide interval).");
 }
 
 #[test]

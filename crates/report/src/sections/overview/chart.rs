@@ -11,8 +11,8 @@ use crate::changes::looser;
 use crate::durability;
 use crate::figures::NONE;
 use crate::layout::{Condition, Layout};
-use crate::losses::{Losses, Worst};
 use crate::leads::{Group, bracket, figures};
+use crate::losses::{Losses, Worst};
 use crate::strip::{self, Axis, Drawn};
 use crate::verdict::Case;
 use crate::words;
@@ -203,7 +203,8 @@ impl<'a> Chart<'_, 'a> {
         let layout = self.layout;
         let promise = promise(layout, condition);
         let pairs = layout.varying.iter().zip(condition);
-        let others = pairs.filter(|(factor, _)| promise.is_none() || **factor != durability::FACTOR);
+        let others =
+            pairs.filter(|(factor, _)| promise.is_none() || **factor != durability::FACTOR);
         let others = others.map(|(factor, level)| words::level(factor, level));
         let all: Vec<String> = promise.map(durability::title).into_iter().chain(others).collect();
         (words::capital(&all.join(", ")), promise.unwrap_or_default().to_owned())
@@ -297,9 +298,8 @@ impl<'a> Chart<'_, 'a> {
         let layout = self.layout;
         let of = |factor| layout.level_of(factor, condition, level);
         let place = of("engine").zip(of(durability::FACTOR));
-        let loss = place.and_then(|(engine, durability)| {
-            self.losses.at(layout.document, engine, durability)
-        });
+        let loss = place
+            .and_then(|(engine, durability)| self.losses.at(layout.document, engine, durability));
         let Some(loss) = loss else { return "not tried".into() };
         let tone = match loss.worst {
             Worst::Damaged(..) | Worst::Broken(..) => Tone::Bad,

@@ -7,10 +7,10 @@ use crate::block::{Answered, Words};
 use crate::changes::{self, Changes, looser};
 use crate::durability;
 use crate::layout::Layout;
+use crate::leads::{groups, named};
 use crate::losses::{Loss, Losses, Worst};
 use crate::misleads;
 use crate::promises;
-use crate::leads::{groups, named};
 use crate::verdict::Case;
 use crate::words;
 
@@ -30,11 +30,7 @@ pub fn answered<'a>(
         .collect()
 }
 
-fn cost<'a>(
-    layout: &Layout<'a>,
-    cases: &[Case<'a>],
-    changes: &Changes<'a>,
-) -> Option<Answered> {
+fn cost<'a>(layout: &Layout<'a>, cases: &[Case<'a>], changes: &Changes<'a>) -> Option<Answered> {
     let less = layout.conditions.iter().find_map(|it| looser(layout, it))?.1;
     let mut lines = Vec::new();
     for level in layout.contenders() {
@@ -92,7 +88,9 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         .into_iter()
         .map(|level| {
             let found: Vec<(&str, &Loss)> = losses.of_level(level).collect();
-            Words::default().stressed(durability::title(level)).plain(format!(": {}.", left(&found)))
+            Words::default()
+                .stressed(durability::title(level))
+                .plain(format!(": {}.", left(&found)))
         })
         .collect();
     if lines.is_empty() {
