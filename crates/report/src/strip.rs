@@ -35,7 +35,7 @@ impl Axis {
     /// For figures of merit, and the ends of their intervals where these are near.
     pub fn of_amounts(merit: FigureOfMerit, values: &[f64], ends: &[f64]) -> Self {
         let scale = Log::over(extent(values, ends).into_iter());
-        let said = |tick: &f64| (scale.place(*tick), amount_tick(merit, *tick));
+        let said = |tick: &f64| (scale.place(*tick), amount::tick(merit, *tick));
         let ticks = apart(scale.ticks.iter().map(said).collect(), APART, None);
         Self { scale, ticks, one: None, band: None }
     }
@@ -78,16 +78,6 @@ fn extent(values: &[f64], ends: &[f64]) -> Vec<f64> {
     let Some((least, most)) = least.zip(most) else { return values };
     let ends = ends.iter().filter(usable).map(|end| end.clamp(least / 1.5, most * 1.5));
     values.iter().copied().chain(ends).collect()
-}
-
-fn amount_tick(merit: FigureOfMerit, value: f64) -> String {
-    let (scale, unit) = amount::unit(merit, value);
-    let number = value * scale;
-    match merit.is_rate() {
-        true if number >= 1.0 => words::count(number.round() as u64),
-        true => tick_label(number),
-        false => format!("{} {unit}", tick_label(number)),
-    }
 }
 
 fn ratio_tick(value: f64) -> String {
