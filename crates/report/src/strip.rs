@@ -8,7 +8,6 @@ use bakeoff_results::FigureOfMerit;
 use crate::amount;
 use crate::chart::{escape, marker};
 use crate::scale::{Log, tick_label};
-use crate::words;
 
 /// Where the axis begins and ends on a page, in per cent of the strip: what is right of it is the
 /// figure's.
