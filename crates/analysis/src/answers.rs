@@ -11,10 +11,15 @@ pub(crate) fn are_unlike(run: &Run, comparison: &Comparison) -> bool {
     let of = |level: &str| {
         let mut levels = comparison.levels.clone();
         levels.insert(comparison.factor.clone(), level.to_owned());
-        image(run, &levels)
+        levels
     };
-    let both = of(&comparison.baseline).zip(of(&comparison.level));
-    both.is_some_and(|(baseline, level)| baseline.is_unlike(level))
+    differ(run, &of(&comparison.baseline), &of(&comparison.level))
+}
+
+/// Whether two cells did not answer alike. Of one that was not asked nothing is known.
+pub(crate) fn differ(run: &Run, one: &Levels, other: &Levels) -> bool {
+    let both = image(run, one).zip(image(run, other));
+    both.is_some_and(|(one, other)| one.is_unlike(other))
 }
 
 /// What the image of a cell answered.

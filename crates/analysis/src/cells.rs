@@ -37,7 +37,7 @@ pub(crate) fn rank(run: &Run, levels: &Levels) -> Rank {
 
 /// The trials that count: the valid ones of the latest attempt at each block that has any.
 /// Trials of two attempts were not run back to back, so they never stand against each other.
-pub(crate) fn counted(trials: &[TrialSummary]) -> Vec<&TrialSummary> {
+pub fn counted(trials: &[TrialSummary]) -> Vec<&TrialSummary> {
     let latest = Attempts::of(trials.iter().filter(|trial| trial.valid));
     let counts = |trial: &&TrialSummary| trial.valid && latest.is_latest(trial);
     trials.iter().filter(counts).collect()

@@ -53,19 +53,9 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What its levels are compared by.
-    fn merit(&self, run: &Run) -> FigureOfMerit {
-        if self.is_open { FigureOfMerit::Time } else { run.figure_of_merit }
-    }
-
-    /// What its levels are compared at: each operation by its time, or all together by a rate.
+    /// What its levels are compared at.
     fn subjects(&self, run: &'a Run) -> Vec<Subject<'a>> {
-        let merit = self.merit(run);
-        let operations = run.operations.iter().map(|operation| Subject { operation, merit });
-        match (&run.operations[..], merit.is_rate()) {
-            (_, false) | ([_], true) => operations.collect(),
-            (_, true) => vec![Subject { operation: ALL_OPERATIONS, merit }],
-        }
+        subjects_of(run, self.is_open)
     }
 
     /// Whether trials of a level count, and an operation is among what their clients did.
@@ -116,7 +106,7 @@ pub(crate) struct Compared {
 
 /// What levels are compared at, and by.
 #[derive(Clone, Copy)]
-struct Subject<'a> {
+pub(crate) struct Subject<'a> {
     /// An operation, or all of them.
     operation: &'a str,
     merit: FigureOfMerit,
@@ -124,7 +114,7 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     /// What one trial has of it.
-    fn figure(self, row: &TrialSummary, mean: Mean) -> Option<Figure> {
+    pub(crate) fn figure(self, row: &TrialSummary, mean: Mean) -> Option<Figure> {
         let never_steady = rounds(row) == Some(Steadiness::NotSteady);
         let broken = answers::is_broken(row);
         let figure = |cost_s: Option<f64>, (count, unfinished)| {
@@ -139,6 +129,17 @@ impl Subject<'_> {
         }
         let view = row.operations.iter().find(|view| view.name == self.operation)?;
         figure(mean(view), (view.count, view.unfinished))
+    }
+}
+
+/// What levels are compared at: each operation by its time, or all together by a rate; where operations
+/// are due at a rate, that is given, and it is their times.
+pub(crate) fn subjects_of(run: &Run, is_open: bool) -> Vec<Subject<'_>> {
+    let merit = if is_open { FigureOfMerit::Time } else { run.figure_of_merit };
+    let operations = run.operations.iter().map(|operation| Subject { operation, merit });
+    match (&run.operations[..], merit.is_rate()) {
+        (_, false) | ([_], true) => operations.collect(),
+        (_, true) => vec![Subject { operation: ALL_OPERATIONS, merit }],
     }
 }
 
@@ -268,7 +269,7 @@ impl<'a> Floors<'a> {
 }
 
 /// A comparison of which nothing is known.
-fn blank(
+pub(crate) fn blank(
     run: &Run,
     subject: Subject<'_>,
     others: &Levels,

@@ -9,6 +9,7 @@ mod assemble;
 mod beside;
 mod bounds;
 mod cells;
+mod changes;
 mod compare;
 mod comparison;
 mod condition;
@@ -41,6 +42,8 @@ mod warnings;
 mod work;
 
 pub use assemble::document;
+pub use cells::counted;
+pub use changes::{Change, changes, interval};
 pub use comparison::{Comparison, Contrast, RatioIs, Verdict};
 pub use condition::{ConditionState, ConditionView};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};

@@ -3,6 +3,7 @@
 
 use bakeoff_results::FigureOfMerit;
 
+use crate::scale::tick_label;
 use crate::words;
 
 /// A figure of merit of a cell.
@@ -59,6 +60,17 @@ pub fn unit(merit: FigureOfMerit, value: f64) -> (f64, &'static str) {
         FigureOfMerit::Rows => (1.0, "rows/s"),
         FigureOfMerit::Requests => (1.0, "requests/s"),
         FigureOfMerit::Megabytes => (1e-6, "MB/s"),
+    }
+}
+
+/// A round figure on an axis: "2 ms"; a rate without its unit.
+pub fn tick(merit: FigureOfMerit, value: f64) -> String {
+    let (scale, unit) = unit(merit, value);
+    let number = value * scale;
+    match merit.is_rate() {
+        true if number >= 1.0 => words::count(number.round() as u64),
+        true => tick_label(number),
+        false => format!("{} {unit}", tick_label(number)),
     }
 }
 

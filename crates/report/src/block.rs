@@ -1,6 +1,9 @@
 //! What a section of a report is made of. Each format renders these and knows nothing else; each
 //! leaves out what it has no room for, as is said here.
 
+mod answers;
+mod heat;
+mod strips;
 pub mod sweep;
 mod table;
 mod timeline;
@@ -8,6 +11,11 @@ mod timeline;
 use bakeoff_analysis::Warning;
 use serde::Serialize;
 
+use crate::words;
+
+pub use answers::{Answered, Badge, Headline};
+pub use heat::{Heat, HeatCell, HeatRow};
+pub use strips::{Strip, StripGroup, StripHead, StripRow, Strips};
 pub use sweep::Sweeps;
 pub use table::{Cell, Column, Kind, Look, Mark, Row, Table, Tone};
 pub use timeline::{Course, Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit};
@@ -19,8 +27,14 @@ pub enum Block {
     /// A heading: of a part with the rank of a section where its section has no title, and below the
     /// title else.
     Heading(String),
-    /// The sentence of the whole run.
+    /// The sentences of the whole run, and how sure they are.
     Headline(Headline),
+    /// Answers to the questions that come next, side by side on a page.
+    Answers(Vec<Answered>),
+    /// Rows of marks on axes that they share.
+    Strips(Strips),
+    /// Tables of figures by colour, on a page alone.
+    Heats(Vec<Heat>),
     /// What leads to what follows; a terminal has no room for it.
     Lead(Words),
     /// What has to be known with the figures beside it.
@@ -49,42 +63,53 @@ pub enum Block {
     Link(Link),
 }
 
-/// The sentence of the whole run.
-#[derive(Clone, Debug, Serialize)]
-pub struct Headline {
-    /// The promises that were broken; empty where none was.
-    pub broken: String,
-    /// All the rest.
-    pub rest: String,
-}
-
-/// Text, some words of which are stressed.
+/// Text, some words of which are stressed, and some the names of what has a sign in charts.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Words(Vec<(String, bool)>);
+pub struct Words(Vec<(String, bool, Option<usize>)>);
 
 impl Words {
     /// More text.
     pub fn plain(mut self, text: impl Into<String>) -> Self {
-        self.0.push((text.into(), false));
+        self.0.push((text.into(), false, None));
         self
     }
 
     /// More text, which is stressed.
     pub fn stressed(mut self, text: impl Into<String>) -> Self {
-        self.0.push((text.into(), true));
+        self.0.push((text.into(), true, None));
+        self
+    }
+
+    /// A name, and the number of the style of its sign, which a page shows before it.
+    pub fn named(mut self, name: impl Into<String>, style: usize) -> Self {
+        self.0.push((name.into(), false, Some(style)));
         self
     }
 
     /// More text that is written in the program: what stands between asterisks is stressed.
     pub fn marked(mut self, text: &'static str) -> Self {
         let parts = text.split('*').enumerate().filter(|(_, part)| !part.is_empty());
-        self.0.extend(parts.map(|(number, part)| (part.to_owned(), number % 2 == 1)));
+        self.0.extend(parts.map(|(number, part)| (part.to_owned(), number % 2 == 1, None)));
+        self
+    }
+
+    /// The words of another text after these.
+    pub fn then(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// The same with a capital at its start.
+    pub(crate) fn capital(mut self) -> Self {
+        if let Some((first, ..)) = self.0.first_mut() {
+            *first = words::capital(first);
+        }
         self
     }
 
     /// The parts in their order, each with whether it is stressed.
     pub fn parts(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.0.iter().map(|(text, stressed)| (text.as_str(), *stressed))
+        self.0.iter().map(|(text, stressed, _)| (text.as_str(), *stressed))
     }
 
     /// The text alone.

@@ -1,13 +1,15 @@
 //! The run as one page that needs nothing but itself: no network, no other file.
 
-use bakeoff_analysis::Document;
+use std::collections::BTreeMap;
+
+use bakeoff_analysis::{Document, WarningKind};
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use crate::section::{self, Part};
-use crate::{Exporter, Layout, Options, Result, Section, chart};
+use crate::{Exporter, Layout, Options, Result, Section, chart, misleads};
 
 const TEMPLATE: &str = include_str!("../templates/report.html");
 const STYLE: &str = include_str!("../templates/report.css");
@@ -33,9 +35,9 @@ impl Exporter for Html {
         &self,
         document: &Document,
         sections: &[Box<dyn Section>],
-        _: &Options,
+        options: &Options,
     ) -> Result<String> {
-        let layout = Layout::new(document);
+        let layout = Layout::new(document).with_present(&options.present);
         let mut parts = sections.iter().map(|section| section::parts(section.as_ref(), &layout));
         let run = &document.run.run;
         Page {
@@ -80,6 +82,10 @@ fn environment() -> Result<Environment<'static>> {
     environment.add_global("script", Value::from_safe_string(SCRIPT.into()));
     let signs = (0..chart::STYLES).map(|style| Value::from_safe_string(chart::key(style)));
     environment.add_global("signs", signs.collect::<Value>());
+    let marks = (0..chart::STYLES).map(|style| Value::from_safe_string(chart::sign(style)));
+    environment.add_global("marks", marks.collect::<Value>());
+    let about = WarningKind::ALL.iter().map(|kind| (kind.code(), misleads::name(*kind)));
+    environment.add_global("about", Value::from(Serde(about.collect::<BTreeMap<_, _>>())));
     // The ending of the name is what turns escaping on.
     environment.add_template("report.html", TEMPLATE)?;
     Ok(environment)

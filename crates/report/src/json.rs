@@ -1,7 +1,11 @@
-//! The document itself, as `docs/results.schema.json` describes it.
+//! The document itself and the answer, as `docs/results.schema.json` describes them.
 
 use bakeoff_analysis::Document;
+use serde::Serialize;
 
+use crate::confidence::Confidence;
+use crate::layout::Layout;
+use crate::sentence::Said;
 use crate::{Exporter, Options, Result, Section};
 
 /// The documented JSON.
@@ -21,6 +25,30 @@ impl Exporter for Json {
     }
 
     fn write(&self, document: &Document, _: &[Box<dyn Section>], _: &Options) -> Result<String> {
-        Ok(serde_json::to_string_pretty(document)? + "\n")
+        let said = Said::of(&Layout::new(document));
+        let sentences = said.sentences.iter().map(|it| it.text()).collect();
+        let Said { broken, rest, confidence, .. } = said;
+        let written = Written { document, answer: Answer { broken, sentences, rest, confidence } };
+        Ok(serde_json::to_string_pretty(&written)? + "\n")
     }
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(flatten)]
+    document: &'a Document,
+    answer: Answer,
+}
+
+/// What the first screen of a report says.
+#[derive(Serialize)]
+struct Answer {
+    /// The promises that were broken; empty where none was.
+    broken: String,
+    /// A sentence for each promise of durability, or one of the run.
+    sentences: Vec<String>,
+    /// What else has to be known with them; empty where there is nothing.
+    rest: String,
+    /// How sure they are; `null` where nothing is compared.
+    confidence: Option<Confidence>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bakeoff_analysis::{ALL_OPERATIONS, CellView, Comparison, Document};
+use bakeoff_analysis::{ALL_OPERATIONS, CellView, Comparison, Document, Total, counted};
 use bakeoff_results::{Applied, FigureOfMerit, Levels, OperationSummary, TrialSummary};
 
 use crate::amount::Amount;
@@ -25,7 +25,10 @@ pub struct Layout<'a> {
     pub varying: Vec<&'a str>,
     /// The combinations of their levels that were tried, in the plan's order.
     pub conditions: Vec<Condition<'a>>,
+    /// What is in use today, as it was asked for: levels of some factors, each with its factor.
+    pub present: &'a [(String, String)],
     cells: HashMap<(Condition<'a>, &'a str), &'a CellView>,
+    trials: HashMap<(Condition<'a>, &'a str), Vec<&'a TrialSummary>>,
     comparisons: HashMap<(&'a str, Condition<'a>), Vec<&'a Comparison>>,
     between: HashMap<(&'a str, Condition<'a>), Vec<&'a Comparison>>,
 }
@@ -59,6 +62,11 @@ impl<'a> Layout<'a> {
             .iter()
             .map(|cell| ((pick(&cell.levels, &varying), get(&cell.levels, compare)), cell))
             .collect();
+        let mut of_cell: HashMap<_, Vec<_>> = HashMap::new();
+        for trial in counted(&document.trials) {
+            let place = (pick(&trial.levels, &varying), get(&trial.levels, compare));
+            of_cell.entry(place).or_default().push(trial);
+        }
         let placed = |comparisons: &'a [Comparison]| {
             let mut placed: HashMap<_, Vec<_>> = HashMap::new();
             for comparison in comparisons {
@@ -68,7 +76,23 @@ impl<'a> Layout<'a> {
             placed
         };
         let (comparisons, between) = (placed(&document.comparisons), placed(&document.between));
-        Self { document, compare, levels, varying, conditions, cells, comparisons, between }
+        Self {
+            document,
+            compare,
+            levels,
+            varying,
+            conditions,
+            present: &[],
+            cells,
+            trials: of_cell,
+            comparisons,
+            between,
+        }
+    }
+
+    /// The same seen from what is in use today.
+    pub fn with_present(self, present: &'a [(String, String)]) -> Self {
+        Self { present, ..self }
     }
 
     /// What there are figures of: the workload's operations, where anything was to be timed. Where levels
@@ -186,6 +210,56 @@ impl<'a> Layout<'a> {
         self.cells.get(&(condition.clone(), level)).copied().filter(|cell| cell.trials > 0)
     }
 
+    /// The trials of a cell that count, in the order in which they ran.
+    pub fn trials(&self, condition: &Condition<'a>, level: &'a str) -> &[&'a TrialSummary] {
+        self.trials.get(&(condition.clone(), level)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What each trial of a cell has of its figure of merit at an operation.
+    pub fn each(&self, operation: &str, condition: &Condition<'a>, level: &'a str) -> Vec<f64> {
+        let merit = self.merit(operation, condition).unwrap_or(FigureOfMerit::Time);
+        let figure = |trial: &&&TrialSummary| match merit.is_rate() {
+            true => Total::of(trial)?.rate(merit),
+            false => trial.operations.iter().find(|it| it.name == operation)?.mean_s,
+        };
+        let figures = self.trials(condition, level).iter().filter_map(|it| figure(&it));
+        figures.filter(|it| *it > 0.0 && it.is_finite()).collect()
+    }
+
+    /// The level of a factor in a cell; `None` for a factor that the run does not have.
+    pub fn level_of(
+        &self,
+        factor: &str,
+        condition: &Condition<'a>,
+        level: &'a str,
+    ) -> Option<&'a str> {
+        if factor == self.compare {
+            return Some(level);
+        }
+        match self.varying.iter().position(|name| *name == factor) {
+            Some(at) => condition.get(at).copied(),
+            None => {
+                let known = self.document.run.run.factors.iter().find(|(name, _)| name == factor);
+                known.and_then(|(_, levels)| levels.first()).map(String::as_str)
+            }
+        }
+    }
+
+    /// The same condition with another level of one of its factors; `None` where that was not tried.
+    pub fn sibling(
+        &self,
+        condition: &Condition<'a>,
+        factor: &str,
+        level: &str,
+    ) -> Option<&Condition<'a>> {
+        let at = self.varying.iter().position(|name| *name == factor)?;
+        let is = |other: &&Condition<'a>| {
+            let mut pairs = other.iter().zip(condition).enumerate();
+            pairs.all(|(n, (other, own))| if n == at { *other == level } else { other == own })
+        };
+        self.conditions.iter().find(is)
+    }
+
     /// A cell's figures of one operation.
     pub fn figures(
         &self,
@@ -238,18 +312,7 @@ impl<'a> Layout<'a> {
 
     /// What power cuts have shown of the promise of a cell, if it is broken.
     pub fn broken(&self, condition: &Condition<'a>, level: &'a str) -> Option<&'static str> {
-        let of = |factor: &str| {
-            let varying = self.varying.iter().position(|name| *name == factor);
-            let factors = &self.document.run.run.factors;
-            match varying {
-                _ if factor == self.compare => Some(level),
-                Some(at) => condition.get(at).copied(),
-                None => {
-                    let known = factors.iter().find(|(name, _)| name == factor);
-                    known.and_then(|(_, levels)| levels.first()).map(String::as_str)
-                }
-            }
-        };
+        let of = |factor| self.level_of(factor, condition, level);
         let (engine, durability) = of("engine").zip(of("durability"))?;
         promises::mark(self.document, engine, durability)
     }

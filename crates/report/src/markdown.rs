@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use bakeoff_analysis::Document;
 
-use crate::block::{Block, Cell, Finding, Kind, Look, Table, Words};
+use crate::block::{Answered, Block, Cell, Finding, Kind, Look, StripGroup, Strips, Table, Words};
 use crate::section;
 use crate::{Exporter, Layout, Options, Result, Section};
 
@@ -28,9 +28,9 @@ impl Exporter for Markdown {
         &self,
         document: &Document,
         sections: &[Box<dyn Section>],
-        _: &Options,
+        options: &Options,
     ) -> Result<String> {
-        let layout = Layout::new(document);
+        let layout = Layout::new(document).with_present(&options.present);
         let mut out = format!("# {}\n", escape(&document.run.run.title));
         for part in sections.iter().flat_map(|it| section::parts(it.as_ref(), &layout)) {
             let text = blocks(&part.blocks);
@@ -53,10 +53,20 @@ fn block(block: &Block) -> String {
     match block {
         Block::Heading(text) => format!("### {}", escape(text)),
         Block::Headline(headline) => {
-            let parts = [headline.broken.as_str(), &headline.rest];
-            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            format!("**{}**", escape(&parts.join(" ")))
+            let sentences = headline.sentences.iter().map(|it| bold(&it.text()));
+            let broken = Some(bold(&headline.broken)).filter(|_| !headline.broken.is_empty());
+            let rest = Some(escape(&headline.rest)).filter(|rest| !rest.is_empty());
+            let sure = headline.confidence.as_ref();
+            let sure = sure.map(|it| format!("{}: {}", bold(it.word), escape(&it.text)));
+            let all = broken.into_iter().chain(sentences).chain(rest).chain(sure);
+            all.collect::<Vec<_>>().join("\n\n")
         }
+        Block::Answers(answers) => {
+            let all = answers.iter().filter(|it| !it.page_alone).map(answered);
+            all.collect::<Vec<_>>().join("\n")
+        }
+        Block::Strips(of) => strips(of),
+        Block::Heats(_) => String::new(),
         Block::Lead(text) | Block::Note(text) | Block::Prose(text) => words(text),
         Block::Facts(facts) => facts
             .iter()
@@ -66,7 +76,7 @@ fn block(block: &Block) -> String {
             let line = |warning: &bakeoff_analysis::Warning| {
                 format!("- {}\n", escape(&warning.to_string()))
             };
-            format!("## Warnings\n\n{}", warnings.iter().map(line).collect::<String>())
+            warnings.iter().map(line).collect::<String>()
         }
         Block::Table(table) if table.look == Look::Records => String::new(),
         Block::Table(of) => table(of),
@@ -80,6 +90,32 @@ fn block(block: &Block) -> String {
         Block::Command(command) => code(command),
         Block::Link(link) => format!("{}: {}", escape(&link.text), escape(&link.path)),
     }
+}
+
+fn bold(text: &str) -> String {
+    format!("**{}**", escape(text))
+}
+
+/// A question, and its answer as a list.
+fn answered(answered: &Answered) -> String {
+    let lines = answered.lines.iter().map(|line| format!("- {}\n", words(line)));
+    let note = answered.note.as_ref().map_or(String::new(), |note| format!("\n{}\n", escape(note)));
+    format!("### {}\n\n{}{note}", escape(&answered.question), lines.collect::<String>())
+}
+
+/// A table for each group of strips.
+fn strips(of: &Strips) -> String {
+    let group = |group: &StripGroup| {
+        let tool = Some(&group.tool).filter(|tool| !tool.is_empty());
+        let tool = tool.map_or(String::new(), |tool| format!(" ({})", escape(tool)));
+        let title = match group.title.as_str() {
+            "" => String::new(),
+            title => format!("{}{tool}\n\n", bold(title)),
+        };
+        format!("{title}{}\n", table(&of.table(group, true)))
+    };
+    let notes = of.notes.iter().map(|note| format!("{}\n", escape(note)));
+    of.groups.iter().map(group).chain(notes).collect()
 }
 
 fn words(words: &Words) -> String {

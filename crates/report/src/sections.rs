@@ -1,12 +1,15 @@
 //! The built-in sections of a report, a file each: what it says, in blocks that every format can
 //! show.
 
+mod buys;
 mod conditions;
 mod costs;
 mod debts;
 mod durability;
 mod every;
+mod matrix;
 mod method;
+mod mislead;
 mod neighbours;
 mod offered;
 mod operations;
@@ -32,6 +35,8 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(overview::Overview),
         Box::new(Published),
         Box::new(sweeps::Lines),
+        Box::new(buys::Buys),
+        Box::new(matrix::Matrix),
         Box::new(operations::Operations),
         Box::new(conditions::Conditions),
         Box::new(over_time::Over),
@@ -47,6 +52,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(space::Space),
         Box::new(settings::Settings),
         Box::new(neighbours::Neighbours),
+        Box::new(mislead::Mislead),
         Box::new(trials::Trials),
         Box::new(method::Method),
     ]

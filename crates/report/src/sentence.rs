@@ -1,5 +1,6 @@
-//! The run in one sentence that the author of the slowest engine would sign.
+//! The run in sentences that the author of the slowest engine would sign.
 
+mod answer;
 mod caveats;
 pub mod over;
 
@@ -10,43 +11,69 @@ use bakeoff_results::FigureOfMerit;
 
 use crate::amount;
 use crate::behind;
+use crate::block::Words;
+use crate::confidence::{Confidence, Level};
 use crate::layout::{self, Layout};
+use crate::leads;
 use crate::promises;
 use crate::verdict::{self, Case, Contrast, Outcome};
 use crate::words;
 
-/// One honest sentence for the whole run: which level of the compared factor is fastest, by how
-/// much and how sure that is; or that it depends, and on what; or that nothing is decided.
+/// The answer of the whole run in words: for each promise of durability which level of the compared factor
+/// is fastest, by how much and how sure that is; or that it depends, and on what; or that nothing is
+/// decided.
 ///
 /// It goes by the figure of merit and never claims more than the 95 % intervals allow.
 pub fn verdict(document: &Document) -> String {
-    let told = verdict_parts(document);
-    told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    let said = Said::of(&Layout::new(document));
+    let sentences = said.sentences.iter().map(Words::text);
+    let all = [said.broken].into_iter().chain(sentences).chain([said.rest]);
+    all.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The verdict: what is broken, and all the rest.
-pub fn verdict_parts(document: &Document) -> [String; 2] {
-    let layout = Layout::new(document);
-    let cases = verdict::cases(&layout);
-    let mut clauses = Vec::new();
-    // Where nothing was to be timed, that nothing was timed is no finding.
-    if layout::is_timed(document) {
-        clauses.push(finding(&layout, &cases));
-        clauses.extend(caveats::held_back(&layout));
-        clauses.extend(caveats::not_decided(document));
-        clauses.extend(caveats::cut_off(&layout, &cases));
-        clauses.extend(caveats::fresh(&layout));
+/// The answer of a run.
+pub struct Said {
+    /// The promises that were broken; empty where none was.
+    pub broken: String,
+    /// Who is fastest: a sentence for each promise of durability, or one of the run.
+    pub sentences: Vec<Words>,
+    /// What else has to be known with them; empty where there is nothing.
+    pub rest: String,
+    /// How sure the sentences are; `None` where nothing is compared.
+    pub confidence: Option<Confidence>,
+}
+
+impl Said {
+    /// Of a run.
+    pub fn of(layout: &Layout<'_>) -> Self {
+        let document = layout.document;
+        let cases = verdict::cases(layout);
+        // Where nothing was to be timed, that nothing was timed is no finding.
+        let is_timed = layout::is_timed(document);
+        let confidence = Confidence::of(layout, &cases).filter(|_| is_timed);
+        let mut clauses = Vec::new();
+        if is_timed {
+            clauses.extend(caveats::held_back(layout));
+            clauses.extend(caveats::not_decided(document));
+            clauses.extend(caveats::cut_off(layout, &cases));
+            clauses.extend(caveats::fresh(layout));
+        }
+        clauses.extend(behind::behind(layout));
+        clauses.extend(promises::kept(document));
+        clauses.extend(caveats::below_noise(&cases));
+        clauses.extend(caveats::missing(layout, &cases));
+        clauses.extend(caveats::lost(document));
+        clauses.extend(caveats::progress(document));
+        let is_low = confidence.as_ref().is_some_and(|it| it.level == Level::Low);
+        let sentences =
+            if is_timed { answer::sentences(layout, &cases, is_low) } else { Vec::new() };
+        let [broken, rest] =
+            [promises::broken(document), clauses].map(|clauses| match clauses.as_slice() {
+                [] => String::new(),
+                clauses => capital(document, &clauses.join("; ")) + ".",
+            });
+        Self { broken, sentences, rest, confidence }
     }
-    clauses.extend(behind::behind(&layout));
-    clauses.extend(promises::kept(document));
-    clauses.extend(caveats::below_noise(&cases));
-    clauses.extend(caveats::missing(&layout, &cases));
-    clauses.extend(caveats::lost(document));
-    clauses.extend(caveats::progress(document));
-    [promises::broken(document), clauses].map(|clauses| match clauses.as_slice() {
-        [] => String::new(),
-        clauses => capital(document, &clauses.join("; ")) + ".",
-    })
 }
 
 /// The text as the beginning of a sentence; a name keeps its own letters.
@@ -184,6 +211,18 @@ fn one_winner<'a>(
     } else {
         format!("in {} of {} comparisons{open}", won.len(), cases.len())
     };
+    let contrasts: Vec<Contrast> = won.iter().map(|case| case.contrast).collect();
+    if let Some(times) = leads::figures(&contrasts).filter(|_| won.len() == cases.len()) {
+        let than = match rate_of(layout, won) {
+            None => format!("answers {times} times as fast as the next best"),
+            Some(merit) => {
+                let what = amount::counted(merit);
+                format!("serves {times} times as many {what} a second as the next best")
+            }
+        };
+        let interval = leads::bracket(&contrasts);
+        return format!("{name} is fastest {scope}: it {than}{interval}");
+    }
     let Some(range) = range(won) else {
         return format!("{name} is fastest {scope}: {}", it(&name, &example(layout, won[0])));
     };

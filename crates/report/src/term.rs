@@ -1,12 +1,13 @@
 //! The run in a terminal: the first screen last and its verdict at the very end, where the eye is.
 
+mod strips;
 mod sweep;
 mod table;
 mod timeline;
 
 use bakeoff_analysis::Document;
 
-use crate::block::{Block, Finding, Headline, Tone};
+use crate::block::{Answered, Block, Finding, Headline, Tone};
 use crate::section::{self, Part};
 use crate::{Exporter, Layout, Options, Result, Section};
 
@@ -32,7 +33,7 @@ impl Exporter for Terminal {
         sections: &[Box<dyn Section>],
         options: &Options,
     ) -> Result<String> {
-        let layout = Layout::new(document);
+        let layout = Layout::new(document).with_present(&options.present);
         let Options { color, unicode, .. } = *options;
         let lines = Lines { paint: Paint(color), width: options.width.max(40), unicode };
         let title = lines.paint.bold(&fill(&document.run.run.title, lines.width));
@@ -78,6 +79,10 @@ impl Lines {
         match block {
             Block::Heading(title) => format!("\n{}", self.heading(title)),
             Block::Headline(headline) => self.headline(headline),
+            Block::Answers(answers) => {
+                answers.iter().filter(|it| !it.page_alone).map(|it| self.answered(it)).collect()
+            }
+            Block::Strips(of) => self.strips(of),
             Block::Note(words) => format!("{}\n", self.fill(&words.text())),
             Block::Facts(facts) => {
                 let line = |(name, fact): &(String, String)| self.fill(&format!("{name}: {fact}"));
@@ -93,7 +98,11 @@ impl Lines {
             Block::Findings(findings) => findings.iter().map(|it| self.finding(it)).collect(),
             Block::Command(command) => format!("  {command}\n"),
             Block::Link(link) => format!("{}: {}\n", link.text, link.path),
-            Block::Lead(_) | Block::Prose(_) | Block::Charts(_) | Block::Folded(_) => String::new(),
+            Block::Lead(_)
+            | Block::Prose(_)
+            | Block::Charts(_)
+            | Block::Heats(_)
+            | Block::Folded(_) => String::new(),
         }
     }
 
@@ -102,7 +111,27 @@ impl Lines {
             "" => String::new(),
             text => format!("\n{}\n", self.paint.bold(&self.paint.tone(tone, &self.fill(text)))),
         };
-        line(&headline.broken, Tone::Bad) + &line(&headline.rest, Tone::Plain)
+        let broken = line(&headline.broken, Tone::Bad);
+        let sentences = headline.sentences.iter().map(|it| line(&it.text(), Tone::Plain));
+        let rest = match headline.rest.as_str() {
+            "" => String::new(),
+            rest => format!("\n{}\n", self.fill(rest)),
+        };
+        let sure = headline.confidence.as_ref().map_or(String::new(), |it| {
+            let tone = if it.rank == 1 { Tone::Open } else { Tone::Plain };
+            format!("{}\n", self.paint.tone(tone, &self.fill(&format!("{}: {}", it.word, it.text))))
+        });
+        let sure = if sure.is_empty() { sure } else { format!("\n{sure}") };
+        // The last line is the first that is read.
+        format!("{broken}{sure}{rest}{}", sentences.collect::<String>())
+    }
+
+    /// A question, and its answer.
+    fn answered(&self, answered: &Answered) -> String {
+        let lines = answered.lines.iter().map(|line| self.fill(&line.text()) + "\n");
+        let note = answered.note.iter().map(|note| self.fill(note) + "\n");
+        let heading = self.heading(&answered.question);
+        format!("\n{heading}{}", lines.chain(note).collect::<String>())
     }
 
     fn finding(&self, finding: &Finding) -> String {

@@ -109,6 +109,37 @@ pub fn times(value: f64, is: RatioIs) -> String {
     format!("{words}{}", ratio(value))
 }
 
+/// A ratio with two significant figures, for a sentence: what a reader remembers of it.
+pub fn two(value: f64) -> String {
+    two_figures(value, f64::round)
+}
+
+/// The ends of an interval with two significant figures each, rounded outward: "1.2–1.6".
+pub fn outward((low, high): (f64, f64)) -> String {
+    format!("{}–{}", below(low), above(high))
+}
+
+/// The number of two significant figures next below.
+pub fn below(value: f64) -> String {
+    two_figures(value, |number| (number + 1e-9).floor())
+}
+
+/// The number of two significant figures next above.
+pub fn above(value: f64) -> String {
+    two_figures(value, |number| (number - 1e-9).ceil())
+}
+
+fn two_figures(value: f64, round: impl Fn(f64) -> f64) -> String {
+    if !(1e-3..1e6).contains(&value) {
+        return format!("{value:.1e}");
+    }
+    let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
+    let number = round(value / unit) * unit;
+    // 9.96 becomes 10, which has no digit after the point.
+    let decimals = (1 - (number * (1.0 + 1e-12)).log10().floor() as i32).max(0) as usize;
+    grouped(&format!("{number:.decimals$}"))
+}
+
 /// What stands before a time that is a lower bound, in tables and charts.
 pub const OVER: &str = "> ";
 
@@ -268,6 +299,24 @@ mod tests {
         ] {
             assert_eq!(seconds(value), text);
         }
+    }
+
+    #[test]
+    fn two_figures_and_ends_that_never_claim_too_much() {
+        for (value, text) in [
+            (1.42, "1.4"),
+            (9.96, "10"),
+            (0.994, "0.99"),
+            (0.9951, "1.0"),
+            (123.0, "120"),
+            (1.0, "1.0"),
+        ] {
+            assert_eq!(two(value), text);
+        }
+        assert_eq!(outward((1.19, 1.61)), "1.1–1.7");
+        assert_eq!(outward((1.2, 1.6)), "1.2–1.6");
+        assert_eq!(outward((0.984, 10.1)), "0.98–11");
+        assert_eq!((two(2e7), two(f64::INFINITY)), ("2.0e7".into(), "inf".into()));
     }
 
     #[test]

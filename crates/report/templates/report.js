@@ -1,7 +1,15 @@
-// Sorts the table of trials by the column whose heading is pressed, and opens what is folded
-// before it goes to paper. The page is complete without it.
+// Sorts the table of trials by the column whose heading is pressed, hides what a reader does not ask
+// about, copies tables, and opens what is folded before it goes to paper. The page is complete without it.
 (function () {
   "use strict";
+  var each = function (selector, act) { Array.prototype.forEach.call(document.querySelectorAll(selector), act); };
+  var button = function (text, act) {
+    var made = document.createElement("button");
+    made.type = "button";
+    made.textContent = text;
+    made.addEventListener("click", act);
+    return made;
+  };
   var number = function (text) {
     var value = parseFloat(text.replace(/\s/g, ""));
     return isNaN(value) ? null : value;
@@ -28,19 +36,75 @@
     rows.forEach(function (entry) { sorted.appendChild(entry.row); });
     body.appendChild(sorted);
   };
-  document.querySelectorAll("table.sortable").forEach(function (table) {
+
+  // A table as text: a tab between cells, a line a row; what is hidden is left out.
+  var text = function (table) {
+    return Array.prototype.filter.call(table.rows, function (row) { return !row.hidden; })
+      .map(function (row) {
+        return Array.prototype.map.call(row.cells, function (cell) {
+          var named = cell.querySelector("svg[aria-label]");
+          var shown = cell.cloneNode(true);
+          Array.prototype.forEach.call(shown.querySelectorAll("[hidden], .by-op"), function (part) { part.remove(); });
+          var said = shown.textContent.trim().replace(/\s+/g, " ");
+          return named ? named.getAttribute("aria-label") : said;
+        }).join("\t");
+      }).join("\n");
+  };
+  var copy = function (table, made) {
+    var done = function () { made.textContent = "Copied"; };
+    var failed = function () { made.textContent = "The browser does not allow it"; };
+    if (navigator.clipboard) { navigator.clipboard.writeText(text(table)).then(done, failed); } else { failed(); }
+  };
+  each("main table:not(.sortable), header table", function (table) {
+    var made = button("Copy this table", function () { copy(table, made); });
+    made.className = "tool screen-only";
+    (table.closest(".scroll") || table).insertAdjacentElement("afterend", made);
+  });
+  each("table.sortable", function (table) {
     Array.prototype.forEach.call(table.tHead.rows[0].cells, function (heading, column) {
-      var button = document.createElement("button");
-      button.type = "button";
-      button.textContent = heading.textContent;
-      button.addEventListener("click", function () { sort(table, column, heading); });
+      var label = heading.textContent;
       heading.textContent = "";
-      heading.appendChild(button);
+      heading.appendChild(button(label, function () { sort(table, column, heading); }));
     });
   });
+
+  // A box for each name of the first chart, where there are more than two: an empty one hides its rows.
+  var rows = Array.prototype.slice.call(document.querySelectorAll("header .strips tr[data-name]"));
+  var names = rows.map(function (row) { return row.dataset.name; })
+    .filter(function (name, at, all) { return all.indexOf(name) === at; });
+  if (names.length > 2) {
+    var boxes = document.createElement("p");
+    boxes.className = "boxes screen-only";
+    names.forEach(function (name) {
+      var label = document.createElement("label");
+      var box = document.createElement("input");
+      box.type = "checkbox";
+      box.checked = true;
+      box.addEventListener("change", function () {
+        rows.forEach(function (row) { if (row.dataset.name === name) { row.hidden = !box.checked; } });
+      });
+      label.append(box, " " + name);
+      boxes.appendChild(label);
+    });
+    document.querySelector("header .strips").insertAdjacentElement("afterend", boxes);
+
+    // What the rows are held against: the fastest, or one that the reader chooses.
+    var chosen = document.createElement("select");
+    names.forEach(function (name, at) {
+      if (at === 0) { chosen.add(new Option("the fastest", "")); }
+      chosen.add(new Option(name, name));
+    });
+    chosen.addEventListener("change", function () {
+      each("header .strips [data-against]", function (said) { said.hidden = said.dataset.against !== chosen.value; });
+      each("header .strips .said", function (said) { said.hidden = chosen.value !== ""; });
+    });
+    var held = document.createElement("label");
+    held.append("Against ", chosen);
+    boxes.appendChild(held);
+  }
   var opened = [];
   window.addEventListener("beforeprint", function () {
-    document.querySelectorAll("details:not([open]):not(.long)").forEach(function (details) {
+    each("details:not([open]):not(.long)", function (details) {
       details.open = true;
       opened.push(details);
     });

@@ -130,7 +130,8 @@ fn figures(run: &Run) -> Words {
          and is followed to its end, and the trial goes on until the time is over and ten of each \
          operation have ended; what still runs when ten times its time is over is cut off there, and its \
          time is a lower bound. A mean is the geometric mean of a cell’s trials, so that the ratio of two \
-         bars is the ratio of their pairs. A quantile is the median of the trials’ own quantiles, \
+         means is the ratio of their pairs; the bar of a mean in the first chart is its 95 % interval by the \
+         spread of its own trials. A quantile is the median of the trials’ own quantiles, \
          and is given only where in each trial at least 10 operations lie beyond it. A ratio is the geometric mean of the \
          ratios inside the blocks; its 95 % interval comes from their spread (Student’s t on their \
          logarithms). An interval is called *wide* where it reaches more than tenfold to either side: \

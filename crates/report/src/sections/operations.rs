@@ -1,13 +1,12 @@
 //! The operations: how long each took, who was faster, and by how much.
 
-mod bars;
 mod pairs;
 
-use bakeoff_analysis::{ALL_OPERATIONS, Comparison, Document};
+use bakeoff_analysis::{ALL_OPERATIONS, Comparison};
 use bakeoff_results::{FigureOfMerit, OperationSummary};
 
 use crate::amount::Amount;
-use crate::block::{Block, Cell, Charts, Column, Kind, Look, Row, Table, Tone, Words};
+use crate::block::{Block, Cell, Column, Kind, Look, Row, Table, Tone};
 use crate::cell_rows;
 use crate::figures::{NONE, latency_or_more};
 use crate::layout::{Condition, Layout};
@@ -48,56 +47,24 @@ impl Section for Operations {
     }
 
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
-        let blocks = |(number, name): (usize, &str)| {
-            let charts = bars::charts(layout, number, name);
-            let legend = layout.charted().into_iter().map(|level| sign(layout, level));
-            let explained = explained(layout, name, charts.len());
-            let charts = Charts { explained, legend: legend.collect(), charts };
+        let blocks = |name: &str| {
             let pairs = pairs::table(layout, name).map(Block::Table);
-            [Block::Heading(name.into()), Block::Charts(charts), Block::Table(table(layout, name))]
+            [Block::Heading(name.into()), Block::Table(table(layout, name))]
                 .into_iter()
                 .chain(pairs)
         };
-        layout.operations().enumerate().flat_map(blocks).collect()
+        layout.operations().flat_map(blocks).collect()
     }
 }
 
-fn sign(layout: &Layout<'_>, level: &str) -> Cell {
-    Cell { style: Some(layout.style(level)), ..level.into() }
-}
-
-/// How the charts of an operation are read.
-fn explained(layout: &Layout<'_>, operation: &str, charts: usize) -> Words {
-    let rate = bars::merit(layout, operation).filter(|merit| merit.is_rate());
-    let (what, better) = rate.map_or((layout.metric(), "shorter"), |it| (it.words(), "taller"));
-    let mut text =
-        format!("Bars: {what}, the typical (geometric) mean of the trials; {better} is better.");
-    if layout.levels.len() > 1 && bars::merit(layout, operation).is_some() {
-        let (what, faster) = rate.map_or(("time", "below"), |it| (it.words(), "above"));
-        text += &format!(
-            " Above them: {what} as a multiple of {}’s, with its 95 % interval; {faster} 1 is faster.",
-            layout.document.run.run.baseline
-        );
-    }
-    if is_cut_off(layout.document, operation) {
-        text += if rate.is_some() { bars::CLOSED } else { bars::OPEN };
-    }
-    if charts > 1 {
-        text += " Each chart has its own scale.";
-    }
-    let hidden = layout.hidden();
-    if hidden.is_empty() {
-        return text.into();
-    }
-    Words::from(text + " ")
-        .stressed(words::list(&hidden))
-        .marked(" stores nothing: it measures the harness, and is in the table only.")
-}
-
-/// Whether an operation was still running anywhere when its trial was cut off.
-fn is_cut_off(document: &Document, operation: &str) -> bool {
-    let all = document.cells.iter().flat_map(|cell| &cell.operations);
-    all.filter(|it| operation == ALL_OPERATIONS || it.name == operation).any(|it| it.unfinished > 0)
+/// What the levels are compared by at an operation: the time where some conditions have a rate and others
+/// are given one. `None` where nothing is compared.
+fn merit(layout: &Layout<'_>, operation: &str) -> Option<FigureOfMerit> {
+    let any = layout.conditions.iter().find_map(|condition| layout.merit(operation, condition))?;
+    Some(match operation {
+        ALL_OPERATIONS => any,
+        _ => layout.only_merit(operation).unwrap_or(FigureOfMerit::Time),
+    })
 }
 
 /// A row for each condition and level.
@@ -133,7 +100,7 @@ fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
 
 /// The heading of the figures that are compared, where it is not that of mean times.
 fn heading(layout: &Layout<'_>, operation: &str) -> Option<&'static str> {
-    match bars::merit(layout, operation) {
+    match merit(layout, operation) {
         Some(merit) if merit.is_rate() => Some(merit.words()),
         _ if layout.is_open() && layout.only_merit(operation).is_some() => Some("mean response"),
         _ if layout.is_open() => Some("compared"),
@@ -270,12 +237,12 @@ fn compact<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
         Row::of(condition.iter().map(|level| (*level).into()).chain(cells))
     };
     let baseline = &layout.document.run.run.baseline;
-    let merit = bars::merit(layout, operation);
-    let rate = merit.filter(|merit| merit.is_rate());
+    let compared = merit(layout, operation);
+    let rate = compared.filter(|merit| merit.is_rate());
     let metric = rate.map_or(layout.metric(), FigureOfMerit::words);
     let shown = match layout.levels.len() {
         0 | 1 => metric.to_owned(),
-        _ if merit.is_none() => metric.to_owned(),
+        _ if compared.is_none() => metric.to_owned(),
         _ => {
             let whose = if rate.is_some() { "their" } else { "its" };
             format!("{metric}, and {whose} ratio to {baseline}’s (95 % interval)")

@@ -1,12 +1,17 @@
-//! The first screen: the run in a sentence, in a few facts, and what to know before reading on.
+//! The first screen: the answer, its chart, what a reader asks next, and what the run was.
+
+mod chart;
+mod questions;
 
 use bakeoff_analysis::Document;
 use bakeoff_results::{CutPlan, Machine, Run, Status};
 
 use crate::block::{Block, Headline};
+use crate::changes::Changes;
 use crate::layout::{self, Layout};
+use crate::losses::Losses;
 use crate::section::Section;
-use crate::sentence;
+use crate::sentence::Said;
 use crate::verdict;
 use crate::words;
 
@@ -20,12 +25,19 @@ impl Section for Overview {
 
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let document = layout.document;
-        let [broken, rest] = sentence::verdict_parts(document);
+        let Said { broken, sentences, rest, confidence } = Said::of(layout);
+        let confidence = confidence.map(|it| it.badge());
+        let headline = Headline { broken, sentences, rest, confidence };
         let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
-        let headline = Block::Headline(Headline { broken, rest });
-        let mut blocks = vec![headline, Block::Facts(facts.collect())];
-        if !document.warnings.is_empty() {
-            blocks.push(Block::Warnings(document.warnings.clone()));
+        let cases = verdict::cases(layout);
+        let losses = Losses::of(document);
+        let chart = Some(layout).filter(|_| layout::is_timed(document));
+        let chart = chart.and_then(|layout| chart::strips(layout, &cases, &losses));
+        let questions = questions::answered(layout, &cases, &Changes::of(layout), &losses);
+        let mut blocks = vec![Block::Headline(headline), Block::Facts(facts.collect())];
+        blocks.extend(chart.map(Block::Strips));
+        if !questions.is_empty() {
+            blocks.push(Block::Answers(questions));
         }
         blocks
     }

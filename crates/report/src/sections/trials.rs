@@ -1,5 +1,7 @@
 //! Every trial.
 
+mod course;
+
 use bakeoff_analysis::{Attempts, OpenLoop, Steadiness, Total, steadiness};
 use bakeoff_results::measure::*;
 use bakeoff_results::{FigureOfMerit, OperationSummary, TrialSummary};
@@ -33,11 +35,12 @@ impl Section for Trials {
         }
         let trials = &layout.document.trials;
         let count = words::many(trials.len(), "trial");
-        vec![Block::Folded(Folded {
+        let folded = Block::Folded(Folded {
             summary: format!("{count}, in the order in which they ran"),
             blocks: vec![Block::Table(table(layout))],
             long: trials.len() > PAPER,
-        })]
+        });
+        course::charts(layout).map(Block::Charts).into_iter().chain([folded]).collect()
     }
 
     fn is_background(&self) -> bool {

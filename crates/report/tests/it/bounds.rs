@@ -9,7 +9,7 @@ use crate::verdict::{single, twice};
 
 fn text(document: &Document, format: &str) -> String {
     let text =
-        render(document, format, &Options { color: false, width: 120, unicode: true, rows: None });
+        render(document, format, &Options { color: false, width: 120, ..Options::default() });
     text.expect("a report")
 }
 
@@ -24,8 +24,7 @@ fn cut_off() -> Document {
 fn a_bound_can_lose() {
     assert_eq!(
         verdict(&cut_off()),
-        "lmdb is fastest: create_issue takes sqlite at least 2.00 times as long on average (over 10.0 \
-         ms; 95 % interval from 1.82, 5 blocks)."
+        "lmdb answers at least 2.0 times as fast as sqlite (from 1.8)."
     );
 }
 
@@ -36,7 +35,7 @@ fn a_bound_of_too_few_operations_is_told_without_a_word() {
     assert_eq!(
         verdict(&document),
         "Nothing is shown to be fastest: it rests on trials with fewer than 20 operations, too few \
-         for a verdict; operations were cut off while they were running: create_issue takes sqlite over \
+         for a verdict. Operations were cut off while they were running: create_issue takes sqlite over \
          10.0 ms, at least 2.00 times as long as lmdb."
     );
 }
@@ -54,7 +53,7 @@ fn the_slowest_of_several_bounds_is_told() {
     cut_off::cut_off(&mut document, "sqlite");
     document.comparisons.iter_mut().for_each(|it| it.verdict = Verdict::TooFew);
     let sentence = verdict(&document);
-    let end = "; operations of 4 cells were cut off while they were running; the slowest: create_issue \
+    let end = ". Operations of 4 cells were cut off while they were running; the slowest: create_issue \
                takes sqlite over 25.0 ms with 4 clients and no neighbours, at least 5.00 times as long \
                as lmdb.";
     assert!(sentence.ends_with(end), "{sentence}");
@@ -68,7 +67,7 @@ fn bounds_on_both_sides_are_no_comparison_and_no_gap() {
     assert_eq!(
         verdict(&document),
         "Nothing is compared: operations of every level were still running when the trials were cut \
-         off; operations of 2 cells were cut off while they were running; the slowest: create_issue \
+         off. Operations of 2 cells were cut off while they were running; the slowest: create_issue \
          takes sqlite over 10.0 ms."
     );
     for format in ["md", "term", "html"] {
@@ -92,14 +91,7 @@ fn every_format_shows_the_bound() {
     let term = text(&document, "term");
     assert!(term.contains("> 10.0 ms") && term.contains("≤ 0.50 (up to 0.55)"), "{term}");
     let page = text(&document, "html");
-    assert_eq!(page.matches("ends in an arrow").count(), 2, "for all readers");
-    for part in [
-        "<title>sqlite: &gt; 10.0 ms</title>",
-        ">&gt; 10.0</text>",
-        "class=\"whisker open c",
-        "Where a bar ends in an arrow, it is longer than that",
-        "<title>lmdb: at most ×0.50 (up to 0.55)</title>",
-    ] {
+    for part in [">&gt; 10.0 ms →</text>", "at least 2.0× as long (from 1.8)"] {
         assert!(page.contains(part), "{part} is not in the page");
     }
     let json: serde_json::Value = serde_json::from_str(&text(&document, "json")).unwrap();
@@ -112,7 +104,7 @@ fn every_format_shows_the_bound() {
     assert_eq!(row[unfinished], "2");
     // Nothing of the kind where all was followed to its end.
     let plain = text(&single(twice, 0.1).document(), "html");
-    assert!(!plain.contains("whisker open") && !plain.contains("ends in an arrow"));
+    assert!(!plain.contains(" →</text>"));
 }
 
 #[test]

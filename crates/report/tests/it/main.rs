@@ -6,6 +6,7 @@ mod charts;
 mod conditions;
 mod debts;
 mod every;
+mod first_screen;
 mod formats;
 mod groups;
 mod lines;

@@ -46,7 +46,7 @@ fn every_format_shows_what_was_offered_and_who_kept_up() {
     let page = text(&document, "html");
     assert!(page.contains("<a class=\"broken\" href=\"#offered\">✗ not kept up</a>"));
     assert!(page.contains("<td class=\"v kept-up\">kept up</td>"));
-    assert!(page.contains("Mean response time of create_issue"));
+    assert!(page.contains("mean response time, left is faster"));
     assert!(page.contains("Its operations are due at a rate"));
 }
 

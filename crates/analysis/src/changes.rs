@@ -1,0 +1,113 @@
+//! What a change buys: one cell against another, whichever levels set them apart, in pairs of trials of
+//! the same repetition.
+//!
+//! Trials of one repetition were not all run back to back, as those of a block are: a machine that drifts
+//! widens these intervals.
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::{Levels, Run, TrialSummary};
+use bakeoff_stats::{CONFIDENCE, paired};
+
+use crate::answers;
+use crate::cells;
+use crate::compare::{self, Subject};
+use crate::comparison::Comparison;
+use crate::open_loop::{OpenLoop, is_open};
+use crate::verdict::{Case, Rule, judge};
+
+/// A change from one cell to another at an operation.
+#[derive(Clone, Debug)]
+pub struct Change<'a> {
+    /// The cell that is changed.
+    pub from: &'a Levels,
+    /// The cell that it becomes.
+    pub to: &'a Levels,
+    /// How much slower the latter is. Its names of the two levels are those of the compared factor.
+    pub comparison: Comparison,
+}
+
+/// The changes that are asked for, at each operation of which both cells have trials of a repetition in
+/// common. They are one family: the more is asked for, the more each must show. Cells that did not keep
+/// up with their rate are in none, nor is a change from a closed loop to an open one.
+pub fn changes<'a>(
+    run: &Run,
+    trials: &[TrialSummary],
+    pairs: impl IntoIterator<Item = (&'a Levels, &'a Levels)>,
+) -> Vec<Change<'a>> {
+    let mut of_cell: BTreeMap<&Levels, Cell> = BTreeMap::new();
+    for trial in cells::counted(trials) {
+        let cell = of_cell.entry(&trial.levels).or_default();
+        cell.is_open |= is_open(trial);
+        cell.is_behind |= OpenLoop::of(trial).is_some_and(|open| !open.kept_up);
+        cell.trials.insert(trial.repetition, trial);
+    }
+    let mut places = Vec::new();
+    let mut cases = Vec::new();
+    for (from, to) in pairs {
+        let Some((old, new)) = of_cell.get(from).zip(of_cell.get(to)) else { continue };
+        if old.is_open != new.is_open || old.is_behind || new.is_behind {
+            continue;
+        }
+        for subject in compare::subjects_of(run, old.is_open) {
+            let case = case(run, (from, to), subject, (old, new));
+            if !case.pairs.is_empty() {
+                places.push((from, to));
+                cases.push(case);
+            }
+        }
+    }
+    let judged = judge(cases, Rule::Once);
+    let change = |((from, to), comparison)| Change { from, to, comparison };
+    places.into_iter().zip(judged).map(change).collect()
+}
+
+/// The trials of a cell that count, by their repetition.
+#[derive(Default)]
+struct Cell<'a> {
+    trials: BTreeMap<u32, &'a TrialSummary>,
+    is_open: bool,
+    is_behind: bool,
+}
+
+fn case(
+    run: &Run,
+    (from, to): (&Levels, &Levels),
+    subject: Subject<'_>,
+    (old, new): (&Cell<'_>, &Cell<'_>),
+) -> Case {
+    let level = |levels: &Levels| levels.get(&run.compare).cloned().unwrap_or_default();
+    let mut others = to.clone();
+    others.remove(&run.compare);
+    let comparison = compare::blank(run, subject, &others, &level(from), &level(to));
+    let figure = |trial: &TrialSummary| subject.figure(trial, |view| view.mean_s);
+    let pair = |(repetition, trial): (&u32, &&TrialSummary)| {
+        Some((figure(trial)?, figure(new.trials.get(repetition)?)?))
+    };
+    let pairs = old.trials.iter().filter_map(pair).collect();
+    Case { comparison, unlike: answers::differ(run, from, to), pairs }
+}
+
+/// The 95 % interval of the geometric mean of a cell's trials, by their own spread; `None` of fewer than
+/// two, and of figures that have no logarithm.
+pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
+    let against_one: Vec<(f64, f64)> = values.iter().map(|value| (1.0, *value)).collect();
+    let estimate = paired::ratio(&against_one, CONFIDENCE).ok()?;
+    let ends = estimate.low.zip(estimate.high)?;
+    (ends.0.is_finite() && ends.1.is_finite()).then_some(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three values whose logarithms are -1, 0 and 1: mean 0, deviation 1, t of 2 degrees 4.302653.
+    #[test]
+    fn an_interval_is_students_on_logarithms() {
+        let (low, high) = interval(&[1.0_f64.exp().recip(), 1.0, 1.0_f64.exp()]).unwrap();
+        let half = 4.302_653 / 3.0_f64.sqrt();
+        assert!((high.ln() - half).abs() < 1e-5 && (low.ln() + half).abs() < 1e-5, "{low} {high}");
+        assert_eq!(interval(&[1.0]), None);
+        assert_eq!(interval(&[0.0, 1.0]), None);
+    }
+}

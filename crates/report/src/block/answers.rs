@@ -1,0 +1,44 @@
+//! The answer of a run: its sentences, how sure they are, and what a reader asks next.
+
+use serde::Serialize;
+
+use super::Words;
+
+/// The sentences of the whole run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Headline {
+    /// The promises that were broken; empty where none was.
+    pub broken: String,
+    /// A sentence for each promise of durability, or one of the run.
+    pub sentences: Vec<Words>,
+    /// What else has to be known with them; empty where there is nothing.
+    pub rest: String,
+    /// How sure they are; `None` where nothing is compared.
+    pub confidence: Option<Badge>,
+}
+
+/// How sure an answer is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Badge {
+    /// In a word, as [`Confidence::word`](crate::Confidence::word).
+    pub word: &'static str,
+    /// The same as a number: 1 of 3, 2 or 3.
+    pub rank: u32,
+    /// Why, and what that is good for, in sentences.
+    pub text: String,
+}
+
+/// A question that a reader has next, and its answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answered {
+    /// The question.
+    pub question: String,
+    /// The answer, a line each.
+    pub lines: Vec<Words>,
+    /// What has to be known with it.
+    pub note: Option<String>,
+    /// The section that says more, if there is one.
+    pub more: Option<&'static str>,
+    /// Whether that section stands in every format, so that this one is for a page's first screen alone.
+    pub page_alone: bool,
+}

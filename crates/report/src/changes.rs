@@ -1,0 +1,191 @@
+//! Changes from one cell of a run to another, and what they are called.
+
+use bakeoff_analysis::{CellView, Change, Contrast, Verdict, changes};
+use bakeoff_results::Levels;
+
+use crate::durability;
+use crate::layout::{Condition, Layout, get};
+use crate::leads::{bracket, figures};
+use crate::panels::LOAD;
+use crate::words;
+
+/// What an application asks for, and nobody changes to be faster.
+const GIVEN: [&str; 2] = ["scale", "state"];
+/// So many cells are held against the one in use, at most.
+const MOST: usize = 200;
+
+/// One of the changes that lead from a cell to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step<'a> {
+    /// The factor.
+    pub factor: &'a str,
+    /// Its level before.
+    pub from: &'a str,
+    /// Its level after.
+    pub to: &'a str,
+}
+
+/// A cell that differs from the one in use.
+#[derive(Clone, Debug)]
+pub struct Target<'a> {
+    /// What is changed: nothing where the same was run again.
+    pub steps: Vec<Step<'a>>,
+    /// The cell.
+    pub cell: &'a CellView,
+}
+
+/// All changes that a report tells of, judged together.
+pub struct Changes<'a> {
+    /// The cell that is in use today; `None` where no trial counts.
+    pub present: Option<&'a CellView>,
+    /// Those that one or two steps lead to, in the plan's order.
+    pub targets: Vec<Target<'a>>,
+    judged: Vec<Change<'a>>,
+}
+
+impl<'a> Changes<'a> {
+    /// Of a run.
+    pub fn of(layout: &Layout<'a>) -> Self {
+        let present = present(layout);
+        let mut targets: Vec<Target> = present.map_or(Vec::new(), |it| targets(layout, it));
+        // Of very many the single changes are told first.
+        targets.sort_by_key(|target| target.steps.len());
+        targets.truncate(MOST);
+        let asked = present
+            .into_iter()
+            .flat_map(|from| targets.iter().map(move |target| (&from.levels, &target.cell.levels)));
+        let mut pairs: Vec<(&Levels, &Levels)> = asked.chain(prices(layout)).collect();
+        pairs.sort();
+        pairs.dedup();
+        let document = layout.document;
+        let judged = changes(&document.run.run, &document.trials, pairs);
+        Self { present, targets, judged }
+    }
+
+    /// What a change does to an operation; `None` where the two cells have nothing in common.
+    pub fn contrast(&self, from: &CellView, to: &CellView, operation: &str) -> Option<Contrast> {
+        let found = self.judged.iter().find(|it| {
+            *it.from == from.levels && *it.to == to.levels && it.comparison.operation == operation
+        });
+        Contrast::of(&found?.comparison)
+    }
+}
+
+/// The condition at which the least is promised beside one that keeps every commit: where the last second
+/// may be lost, or else anything.
+pub fn looser<'b, 'a>(
+    layout: &'b Layout<'a>,
+    condition: &Condition<'a>,
+) -> Option<(&'b Condition<'a>, &'static str)> {
+    let at = layout.varying.iter().position(|factor| *factor == durability::FACTOR)?;
+    if condition.get(at) != Some(&"strict") {
+        return None;
+    }
+    let at_level = |level| Some((layout.sibling(condition, durability::FACTOR, level)?, level));
+    at_level("relaxed").or_else(|| at_level("none"))
+}
+
+/// What keeping every commit costs: each level of the compared factor with less promised, and without.
+fn prices<'a>(layout: &Layout<'a>) -> Vec<(&'a Levels, &'a Levels)> {
+    let mut pairs = Vec::new();
+    for condition in &layout.conditions {
+        let Some((looser, _)) = looser(layout, condition) else { continue };
+        for level in layout.contenders() {
+            let both = layout.cell(looser, level).zip(layout.cell(condition, level));
+            pairs.extend(both.map(|(loose, strict)| (&loose.levels, &strict.levels)));
+        }
+    }
+    pairs
+}
+
+/// The first cell at the levels that were named, or else the first of all.
+fn present<'a>(layout: &Layout<'a>) -> Option<&'a CellView> {
+    let document = layout.document;
+    let contends = |cell: &&CellView| {
+        let level = get(&cell.levels, layout.compare);
+        cell.trials > 0 && layout.contenders().contains(&level)
+    };
+    let asked = |cell: &&CellView| {
+        layout.present.iter().all(|(factor, level)| get(&cell.levels, factor) == level)
+    };
+    let mut named = document.cells.iter().filter(contends).filter(asked);
+    named.next().or_else(|| document.cells.iter().find(contends))
+}
+
+/// The cells that one or two choices lead to, and the same one where it was run again.
+fn targets<'a>(layout: &Layout<'a>, present: &'a CellView) -> Vec<Target<'a>> {
+    let run = &layout.document.run.run;
+    let to = |cell: &'a CellView| {
+        let mut steps = Vec::new();
+        for (factor, _) in &run.factors {
+            let (from, to) = (get(&present.levels, factor), get(&cell.levels, factor));
+            if from == to {
+                continue;
+            }
+            if let Some(of) = run.alias(factor, to) {
+                // The same under another name.
+                if of != from {
+                    return None;
+                }
+                continue;
+            }
+            let chosen = !LOAD.contains(&factor.as_str()) && !GIVEN.contains(&factor.as_str());
+            if !chosen || (factor == layout.compare && layout.is_harness(to)) {
+                return None;
+            }
+            steps.push(Step { factor, from, to });
+        }
+        let again = steps.is_empty() && cell.levels != present.levels;
+        let aliased = cell.levels.iter().any(|(factor, level)| run.alias(factor, level).is_some());
+        let told = again || ((1..=2).contains(&steps.len()) && !aliased);
+        (told && cell.trials > 0).then_some(Target { steps, cell })
+    };
+    layout.document.cells.iter().filter_map(to).collect()
+}
+
+/// What a change does to an operation: "1.4× as long (1.2–1.7)", "perhaps 1.1× as fast (0.98–1.3)".
+pub fn said(contrast: Contrast) -> String {
+    let faster = contrast.ratio < 1.0;
+    let shown = if faster { contrast.turned() } else { contrast };
+    let interval = bracket(&[shown]);
+    let sure = match contrast.verdict {
+        Verdict::Faster | Verdict::Slower => "",
+        Verdict::Same => return format!("no difference{interval}"),
+        Verdict::Undecided | Verdict::WithinNoise => match contrast.ends {
+            (Some(low), Some(high)) if low < 1.0 && high > 1.0 => {
+                return format!("too close to call{}", bracket(&[contrast]));
+            }
+            _ => "perhaps ",
+        },
+        other => return format!("{}{interval}", other.word()),
+    };
+    let times = figures(&[shown]).unwrap_or_default();
+    let how = if faster { "as fast" } else { "as long" };
+    format!("{sure}{times}× {how}{interval}")
+}
+
+/// How many times as long operations take with every commit kept: "1.5 to 1.6 times as long (1.3–1.8)".
+pub fn price(contrasts: &[Contrast]) -> Option<(&'static str, String, String)> {
+    let figures = figures(contrasts)?;
+    let interval = bracket(contrasts);
+    let open =
+        |it: &Contrast| matches!(it.ends, (Some(low), Some(high)) if low < 1.0 && high > 1.0);
+    if contrasts.iter().all(open) {
+        return Some(("", "too close to call".into(), interval));
+    }
+    let decided = |it: &Contrast| matches!(it.verdict, Verdict::Slower | Verdict::Faster);
+    let may = if contrasts.iter().all(decided) { "" } else { "perhaps " };
+    Some((may, format!("{figures} times"), format!(" as long{interval}")))
+}
+
+/// How a figure stands to another of the same kind: "+85 %", "−40 %", "3.4×".
+pub fn delta(new: f64, old: f64) -> Option<String> {
+    let ratio = Some(new / old).filter(|it| it.is_finite() && *it > 0.0)?;
+    let share = ((ratio - 1.0) * 100.0).round();
+    Some(match ratio {
+        it if it >= 3.0 => format!("{}×", words::two(it)),
+        _ if share == 0.0 => "±0 %".into(),
+        _ if share > 0.0 => format!("+{share} %"),
+        _ => format!("−{} %", -share),
+    })
+}

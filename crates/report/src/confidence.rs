@@ -1,0 +1,130 @@
+//! How sure the answer of a run is: by its warnings, by how often each block was run, and by whether the
+//! leads are decided.
+
+use bakeoff_analysis::{Warning, Weight};
+use serde::Serialize;
+
+use crate::block::Badge;
+use crate::layout::Layout;
+use crate::leads::groups;
+use crate::misleads;
+use crate::verdict::{Case, Outcome};
+use crate::words;
+
+/// Of fewer blocks an answer is of low confidence, and of fewer than that of fair.
+const FEW: u32 = 3;
+const ENOUGH: u32 = 5;
+/// How many times its lower end the upper end of a lead's interval may be.
+const WIDE: f64 = 1.5;
+/// So many reasons are told.
+const REASONS: usize = 2;
+
+/// How sure an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// A warning voids figures, a block was run fewer than three times, or a lead is open.
+    Low,
+    /// A warning weakens figures, a block was run fewer than five times, or a lead's interval is wide.
+    Fair,
+    /// None of these.
+    High,
+}
+
+/// How sure an answer is, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Confidence {
+    /// How sure.
+    pub level: Level,
+    /// The first reasons, two at most.
+    pub reasons: Vec<String>,
+}
+
+impl Confidence {
+    /// Of what the cases of a run say; `None` where nothing is compared.
+    pub(crate) fn of<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Self> {
+        let blocks = cases.iter().map(|case| case.contrast.blocks).min()?;
+        let warnings = &layout.document.warnings;
+        let of = |weight| {
+            let warnings = warnings.iter().filter(move |it| it.kind.weight() == weight);
+            warnings.map(move |it: &Warning| (level(weight), misleads::reason(it.kind)))
+        };
+        let trials = format!("{} of each", words::many(blocks as usize, "trial"));
+        let open = open(layout, cases);
+        let wide = cases.iter().any(|case| is_wide(case.contrast.ends));
+        let own = [
+            (blocks < FEW).then(|| (Level::Low, format!("only {trials}"))),
+            (open == Level::Low).then(|| (Level::Low, "the lead is open".to_owned())),
+            (open == Level::Fair).then(|| (Level::Fair, "not every lead is decided".to_owned())),
+            (FEW..ENOUGH).contains(&blocks).then(|| (Level::Fair, trials.clone())),
+            wide.then(|| (Level::Fair, "wide intervals".to_owned())),
+        ];
+        let mut reasons: Vec<(Level, String)> =
+            of(Weight::Voids).chain(own.into_iter().flatten()).chain(of(Weight::Weakens)).collect();
+        reasons.sort_by_key(|(level, _)| *level);
+        let level = reasons.first().map_or(Level::High, |(level, _)| *level);
+        let mut reasons: Vec<String> = reasons.into_iter().map(|(_, reason)| reason).collect();
+        if reasons.is_empty() {
+            reasons.push(trials);
+        }
+        reasons.dedup();
+        reasons.truncate(REASONS);
+        Some(Self { level, reasons })
+    }
+
+    /// "Low confidence".
+    pub fn word(&self) -> &'static str {
+        match self.level {
+            Level::Low => "Low confidence",
+            Level::Fair => "Fair confidence",
+            Level::High => "High confidence",
+        }
+    }
+
+    /// What such an answer is good for.
+    fn advice(&self) -> &'static str {
+        match self.level {
+            Level::Low => "Don’t decide by this run alone.",
+            Level::Fair => "Good enough to rule a choice out.",
+            Level::High => "Good enough to decide by.",
+        }
+    }
+
+    /// The reasons and the advice, in sentences.
+    pub fn text(&self) -> String {
+        format!("{}. {}", words::capital(&self.reasons.join(", ")), self.advice())
+    }
+
+    /// As a block has it.
+    pub(crate) fn badge(&self) -> Badge {
+        Badge { word: self.word(), rank: self.level as u32 + 1, text: self.text() }
+    }
+}
+
+/// What a warning of such a weight leaves.
+fn level(weight: Weight) -> Level {
+    match weight {
+        Weight::Voids => Level::Low,
+        Weight::Weakens => Level::Fair,
+        Weight::Notes => Level::High,
+    }
+}
+
+/// Whether leads are open: of a promise of one condition in any operation, of one of several conditions in
+/// more than half of its comparisons.
+fn open<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Level {
+    let is_open = |case: &&Case| !matches!(case.outcome, Outcome::Won | Outcome::Even);
+    let too_many = groups(layout, cases).iter().any(|group| {
+        let open = group.cases.iter().filter(is_open).count();
+        if group.condition().is_some() { open > 0 } else { 2 * open > group.cases.len() }
+    });
+    match cases.iter().any(|case| is_open(&case)) {
+        _ if too_many => Level::Low,
+        true => Level::Fair,
+        false => Level::High,
+    }
+}
+
+fn is_wide((low, high): (Option<f64>, Option<f64>)) -> bool {
+    low.zip(high).is_some_and(|(low, high)| high / low > WIDE)
+}

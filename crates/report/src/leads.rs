@@ -1,0 +1,115 @@
+//! The cases of a run by the promise that they are under, and their ratios in words.
+
+use bakeoff_analysis::{Contrast, RatioIs};
+
+use crate::block::Words;
+use crate::durability;
+use crate::layout::{Condition, Layout};
+use crate::verdict::{Case, Outcome};
+use crate::words;
+
+/// The cases under one promise.
+pub struct Group<'a> {
+    /// The level of durability; `None` where the run has none, or compares it.
+    pub durability: Option<&'a str>,
+    /// The cases.
+    pub cases: Vec<Case<'a>>,
+}
+
+/// The cases by the level of durability that they are of, the one that promises most first.
+pub fn groups<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for case in cases {
+        let durability = level(layout, case);
+        match groups.iter_mut().find(|group| group.durability == durability) {
+            Some(group) => group.cases.push(case.clone()),
+            None => groups.push(Group { durability, cases: vec![case.clone()] }),
+        }
+    }
+    groups.sort_by_key(|group| group.durability.map(durability::rank));
+    groups
+}
+
+/// The level of durability of a case, where engines are held together at one.
+fn level<'a>(layout: &Layout<'a>, case: &Case<'a>) -> Option<&'a str> {
+    let compared = layout.compare == durability::FACTOR;
+    let level = layout.level_of(durability::FACTOR, &case.condition, case.leader);
+    level.filter(|_| !compared && layout.has_engines())
+}
+
+impl<'a> Group<'a> {
+    /// The condition of its cases, where they have one.
+    pub fn condition(&self) -> Option<&Condition<'a>> {
+        let first = &self.cases.first()?.condition;
+        self.cases.iter().all(|case| case.condition == *first).then_some(first)
+    }
+
+    /// Who is faster than all others in each operation of its one condition.
+    pub fn winner(&self) -> Option<&'a str> {
+        self.condition()?;
+        let first = self.cases.first()?.leader;
+        let won = |case: &Case| case.outcome == Outcome::Won && case.leader == first;
+        self.cases.iter().all(won).then_some(first)
+    }
+
+    /// The levels with figures of every case, the fastest first, by the mean over all operations.
+    pub fn ranked(&self, layout: &Layout<'a>) -> Vec<&'a str> {
+        let cost = |level: &&'a str| -> Option<f64> {
+            let of = |case: &Case<'a>| {
+                let amount = layout.amount(case.operation, &case.condition, *level)?;
+                Some(if amount.merit.is_rate() { -amount.value.ln() } else { amount.value.ln() })
+            };
+            self.cases.iter().map(of).sum()
+        };
+        let contenders = layout.contenders().into_iter();
+        let mut ranked: Vec<(f64, &str)> =
+            contenders.filter_map(|level| Some((cost(&level)?, level))).collect();
+        ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
+        ranked.into_iter().map(|(_, level)| level).collect()
+    }
+
+    /// How a level stands against another that is faster, in each case that has both.
+    pub fn contrasts(&self, layout: &Layout<'a>, fast: &str, slow: &str) -> Vec<Contrast> {
+        let of = |case: &Case<'a>| {
+            Contrast::of(&layout.pair(case.operation, &case.condition, fast, slow)?)
+        };
+        self.cases.iter().filter_map(of).collect()
+    }
+}
+
+/// A level of the compared factor with its sign.
+pub fn named(layout: &Layout<'_>, level: &str) -> Words {
+    Words::default().named(words::contender(layout.compare, level), layout.style(level))
+}
+
+/// "1.4", "1.4 to 1.6", "at least 2.1": the ratios, in one figure where all round alike; `None` without one.
+pub fn figures(contrasts: &[Contrast]) -> Option<String> {
+    let ratios = || contrasts.iter().map(|it| it.ratio);
+    let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
+    let has = |is| contrasts.iter().any(|it| it.is == is);
+    if has(RatioIs::AtLeast) {
+        return Some(format!("at least {}", words::two(least)));
+    }
+    if has(RatioIs::AtMost) {
+        return Some(format!("at most {}", words::two(most)));
+    }
+    let [low, high] = [least, most].map(words::two);
+    Some(if low == high { low } else { format!("{low} to {high}") })
+}
+
+/// " (1.2–1.8)": from the lowest end to the highest; nothing without an interval.
+pub fn bracket(contrasts: &[Contrast]) -> String {
+    let ends =
+        |of: fn(&Contrast) -> Option<f64>| contrasts.iter().map(of).collect::<Option<Vec<_>>>();
+    let low = ends(|it| it.ends.0).and_then(|all| all.into_iter().reduce(f64::min));
+    let high = ends(|it| it.ends.1).and_then(|all| all.into_iter().reduce(f64::max));
+    match (low, high) {
+        (Some(low), Some(high)) if high / low > words::USEFUL * words::USEFUL => {
+            format!(" ({} interval)", words::WIDE)
+        }
+        (Some(low), Some(high)) => format!(" ({})", words::outward((low, high))),
+        (Some(low), None) => format!(" (from {})", words::below(low)),
+        (None, Some(high)) => format!(" (up to {})", words::above(high)),
+        (None, None) => String::new(),
+    }
+}

@@ -1,0 +1,138 @@
+//! What power cuts took at worst of each engine at each level of durability.
+
+use std::collections::BTreeMap;
+
+use bakeoff_analysis::Document;
+use bakeoff_results::{Cut, Judged};
+
+use crate::promises::{self, Told};
+use crate::words;
+
+/// What cuts left at worst, the mildest first.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub enum Worst {
+    /// All that was acknowledged was there.
+    Nothing,
+    /// Acknowledged commits were gone; how many at most, where they were counted.
+    Lost(Option<u64>),
+    /// Less was there than was promised, in how many images of how many, at every moment of a run.
+    Broken(u64, u64),
+    /// More than the last commits was wrong: in how many images of how many.
+    Damaged(u64, u64),
+}
+
+/// What all cuts of an engine at a level come to.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    /// What they left at worst.
+    pub worst: Worst,
+    /// How many images of a disk were judged.
+    pub images: u64,
+    /// How long before the cut the oldest commit that was lost was acknowledged, in seconds.
+    pub oldest_s: Option<f64>,
+    /// Whether some were made by another run.
+    pub elsewhere: bool,
+}
+
+/// The losses of a document, by engine and level of durability.
+pub struct Losses<'a>(BTreeMap<(&'a str, &'a str), Loss>);
+
+impl<'a> Losses<'a> {
+    /// Of this run's cuts and of others'.
+    pub fn of(document: &'a Document) -> Self {
+        let mut all: BTreeMap<_, Loss> = BTreeMap::new();
+        for told in promises::all(document) {
+            let Some(loss) = Loss::of(&told) else { continue };
+            let place = (told.promise.engine.as_str(), told.promise.durability.as_str());
+            match all.get_mut(&place) {
+                Some(known) => known.add(loss),
+                None => drop(all.insert(place, loss)),
+            }
+        }
+        Self(all)
+    }
+
+    /// Whether no cut was made.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Of an engine at a level.
+    pub fn at(&self, document: &Document, engine: &str, durability: &str) -> Option<&Loss> {
+        let run = &document.run.run;
+        let engine = run.alias("engine", engine).unwrap_or(engine);
+        let durability = run.alias("durability", durability).unwrap_or(durability);
+        self.0.get(&(engine, durability))
+    }
+
+    /// Of a level: each engine's, in the order of their names.
+    pub fn of_level(&self, durability: &str) -> impl Iterator<Item = (&'a str, &Loss)> {
+        let here = self.0.iter().filter(move |((_, level), _)| *level == durability);
+        here.map(|((engine, _), loss)| (*engine, loss))
+    }
+
+    /// The levels that were tried.
+    pub fn levels(&self) -> Vec<&'a str> {
+        let mut levels: Vec<&str> = self.0.keys().map(|(_, level)| *level).collect();
+        levels.sort_by_key(|level| (crate::durability::rank(level), *level));
+        levels.dedup();
+        levels
+    }
+}
+
+impl Loss {
+    /// `None` where no cut says anything.
+    fn of(told: &Told<'_>) -> Option<Self> {
+        let made: Vec<&Cut> = told.cuts.iter().copied().filter(|it| it.failed.is_none()).collect();
+        let judged: Vec<&Judged> = made.iter().flat_map(|cut| &cut.judged).collect();
+        let every: Vec<_> = made.iter().filter_map(|cut| cut.every.as_ref()).collect();
+        if judged.is_empty() && every.is_empty() {
+            return None;
+        }
+        let damaged = judged.iter().filter(|it| !it.verdict.is_whole()).count() as u64;
+        let most = judged.iter().map(|it| it.verdict.lost).max().unwrap_or(0);
+        let rules = || every.iter().flat_map(|it| &it.rules);
+        let images = judged.len() as u64 + every.iter().map(|it| it.judged).sum::<u64>();
+        // Of every moment only what broke a promise and what lost something was counted.
+        let broken = every.iter().map(|it| it.broken).sum::<u64>();
+        let worst = if damaged > 0 {
+            Worst::Damaged(damaged, judged.len() as u64)
+        } else if broken > 0 {
+            Worst::Broken(broken, every.iter().map(|it| it.judged).sum())
+        } else if most > 0 {
+            Worst::Lost(Some(most))
+        } else if rules().any(|rule| rule.lost > 0) {
+            Worst::Lost(None)
+        } else {
+            Worst::Nothing
+        };
+        let oldest_s = judged.iter().filter_map(|it| it.verdict.oldest_lost_s).reduce(f64::max);
+        Some(Self { worst, images, oldest_s, elsewhere: told.folder.is_some() })
+    }
+
+    /// What other cuts of the same promise found counts, too.
+    fn add(&mut self, other: Self) {
+        let oldest = [self.oldest_s, other.oldest_s].into_iter().flatten();
+        self.oldest_s = oldest.reduce(f64::max);
+        self.images += other.images;
+        self.elsewhere |= other.elsewhere;
+        if other.worst > self.worst {
+            self.worst = other.worst;
+        }
+    }
+
+    /// "nothing", "81 commits", "damaged, 86 of 200".
+    pub fn text(&self) -> String {
+        match self.worst {
+            Worst::Nothing => "nothing".into(),
+            Worst::Lost(Some(most)) => words::many(most as usize, "commit"),
+            Worst::Lost(None) => "some commits".into(),
+            Worst::Broken(number, of) => {
+                format!("less than promised, {} of {}", words::count(number), words::count(of))
+            }
+            Worst::Damaged(number, of) => {
+                format!("damaged, {} of {}", words::count(number), words::count(of))
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What could mislead, in the few words that a first screen has room for.
+
+use bakeoff_analysis::{Warning, WarningKind};
+
+/// The name of the section that says more.
+pub const SECTION: &str = "mislead";
+
+/// What a warning is about, in two or three words.
+pub fn name(kind: WarningKind) -> &'static str {
+    use WarningKind::*;
+    match kind {
+        NotSynced => "Commits not synced",
+        AnswersDiffer => "Answers differ",
+        CheckFailed => "Broken data",
+        NotKeptUp => "Rate not kept",
+        ClientsBusy => "Clients too busy",
+        NeverSteady => "Never steady",
+        ClientsWaited | ServersWaited => "Too few processors",
+        NotTurnedOver => "Short preconditioning",
+        ConditionedAnew => "Unlike beginnings",
+        LeftOut => "Cells left out",
+        TrialsFailed => "Failed trials",
+        TrialsNotCounted => "Trials not counted",
+        ExternalServer => "External server",
+        WithoutTls => "No TLS",
+        NotVerified => "Certificate not verified",
+        DebugBuild => "Debug build",
+        BusyAtStart | MachineShared => "Busy machine",
+        Disturbed => "Disturbed blocks",
+        MachineDrifted => "Machine drifted",
+        Noise => "Differs from itself",
+        BlocksCorrelated => "Blocks hang together",
+        CutOff => "Operations cut off",
+        DrainCutOff => "Drain cut off",
+        WindowWentOn => "Unequal windows",
+        Stalled => "Stalled trials",
+        Errors => "Errors",
+        NeighboursStarved => "Unequal background I/O",
+        DiskLate => "Disk late",
+        DiskTooFast => "Disk too fast",
+        TimeMissing => "Time missing",
+        WarmUp | WarmUpDecides => "Short warm-up",
+        NotSettled | CannotTellSettled => "Rate not settled",
+        TooFewOperations | FewOperations => "Short trials",
+        Retries => "Retries",
+        QuantileLeftOut => "No p99",
+        SetAside => "Blocks run again",
+        CutsLeftOut => "Cuts left out",
+    }
+}
+
+/// The same within a sentence.
+pub fn reason(kind: WarningKind) -> String {
+    let (first, rest) = name(kind).split_at(1);
+    first.to_lowercase() + rest
+}
+
+/// What happened, without where it was worst and what to do about it.
+pub fn gist(warning: &Warning) -> String {
+    const ENDS: [&str; 5] = [", at worst", ", first at", "; ", ": ", " ("];
+    let text = warning.text.as_str();
+    let end = ENDS.iter().filter_map(|end| text.find(end)).min();
+    format!("{}.", text[..end.unwrap_or(text.len())].trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_name_of_three_words_at_most() {
+        for kind in WarningKind::ALL {
+            assert!((1..=3).contains(&name(*kind).split(' ').count()), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_gist_is_a_sentence_without_the_worst_place() {
+        let of = |text: &str| gist(&Warning::new(WarningKind::Errors, text));
+        assert_eq!(
+            of("in 2 of 9 trials it waited, at worst 30 %, at x: so"),
+            "In 2 of 9 trials it waited."
+        );
+        assert_eq!(of("it was busy"), "It was busy.");
+    }
+}

@@ -1,0 +1,241 @@
+//! What each change buys, from what is in use today: what it does to each operation, what is promised then,
+//! and what it costs.
+
+use bakeoff_analysis::{CellView, Contrast};
+
+use crate::block::{Block, Cell, Strip, StripGroup, StripHead, StripRow, Strips, Words};
+use crate::changes::{self, Changes, Step, Target};
+use crate::durability;
+use crate::layout::{Layout, get};
+use crate::losses::Losses;
+use crate::section::Section;
+use crate::strip::{self, Axis, Drawn};
+use crate::words;
+
+/// What each change buys.
+pub struct Buys;
+
+/// So many operations have room beside each other, and so many changes below each other.
+const OPERATIONS: usize = 3;
+const SINGLE: usize = 16;
+const DOUBLE: usize = 6;
+
+impl Section for Buys {
+    fn name(&self) -> &str {
+        "changes"
+    }
+
+    fn title(&self) -> &str {
+        "What each change buys"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let changes = Changes::of(layout);
+        let Some(present) = changes.present else { return Vec::new() };
+        // What the compared factor alone buys is said by the first chart.
+        let other = |target: &Target| target.steps.iter().any(|it| it.factor != layout.compare);
+        if !changes.targets.iter().any(other) {
+            return Vec::new();
+        }
+        let Some(strips) = Ladder::of(layout, &changes, present).strips() else {
+            return Vec::new();
+        };
+        vec![Block::Note(explained(layout, present)), Block::Strips(strips)]
+    }
+}
+
+fn explained(layout: &Layout<'_>, present: &CellView) -> Words {
+    let factors = layout.document.run.run.factors.iter().filter(|(_, levels)| levels.len() > 1);
+    let now: Vec<String> =
+        factors.map(|(factor, _)| words::level(factor, get(&present.levels, factor))).collect();
+    Words::from("From ")
+        .stressed(now.join(", "))
+        .plain(": what each single change does to the time of an operation, and what it costs.")
+}
+
+/// The changes and what they do.
+struct Ladder<'b, 'a> {
+    layout: &'b Layout<'a>,
+    present: &'a CellView,
+    operations: Vec<&'a str>,
+    left_out: usize,
+    losses: Losses<'a>,
+    rows: Vec<Rung<'b, 'a>>,
+}
+
+/// One change, with what it does to each operation.
+struct Rung<'b, 'a> {
+    target: &'b Target<'a>,
+    contrasts: Vec<Option<Contrast>>,
+}
+
+impl Rung<'_, '_> {
+    /// By how much it is slower, over all operations.
+    fn mean(&self) -> f64 {
+        let logs = || self.contrasts.iter().flatten().map(|it| it.ratio.ln());
+        logs().sum::<f64>() / logs().count().max(1) as f64
+    }
+}
+
+impl<'b, 'a> Ladder<'b, 'a> {
+    fn of(layout: &'b Layout<'a>, changes: &'b Changes<'a>, present: &'a CellView) -> Self {
+        let has = |operation: &&'a str| {
+            let mut cells = changes.targets.iter().map(|target| target.cell);
+            cells.any(|cell| changes.contrast(present, cell, operation).is_some())
+        };
+        let mut operations: Vec<&str> = layout.operations().filter(has).collect();
+        let left_out = operations.len().saturating_sub(OPERATIONS);
+        operations.truncate(OPERATIONS);
+        let rung = |target: &'b Target<'a>| {
+            let of = |operation: &&str| changes.contrast(present, target.cell, operation);
+            Rung { target, contrasts: operations.iter().map(of).collect() }
+        };
+        let rows = changes.targets.iter().map(rung);
+        let mut rows: Vec<Rung> =
+            rows.filter(|it| it.contrasts.iter().any(Option::is_some)).collect();
+        rows.sort_by(|one, other| one.mean().total_cmp(&other.mean()));
+        let losses = Losses::of(layout.document);
+        Self { layout, present, operations, left_out, losses, rows }
+    }
+
+    /// The changes of so many steps at most; the same run again is among the single ones.
+    fn rungs(&self, double: bool) -> Vec<&Rung<'b, 'a>> {
+        let all = self.rows.iter().filter(|it| (it.target.steps.len() > 1) == double);
+        all.take(if double { DOUBLE } else { SINGLE }).collect()
+    }
+
+    fn strips(&self) -> Option<Strips> {
+        let shown = [self.rungs(false), self.rungs(true)];
+        let contrasts = || shown.iter().flatten().flat_map(|it| it.contrasts.iter().flatten());
+        let values: Vec<f64> = contrasts().map(|it| it.ratio).collect();
+        if values.is_empty() {
+            return None;
+        }
+        let ends = contrasts().flat_map(|it| [it.ends.0, it.ends.1]).flatten();
+        let axis = Axis::of_ratios(&values, &ends.collect::<Vec<_>>(), self.band());
+        let head = |name: &&str| StripHead {
+            name: (*name).to_owned(),
+            unit: "against today, left is faster".into(),
+            axis: axis.svg(),
+        };
+        let left_out = self.rows.len() - shown.iter().map(Vec::len).sum::<usize>();
+        let titles = ["One change", "Two changes at once"];
+        let groups = titles.into_iter().zip(&shown).filter(|(_, rungs)| !rungs.is_empty());
+        let groups = groups.map(|(title, rungs)| StripGroup {
+            title: title.into(),
+            tool: String::new(),
+            rows: rungs.iter().map(|rung| self.row(rung, &axis)).collect(),
+        });
+        Some(Strips {
+            caption: "What each change does, and what it costs".into(),
+            names: "change".into(),
+            heads: self.operations.iter().map(head).collect(),
+            columns: COLUMNS.map(str::to_owned).into(),
+            groups: groups.collect(),
+            legend: strip::legend(false, false),
+            notes: notes(left_out, self.left_out),
+        })
+    }
+
+    /// Where the ratios lie of the same cell run again.
+    fn band(&self) -> Option<(f64, f64)> {
+        let again = self.rows.iter().find(|it| it.target.steps.is_empty())?;
+        let ends = || again.contrasts.iter().flatten().map(|it| it.ends);
+        let low = ends().filter_map(|(low, _)| low).reduce(f64::min)?;
+        let high = ends().filter_map(|(_, high)| high).reduce(f64::max)?;
+        Some((low.min(1.0 / high), high.max(1.0 / low)))
+    }
+
+    fn row(&self, rung: &Rung<'_, 'a>, axis: &Axis) -> StripRow {
+        let cell = rung.target.cell;
+        let level = get(&cell.levels, self.layout.compare);
+        let level = self.layout.document.run.run.alias(self.layout.compare, level).unwrap_or(level);
+        let style = self.layout.style(level);
+        let contrasts = rung.contrasts.iter().zip(&self.operations);
+        let name = name(&rung.target.steps);
+        let strip = |(contrast, operation): (&Option<Contrast>, &&str)| {
+            let drawn = match contrast {
+                None => Drawn { style, label: "no pair".into(), ..Drawn::default() },
+                Some(it) => Drawn {
+                    style,
+                    at: Some(axis.place(it.ratio)),
+                    interval: it.ends.0.zip(it.ends.1).map(|(l, h)| (axis.place(l), axis.place(h))),
+                    label: changes::said(*it),
+                    ..Drawn::default()
+                },
+            };
+            let said = format!("{name}, {operation}: {}", drawn.label);
+            Strip::of(Drawn { said, ..drawn }, axis, 26.0)
+        };
+        let strips = contrasts.map(strip).collect();
+        let cells = vec![
+            self.promise(cell),
+            figure(cell, self.present, |it| it.space_bytes.map(|it| it as f64), words::mean_bytes),
+            figure(cell, self.present, written, words::mean_bytes),
+            figure(cell, self.present, processor, words::seconds),
+        ];
+        let name = Cell { style: Some(style), ..name.into() };
+        StripRow { name, strips, cells, against: Vec::new() }
+    }
+
+    /// What is promised then, and what power cuts took of it at worst.
+    fn promise(&self, cell: &CellView) -> Cell {
+        let level = get(&cell.levels, durability::FACTOR);
+        if level.is_empty() || level == get(&self.present.levels, durability::FACTOR) {
+            return "the same".into();
+        }
+        let engine = get(&cell.levels, "engine");
+        let loss = self.losses.at(self.layout.document, engine, level);
+        let aside = loss.map(|it| format!("lost at worst: {}", it.text()));
+        Cell { aside, ..durability::title(level).to_lowercase().into() }
+    }
+}
+
+/// The headings behind the strips.
+const COLUMNS: [&str; 4] =
+    ["promise", "disk space", "written, an operation", "processor, an operation"];
+
+/// "engine: sqlite → fjall, durability: strict → relaxed".
+fn name(steps: &[Step<'_>]) -> String {
+    if steps.is_empty() {
+        return "nothing (the same, run again)".into();
+    }
+    let step = |it: &Step<'_>| format!("{}: {} → {}", it.factor, it.from, it.to);
+    steps.iter().map(step).collect::<Vec<_>>().join(", ")
+}
+
+/// What went to the device for each operation, in bytes.
+fn written(cell: &CellView) -> Option<f64> {
+    let sums = cell.cost.as_ref()?.sums;
+    (sums.operations > 0).then_some(sums.device_bytes? as f64 / sums.operations as f64)
+}
+
+/// What processor time the engine took for each operation, in seconds.
+fn processor(cell: &CellView) -> Option<f64> {
+    cell.cost.as_ref()?.engine_cpu_per_operation_s
+}
+
+/// A figure, and how it stands to today's.
+fn figure(
+    cell: &CellView,
+    present: &CellView,
+    of: impl Fn(&CellView) -> Option<f64>,
+    text: impl Fn(f64) -> String,
+) -> Cell {
+    let Some(value) = of(cell) else { return crate::figures::NONE.into() };
+    let aside = of(present).and_then(|old| changes::delta(value, old));
+    Cell { aside, ..text(value).into() }
+}
+
+fn notes(changes: usize, operations: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if changes > 0 {
+        let number = words::many(changes, "more change");
+        notes.push(format!("{number} of one or two steps: in the tables below."));
+    }
+    if operations > 0 {
+        let number = words::many(operations, "more operation");
+        notes.push(format!("{number}: in the tables below."));
+    }
+    notes
+}

@@ -1,0 +1,118 @@
+//! All cells of a run at a glance: a small table for each measure, by colour.
+
+use bakeoff_analysis::CellView;
+
+use crate::block::{Block, Cell, Heat, HeatCell, HeatRow, Words};
+use crate::layout::{Condition, Layout};
+use crate::section::Section;
+use crate::words;
+
+/// A heat map for each measure.
+pub struct Matrix;
+
+/// More rows than that are a table, and no glance.
+const ROWS: usize = 40;
+/// The darkest shade.
+const DARKEST: u32 = 8;
+
+const EXPLAINED: &str = "The stronger the colour, the worse: a step for each factor of √2 from the best of \
+     its table. *Ringed*: the best of its row.";
+
+impl Section for Matrix {
+    fn name(&self) -> &str {
+        "cells"
+    }
+
+    fn title(&self) -> &str {
+        "All cells"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let rows = layout.conditions.len();
+        // One row says no more than the first chart.
+        if !(2..=ROWS).contains(&rows) {
+            return Vec::new();
+        }
+        let operations =
+            layout.operations().filter_map(|operation| operation_map(layout, operation));
+        let costs: [(&str, fn(&CellView) -> Option<f64>, fn(f64) -> String); 2] = [
+            ("disk space", |it| it.space_bytes.map(|bytes| bytes as f64), words::mean_bytes),
+            (
+                "processor time, an operation",
+                |it| it.cost.as_ref()?.engine_cpu_per_operation_s,
+                words::seconds,
+            ),
+        ];
+        let costs = costs.into_iter().filter_map(|(caption, of, text)| {
+            map(layout, caption, |condition, level| {
+                let value = of(layout.cell(condition, level)?)?;
+                Some((text(value), value))
+            })
+        });
+        let maps: Vec<Heat> = operations.chain(costs).collect();
+        if maps.is_empty() {
+            return Vec::new();
+        }
+        vec![Block::Lead(Words::default().marked(EXPLAINED)), Block::Heats(maps)]
+    }
+}
+
+/// An operation's figures of merit; `None` where nothing is compared by it.
+fn operation_map<'a>(layout: &Layout<'a>, operation: &'a str) -> Option<Heat> {
+    layout.conditions.iter().find_map(|condition| layout.merit(operation, condition))?;
+    map(layout, operation, |condition, level| {
+        layout.merit(operation, condition)?;
+        let amount = layout.amount(operation, condition, level)?;
+        let cost = if amount.merit.is_rate() { 1.0 / amount.value } else { amount.value };
+        Some((amount.text(), cost))
+    })
+}
+
+/// A map of texts by what they cost; `None` where there is no figure above 0.
+fn map<'a>(
+    layout: &Layout<'a>,
+    caption: &str,
+    of: impl Fn(&Condition<'a>, &'a str) -> Option<(String, f64)>,
+) -> Option<Heat> {
+    let levels = layout.charted();
+    let figure = |condition: &Condition<'a>, level: &&'a str| {
+        of(condition, *level).filter(|(_, cost)| *cost > 0.0 && cost.is_finite())
+    };
+    let found: Vec<Vec<Option<(String, f64)>>> = layout
+        .conditions
+        .iter()
+        .map(|condition| levels.iter().map(|level| figure(condition, level)).collect())
+        .collect();
+    let costs = found.iter().flatten().flatten().map(|(_, cost)| *cost);
+    let best = costs.reduce(f64::min)?;
+    let row = |(condition, cells): (&Condition<'a>, Vec<Option<(String, f64)>>)| {
+        let costs = cells.iter().flatten().map(|(_, cost)| *cost);
+        let least = costs.reduce(f64::min).unwrap_or(best);
+        let rivals = cells.iter().flatten().count() > 1;
+        let cell = |(text, cost): (String, f64)| {
+            let times = cost / best;
+            HeatCell {
+                text,
+                times: if times > 1.005 {
+                    format!("{}×", words::two(times))
+                } else {
+                    "best".into()
+                },
+                shade: ((2.0 * times.log2()).round() as u32).min(DARKEST),
+                best: rivals && cost <= least,
+            }
+        };
+        let cells = cells.into_iter().map(|found| found.map(cell)).collect();
+        HeatRow { name: place(layout, condition), cells }
+    };
+    let rows = layout.conditions.iter().zip(found).map(row).collect();
+    let columns =
+        levels.iter().map(|level| Cell { style: Some(layout.style(level)), ..(*level).into() });
+    Some(Heat { caption: caption.to_owned(), columns: columns.collect(), rows })
+}
+
+fn place(layout: &Layout<'_>, condition: &Condition<'_>) -> String {
+    let levels =
+        layout.varying.iter().zip(condition).map(|(factor, level)| words::level(factor, level));
+    levels.collect::<Vec<_>>().join(", ")
+}

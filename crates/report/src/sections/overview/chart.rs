@@ -1,0 +1,385 @@
+//! The chart of the first screen: under each promise every level of the compared factor, the fastest
+//! first, on one scale.
+
+use bakeoff_analysis::{ALL_OPERATIONS, Contrast, Verdict, interval};
+use bakeoff_results::FigureOfMerit;
+
+use crate::amount::Amount;
+use crate::block::{Cell, Strip, StripGroup, StripHead, StripRow, Strips, Tone};
+use crate::cell_rows;
+use crate::changes::looser;
+use crate::durability;
+use crate::figures::NONE;
+use crate::layout::{Condition, Layout};
+use crate::leads::{Group, bracket, figures};
+use crate::losses::{Losses, Worst};
+use crate::strip::{self, Axis, Drawn};
+use crate::verdict::Case;
+use crate::words;
+
+/// So many operations have room beside each other.
+const OPERATIONS: usize = 4;
+/// So many rows are a first screen's, and from how many on they are lower.
+const ROWS: usize = 24;
+const LOW: usize = 8;
+
+/// The chart; `None` where there is no figure.
+pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) -> Option<Strips> {
+    let heads = Heads::of(layout);
+    let levels = layout.charted();
+    let mut conditions: Vec<&Condition> = layout.conditions.iter().collect();
+    let rank = |it: &&Condition<'a>| promise(layout, it).map(durability::rank);
+    conditions.sort_by_key(rank);
+    let all = conditions.len();
+    conditions.truncate((ROWS / levels.len().max(1)).max(1));
+    let places: Vec<(&Condition, &str)> = conditions
+        .iter()
+        .flat_map(|condition| levels.iter().map(move |level| (*condition, *level)))
+        .collect();
+    let scales = heads.axes(layout, &places)?;
+    let height = if places.len() > LOW { 33.0 } else { 42.0 };
+    let chart = Chart { layout, heads: &heads, scales: &scales, losses, height };
+    let groups = conditions.iter().map(|condition| chart.group(condition, cases));
+    let groups: Vec<StripGroup> = groups.collect();
+    let drawn = || groups.iter().flat_map(|it| &it.rows).flat_map(|it| &it.strips);
+    let legend = strip::legend(
+        drawn().any(|it| !it.drawn.each.is_empty()),
+        drawn().any(|it| it.drawn.from.is_some()),
+    );
+    Some(Strips {
+        caption: "Every promise and who is fastest under it".into(),
+        names: layout.compare.to_owned(),
+        heads: heads.blocks(layout, &scales),
+        columns: chart.columns(),
+        legend,
+        notes: notes(layout, &heads, (conditions.len(), all)),
+        groups,
+    })
+}
+
+/// What is not in the chart.
+fn notes(layout: &Layout<'_>, heads: &Heads<'_>, (shown, all): (usize, usize)) -> Vec<String> {
+    let mut notes = Vec::new();
+    if shown < all {
+        let all = words::many(all, "condition");
+        notes.push(format!("{shown} of {all} are in this chart, and all in the tables below."));
+    }
+    if heads.left_out > 0 {
+        let number = words::many(heads.left_out, "more operation");
+        notes.push(format!("{number}: in the tables below."));
+    }
+    let hidden = layout.hidden();
+    if !hidden.is_empty() {
+        notes.push(format!("{} stores nothing and measures the harness.", words::list(&hidden)));
+    }
+    notes
+}
+
+/// The level of durability of a condition, where engines are compared under promises.
+fn promise<'a>(layout: &Layout<'a>, condition: &Condition<'a>) -> Option<&'a str> {
+    let told = layout.has_engines() && layout.compare != durability::FACTOR;
+    layout.level_of(durability::FACTOR, condition, "").filter(|_| told)
+}
+
+/// The operations of the chart, each with what it is compared by.
+struct Heads<'a> {
+    operations: Vec<(&'a str, FigureOfMerit)>,
+    left_out: usize,
+}
+
+impl<'a> Heads<'a> {
+    fn of(layout: &Layout<'a>) -> Self {
+        let merit = |operation: &'a str| {
+            let mut all = layout.conditions.iter();
+            Some((operation, all.find_map(|it| layout.merit(operation, it))?))
+        };
+        let mut operations: Vec<_> = layout.operations().filter_map(merit).collect();
+        let left_out = operations.len().saturating_sub(OPERATIONS);
+        operations.truncate(OPERATIONS);
+        Self { operations, left_out }
+    }
+
+    /// An axis for each kind of figure; `None` where there is no figure at all.
+    fn axes(
+        &self,
+        layout: &Layout<'a>,
+        places: &[(&Condition<'a>, &'a str)],
+    ) -> Option<Vec<(FigureOfMerit, Axis)>> {
+        let mut kinds: Vec<FigureOfMerit> = self.operations.iter().map(|(_, it)| *it).collect();
+        kinds.dedup();
+        let (mut axes, mut some) = (Vec::new(), false);
+        for kind in kinds {
+            let (mut values, mut ends) = (Vec::new(), Vec::new());
+            for (operation, _) in self.operations.iter().filter(|(_, merit)| *merit == kind) {
+                for (condition, level) in places {
+                    let Some(amount) = amount(layout, operation, kind, (*condition, *level)) else {
+                        continue;
+                    };
+                    let each = layout.each(operation, condition, *level);
+                    ends.extend(interval(&each).into_iter().flat_map(|(low, high)| [low, high]));
+                    values.push(amount.value);
+                    values.extend(each);
+                }
+            }
+            some |= !values.is_empty();
+            axes.push((kind, Axis::of_amounts(kind, &values, &ends)));
+        }
+        some.then_some(axes)
+    }
+
+    fn blocks(&self, layout: &Layout<'a>, axes: &[(FigureOfMerit, Axis)]) -> Vec<StripHead> {
+        let head = |(operation, merit): &(&str, FigureOfMerit)| StripHead {
+            name: (*operation).to_owned(),
+            unit: match merit.is_rate() {
+                true => format!("{}, right is faster", merit.words()),
+                false => format!("{}, left is faster", layout.metric()),
+            },
+            axis: axis(axes, *merit).svg(),
+        };
+        self.operations.iter().map(head).collect()
+    }
+}
+
+fn axis(axes: &[(FigureOfMerit, Axis)], merit: FigureOfMerit) -> &Axis {
+    let found = axes.iter().find(|(kind, _)| *kind == merit);
+    &found.expect("each kind of figure has an axis").1
+}
+
+/// A cell's figure, if it is of that kind.
+fn amount<'a>(
+    layout: &Layout<'a>,
+    operation: &str,
+    kind: FigureOfMerit,
+    (condition, level): (&Condition<'a>, &'a str),
+) -> Option<Amount> {
+    layout.merit(operation, condition).filter(|merit| *merit == kind)?;
+    layout.amount(operation, condition, level).filter(|it| it.value > 0.0 && it.value.is_finite())
+}
+
+struct Chart<'b, 'a> {
+    layout: &'b Layout<'a>,
+    heads: &'b Heads<'a>,
+    scales: &'b [(FigureOfMerit, Axis)],
+    losses: &'b Losses<'b>,
+    height: f64,
+}
+
+impl<'a> Chart<'_, 'a> {
+    fn has_rivals(&self) -> bool {
+        self.layout.contenders().len() > 1
+    }
+
+    fn has_losses(&self) -> bool {
+        !self.losses.is_empty() && self.layout.has_engines()
+    }
+
+    fn columns(&self) -> Vec<String> {
+        let against = self.has_rivals().then_some("against the fastest");
+        let lost = self.has_losses().then_some("lost at worst when the power was cut");
+        against.into_iter().chain(lost).map(str::to_owned).collect()
+    }
+
+    fn group(&self, condition: &Condition<'a>, cases: &[Case<'a>]) -> StripGroup {
+        let layout = self.layout;
+        let here = cases.iter().filter(|case| case.condition == *condition).cloned();
+        let group = Group { durability: promise(layout, condition), cases: here.collect() };
+        let place = |level: &&'a str| {
+            let cost = |(operation, merit): &(&str, FigureOfMerit)| {
+                let value = amount(layout, operation, *merit, (condition, *level))?.value.ln();
+                Some(if merit.is_rate() { -value } else { value })
+            };
+            // A level without a figure comes last.
+            self.heads.operations.iter().map(cost).sum::<Option<f64>>().unwrap_or(f64::INFINITY)
+        };
+        let mut levels = layout.charted();
+        levels.sort_by(|one, other| place(one).total_cmp(&place(other)));
+        let rows = levels.iter().map(|level| self.row(condition, *level, &group)).collect();
+        let (title, tool) = self.title(condition);
+        StripGroup { title, tool, rows }
+    }
+
+    /// "Every commit kept, 4 clients", and "strict".
+    fn title(&self, condition: &Condition<'a>) -> (String, String) {
+        let layout = self.layout;
+        let promise = promise(layout, condition);
+        let pairs = layout.varying.iter().zip(condition);
+        let others =
+            pairs.filter(|(factor, _)| promise.is_none() || **factor != durability::FACTOR);
+        let others = others.map(|(factor, level)| words::level(factor, level));
+        let all: Vec<String> = promise.map(durability::title).into_iter().chain(others).collect();
+        (words::capital(&all.join(", ")), promise.unwrap_or_default().to_owned())
+    }
+
+    fn row(&self, condition: &Condition<'a>, level: &'a str, group: &Group<'a>) -> StripRow {
+        let layout = self.layout;
+        let strip = |(operation, merit): &(&'a str, FigureOfMerit)| {
+            let drawn = self.drawn(operation, *merit, (condition, level));
+            Strip::of(drawn, axis(self.scales, *merit), self.height)
+        };
+        let against = self.has_rivals().then(|| against(layout, group, level));
+        let lost = self.has_losses().then(|| self.lost(condition, level));
+        let title = (layout.compare == durability::FACTOR).then(|| durability::title(level));
+        StripRow {
+            name: Cell {
+                style: Some(layout.style(level)),
+                marks: cell_rows::marks(layout, condition, level),
+                aside: title,
+                ..level.into()
+            },
+            strips: self.heads.operations.iter().map(strip).collect(),
+            cells: against.into_iter().chain(lost).collect(),
+            against: self.choices(group, level),
+        }
+    }
+
+    /// How a level stands against each other one, where there are more than two.
+    fn choices(&self, group: &Group<'a>, level: &'a str) -> Vec<(String, String)> {
+        let layout = self.layout;
+        let contenders = layout.contenders();
+        if contenders.len() < 3 || group.cases.is_empty() || !contenders.contains(&level) {
+            return Vec::new();
+        }
+        let by_rate = is_by_rate(layout, group);
+        let against = |other: &str| match other == level {
+            true => "what the others are held against".to_owned(),
+            false => standing(&group.contrasts(layout, other, level), group, by_rate),
+        };
+        contenders.iter().map(|other| ((*other).to_owned(), against(other))).collect()
+    }
+
+    fn drawn(
+        &self,
+        operation: &'a str,
+        merit: FigureOfMerit,
+        (condition, level): (&Condition<'a>, &'a str),
+    ) -> Drawn {
+        let (layout, axis) = (self.layout, axis(self.scales, merit));
+        let style = layout.style(level);
+        let Some(found) = amount(layout, operation, merit, (condition, level)) else {
+            let label = missing(layout, operation, condition, level);
+            let said = format!("{operation}, {level}: {label}");
+            return Drawn { style, label: label.into(), said, ..Drawn::default() };
+        };
+        let each = layout.each(operation, condition, level);
+        let ends = interval(&each).filter(|_| !found.is_bound);
+        let mut said = format!("{operation}, {level}: {}", found.text());
+        if let Some(ends) = ends {
+            let [low, high] = [ends.0, ends.1].map(|value| Amount { value, ..found }.text());
+            said += &format!(", {low} to {high}");
+        }
+        let from = looser(layout, condition).and_then(|(looser, _)| {
+            let loose = amount(layout, operation, merit, (looser, level))?;
+            let times = match merit.is_rate() {
+                true => loose.value / found.value,
+                false => found.value / loose.value,
+            };
+            let times = (!loose.is_bound && !found.is_bound).then(|| words::two(times));
+            Some((axis.place(loose.value), times))
+        });
+        let arrow = match (found.is_bound, merit.is_rate()) {
+            (false, _) => "",
+            (true, false) => " →",
+            (true, true) => " ←",
+        };
+        Drawn {
+            style,
+            hollow: false,
+            at: Some(axis.place(found.value)),
+            interval: ends.map(|(low, high)| (axis.place(low), axis.place(high))),
+            each: each.into_iter().map(|value| axis.place(value)).collect(),
+            from,
+            label: format!("{}{arrow}", found.text()),
+            beside: true,
+            said,
+        }
+    }
+
+    fn lost(&self, condition: &Condition<'a>, level: &'a str) -> Cell {
+        let layout = self.layout;
+        let of = |factor| layout.level_of(factor, condition, level);
+        let place = of("engine").zip(of(durability::FACTOR));
+        let loss = place
+            .and_then(|(engine, durability)| self.losses.at(layout.document, engine, durability));
+        let Some(loss) = loss else { return "not tried".into() };
+        let tone = match loss.worst {
+            Worst::Damaged(..) | Worst::Broken(..) => Tone::Bad,
+            Worst::Nothing | Worst::Lost(_) => Tone::Plain,
+        };
+        let aside = loss.elsewhere.then(|| "by another run".to_owned());
+        Cell { tone, aside, ..loss.text().into() }
+    }
+}
+
+/// Why a cell has no figure of an operation.
+fn missing<'a>(
+    layout: &Layout<'a>,
+    operation: &str,
+    condition: &Condition<'a>,
+    level: &'a str,
+) -> &'static str {
+    match layout.cell(condition, level) {
+        None => "no trial that counts",
+        Some(_) if operation == ALL_OPERATIONS => "no figure",
+        Some(_) if layout.figures(operation, condition, level).is_none() => "not done here",
+        Some(_) => "no figure",
+    }
+}
+
+/// How a level stands against the fastest of its condition, and against the one above it.
+fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
+    let ranked = group.ranked(layout);
+    let place = ranked.iter().position(|it| *it == level).filter(|_| !group.cases.is_empty());
+    let Some((place, first)) = place.zip(ranked.first().copied()) else { return NONE.into() };
+    if place == 0 {
+        return match group.winner() {
+            Some(winner) if winner == level => "fastest".into(),
+            _ => "best mean, not decided".into(),
+        };
+    }
+    let above = ranked[place - 1];
+    let contrasts = group.contrasts(layout, first, level);
+    let close = !is_slower(&group.contrasts(layout, above, level), group);
+    let aside = (above != first && is_slower(&contrasts, group) && close)
+        .then(|| format!("too close to {above} to call"));
+    Cell { aside, ..standing(&contrasts, group, is_by_rate(layout, group)).into() }
+}
+
+/// Whether the levels of a group are compared by a rate.
+fn is_by_rate<'a>(layout: &Layout<'a>, group: &Group<'a>) -> bool {
+    let merit = group.cases.first().and_then(|it| layout.merit(it.operation, &it.condition));
+    merit.is_some_and(FigureOfMerit::is_rate)
+}
+
+fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
+    contrasts.len() == group.cases.len() && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
+}
+
+/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)".
+fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> String {
+    let has = |wanted: &Verdict| contrasts.iter().any(|it| it.verdict == *wanted);
+    let wordless = [Verdict::Void, Verdict::NeverSteady, Verdict::TooFew, Verdict::Spiky];
+    if let Some(word) = wordless.iter().find(|it| has(*it)) {
+        return word.word().to_owned();
+    }
+    let shown: Vec<Contrast> =
+        contrasts.iter().map(|it| if by_rate { it.turned() } else { *it }).collect();
+    let Some(times) = figures(&shown) else { return "no pair".into() };
+    let interval = bracket(&shown);
+    let faster = contrasts.len() == group.cases.len()
+        && contrasts.iter().all(|it| it.verdict == Verdict::Faster);
+    if faster && !by_rate {
+        let turned: Vec<Contrast> = contrasts.iter().map(|it| it.turned()).collect();
+        let times = figures(&turned).unwrap_or_default();
+        return format!("{times}× as fast{}", bracket(&turned));
+    }
+    if faster || is_slower(contrasts, group) {
+        return format!("{times}× as {}{interval}", if by_rate { "much" } else { "long" });
+    }
+    if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
+        return format!("as fast, within 5 %{interval}");
+    }
+    match contrasts.iter().all(|it| it.blocks < 2) {
+        true => "one block alone".into(),
+        false => format!("too close to call{interval}"),
+    }
+}

@@ -1,0 +1,176 @@
+//! What a reader asks after the answer: what keeping every commit costs, what was lost, and what could
+//! mislead.
+
+use bakeoff_analysis::{Contrast, Weight};
+
+use crate::block::{Answered, Words};
+use crate::changes::{self, Changes, looser};
+use crate::durability;
+use crate::layout::Layout;
+use crate::leads::{groups, named};
+use crate::losses::{Loss, Losses, Worst};
+use crate::misleads;
+use crate::promises;
+use crate::verdict::Case;
+use crate::words;
+
+/// So many warnings have room.
+const WARNINGS: usize = 3;
+
+/// The questions that the run has an answer to.
+pub fn answered<'a>(
+    layout: &Layout<'a>,
+    cases: &[Case<'a>],
+    changes: &Changes<'a>,
+    losses: &Losses<'a>,
+) -> Vec<Answered> {
+    [cost(layout, cases, changes), lost(layout, losses), mislead(layout)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn cost<'a>(layout: &Layout<'a>, cases: &[Case<'a>], changes: &Changes<'a>) -> Option<Answered> {
+    let less = layout.conditions.iter().find_map(|it| looser(layout, it))?.1;
+    let mut lines = Vec::new();
+    for level in layout.contenders() {
+        let Some((may, times, rest)) = changes::price(&prices(layout, changes, level)) else {
+            continue;
+        };
+        let told = named(layout, level).plain(format!(": {may}")).stressed(times).plain(rest);
+        lines.push(told);
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    let title = durability::title(less).to_lowercase();
+    let lead = Words::from("An operation takes, against ").stressed(title).plain(":");
+    lines.insert(0, lead);
+    lines.extend(turn(layout, cases));
+    Some(Answered {
+        question: "What does keeping every commit cost?".into(),
+        lines,
+        note: None,
+        more: None,
+        page_alone: false,
+    })
+}
+
+/// What keeping every commit costs a level, at each operation and condition.
+fn prices<'a>(layout: &Layout<'a>, changes: &Changes<'a>, level: &'a str) -> Vec<Contrast> {
+    let mut prices = Vec::new();
+    for condition in &layout.conditions {
+        let Some((looser, _)) = looser(layout, condition) else { continue };
+        let both = layout.cell(looser, level).zip(layout.cell(condition, level));
+        let Some((loose, strict)) = both else { continue };
+        let operations = layout.operations();
+        prices.extend(operations.filter_map(|it| changes.contrast(loose, strict, it)));
+    }
+    prices
+}
+
+/// That another is fastest where less is promised, if that is so.
+fn turn<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Words> {
+    let groups = groups(layout, cases);
+    let of = |level| groups.iter().find(|group| group.durability == Some(level))?.winner();
+    let (strict, relaxed) = of("strict").zip(of("relaxed"))?;
+    (strict != relaxed).then(|| {
+        Words::from("So the order turns: ")
+            .then(named(layout, relaxed))
+            .plain(" is fastest only while the last second may be lost.")
+    })
+}
+
+fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
+    let document = layout.document;
+    let lines: Vec<Words> = losses
+        .levels()
+        .into_iter()
+        .map(|level| {
+            let found: Vec<(&str, &Loss)> = losses.of_level(level).collect();
+            Words::default()
+                .stressed(durability::title(level))
+                .plain(format!(": {}.", left(&found)))
+        })
+        .collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let mut all = losses.levels().into_iter().flat_map(|it| losses.of_level(it));
+    let note = all.any(|(_, loss)| loss.elsewhere).then(|| {
+        let folders = document.other_cuts.iter().map(|other| other.folder.as_str());
+        let mut folders: Vec<&str> = folders.collect();
+        folders.dedup();
+        format!("Some of the power cuts were made by other runs: {}.", words::list(&folders))
+    });
+    Some(Answered {
+        question: "What was lost when the power was cut?".into(),
+        lines,
+        note,
+        more: Some(promises::SECTION),
+        page_alone: false,
+    })
+}
+
+/// "up to 81 commits were lost (sqlite), none older than 0.97 s".
+fn left(found: &[(&str, &Loss)]) -> String {
+    let images = found.iter().map(|(_, loss)| loss.images).sum::<u64>();
+    let damaged = found.iter().filter_map(|(engine, loss)| match loss.worst {
+        Worst::Damaged(number, of) => Some((*engine, "was damaged", number, of)),
+        Worst::Broken(number, of) => Some((*engine, "held less than it promises", number, of)),
+        Worst::Nothing | Worst::Lost(_) => None,
+    });
+    let damaged: Vec<String> = damaged
+        .map(|(engine, what, number, of)| {
+            let [number, of] = [number, of].map(words::count);
+            format!("{engine} {what} in {number} of {of} images")
+        })
+        .collect();
+    let most = found.iter().filter_map(|(engine, loss)| match loss.worst {
+        Worst::Lost(Some(most)) => Some((most, *engine)),
+        _ => None,
+    });
+    let most = most.max();
+    let some = found.iter().any(|(_, loss)| loss.worst == Worst::Lost(None));
+    let mut parts = Vec::new();
+    if !damaged.is_empty() {
+        parts.push(words::list(&damaged));
+    }
+    match most {
+        Some((1, engine)) => parts.push(format!("1 commit was lost ({engine})")),
+        Some((most, engine)) => {
+            parts.push(format!("up to {} commits were lost ({engine})", words::count(most)));
+        }
+        None if some => parts.push("some commits were lost".into()),
+        None if damaged.is_empty() => {
+            let images = words::many(images as usize, "image");
+            return format!("nothing was lost, in {images} of a disk after a power cut");
+        }
+        None => {}
+    }
+    let oldest = found.iter().filter_map(|(_, loss)| loss.oldest_s).reduce(f64::max);
+    if let Some(oldest) = oldest.filter(|_| most.is_some()) {
+        parts.push(format!("none older than {}", words::seconds(oldest)));
+    }
+    parts.join(", ")
+}
+
+/// The worst warnings, in a sentence each.
+fn mislead(layout: &Layout<'_>) -> Option<Answered> {
+    let warnings = &layout.document.warnings;
+    let told = warnings.iter().filter(|it| it.kind.weight() != Weight::Notes);
+    let told: Vec<Words> = told
+        .map(|it| {
+            let name = format!("{}.", misleads::name(it.kind));
+            Words::default().stressed(name).plain(format!(" {}", misleads::gist(it)))
+        })
+        .collect();
+    let more = told.len().saturating_sub(WARNINGS);
+    (!told.is_empty()).then(|| Answered {
+        question: "What could mislead?".into(),
+        lines: told.into_iter().take(WARNINGS).collect(),
+        note: (more > 0).then(|| format!("And {} below.", words::many(more, "more warning"))),
+        more: Some(misleads::SECTION),
+        page_alone: true,
+    })
+}

@@ -1,0 +1,114 @@
+//! The sentences of a run: one for each promise of durability, or one of all where that is no factor.
+
+use bakeoff_analysis::{RatioIs, Verdict};
+
+use super::{capital, finding, rate_of};
+use crate::amount;
+use crate::block::Words;
+use crate::durability;
+use crate::layout::Layout;
+use crate::leads::{Group, bracket, figures, groups, named};
+use crate::verdict::{Case, Outcome};
+use crate::words;
+
+/// A sentence for each promise; in the past where the answer is of low confidence.
+pub fn sentences<'a>(layout: &Layout<'a>, cases: &[Case<'a>], past: bool) -> Vec<Words> {
+    if cases.is_empty() {
+        return vec![Words::from(capital(layout.document, &finding(layout, cases)) + ".")];
+    }
+    groups(layout, cases).iter().map(|group| sentence(group, layout, past)).collect()
+}
+
+fn sentence<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Words {
+    let lead = group.durability.map(durability::clause);
+    let answer = won(group, layout, past).or_else(|| too_close(group, layout, past));
+    match (lead, answer) {
+        (Some(lead), Some(answer)) => Words::default().stressed(lead + ",").plain(" ").then(answer),
+        (Some(lead), None) => {
+            let finding = within(&finding(layout, &group.cases));
+            Words::default().stressed(lead + ",").plain(format!(" {finding}."))
+        }
+        (None, Some(answer)) if layout.compare == "engine" => answer,
+        (None, Some(answer)) => answer.capital(),
+        (None, None) => Words::from(capital(layout.document, &finding(layout, &group.cases)) + "."),
+    }
+}
+
+/// A finding as the rest of a sentence: a name keeps its own letters.
+fn within(finding: &str) -> String {
+    const OWN: [&str; 4] = ["Nothing ", "It depends ", "None ", "Neither "];
+    match OWN.iter().any(|start| finding.starts_with(start)) {
+        true => finding[..1].to_lowercase() + &finding[1..],
+        false => finding.to_owned(),
+    }
+}
+
+/// "lmdb answers 1.4 to 1.6 times as fast as sqlite (1.2–1.8)."
+fn won<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
+    let leader = group.winner()?;
+    let ranked = group.ranked(layout);
+    let second = ranked.iter().find(|level| **level != leader)?;
+    let leads = group.contrasts(layout, leader, second);
+    let told = Words::default().then(named(layout, leader));
+    let told = match rate_of(layout, &group.cases.iter().collect::<Vec<_>>()) {
+        None => told
+            .plain(if past { " answered " } else { " answers " })
+            .stressed(format!("{} times", figures(&leads)?))
+            .plain(" as fast as "),
+        Some(merit) => told
+            .plain(if past { " served " } else { " serves " })
+            .stressed(format!("{} times", figures(&leads)?))
+            .plain(format!(" as many {} a second as ", amount::counted(merit))),
+    };
+    Some(told.then(named(layout, second)).plain(format!("{}.", bracket(&leads))))
+}
+
+/// "lmdb and sqlite are too close to call (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6)":
+/// where the intervals leave it open who is fastest, and nothing else is amiss.
+fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
+    group.condition()?;
+    let is_open = |case: &Case| {
+        let outcome = matches!(case.outcome, Outcome::Open | Outcome::Noise | Outcome::Even);
+        outcome && case.contrast.blocks > 1 && case.contrast.is == RatioIs::Exact
+    };
+    let even = group.cases.iter().all(|case| case.outcome == Outcome::Even);
+    if even || !group.cases.iter().all(is_open) {
+        return None;
+    }
+    let ranked = group.ranked(layout);
+    let first = *ranked.first()?;
+    let is_behind = |level: &&str| {
+        let contrasts = group.contrasts(layout, first, level);
+        contrasts.len() == group.cases.len()
+            && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
+    };
+    let (far, tied): (Vec<&str>, Vec<&str>) =
+        ranked.iter().copied().partition(|level| is_behind(level));
+    let rivals = || tied.iter().filter(|level| **level != first);
+    let held = |level: &&str| group.contrasts(layout, first, level).len() == group.cases.len();
+    if tied.len() < 2 || !rivals().all(held) {
+        return None;
+    }
+    let mut told = Words::default();
+    for (number, level) in tied.iter().enumerate() {
+        told = told.plain(match number {
+            0 => "",
+            n if n + 1 == tied.len() => " and ",
+            _ => ", ",
+        });
+        told = told.then(named(layout, level));
+    }
+    let interval = match tied.as_slice() {
+        [first, second] => bracket(&group.contrasts(layout, first, second)),
+        _ => String::new(),
+    };
+    told = told.plain(format!(" are too close to call{interval}"));
+    if let Some(next) = far.first() {
+        let contrasts = group.contrasts(layout, first, next);
+        let takes = if past { " took " } else { " takes " };
+        told = told.plain("; ").then(named(layout, next)).plain(takes);
+        told = told.stressed(format!("{} times", figures(&contrasts)?));
+        told = told.plain(format!(" as long{}", bracket(&contrasts)));
+    }
+    Some(told.plain("."))
+}

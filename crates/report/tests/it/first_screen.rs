@@ -1,0 +1,335 @@
+//! What the first screen says: a sentence for each promise, how sure it is, the chart, and the questions
+//! that come next.
+
+use bakeoff_analysis::{Document, Warning, WarningKind};
+use bakeoff_report::{Options, verdict};
+use bakeoff_results::Levels;
+
+use crate::formats::text;
+use crate::sample::broken::broken;
+use crate::sample::{self, Sample, render};
+
+/// sqlite is 1.4 times as fast with every commit kept, lmdb twice where the last second may be lost.
+fn mean(_: &str, levels: &Levels) -> f64 {
+    match (levels["engine"].as_str(), levels["durability"].as_str()) {
+        ("sqlite", "strict") => 0.010,
+        ("sqlite", _) => 0.0075,
+        (_, "strict") => 0.014,
+        _ => 0.004,
+    }
+}
+
+fn promises() -> Sample {
+    Sample {
+        factors: vec![("durability", vec!["strict", "relaxed"])],
+        operations: vec!["create_issue"],
+        mean,
+        ..Sample::default()
+    }
+}
+
+/// A report without its markup, line breaks and escapes.
+fn words(document: &Document, format: &str) -> String {
+    let text = text(document, format).replace('\\', "").replace("**", "").replace('*', "");
+    let mut out = String::new();
+    let mut inside = false;
+    for character in text.chars() {
+        match character {
+            '<' => inside = true,
+            '>' if inside => inside = false,
+            _ if inside => {}
+            other => out.push(other),
+        }
+    }
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+const SENTENCES: [&str; 2] = [
+    "With every commit kept, sqlite answers 1.4 times as fast as lmdb (1.2–1.6).",
+    "If the last second may be lost, lmdb answers 1.9 times as fast as sqlite (1.7–2.1).",
+];
+
+#[test]
+fn each_promise_has_a_sentence_in_every_format() {
+    let document = promises().document();
+    assert_eq!(verdict(&document), SENTENCES.join(" "));
+    for format in ["html", "md", "term"] {
+        let text = words(&document, format);
+        let sure = "High confidence";
+        for part in
+            [SENTENCES[0], SENTENCES[1], sure, "5 trials of each. Good enough to decide by."]
+        {
+            assert!(text.contains(part), "{part} is not in {format}: {text}");
+        }
+    }
+    let json: serde_json::Value = serde_json::from_str(&text(&document, "json")).unwrap();
+    assert_eq!(json["answer"]["sentences"], serde_json::json!(SENTENCES));
+    assert_eq!(json["answer"]["confidence"]["level"], "high");
+}
+
+/// The promise of a level that is the only one is told as well.
+#[test]
+fn a_promise_that_does_not_vary_is_told() {
+    let factors = vec![("durability", vec!["strict"])];
+    let document = Sample { factors, ..promises() }.document();
+    assert_eq!(verdict(&document), SENTENCES[0]);
+}
+
+#[test]
+fn several_operations_are_told_from_the_least_to_the_most() {
+    let sample = Sample {
+        operations: vec!["create_issue", "process_issues"],
+        mean: |operation, levels| {
+            let more = if operation == "create_issue" { 1.0 } else { 1.5 };
+            if levels["engine"] == "lmdb" { 0.005 } else { 0.010 * more }
+        },
+        ..promises()
+    };
+    let told = "With every commit kept, lmdb answers 2.0 to 3.0 times as fast as sqlite (1.8–3.3).";
+    let said = verdict(&sample.document());
+    assert!(said.starts_with(told), "{said}");
+}
+
+#[test]
+fn a_warning_that_voids_makes_the_answer_one_of_low_confidence() {
+    let mut document = promises().document();
+    document.warnings.push(Warning::new(
+        WarningKind::ServersWaited,
+        "in 3 of 20 trials servers waited, at worst 30 %, at engine lmdb: processors were short",
+    ));
+    assert!(verdict(&document).starts_with("With every commit kept, sqlite answered 1.4 times"));
+    for format in ["html", "md", "term"] {
+        let told = "Too few processors. Don’t decide by this run alone.";
+        assert!(words(&document, format).contains(told), "{format}");
+    }
+    let page = words(&document, "html");
+    assert!(page.contains("Too few processors. In 3 of 20 trials servers waited."), "{page}");
+    // On the first screen in short, and in full where all warnings are.
+    assert_eq!(page.matches("at worst 30 %, at engine lmdb: processors were short").count(), 1);
+}
+
+#[test]
+fn fewer_blocks_than_three_and_five_are_low_and_fair() {
+    for (blocks, sure) in [(2, "Low confidence"), (4, "Fair confidence"), (5, "High confidence")] {
+        let document = Sample { blocks, ..promises() }.document();
+        assert!(words(&document, "md").contains(sure), "{blocks}");
+    }
+}
+
+#[test]
+fn what_keeping_every_commit_costs_and_that_the_order_turns() {
+    let document = promises().document();
+    for format in ["html", "md", "term"] {
+        let text = words(&document, format);
+        for part in [
+            "What does keeping every commit cost?",
+            "An operation takes, against last second at risk:",
+            "sqlite: 1.3 times as long",
+            "lmdb: 3.5 times as long",
+            "So the order turns: lmdb is fastest only while the last second may be lost.",
+        ] {
+            assert!(text.contains(part), "{part} is not in {format}: {text}");
+        }
+    }
+    let one = Sample { factors: vec![("durability", vec!["strict"])], ..promises() };
+    assert!(!words(&one.document(), "html").contains("keeping every commit cost"));
+}
+
+/// Rows stand by promise, the fastest first; a strict one shows where the same is with less promised.
+#[test]
+fn the_chart_has_a_row_for_each_engine_under_each_promise() {
+    let page = text(&promises().document(), "html");
+    let chart =
+        page.split("<table class=\"strips").nth(1).unwrap().split("</table>").next().unwrap();
+    let mut at = 0;
+    for part in [
+        "Every commit kept",
+        "data-name=\"sqlite\"",
+        "10.0 ms",
+        "fastest",
+        "data-name=\"lmdb\"",
+        "1.4× as long (1.2–1.6)",
+        "Last second at risk",
+        "data-name=\"lmdb\"",
+        "data-name=\"sqlite\"",
+        "1.9× as long (1.7–2.1)",
+    ] {
+        let found = chart[at..].find(part);
+        at += found.unwrap_or_else(|| panic!("{part} is missing, or out of order: {chart}"));
+    }
+    assert_eq!(chart.matches("<g class=\"mark\">").count(), 4);
+    assert_eq!(chart.matches("<g class=\"hollow\">").count(), 2);
+    assert!(chart.contains(">3.5×</text>"), "{chart}");
+    assert!(!chart.contains("lost at worst"), "no power was cut");
+}
+
+/// Of three engines a reader chooses what the others are held against: by their own pairs.
+#[test]
+fn each_row_stands_against_each_other_one() {
+    let document = Sample { engines: vec!["sqlite", "lmdb", "fjall"], ..promises() }.document();
+    let page = text(&document, "html");
+    let row = page.split("data-name=\"sqlite\"").nth(1).unwrap().split("</tr>").next().unwrap();
+    for part in [
+        "data-against=\"sqlite\" hidden>what the others are held against",
+        "data-against=\"lmdb\" hidden>1.4× as fast (1.2–1.6)",
+        "data-against=\"fjall\" hidden>1.4× as fast (1.2–1.6)",
+    ] {
+        assert!(row.contains(part), "{part} is not in {row}");
+    }
+    assert!(
+        !text(&promises().document(), "html").contains("data-against=\""),
+        "two need no choice"
+    );
+}
+
+#[test]
+fn what_power_cuts_took_is_a_column_and_an_answer() {
+    let document = broken("torn", "client 1: 3 is torn");
+    for format in ["html", "md", "term"] {
+        let text = words(&document, format);
+        for part in ["What was lost when the power was cut?", "sqlite was damaged in 1 of "] {
+            assert!(text.contains(part), "{part} is not in {format}: {text}");
+        }
+    }
+    let page = words(&document, "html");
+    assert!(
+        page.contains("lost at worst when the power was cut") && page.contains("damaged, 1 of ")
+    );
+    assert!(page.contains("not tried"), "no cut was made of the others");
+}
+
+#[test]
+fn each_change_is_told_from_what_is_in_use() {
+    let document = promises().document();
+    for format in ["html", "md", "term"] {
+        let text = words(&document, format);
+        for part in [
+            "What each change buys",
+            "From sqlite, strict durability:",
+            "durability: strict → relaxed",
+            "1.3× as fast",
+            "Two changes at once",
+            "2.5× as fast",
+        ] {
+            assert!(text.contains(part), "{part} is not in {format}: {text}");
+        }
+    }
+    let page = words(&document, "html");
+    assert!(page.contains("engine: sqlite → lmdb, durability: strict → relaxed"), "{page}");
+    let present =
+        vec![("engine".to_owned(), "lmdb".to_owned()), ("durability".into(), "relaxed".into())];
+    let options = Options { present, ..Options::default() };
+    let markdown = render(&document, "md", &options).unwrap();
+    assert!(markdown.contains("From *lmdb, relaxed durability*"), "{markdown}");
+    assert!(markdown.contains("durability: relaxed → strict"), "{markdown}");
+    let unknown = vec![("engine".to_owned(), "nobody".to_owned())];
+    let options = Options { present: unknown, ..Options::default() };
+    assert!(
+        render(&document, "md", &options).unwrap().contains("From *sqlite, strict durability*")
+    );
+}
+
+#[test]
+fn a_terminal_of_any_width_has_the_chart_in_whole_words() {
+    let document = promises().document();
+    for width in [60, 80, 120, 200] {
+        let options = Options { width, ..Options::default() };
+        let report = render(&document, "term", &options).unwrap();
+        assert!(report.lines().all(|line| line.chars().count() <= width), "{width}: {report}");
+        for part in ["Every commit kept (strict)", "fastest", "●", "10.0 ms"] {
+            assert!(report.contains(part), "{width}, {part}: {report}");
+        }
+        let plain = Options { width, unicode: false, ..Options::default() };
+        assert!(!render(&document, "term", &plain).unwrap().contains('●'));
+    }
+}
+
+#[test]
+fn a_page_of_a_thousand_trials_is_no_larger_than_a_megabyte() {
+    let sample = Sample {
+        engines: vec!["sqlite", "lmdb", "fjall", "postgres"],
+        factors: vec![
+            ("durability", vec!["strict", "relaxed"]),
+            ("clients", vec!["1", "2", "4", "8", "16"]),
+        ],
+        operations: vec!["create_issue", "process_issues"],
+        blocks: 25,
+        ..promises()
+    };
+    let document = sample.document();
+    assert_eq!(document.trials.len(), 1000);
+    let page = text(&document, "html");
+    assert!(page.len() <= 1_000_000, "{} bytes", page.len());
+}
+
+/// Every format says what there is, and draws nothing that is no number.
+fn is_whole(document: &Document, said: &str) {
+    for format in ["html", "md", "term"] {
+        let text = words(document, format);
+        assert!(text.contains(said), "{said} is not in {format}: {text}");
+    }
+    let page = text(document, "html");
+    for none in ["NaN", "inf%", "infms"] {
+        assert!(!page.contains(none), "{none} is in the page");
+    }
+}
+
+#[test]
+fn bad_runs_have_a_page_that_says_so() {
+    let one_block = Sample { blocks: 1, ..promises() }.document();
+    is_whole(&one_block, "one block alone");
+    let mut none = promises().document();
+    (none.trials, none.cells, none.comparisons) = (Vec::new(), Vec::new(), Vec::new());
+    is_whole(&none, "Nothing was measured: no trial has ended.");
+    let mut failed = promises().document();
+    for engine in ["sqlite", "lmdb"] {
+        sample::fail(&mut failed, engine, "it crashed");
+    }
+    is_whole(&failed, "Nothing was measured: no trial counts.");
+    let alone = Sample { engines: vec!["sqlite"], ..promises() }.document();
+    is_whole(&alone, "Nothing is compared: only sqlite was run");
+    let mut apart = promises().document();
+    apart.comparisons.clear();
+    is_whole(&apart, "Nothing is compared: no two levels have trials in the same block.");
+}
+
+#[test]
+fn bad_figures_and_names_have_a_page() {
+    let far = Sample {
+        mean: |_, levels| if levels["engine"] == "lmdb" { 1e-6 } else { 14_400.0 },
+        ..promises()
+    };
+    let mut document = far.document();
+    is_whole(&document, "14 400 s");
+    document.cells[0].operations[0].mean_s = Some(0.0);
+    is_whole(&document, "no figure");
+
+    let long = "an_engine_with_a_name_of_sixty_letters_that_no_column_can_hold";
+    let named = Sample { engines: vec!["sqlite", long], ..promises() };
+    is_whole(&named.document(), long);
+    let mut right_to_left = promises().document();
+    right_to_left.run.run.title = "איזה מנוע הכי מהיר".into();
+    is_whole(&right_to_left, "איזה מנוע הכי מהיר");
+    assert!(text(&right_to_left, "html").contains("<h1 dir=\"auto\">איזה"));
+    let mut older = promises().document();
+    older.run.run.version = "0.0.1".into();
+    is_whole(&older, SENTENCES[0]);
+}
+
+#[test]
+fn a_thousand_cells_have_a_chart_of_some_and_say_so() {
+    let levels = |prefix: &str, number: usize| -> Vec<&'static str> {
+        (0..number).map(|it| &*Box::leak(format!("{prefix}{it}").into_boxed_str())).collect()
+    };
+    let sample = Sample {
+        factors: vec![("memory", levels("m", 20)), ("disk", levels("d", 25))],
+        operations: vec!["create_issue"],
+        blocks: 2,
+        mean: |_, levels| if levels["engine"] == "lmdb" { 0.005 } else { 0.010 },
+        ..Sample::default()
+    };
+    let document = sample.document();
+    assert_eq!(document.cells.len(), 1000);
+    is_whole(&document, "12 of 500 conditions are in this chart");
+    assert!(verdict(&document).starts_with("lmdb is fastest in all 500 comparisons"));
+}
