@@ -76,7 +76,7 @@ impl Connection {
                 }
                 connect(&socket, address)
             }
-            At::Unix(path) => SocketAddrUnix::new(path).and_then(|address| connect(&socket, &address)),
+            At::Unix(path) => SocketAddrUnix::new(path.as_path()).and_then(|address| connect(&socket, &address)),
         };
         let is_connecting = match connected {
             Ok(()) => false,
