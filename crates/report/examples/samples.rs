@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, document) in all::all().into_iter().chain(more) {
         for format in Reports::standard().formats() {
             let start = Instant::now();
-            let options = Options { color: true, width: 80, unicode: true, rows: None };
+            let options = Options { color: true, width: 80, ..Options::default() };
             let text = render(&document, format, &options)?;
             let file = folder.join(format!("{name}.{format}"));
             std::fs::write(&file, &text)?;

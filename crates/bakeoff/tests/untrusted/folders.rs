@@ -87,7 +87,7 @@ fn show(document: &bakeoff_analysis::Document) {
             if rows.is_some() && format != "csv" {
                 continue;
             }
-            let options = Options { color: false, width: 80, unicode: true, rows };
+            let options = Options { rows, ..Options::default() };
             let text = reports.render(document, format, &options).unwrap();
             let text = text.replace("\r\n", "\n");
             assert!(matches!(visible(&text), std::borrow::Cow::Borrowed(_)), "{format:?}");
@@ -96,7 +96,7 @@ fn show(document: &bakeoff_analysis::Document) {
             }
         }
     }
-    let colours = Options { color: true, width: 40, unicode: true, rows: None };
+    let colours = Options { color: true, width: 40, ..Options::default() };
     reports.render(document, "term", &colours).unwrap();
     bakeoff_report::verdict(document);
 }

@@ -9,7 +9,7 @@ use crate::verdict::{single, twice};
 
 fn text(document: &Document, format: &str) -> String {
     let text =
-        render(document, format, &Options { color: false, width: 120, unicode: true, rows: None });
+        render(document, format, &Options { color: false, width: 120, ..Options::default() });
     text.expect("a report")
 }
 

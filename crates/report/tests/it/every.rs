@@ -36,7 +36,7 @@ fn tried(broken_images: u64) -> EveryMoment {
 }
 
 fn text(document: &Document, format: &str) -> String {
-    let options = Options { color: false, width: 160, unicode: true, rows: None };
+    let options = Options { color: false, width: 160, ..Options::default() };
     render(document, format, &options).expect("a report").replace(NARROW, ",")
 }
 

@@ -7,7 +7,8 @@ use bakeoff_results::measure::{RISE, RISE_ERROR, RISE_SECONDS};
 
 use crate::sample::{self, Sample, noise, render};
 
-const PLAIN: Options = Options { color: false, width: 80, unicode: true, rows: None };
+const PLAIN: Options =
+    Options { color: false, width: 80, unicode: true, rows: None, present: Vec::new() };
 const HOSTILE: &str = "<script>alert(\"1\")</script> & 'quotes' | `ticks`, \"commas\"";
 
 pub fn text(document: &Document, format: &str) -> String {
@@ -175,7 +176,7 @@ fn a_terminal_of_80_columns_is_enough() {
     sample.factors.push(("durability", vec!["relaxed", "strict"]));
     let document = sample.document();
     for width in [60, 80, 132] {
-        let options = Options { color: false, width, unicode: true, rows: None };
+        let options = Options { color: false, width, ..Options::default() };
         let report = render(&document, "term", &options).expect("a report");
         for line in report.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
@@ -201,7 +202,7 @@ fn a_terminal_shows_what_differs_and_ends_with_the_verdict() {
 #[test]
 fn colours_change_no_letter() {
     let document = three().document();
-    let options = Options { color: true, width: 80, unicode: true, rows: None };
+    let options = Options { color: true, width: 80, ..Options::default() };
     let coloured = render(&document, "term", &options).expect("a report");
     assert!(coloured.contains("\x1b[32mfaster\x1b[0m") && coloured.contains("\x1b[31mslower"));
     let mut plain = coloured;

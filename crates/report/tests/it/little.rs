@@ -7,7 +7,7 @@ use crate::sample::{self, Sample, render};
 use crate::verdict::{single, twice};
 
 fn text(document: &Document, format: &str, width: usize) -> String {
-    render(document, format, &Options { color: false, width, unicode: true, rows: None })
+    render(document, format, &Options { color: false, width, ..Options::default() })
         .expect("a report")
 }
 

@@ -22,7 +22,7 @@ fn charts(section: &str) -> Vec<&str> {
 }
 
 fn terminal(document: &Document, width: usize, unicode: bool) -> String {
-    let options = Options { color: false, width, unicode, rows: None };
+    let options = Options { color: false, width, unicode, ..Options::default() };
     let text = render(document, "term", &options).expect("a report");
     let (_, rest) = text.split_once("Over time\n").expect("a section");
     rest.split("\n\nWhat it cost").next().expect("its end").to_owned()

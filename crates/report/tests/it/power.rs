@@ -11,7 +11,7 @@ use crate::formats::parse_csv;
 use crate::sample::{broken::broken, render};
 
 fn text(document: &Document, format: &str) -> String {
-    render(document, format, &Options { color: true, width: 120, unicode: true, rows: None })
+    render(document, format, &Options { color: true, width: 120, ..Options::default() })
         .expect("a report")
 }
 

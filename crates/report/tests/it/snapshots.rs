@@ -37,7 +37,7 @@ fn first_difference(kept: &str, found: &str) -> String {
 #[test]
 fn every_report_of_every_sample_is_as_it_was() {
     let write = std::env::var_os("BAKEOFF_SNAPSHOTS").is_some_and(|value| value == "write");
-    let options = Options { color: true, width: 80, unicode: true, rows: None };
+    let options = Options { color: true, width: 80, ..Options::default() };
     let mut changed = String::new();
     let mut names = BTreeSet::new();
     for (sample, document) in all::all() {

@@ -55,7 +55,7 @@ fn document_promise() -> PromiseView {
 
 /// The lines of the table, without those that follow it.
 fn table(document: &Document, width: usize, color: bool) -> Vec<String> {
-    let options = Options { color, width, unicode: true, rows: None };
+    let options = Options { color, width, ..Options::default() };
     let report = render(document, "term", &options).expect("a report");
     let head = "What power cuts left of each promise";
     let lines = report.lines().skip_while(|line| !line.contains(head)).skip(1);
