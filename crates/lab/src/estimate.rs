@@ -21,7 +21,7 @@ const CANARY_S: f64 = 0.1;
 /// Seconds that preparing the neighbours' file and measuring one alone take.
 const NEIGHBOUR_S: f64 = 3.0;
 /// Bytes a second that rows are loaded with, and that an image is restored with, its syncs among
-/// them.
+/// them; files without rows are made as they are restored.
 const LOADED_PER_S: f64 = 20e6;
 const RESTORED_PER_S: f64 = 400e6;
 /// Bytes a second of rows that are changed after they were loaded: of `text-oltp` at scale `large`, 5.9 MB in
@@ -35,6 +35,8 @@ const SHARED_S: f64 = 0.6;
 struct Costs {
     /// Seconds of a load beside its rows: a server's data folder is made, and it starts and stops.
     load_s: f64,
+    /// Bytes a second of its rows.
+    loaded_per_s: f64,
     /// Seconds that a trial takes beside its clients' time: its process, opening, draining, closing.
     beside_s: f64,
     /// Seconds that the clients of up to [`CUTS_A_RUN`] power cuts take until the power has gone.
@@ -49,6 +51,7 @@ struct Costs {
 
 const FILES: Costs = Costs {
     load_s: 0.1,
+    loaded_per_s: RESTORED_PER_S,
     beside_s: 0.1,
     cut_s: 0.0,
     audit_s: 0.0,
@@ -57,6 +60,7 @@ const FILES: Costs = Costs {
 };
 const EMBEDDED: Costs = Costs {
     load_s: 0.1,
+    loaded_per_s: LOADED_PER_S,
     beside_s: 0.25,
     cut_s: 2.0,
     audit_s: 0.1,
@@ -66,6 +70,7 @@ const EMBEDDED: Costs = Costs {
 /// Servers of 512 MB took 17 to 40 minutes to turn all debts of a block over at the scale `large`.
 const SERVER: Costs = Costs {
     load_s: 1.3,
+    loaded_per_s: LOADED_PER_S,
     beside_s: 0.9,
     cut_s: 2.0,
     audit_s: 1.2,
@@ -74,6 +79,7 @@ const SERVER: Costs = Costs {
 };
 const ELSEWHERE: Costs = Costs {
     load_s: 0.2,
+    loaded_per_s: LOADED_PER_S,
     beside_s: 0.2,
     cut_s: 0.0,
     audit_s: 0.0,
@@ -206,7 +212,8 @@ fn costs(setup: &Setup) -> &'static Costs {
 
 fn load_s(registry: &Registry, setup: &Setup) -> f64 {
     let Size { rows, aged, .. } = size(registry, setup);
-    costs(setup).load_s + rows as f64 / LOADED_PER_S + aged as f64 / AGED_PER_S
+    let Costs { load_s, loaded_per_s, .. } = costs(setup);
+    load_s + rows as f64 / loaded_per_s + aged as f64 / AGED_PER_S
 }
 
 /// Seconds that a trial takes where no operation is slow.

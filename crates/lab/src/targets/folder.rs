@@ -12,6 +12,7 @@ mod requests;
 mod resolved;
 mod ring;
 mod syncs;
+mod writings;
 
 #[cfg(test)]
 mod tests;

@@ -34,7 +34,7 @@ fn expanded(pattern: &str) -> Result<Vec<String>, String> {
     let (set, after) = rest.split_once(']').ok_or_else(wrong)?;
     let letters = letters(set).filter(|letters| !letters.is_empty()).ok_or_else(wrong)?;
     let rests = expanded(after)?;
-    let of = |letter| rests.iter().map(move |rest| format!("{before}{letter}{rest}"));
+    let of = |letter: char| rests.iter().map(move |rest| format!("{before}{letter}{rest}"));
     Ok(letters.into_iter().flat_map(of).collect())
 }
 

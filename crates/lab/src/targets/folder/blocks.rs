@@ -109,7 +109,7 @@ impl Permutation {
             let mixed = SplitMix64::of(&[key, right]).next() & mask;
             (left, right) = (right, left ^ mixed);
         }
-        left << self.half | right
+        (left << self.half) | right
     }
 }
 

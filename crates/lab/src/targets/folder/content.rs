@@ -53,17 +53,20 @@ impl Content {
         }
     }
 
-    /// What is wrong with a page that is read, as what it holds; `None` where it is as it was written once.
-    pub fn fault(&self, bytes: &[u8], page: u64) -> Option<String> {
+    /// Which writing of a page was read.
+    ///
+    /// # Errors
+    /// What it holds, where that is none of them.
+    pub fn writing(&self, bytes: &[u8], page: u64) -> Result<u64, String> {
         let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         let (found, writing) = (number(0), number(8));
         if bytes.iter().all(|byte| *byte == 0) {
-            return Some("zeros".into());
+            return Err("zeros".into());
         }
         if found == page && bytes[HEAD..] == *self.rest(page, writing) {
-            return None;
+            return Ok(writing);
         }
-        Some(match bytes[HEAD..] == *self.rest(found, writing) {
+        Err(match bytes[HEAD..] == *self.rest(found, writing) {
             true => format!("page {found}"),
             false => "pieces of several writes, or bytes that nobody wrote".into(),
         })
@@ -80,20 +83,18 @@ mod tests {
         let mut pages = vec![0; 3 * PAGE];
         content.fill(&mut pages, 10, 4);
         for (bytes, page) in pages.chunks(PAGE).zip(10..) {
-            assert_eq!(content.fault(bytes, page), None, "{page}");
+            assert_eq!(content.writing(bytes, page), Ok(4), "{page}");
         }
-        let other = |fault: Option<String>, what: &str| assert_eq!(fault.as_deref(), Some(what));
-        other(content.fault(&pages[PAGE..][..PAGE], 10), "page 11");
-        other(content.fault(&[0; PAGE], 10), "zeros");
+        let wrong = |bytes: &[u8]| content.writing(bytes, 10).unwrap_err();
+        assert_eq!(wrong(&pages[PAGE..2 * PAGE]), "page 11");
+        assert_eq!(wrong(&[0; PAGE]), "zeros");
         // The last sector of another writing.
         let mut again = vec![0; PAGE];
         content.fill(&mut again, 10, 5);
-        assert_eq!(content.fault(&again, 10), None);
+        assert_eq!(content.writing(&again, 10), Ok(5));
         again[PAGE - 512..].copy_from_slice(&pages[PAGE - 512..PAGE]);
-        let torn = content.fault(&again, 10).expect("it is torn");
-        assert!(torn.contains("several writes"), "{torn}");
-        // Another seed's.
-        assert!(Content::new(8, false).fault(&pages[..PAGE], 10).is_some());
+        assert!(wrong(&again).contains("several writes"), "{}", wrong(&again));
+        assert!(Content::new(8, false).writing(&pages[..PAGE], 10).is_err(), "another seed");
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::TrialError;
 
 /// Bytes that are written or read at once when files are made or verified.
 const PIECE: usize = 1 << 20;
-/// The most pages that are looked at when files are verified: of more, some are, evenly spread.
-const MOST_VERIFIED: u64 = 1 << 20;
+/// The most bytes that are looked at when files are verified: of more, some pieces are, evenly spread.
+const MOST_VERIFIED: u64 = 4 << 30;
 /// The most faults that are told.
 const MOST_FAULTS: usize = 100;
 
@@ -93,30 +93,52 @@ impl Shape {
         Ok(())
     }
 
-    /// What is wrong with what they hold, in sentences: pages that are not as somebody wrote them.
+    /// What is wrong with what they hold, in sentences: pages that are not as somebody wrote them, or not as
+    /// somebody wrote them last. `expected` is the number of the write that a place in a file has to hold;
+    /// `None` where it may be any. `direct` reads them around the page cache.
     ///
     /// # Errors
     /// The first that can't be read.
-    pub fn faults(&self, folder: &Path) -> std::io::Result<Vec<String>> {
-        let content = self.content();
-        let pages_each = self.each / PAGE as u64;
-        let step = (pages_each * self.files as u64).div_ceil(MOST_VERIFIED).max(1);
-        let (mut faults, mut bytes) = (Vec::new(), vec![0; PAGE]);
+    pub fn faults(
+        &self,
+        folder: &Path,
+        direct: bool,
+        expected: &dyn Fn(usize, u64) -> Option<u64>,
+    ) -> std::io::Result<Vec<String>> {
+        let (content, mut buffers) = (self.content(), Buffers::new(1, PIECE));
+        let step = self.bytes().div_ceil(MOST_VERIFIED).max(1) * PIECE as u64;
+        let flags = if direct { libc::O_DIRECT } else { 0 };
+        let mut faults = Vec::new();
         for number in 0..self.files {
-            let file = File::open(path(folder, number))?;
-            for place in (0..pages_each).step_by(step as usize) {
-                file.read_exact_at(&mut bytes, place * PAGE as u64)?;
-                let page = number as u64 * pages_each + place;
-                let Some(found) = content.fault(&bytes, page) else { continue };
-                let byte = place * PAGE as u64;
-                faults
-                    .push(format!("file {number} holds {found} at byte {byte}, not its own page"));
-                if faults.len() == MOST_FAULTS {
-                    return Ok(faults);
+            let file =
+                OpenOptions::new().read(true).custom_flags(flags).open(path(folder, number))?;
+            for start in (0..self.each).step_by(step as usize) {
+                let length = (self.each - start).min(PIECE as u64) as usize;
+                let bytes = &mut buffers.block(0)[..length];
+                file.read_exact_at(bytes, start)?;
+                for (page, offset) in bytes.chunks_exact(PAGE).zip((start..).step_by(PAGE)) {
+                    let of_all = (number as u64 * self.each + offset) / PAGE as u64;
+                    let last = expected(number, offset);
+                    let Some(what) = fault(&content, page, of_all, last) else { continue };
+                    faults.push(format!("file {number} holds at byte {offset} {what}"));
+                    if faults.len() == MOST_FAULTS {
+                        return Ok(faults);
+                    }
                 }
             }
         }
         Ok(faults)
+    }
+}
+
+/// What is wrong with a page, of all files' pages that of this number, that should be of the `last` write.
+fn fault(content: &Content, bytes: &[u8], page: u64, last: Option<u64>) -> Option<String> {
+    match (content.writing(bytes, page), last) {
+        (Err(found), _) => Some(format!("{found} in the place of its own page")),
+        (Ok(found), Some(last)) if found != last => {
+            Some("an earlier write than the last that was acknowledged".to_owned())
+        }
+        (Ok(_), _) => None,
     }
 }
 
@@ -151,6 +173,12 @@ impl DataFiles {
     /// How many blocks there are.
     pub fn blocks(&self) -> u64 {
         self.blocks_each * self.files.len() as u64
+    }
+
+    /// The block that a place in a file is of; `None` behind the last whole one.
+    pub fn block_at(&self, file: usize, offset: u64) -> Option<u64> {
+        let place = offset / self.block as u64;
+        (place < self.blocks_each).then(|| file as u64 * self.blocks_each + place)
     }
 
     /// Where a block lies: the blocks of a file follow each other.
@@ -249,17 +277,26 @@ mod tests {
         let spot = |file, offset, page| Spot { file, offset, page };
         let expected = [(0, 0, 0), (0, 8192, 2), (1, 0, 4), (1, 8192, 6), (2, 0, 8), (2, 8192, 10)];
         assert_eq!(spots, expected.map(|(file, offset, page)| spot(file, offset, page)));
+        for (number, spot) in (0..).zip(spots) {
+            assert_eq!(files.block_at(spot.file, spot.offset + 5000), Some(number));
+        }
+        assert_eq!(files.block_at(0, 16 << 10), None);
     }
 
     #[test]
     fn files_are_whole_until_somebody_spoils_a_page() {
         let folder = made();
-        assert_eq!(SHAPE.faults(folder.path()).unwrap(), Vec::<String>::new());
+        let faults = |last: Option<u64>| SHAPE.faults(folder.path(), false, &|_, _| last).unwrap();
+        assert_eq!(faults(None), Vec::<String>::new());
+        assert_eq!(faults(Some(0)), Vec::<String>::new(), "as they were made");
         let file = File::options().write(true).open(path(folder.path(), 1)).unwrap();
         file.write_all_at(b"?", 8192 + 100).unwrap();
-        let faults = SHAPE.faults(folder.path()).unwrap();
-        assert_eq!(faults.len(), 1);
-        assert!(faults[0].contains("file 1") && faults[0].contains("byte 8192"), "{faults:?}");
+        let [spoilt] = &faults(Some(0))[..] else { panic!("one page is spoilt") };
+        assert!(spoilt.contains("file 1 holds at byte 8192 pieces of several"), "{spoilt}");
+        // Whole pages of which each was to be written once more.
+        let lost = faults(Some(1));
+        assert_eq!(lost.len(), 12);
+        assert!(lost[0].contains("byte 0 an earlier write than the last"), "{}", lost[0]);
     }
 
     #[test]

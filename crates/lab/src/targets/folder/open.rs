@@ -13,6 +13,7 @@ use super::requests::{Did, Requests, Shared};
 use super::resolved::{Resolved, no_ring};
 use super::ring::Ring;
 use super::syncs::Syncs;
+use super::writings::Writings;
 use super::{GROUP, OPERATIONS};
 use crate::TrialError;
 use crate::targets::{Processes, Running, Tally};
@@ -33,7 +34,12 @@ impl Open {
         let Resolved { shape, block, pattern, once, rule, .. } = resolved;
         let files = DataFiles::open(&folder, &shape, block, resolved.access())?;
         let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
-        let shared = Shared { files, content, pattern, once, rule, syncs, did: Did::default() };
+        let writings = match pattern.reads {
+            100 => Writings::none(),
+            _ => Writings::new(files.blocks()),
+        };
+        let did = Did::default();
+        let shared = Shared { files, content, pattern, once, rule, syncs, writings, did };
         Ok(Self { resolved, folder, shared })
     }
 }
@@ -76,14 +82,20 @@ impl Running for Open {
         self.shared.files.files.iter().try_for_each(|file| file.sync_all()).map_err(failed)
     }
 
-    /// Looks whether each page is as it was written once. Files that nobody wrote to were seen whole when
-    /// they were made.
+    /// Looks whether each page is as it was written last. Files that nobody wrote to are not looked at.
     fn check(&self) -> Result<Option<Vec<String>>, TrialError> {
         if !self.resolved.access().writes || !self.shared.content.is_verifiable() {
             return Ok(None);
         }
         let failed = |error| TrialError::Engine(format!("its files can't be read again: {error}"));
-        self.resolved.shape.faults(&self.folder).map(Some).map_err(failed)
+        let Shared { files, writings, .. } = &self.shared;
+        let last = |file, offset| match files.block_at(file, offset) {
+            Some(block) => writings.of(block),
+            // Nobody writes behind the last whole block.
+            None => Some(0),
+        };
+        let Resolved { shape, direct, .. } = self.resolved;
+        shape.faults(&self.folder, direct, &last).map(Some).map_err(failed)
     }
 
     fn groups(&self) -> Vec<(&'static str, Processes)> {

@@ -7,6 +7,7 @@ use super::content::Content;
 use super::files::{DataFiles, Spot};
 use super::levels::{Pattern, Rule};
 use super::syncs::{Own, Syncs};
+use super::writings::Writings;
 
 /// A client has so many bits for the number of a writing, below its own number.
 const WRITINGS: u32 = 40;
@@ -18,8 +19,11 @@ pub struct Request {
     pub kind: usize,
     /// Whether it writes.
     pub writes: bool,
-    /// What it reads or writes.
+    /// The number of the block that it reads or writes, and where that is.
+    pub block: u64,
     pub spot: Spot,
+    /// Tells a write from all others of the same block.
+    pub writing: u64,
 }
 
 /// What all clients work with.
@@ -36,6 +40,8 @@ pub struct Shared {
     pub rule: Rule,
     /// How far that is.
     pub syncs: Syncs,
+    /// What each block has to hold.
+    pub writings: Writings,
     /// What the clients did that have stopped.
     pub did: Did,
 }
@@ -107,15 +113,17 @@ impl<'a> Requests<'a> {
         }
         // Where nothing is read, writes are the only kind.
         let kind = usize::from(writes && reads > 0);
-        Request { kind, writes, spot: self.shared.files.spot(self.blocks.next_block()) }
+        let block = self.blocks.next_block();
+        self.writings += u64::from(writes);
+        let writing = ((self.client as u64 + 1) << WRITINGS) + self.writings;
+        Request { kind, writes, block, spot: self.shared.files.spot(block), writing }
     }
 
-    /// Puts what a request writes into its buffer; nothing for one that reads.
+    /// A request is about to start: puts what it writes into its buffer; nothing for one that reads.
     pub fn fill(&mut self, request: &Request, buffer: &mut [u8]) {
         if request.writes {
-            self.writings += 1;
-            let writing = ((self.client as u64 + 1) << WRITINGS) + self.writings;
-            self.shared.content.fill(buffer, request.spot.page, writing);
+            self.shared.writings.begin(request.block);
+            self.shared.content.fill(buffer, request.spot.page, request.writing);
         }
     }
 
@@ -125,6 +133,7 @@ impl<'a> Requests<'a> {
         if request.writes {
             self.written += bytes;
             self.durable += u64::from(self.shared.rule == Rule::Dsync);
+            self.shared.writings.acknowledge(request.block, request.writing);
         } else {
             self.read += bytes;
         }
@@ -171,6 +180,7 @@ mod tests {
             once: false,
             rule: Rule::Never,
             syncs: Syncs::new(Rule::Never, 2),
+            writings: Writings::none(),
             did: Did::default(),
         };
         let mut requests = Requests::new(&shared, 3, one);

@@ -1,6 +1,7 @@
 //! Files that are driven.
 
 use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -286,6 +287,29 @@ fn all_files_are_synced_after_so_many_requests_whoever_made_them() {
         assert!(requests < 100 || tally.commits >= 8, "{} of {requests}", tally.commits);
         assert_eq!(faults, Some(Vec::new()));
     }
+}
+
+#[test]
+fn a_write_that_was_acknowledged_and_is_gone_is_found() {
+    let program = std::env::current_exe().unwrap();
+    let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+    let place = Place::folder(folder.path());
+    let pattern = Pattern { in_order: true, reads: 0 };
+    let shape = Shape { each: 64 << 10, ..SHAPE };
+    let resolved = Resolved { pattern, shape, direct: false, ..of_depth(1) };
+    resolved.load(&place, &mut |_, _| ()).unwrap();
+    let before = std::fs::read(files::path(folder.path(), 0)).unwrap();
+    let running = resolved.open(&place).unwrap();
+    let plan = Plan::closed(1, 1, Duration::from_secs(1));
+    let connect = |share: &Share| running.driver(share, None);
+    drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
+    assert_eq!(running.check().unwrap(), Some(Vec::new()));
+    // One block is again as it was before it was written.
+    let file = File::options().write(true).open(files::path(folder.path(), 0)).unwrap();
+    file.write_all_at(&before[8192..12_288], 8192).unwrap();
+    let faults = running.check().unwrap().unwrap();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(faults[0].contains("byte 8192 an earlier write than the last"), "{faults:?}");
 }
 
 #[test]

@@ -256,7 +256,7 @@ impl<'a> Reader<'a, '_> {
         let mut given = rules.iter().filter(|(_, writes)| *writes > 0);
         let first = given.next();
         if let Some((name, _)) = given.next().or(first.filter(|_| dsync))
-            && let Some(key) = self.key(&[name])
+            && let Some(key) = self.key(&[*name])
         {
             let what = "`fsync`, `fdatasync` and `sync=dsync` exclude each other: leave one";
             self.problems.push(key.problem(what));
