@@ -83,6 +83,7 @@ pub fn presets() -> &'static [Preset] {
         },
         Preset { name: "oltp", toml: include_str!("../../../experiments/oltp.toml") },
         Preset { name: "text-oltp", toml: include_str!("../../../experiments/text-oltp.toml") },
+        Preset { name: "vote", toml: include_str!("../../../experiments/vote.toml") },
         Preset { name: "power-cut", toml: include_str!("../../../experiments/power-cut.toml") },
         Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") },
         Preset {

@@ -27,6 +27,7 @@ mod source;
 pub mod text;
 mod text_oltp;
 mod vocabulary;
+mod vote;
 
 pub use bakeoff_factor::{Counts, Declared, FigureOfMerit, Levels};
 pub use declare::{Scales, Statements};
@@ -189,6 +190,13 @@ pub trait Prepared: Send + Sync {
     fn has_operation(&self, operation: usize) -> bool {
         let _ = operation;
         true
+    }
+
+    /// Whether each operation of its clients has a session of its own, which is opened for it and closed
+    /// after it, as in a web application that keeps no connection. Else a client has one session for all
+    /// that it does.
+    fn connects_each_time(&self) -> bool {
+        false
     }
 
     /// Gives the rows of a table, one by one, in ascending order of their keys. Each is taken before
@@ -391,8 +399,14 @@ fn back_off(tries: u32) {
 }
 
 /// Every workload, in the order in which they are listed.
-pub static WORKLOADS: &[&dyn Workload] =
-    &[&redmine::Redmine, &oltp::Oltp, &text_oltp::TextOltp, &ledger::Ledger, &point::Point];
+pub static WORKLOADS: &[&dyn Workload] = &[
+    &redmine::Redmine,
+    &oltp::Oltp,
+    &text_oltp::TextOltp,
+    &vote::Vote,
+    &ledger::Ledger,
+    &point::Point,
+];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

@@ -124,6 +124,8 @@ static OF_FILEIO: [Declared; 6] = [
     plain("access"),
 ];
 
+static OF_VOTES: [Declared; 2] = [plain("step"), plain("connection")];
+
 static OF_PAGES: [Declared; 2] = [plain("url"), plain("requests_per_connection")];
 
 const fn plain(name: &'static str) -> Declared {
@@ -154,10 +156,15 @@ fn presets_are_right_and_as_long_as_they_say() {
     }
     let of_pages = OF_PAGES.iter().map(Factor::Declared);
     let factors = [Factor::CLIENTS, Factor::RATE].into_iter().chain(of_pages).collect();
-    let pages = WorkloadNames { name: "page".to_owned(), factors, scales: Vec::new(), ..tests };
+    let pages =
+        WorkloadNames { name: "page".to_owned(), factors, scales: Vec::new(), ..tests.clone() };
     vocabulary.workloads.push(pages);
     let planner = PlannerNames { name: "until-decided".to_owned(), repeats: true };
     vocabulary.planners.push(planner);
+    let factors = Factor::OWN.into_iter().chain(OF_VOTES.iter().map(Factor::Declared)).collect();
+    let operations = ["page", "vote"].map(str::to_owned).to_vec();
+    let votes = WorkloadNames { name: "vote".to_owned(), factors, operations, ..tests };
+    vocabulary.workloads.push(votes);
     for preset in presets() {
         for quick in [false, true] {
             let changes = Changes { quick, ..Changes::default() };

@@ -120,7 +120,7 @@ fn a_change_that_is_lost_is_found_by_what_is_read_later() {
 /// The workloads that are built in, whatever their statements.
 #[test]
 fn engines_agree_about_every_workload_that_is_built_in() {
-    for name in ["redmine", "ledger", "point"] {
+    for name in ["redmine", "vote", "ledger", "point"] {
         let workload: &dyn Workload = find_workload(name).unwrap();
         let scale = workload.scales()[0].name.clone();
         let text = Text::generated(1).into();

@@ -56,7 +56,7 @@ const BUT_SQLITE: &[&str] =
 /// The crates that speak to them.
 const CLIENTS: &[&str] = &["fjall", "heed", "mysql", "postgres", "rusqlite", "tokio-postgres"];
 /// The workloads that `bakeoff list workloads` shows.
-const WORKLOADS: &[&str] = &["redmine", "\"oltp\"", "text-oltp", "ledger", "\"point\"", "fileio"];
+const WORKLOADS: &[&str] = &["redmine", "\"oltp\"", "text-oltp", "\"vote\"", "ledger", "\"point\"", "fileio"];
 /// What they are run on.
 const TARGETS: &[&str] = &["\"tables\"", "\"folder\"", "\"page\"", "\"program\""];
 /// The models that `bakeoff list disks` shows.
@@ -229,6 +229,7 @@ pub const LAWS: &[Law] = &[
             r#"include_str!("../../../experiments/redmine-steady.toml")"#,
             r#"Preset { name: "oltp", toml: include_str!("../../../experiments/oltp.toml") }"#,
             r#"Preset { name: "text-oltp", toml: include_str!("../../../experiments/text-oltp.toml") }"#,
+            r#"Preset { name: "vote", toml: include_str!("../../../experiments/vote.toml") }"#,
             r#"Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") }"#,
             r#""fileio-sysbench""#,
             r#"include_str!("../../../experiments/fileio-sysbench.toml")"#,

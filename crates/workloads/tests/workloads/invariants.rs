@@ -7,7 +7,7 @@ use bakeoff_workloads::{Prepared, Tally};
 use super::{load, prepare};
 
 /// A workload, what one row is damaged in (table, column), the row's key, and what is said then.
-const DAMAGES: [(&str, (&str, &str), i64, &str); 4] = [
+const DAMAGES: [(&str, (&str, &str), i64, &str); 5] = [
     ("redmine", ("issues", "root_id"), 7, "the ids of all issues add up to "),
     ("redmine", ("issues", "rgt"), 7, "the sum of `lft`"),
     (
@@ -16,6 +16,7 @@ const DAMAGES: [(&str, (&str, &str), i64, &str); 4] = [
         7,
         "the accounts hold 64000001 together instead of 64000000",
     ),
+    ("vote", ("entries", "rating"), 7, " votes, and its sessions have cast "),
     ("point", ("points", "id"), 7, "the ids of its rows add up to 50004993 instead of 50005000"),
 ];
 

@@ -15,6 +15,7 @@ mod rows;
 mod statements;
 mod text;
 mod text_oltp;
+mod vote;
 
 /// The generated text of one seed, made once.
 fn text() -> Arc<Text> {

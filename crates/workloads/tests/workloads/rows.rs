@@ -69,12 +69,14 @@ fn scales_hold_what_they_say() {
     assert_eq!(count(&*prepare("point", "small"), "points"), 10_000);
     assert_eq!(count(&*prepare("text-oltp", "small"), "articles"), 10_000);
     assert_eq!(count(&*prepare("oltp", "100k"), "sbtest1"), 100_000);
+    let vote = prepare("vote", "small");
+    assert_eq!((count(&*vote, "entries"), count(&*vote, "sessions")), (16_000, 0));
 }
 
 #[test]
 fn rows_keep_the_schema_and_come_in_the_order_of_their_keys() {
     for (name, scale) in
-        [("redmine", "small"), ("point", "small"), ("text-oltp", "small"), ("oltp", "10k")]
+        [("redmine", "small"), ("point", "small"), ("text-oltp", "small"), ("vote", "small"), ("oltp", "10k")]
     {
         let prepared = prepare(name, scale);
         for (number, table) in prepared.schema().tables.iter().enumerate() {
@@ -117,7 +119,7 @@ fn digest(prepared: &dyn Prepared) -> u64 {
 #[test]
 fn the_same_seed_gives_the_same_rows_and_another_gives_others() {
     for (name, scale) in
-        [("redmine", "small"), ("point", "small"), ("text-oltp", "small"), ("oltp", "10k")]
+        [("redmine", "small"), ("point", "small"), ("text-oltp", "small"), ("vote", "small"), ("oltp", "10k")]
     {
         let workload = bakeoff_workloads::find(name).unwrap();
         let of_seed = |seed| digest(&*workload.prepare(&Parameters::new(scale, seed, text())));

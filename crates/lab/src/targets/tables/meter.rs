@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use bakeoff_engines::{Access, Result, Rows, Session, Value};
+use bakeoff_engines::{Access, Database, Error, Result, Rows, Session, Value};
 use bakeoff_load::cpu::thread_cpu;
 
 use super::written::{Writes, Written};
@@ -44,9 +44,12 @@ impl Split {
     }
 }
 
-/// A session that can be metered.
+/// A session that can be metered, or one after the other of those that operations have of their own.
 pub struct Metered<'a> {
-    inner: Box<dyn Session + 'a>,
+    /// `None` between two operations that have a session each.
+    inner: Option<Box<dyn Session + 'a>>,
+    /// What opens a session for each operation.
+    each: Option<&'a dyn Database>,
     writes: Writes<'a>,
     /// Operations until the next one is metered, and how many were.
     until: u64,
@@ -60,24 +63,53 @@ pub struct Metered<'a> {
 impl<'a> Metered<'a> {
     /// Nothing metered yet. `writing` says of each statement whether it writes.
     pub fn new(inner: Box<dyn Session + 'a>, writing: &'a [bool]) -> Self {
-        let writes = Writes::new(writing);
-        let (split, cpu) = (Split::default(), thread_cpu);
-        Self { inner, writes, until: 1, metered: 0, metering: false, split, cpu }
+        Self { inner: Some(inner), ..Self::of_each(None, writing) }
     }
 
-    /// Runs one whole operation on the session, metered if it is its turn.
-    pub fn operation<T>(&mut self, operation: impl FnOnce(&mut dyn Session) -> T) -> T {
+    /// The same with a session of its own for each operation. To open and to close it counts as the
+    /// engine's.
+    pub fn each(database: &'a dyn Database, writing: &'a [bool]) -> Self {
+        Self::of_each(Some(database), writing)
+    }
+
+    fn of_each(each: Option<&'a dyn Database>, writing: &'a [bool]) -> Self {
+        let writes = Writes::new(writing);
+        let (split, cpu) = (Split::default(), thread_cpu);
+        Self { inner: None, each, writes, until: 1, metered: 0, metering: false, split, cpu }
+    }
+
+    /// Runs one whole operation on the session, or on one of its own, metered if it is its turn.
+    ///
+    /// # Errors
+    /// The operation's; the engine's where no session can be had.
+    pub fn operation(
+        &mut self,
+        operation: impl FnOnce(&mut dyn Session) -> Result<()>,
+    ) -> Result<()> {
         // The first operation warms caches up and would weigh too much in a short trial.
         self.metering = self.until == 0;
         if !self.metering {
             self.until -= 1;
-            return operation(self);
+            return self.connected(operation);
         }
         self.metered += 1;
         self.until = if self.metered < FIRST { AT_FIRST } else { LATER } - 1;
         let start = (self.cpu)();
-        let answer = operation(self);
+        let answer = self.connected(operation);
         self.split.total += (self.cpu)() - start;
+        answer
+    }
+
+    /// Runs an operation on the session, or opens one for it.
+    fn connected(
+        &mut self,
+        operation: impl FnOnce(&mut dyn Session) -> Result<()>,
+    ) -> Result<()> {
+        let Some(database) = self.each else { return operation(self) };
+        self.inner = Some(self.timed(|| database.session())?);
+        let answer = operation(self);
+        let ended = self.inner.take();
+        self.timed(|| drop(ended));
         answer
     }
 
@@ -91,12 +123,22 @@ impl<'a> Metered<'a> {
         self.writes.written()
     }
 
-    fn call<T>(&mut self, call: impl FnOnce(&mut dyn Session) -> T) -> T {
+    fn call<T>(&mut self, call: impl FnOnce(&mut dyn Session) -> Result<T>) -> Result<T> {
+        let Some(mut inner) = self.inner.take() else {
+            return Err(Error::Usage("an operation has no session".into()));
+        };
+        let answer = self.timed(|| call(&mut *inner));
+        self.inner = Some(inner);
+        answer
+    }
+
+    /// Does what is the engine's.
+    fn timed<T>(&mut self, work: impl FnOnce() -> T) -> T {
         if !self.metering {
-            return call(&mut *self.inner);
+            return work();
         }
         let start = (self.cpu)();
-        let answer = call(&mut *self.inner);
+        let answer = work();
         self.split.engine += (self.cpu)() - start;
         answer
     }
@@ -168,13 +210,15 @@ mod tests {
         let mut metered = Metered { cpu: || USED.get(), ..metered };
         let mut rows = Rows::new();
         for number in 0..4 * FIRST * AT_FIRST {
-            metered.operation(|session| {
+            let operated = metered.operation(|session| {
                 // Two kinds in turns, of which only one calls the engine.
                 use_up(Duration::from_micros(100));
                 if number % 2 == 0 {
-                    session.run(0, &[], &mut rows).unwrap();
+                    session.run(0, &[], &mut rows)?;
                 }
+                Ok(())
             });
+            operated.unwrap();
         }
         let share = metered.split().engine_share();
         assert!((0.58..0.62).contains(&share), "three fifths were the engine's: {share}");

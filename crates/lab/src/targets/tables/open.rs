@@ -52,9 +52,15 @@ impl<'a> Open<'a> {
             (Some(claims), Some(audited)) => audited.claimant(number, claims),
             (Some(_), None) => return Err(TrialError::User("its clients claim nothing".into())),
         };
-        let session =
-            self.database.session().map_err(|error| TrialError::Engine(error.to_string()))?;
-        let session = Metered::new(session, &self.ready.writing);
+        let writing = &self.ready.writing;
+        let session = match prepared.connects_each_time() {
+            true => Metered::each(&*self.database, writing),
+            false => {
+                let session = self.database.session();
+                let session = session.map_err(|error| TrialError::Engine(error.to_string()))?;
+                Metered::new(session, writing)
+            }
+        };
         Ok(Bound { client, kinds: &self.ready.kinds, session })
     }
 }

@@ -1,0 +1,107 @@
+//! The tables of `vote`, the rows of its entries, and its statements.
+
+use bakeoff_engines::schema::{Table, Type};
+use bakeoff_engines::statement::Order;
+use bakeoff_engines::{Result, Schema};
+use rand::RngExt;
+
+use super::Step;
+use crate::{Statements, Take, Text, on, stream};
+
+/// How many entries there are.
+pub const ENTRIES: i64 = 16_000;
+/// How many of them a page shows.
+pub const BEST: usize = 9;
+/// The columns of what a page reads of an entry.
+pub const ID: usize = 0;
+pub const NAME: usize = 1;
+pub const RATING: usize = 2;
+/// Ratings that entries are loaded with: so few that the best are close to each other, and votes change
+/// which they are.
+const RATINGS: i64 = 1_000;
+/// Bytes of an entry's name, at most.
+const LONGEST: usize = 40;
+/// The streams of ratings and of names.
+const OF_RATINGS: u64 = 1;
+const OF_NAMES: u64 = 2;
+
+/// Both tables.
+pub fn schema() -> Schema {
+    let entries = Table::new("entries")
+        .key_column("id", Type::Int)
+        .column("name", Type::STRING)
+        .column("rating", Type::Int)
+        .index(&["rating"]);
+    let sessions = Table::new("sessions")
+        .key_column("uuid", Type::Text { most: 36 })
+        .column("seen_at", Type::Int)
+        .column("address", Type::Text { most: 45 })
+        .column("agent", Type::STRING)
+        .column("votes", Type::Int);
+    Schema { tables: vec![entries, sessions] }
+}
+
+/// The ratings that entries are loaded with, in the order of these.
+pub fn ratings(seed: u64) -> impl Iterator<Item = i64> {
+    let mut random = stream(seed, OF_RATINGS);
+    (0..ENTRIES).map(move |_| random.random_range(0..RATINGS))
+}
+
+/// Gives the entries.
+pub fn entries(seed: u64, text: &Text, row: &mut Take<'_>) -> Result<()> {
+    let mut random = stream(seed, OF_NAMES);
+    (1..=ENTRIES).zip(ratings(seed)).try_for_each(|(id, rating)| {
+        let name = text.cut_line(&mut random, LONGEST);
+        row(&[id.into(), name.into(), rating.into()])
+    })
+}
+
+/// The numbers of the statements that a page reads with.
+#[derive(Clone, Copy, Debug)]
+pub struct Reads {
+    pub session: usize,
+    pub best: usize,
+}
+
+/// The numbers of the statements that keep sessions and cast votes, and of those that add up what they did.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes {
+    pub add: usize,
+    pub renew: usize,
+    pub vote: usize,
+    pub rating: usize,
+    pub count: usize,
+    pub ratings: usize,
+    pub votes: usize,
+}
+
+/// The statements of a step. A connection prepares those of its step alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Asks {
+    pub reads: Option<Reads>,
+    pub changes: Option<Changes>,
+}
+
+impl Asks {
+    /// Declares them.
+    pub fn declare(schema: &Schema, statements: &mut Statements, step: Step) -> Self {
+        let (entries, sessions) = (on(schema, "entries"), on(schema, "sessions"));
+        let reads = (step >= Step::Read).then(|| Reads {
+            session: statements.add("session by uuid", sessions.one()),
+            best: statements.add(
+                "the best nine",
+                entries.index(&["rating"], 0).order(Order::Descending).limit(BEST as u32),
+            ),
+        });
+        let changes = (step >= Step::ReadWrite).then(|| Changes {
+            add: statements.add("add session", sessions.insert()),
+            renew: statements.add("renew session", sessions.update(&["seen_at", "address", "agent"])),
+            vote: statements.add("vote for entry", entries.update(&[]).plus("rating")),
+            rating: statements.add("rating of entry", entries.one().columns(&["rating"])),
+            count: statements.add("count vote of session", sessions.update(&[]).plus("votes")),
+            ratings: statements.add("sum of ratings", entries.key(0).sum("rating")),
+            votes: statements.add("sum of votes", sessions.key(0).sum("votes")),
+        });
+        Self { reads, changes }
+    }
+}
