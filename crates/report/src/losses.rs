@@ -58,7 +58,12 @@ impl<'a> Losses<'a> {
     }
 
     /// Of an engine at a level.
-    pub fn at(&self, document: &Document, engine: &str, durability: &str) -> Option<&Loss> {
+    pub fn at<'b>(
+        &'b self,
+        document: &'b Document,
+        engine: &'b str,
+        durability: &'b str,
+    ) -> Option<&'b Loss> {
         let run = &document.run.run;
         let engine = run.alias("engine", engine).unwrap_or(engine);
         let durability = run.alias("durability", durability).unwrap_or(durability);
@@ -66,7 +71,7 @@ impl<'a> Losses<'a> {
     }
 
     /// Of a level: each engine's, in the order of their names.
-    pub fn of_level(&self, durability: &str) -> impl Iterator<Item = (&'a str, &Loss)> {
+    pub fn of_level<'b>(&'b self, durability: &'b str) -> impl Iterator<Item = (&'a str, &'b Loss)> {
         let here = self.0.iter().filter(move |((_, level), _)| *level == durability);
         here.map(|((engine, _), loss)| (*engine, loss))
     }

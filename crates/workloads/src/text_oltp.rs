@@ -24,10 +24,11 @@ mod client;
 pub struct TextOltp;
 
 /// The scales, and their rows.
-static SCALES: LazyLock<Scales<i64, 3>> = LazyLock::new(|| {
+static SCALES: LazyLock<Scales<i64, 4>> = LazyLock::new(|| {
     Scales::new([
         (Scale::new("small", "10,000 articles of 2.4 kB", 24_400_000), 10_000),
         (Scale::new("large", "100,000 articles of 2.4 kB", 244_000_000), 100_000),
+        (Scale::new("huge", "500,000 articles of 2.4 kB", 1_220_000_000), 500_000),
         (Scale::new("giant", "1,000,000 articles of 2.4 kB", 2_440_000_000), 1_000_000),
     ])
 });

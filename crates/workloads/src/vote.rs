@@ -182,7 +182,7 @@ impl Poll {
 
     fn sums(&self, session: &mut dyn Session, changes: &Changes) -> Result<[i64; 2]> {
         let mut rows = Rows::new();
-        let mut sum = |number| {
+        let mut sum = |number| -> Result<i64> {
             session.run(number, &[], &mut rows)?;
             Ok(rows.int(0, 0).unwrap_or_default())
         };
