@@ -9,7 +9,6 @@ use crate::durability;
 use crate::layout::Layout;
 use crate::leads::{Group, bracket, figures, groups, named};
 use crate::verdict::{Case, Outcome};
-use crate::words;
 
 /// A sentence for each promise; in the past where the answer is of low confidence.
 pub fn sentences<'a>(layout: &Layout<'a>, cases: &[Case<'a>], past: bool) -> Vec<Words> {
