@@ -67,7 +67,8 @@ impl<'a> Losses<'a> {
         let run = &document.run.run;
         let engine = run.alias("engine", engine).unwrap_or(engine);
         let durability = run.alias("durability", durability).unwrap_or(durability);
-        self.0.get(&(engine, durability))
+        let mut all = self.0.iter();
+        all.find(|(place, _)| **place == (engine, durability)).map(|(_, loss)| loss)
     }
 
     /// Of a level: each engine's, in the order of their names.
